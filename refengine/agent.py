@@ -1,0 +1,311 @@
+"""Building an agent and running it (contract §0, §2)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Literal
+
+from refengine.binding import Binder
+from refengine.chain import Pipeline
+from refengine.context import Context, lay_over
+from refengine.errors import (
+    InputError,
+    MaxIterationsError,
+    MixedExtensionsWarning,
+)
+from refengine.events import AgentEvent, Notice
+from refengine.explain import explain
+from refengine.extensions import Extensions, collect
+from refengine.history import History
+from refengine.legacy import LegacyPass
+from refengine.messages import Message
+from refengine.middleware import AgentMiddleware
+from refengine.model import ChatModel
+from refengine.model_onion import ModelOnion
+from refengine.plan import OnNotice, Plan, Planner
+from refengine.profile import SEED_001, Profile
+from refengine.react import Loop, Machine, Status
+from refengine.tools import NO_OPTIONS, Options, ToolsConfig
+
+DEFAULT_MAX_ITERATIONS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModelAgentConfig:
+    """What an agent is made of; the two lists of extensions may be used together."""
+
+    name: str
+    description: str
+    model: ChatModel
+    instruction: str = ""
+    tools_config: ToolsConfig = field(default_factory=ToolsConfig)
+    middlewares: Sequence[AgentMiddleware] = ()
+    handlers: Sequence[object] = ()
+    max_iterations: int = DEFAULT_MAX_ITERATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended. ``messages`` is the whole history, ``answer`` its result."""
+
+    status: Status
+    messages: History
+    answer: Message | None
+    events: tuple[AgentEvent, ...]
+    iterations: int
+    first: Message | None = None
+    """The system message that the engine itself put first, for ``Thread``."""
+
+
+class Run:
+    """One run: iterate over its events, then ask for the result.
+
+    Leaving ``async with`` early stops the run and closes what it opened. ``outcome``
+    is set once the run is over, also after an error, which is then in ``error``.
+    """
+
+    __slots__ = (
+        "_agent",
+        "_ctx",
+        "_events",
+        "_input",
+        "_loop",
+        "_options",
+        "_streaming",
+        "error",
+        "outcome",
+    )
+
+    def __init__(
+        self,
+        agent: Agent,
+        messages: tuple[Message, ...],
+        ctx: Context | None,
+        options: Options,
+        *,
+        streaming: bool,
+    ) -> None:
+        self._agent = agent
+        self._input = messages
+        self._ctx = ctx
+        self._options = options
+        self._streaming = streaming
+        self._loop: Loop | None = None
+        self._events: AsyncGenerator[AgentEvent, None] | None = None
+        self.error: Exception | None = None
+        self.outcome: RunResult | None = None
+
+    async def __aenter__(self) -> Run:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def __aiter__(self) -> Run:
+        return self
+
+    async def __anext__(self) -> AgentEvent:
+        if self.outcome is not None:
+            raise StopAsyncIteration
+        try:
+            events = self._events or await self._start()
+            return await events.__anext__()
+        except StopAsyncIteration:
+            self._end()
+            raise
+        except Exception as error:  # noqa: BLE001  # becomes the run's last event
+            return self._fail(error)
+        except BaseException:
+            self._end("cancelled")
+            raise
+
+    async def result(self) -> RunResult:
+        """Run to the end and return the result; raises the error that ended it."""
+        async for _ in self:
+            pass
+        if self.error is not None:
+            raise self.error
+        if self.outcome is None:
+            raise AssertionError
+        return self.outcome
+
+    async def aclose(self) -> None:
+        """Stop the run where it is; after its end this does nothing."""
+        if self._events is not None:
+            await self._events.aclose()
+        if self.outcome is None:
+            self._end("cancelled")
+
+    async def _start(self) -> AsyncGenerator[AgentEvent, None]:
+        plan, ctx = await self._agent.planned(self._input, self._ctx, self._options)
+        self._loop = Loop(
+            self._agent.machine, plan, ctx, self._input, self._streaming, self._options
+        )
+        self._events = self._loop.run()
+        return self._events
+
+    def _fail(self, error: Exception) -> AgentEvent:
+        outer = () if self._ctx is None else self._ctx.run_path
+        event = AgentEvent("error", (*outer, self._agent.machine.name), error=error)
+        self.error = error
+        self._end("error", event)
+        return event
+
+    def _end(self, status: Status | None = None, *more: AgentEvent) -> None:
+        loop = self._loop
+        if loop is None:  # it ended before its first step
+            history = History(self._input)
+            self.outcome = RunResult(status or "error", history, None, more, 0)
+            return
+        self.outcome = RunResult(
+            status or loop.status,
+            loop.history,
+            loop.answer,
+            (*loop.events, *more),
+            loop.iterations,
+            loop.first,
+        )
+
+
+class Agent:
+    """A built agent; runs share nothing through it (contract CONC)."""
+
+    __slots__ = ("_ctx", "_plan", "_planner", "extensions", "machine")
+
+    def __init__(
+        self,
+        machine: Machine,
+        planner: Planner,
+        extensions: Extensions,
+        ctx: Context,
+        plan: Plan | None,
+    ) -> None:
+        self.machine = machine
+        self.extensions = extensions
+        self._planner = planner
+        self._ctx = ctx
+        self._plan = plan
+
+    def run(
+        self,
+        messages: Sequence[Message],
+        stream: bool = False,  # noqa: FBT001, FBT002  # the contract's signature
+        ctx: Context | None = None,
+        options: Options | None = None,
+    ) -> Run:
+        """Start a run over ``messages``; nothing happens before it is iterated.
+
+        A tuple is used as it is, a list is copied. ``ctx`` is laid over the agent's
+        context and wins; ``options`` reach the model and the tools.
+        """
+        given = messages if isinstance(messages, tuple) else tuple(messages)
+        if given and not isinstance(given[0], Message):
+            raise InputError(given[0])
+        return Run(self, given, ctx, options or NO_OPTIONS, streaming=stream)
+
+    def explain(self, style: Literal["text", "mermaid"] = "text") -> str:
+        """Return the resolved order of everything that acts, as text or a picture."""
+        return explain(self.machine, self.extensions, style)
+
+    async def planned(
+        self, messages: Sequence[Message], ctx: Context | None, options: Options
+    ) -> tuple[Plan, Context]:
+        """Return what a run goes by, and the context it starts with."""
+        if self._plan is not None:
+            return self._plan, lay_over(self._plan.ctx, ctx)
+        plan = await self._planner.plan(lay_over(self._ctx, ctx), (messages, options))
+        return plan, plan.ctx
+
+
+async def build_agent(
+    config: ChatModelAgentConfig,
+    profile: Profile = SEED_001,
+    ctx: Context | None = None,
+    *,
+    on_notice: OnNotice | None = None,
+) -> Agent:
+    """Check the configuration, run ``before_agent`` if the profile does so at build.
+
+    ``on_notice`` is told what nobody else can see (see Notice). Raises a
+    ConfigurationError, or the HookError of a ``before_agent``.
+    """
+    if type(config.max_iterations) is not int or config.max_iterations < 1:
+        raise MaxIterationsError(config.max_iterations)
+    extensions = collect(config.middlewares, config.handlers, profile)
+    _warn(extensions, profile, on_notice)
+    planner = Planner(
+        config.instruction, config.tools_config, extensions, profile, on_notice
+    )
+    planner.default_tools()  # refuses a tool without a method now, not at the first run
+    machine = _compile(config, profile, extensions, on_notice)
+    start = ctx or Context()
+    plan = await planner.plan(start) if profile.before_agent == "build" else None
+    return Agent(machine, planner, extensions, start, plan)
+
+
+def _compile(
+    config: ChatModelAgentConfig,
+    profile: Profile,
+    extensions: Extensions,
+    on_notice: OnNotice | None,
+) -> Machine:
+    before = _phases(extensions, profile, "before_chat_model", "before_model_rewrite_history")
+    after = _phases(extensions, profile, "after_chat_model", "after_model_rewrite_history")
+    if profile.after_hooks == "handlers_first":
+        after.reverse()
+    called = profile.after_agent == "on_success"
+    after_agent = extensions.with_hook("after_agent") if called else []
+    return Machine(
+        config.name,
+        profile,
+        config.max_iterations,
+        config.tools_config,
+        tuple(before),
+        tuple(after),
+        Pipeline(after_agent),
+        ModelOnion(config.model, extensions),
+        Binder(extensions, config.tools_config, profile),
+        on_notice,
+    )
+
+
+def _phases(
+    extensions: Extensions, profile: Profile, field: str, hook: str
+) -> list[LegacyPass | Pipeline]:
+    """Return the phases of one pass; one that nobody takes part in drops out."""
+    structs = extensions.model_hooks(field)
+    handlers = extensions.with_hook(hook)
+    phases: list[LegacyPass | Pipeline] = []
+    if structs:
+        phases.append(LegacyPass(structs, profile))
+    if handlers:
+        phases.append(Pipeline(handlers))
+    return phases
+
+
+def _warn(
+    extensions: Extensions, profile: Profile, on_notice: OnNotice | None
+) -> None:
+    if extensions.middlewares and extensions.handlers and profile.both_lists == "warning":
+        text = (
+            "both middlewares= and handlers= are used: middlewares act first;"
+            " move them over with handlers=[*adapt(middlewares), *handlers]"
+        )
+        _give(MixedExtensionsWarning(text), on_notice)
+    if extensions.middlewares and profile.struct_middleware == "deprecated":
+        text = "middlewares= is deprecated under this profile: write handlers"
+        _give(DeprecationWarning(text), on_notice)
+
+
+def _give(warning: Warning, on_notice: OnNotice | None) -> None:
+    warnings.warn(warning, stacklevel=4)
+    if on_notice is not None:
+        on_notice(Notice("warning", {"category": type(warning).__name__}))

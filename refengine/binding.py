@@ -1,0 +1,70 @@
+"""Binding tools to their onions, as often as the profile says (wrapper_factory).
+
+Factories are called where upstream calls them: never at build, for every tool of the
+list whether it is called or not, and not for an agent without tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from refengine.extensions import Extensions
+from refengine.plan import Plan
+from refengine.profile import Profile
+from refengine.tools import Tool, ToolMeta, ToolsConfig
+from refengine.toolset import BoundTool, ToolOnion
+
+
+class Binder:
+    """The tool onions of one agent, and the tools it has bound."""
+
+    __slots__ = ("_kept", "_often", "_per_turn", "invokable", "streamable")
+
+    def __init__(
+        self, extensions: Extensions, config: ToolsConfig, profile: Profile
+    ) -> None:
+        layers = {
+            "invokable": extensions.tool_layers("invokable", config),
+            "streamable": extensions.tool_layers("streamable", config),
+        }
+        if profile.wrapper_factory == "per_call":
+            layers = {
+                kind: [layer.per_call() for layer in found]
+                for kind, found in layers.items()
+            }
+        self.invokable = ToolOnion("invokable", layers["invokable"])
+        self.streamable = ToolOnion("streamable", layers["streamable"])
+        self._often = profile.wrapper_factory == "per_run"
+        self._per_turn = self._often and bool(extensions.handlers)
+        self._kept: dict[int, tuple[Tool, BoundTool]] = {}
+
+    def for_run(self, plan: Plan) -> Mapping[str, BoundTool]:
+        """Return the tools of a run by name; of equal names the last one runs.
+
+        A tool object that the last run had too is not bound again, unless the profile
+        binds for every run.
+        """
+        if self._often:
+            return self._bind(plan.registered)
+        fresh = {id(meta.tool): self._once(meta) for meta in plan.runnable}
+        self._kept = fresh
+        return {bound.info.name: bound for _, bound in fresh.values()}
+
+    def for_turn(
+        self, plan: Plan, bound: Mapping[str, BoundTool]
+    ) -> Mapping[str, BoundTool]:
+        """Return the tools of one turn: those of the run, or bound anew."""
+        return self._bind(plan.runnable) if self._per_turn else bound
+
+    def _once(self, meta: ToolMeta) -> tuple[Tool, BoundTool]:
+        kept = self._kept.get(id(meta.tool))
+        if kept is not None and kept[0] is meta.tool:
+            return kept
+        return meta.tool, BoundTool(meta, self.invokable, self.streamable)
+
+    def _bind(self, metas: Sequence[ToolMeta]) -> Mapping[str, BoundTool]:
+        bound = {}
+        for meta in metas:
+            tool = BoundTool(meta, self.invokable, self.streamable)
+            bound[tool.info.name] = tool
+        return bound

@@ -1,0 +1,121 @@
+"""One tool call: opened through its onion, told as an event, finished."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from refengine.context import Context
+from refengine.errors import ToolError, ToolResultTypeError
+from refengine.events import AgentEvent, Chunk
+from refengine.live import LiveStream
+from refengine.messages import Message, ToolCall
+from refengine.scope import SCOPE, LayerName, Scope
+from refengine.stream import StreamReader
+from refengine.tools import Options, ToolCallInput
+from refengine.toolset import BoundTool
+
+
+class ToolCallRun:
+    """One call of a tool that exists.
+
+    ``text`` is the result once finished; ``error`` what ended the call instead.
+    """
+
+    __slots__ = ("_input", "_live", "_names", "_scope", "_tool", "call", "error", "text")
+
+    def __init__(
+        self, call: ToolCall, tool: BoundTool, scope: Scope, options: Options
+    ) -> None:
+        self.call = call
+        self.text: str | None = None
+        self.error: Exception | None = None
+        self._tool = tool
+        self._scope = scope
+        self._input = ToolCallInput(call.name, call.arguments, call.id, options)
+        self._live: LiveStream[str] | None = None
+        self._names: Sequence[LayerName] = ()
+
+    @property
+    def streams(self) -> bool:
+        """Whether the result is still coming."""
+        return self._live is not None
+
+    @property
+    def changed(self) -> tuple[str, str] | None:
+        """The name and call id that a wrapper asked for in vain."""
+        return self._scope.changed
+
+    @property
+    def final_call_id(self) -> str:
+        """The call id that the outermost wrapper's input ended with."""
+        return self._input.call_id
+
+    async def open(self, ctx: Context, streaming: bool) -> None:
+        """Go through the onion: to the result, or to a stream that is open."""
+        endpoint, streams, self._names = self._tool.endpoint(streaming)
+        token = SCOPE.set(self._scope)
+        try:
+            result = await endpoint(ctx, self._input)
+        except Exception as error:  # noqa: BLE001  # siblings run on; the turn raises
+            self.error = self._leaving(error)
+            return
+        finally:
+            SCOPE.reset(token)
+        if streams:
+            self._live = LiveStream(result.result, self._scope)
+        elif isinstance(result.result, str):
+            self.text = result.result
+        else:
+            self.error = ToolResultTypeError(self.call.name, result.result)
+
+    async def finish(self) -> None:
+        """Read a stream to its end; nothing to do for a plain result."""
+        if self._live is None:
+            return
+        try:
+            self.text = "".join(await self._live.drain())
+        except Exception as error:  # noqa: BLE001  # siblings run on; the turn raises
+            self.error = self._leaving(error)
+
+    async def close(self) -> None:
+        """Close what is still open, if the run is left."""
+        if self._live is not None:
+            await self._live.close()
+
+    def message(self, call_id: str | None = None) -> Message:
+        """Return the tool message of the finished call."""
+        return Message(
+            "tool",
+            self.text or "",
+            tool_call_id=call_id or self.call.id,
+            name=self.call.name,
+        )
+
+    def event(self, call_id: str) -> AgentEvent:
+        """Return the event as the consumer gets it, with a stream if one is open."""
+        if self._live is None:
+            return self.snapshot(call_id)
+        stream = cast("StreamReader[Chunk]", self._live.reader())
+        path, action = self._scope.run_path, self._scope.action
+        return AgentEvent("tool", path, call_id=call_id, stream=stream, action=action)
+
+    def snapshot(self, call_id: str) -> AgentEvent:
+        """Return the event in its finished form."""
+        chunks = None if self._live is None else tuple(self._live.chunks)
+        message = None if self.text is None else self.message(call_id)
+        return AgentEvent(
+            "tool",
+            self._scope.run_path,
+            message,
+            call_id,
+            chunks=chunks,
+            action=self._scope.action,
+        )
+
+    def _leaving(self, error: Exception) -> Exception:
+        if isinstance(error, ToolResultTypeError):
+            return error
+        if self._scope.is_innermost(error):
+            return ToolError(self.call.name, self.call.id, error)
+        return self._scope.leaving(error, self._names)

@@ -1,0 +1,58 @@
+"""Capability objects as handlers (seed 000 P0.1): one small interface a concern.
+
+Each capability method becomes the pipeline hook it stands for. Wrapper capabilities
+have the names of hooks already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from inspect import isawaitable
+from typing import Any
+
+from refengine.context import Context
+from refengine.hooks import CAPABILITY_HOOKS, AgentConfigLike, AnyHook
+from refengine.messages import Message
+
+
+def as_hooks(found: dict[str, AnyHook]) -> dict[str, AnyHook]:
+    """Return the hooks with every capability method turned into the one it means."""
+    if CAPABILITY_HOOKS.isdisjoint(found):
+        return found
+    hooks = {name: hook for name, hook in found.items() if name not in CAPABILITY_HOOKS}
+    instruction = found.get("modify_instruction")
+    tools = found.get("modify_tools")
+    if instruction is not None or tools is not None:
+        hooks["before_agent"] = _before_agent(instruction, tools)
+    for method, hook in (
+        ("pre_process_message_state", "before_model_rewrite_history"),
+        ("post_process_message_state", "after_model_rewrite_history"),
+    ):
+        if method in found:
+            hooks[hook] = _rewrite(found[method])
+    return hooks
+
+
+def _before_agent(instruction: AnyHook | None, tools: AnyHook | None) -> AnyHook:
+    async def before_agent(ctx: Context, config: AgentConfigLike) -> Context:
+        if instruction is not None:
+            config.instruction = await settled(instruction(ctx, config.instruction))
+        if tools is not None:
+            config.tools = await settled(tools(ctx, config.tools))
+        return ctx
+
+    return before_agent
+
+
+def _rewrite(method: AnyHook) -> AnyHook:
+    async def rewrite(
+        ctx: Context, messages: Sequence[Message]
+    ) -> tuple[Context, Sequence[Message]]:
+        return ctx, await settled(method(ctx, messages))
+
+    return rewrite
+
+
+async def settled(value: Any) -> Any:  # noqa: ANN401  # whatever a hook gave
+    """Return the value, awaited if it has to be: pipeline hooks may be plain."""
+    return await value if isawaitable(value) else value

@@ -1,0 +1,203 @@
+"""Compiled chains: pipelines that pass a value on, onions that wrap a call.
+
+Compiled once and entered often. A layer of an onion is one coroutine around the
+wrapper's own: it notes who raised and refuses a wrong result on the spot, because one
+layer further out the blame would fall on somebody else. Without that coroutine an
+onion would be as fast as a bare one, and ``return`` forgotten in one handler would be
+an AttributeError of another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from inspect import isawaitable
+from typing import Any, Final, TypeAlias
+
+from refengine.context import Context
+from refengine.errors import HookError, HookReturnError
+from refengine.flat import STRIDE, is_deep
+from refengine.history import History
+from refengine.hooks import AnyHook, is_async
+from refengine.messages import Message
+from refengine.scope import SCOPE, LayerName
+
+Call: TypeAlias = "Callable[[Context, Any], Awaitable[Any]]"  # an endpoint of any kind
+Wrap: TypeAlias = "Callable[[Context, Any, Call], Awaitable[Any]]"
+Bind: TypeAlias = "Callable[[Call], Call]"  # a factory: an inner call to an outer one
+Keep: TypeAlias = "Callable[[Any, int, LayerName], None]"
+
+_LISTS: Final = frozenset((tuple, list, History))
+_PAIR: Final = "a pair (context, messages)"
+_CONTEXT: Final = "a Context"
+
+
+class Pipeline:
+    """A chain of hooks; each is given what the one before left."""
+
+    __slots__ = ("_steps",)
+
+    def __init__(self, hooks: Sequence[tuple[LayerName, AnyHook]]) -> None:
+        self._steps = tuple((hook, is_async(hook), name) for name, hook in hooks)
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    async def rewrite(
+        self, ctx: Context, messages: Sequence[Message]
+    ) -> tuple[Context, Sequence[Message]]:
+        """Send a history through all hooks; raises HookError or HookReturnError.
+
+        A result is checked by unpacking it, and looked at closer only if it is
+        another object than what the hook was given.
+        """
+        name: LayerName | None = None
+        result: Any = None
+        try:
+            for hook, waits, name in self._steps:
+                result = hook(ctx, messages)
+                if waits or (result.__class__ is not tuple and isawaitable(result)):
+                    result = await result
+                new_ctx, new = result
+                if new is not messages:
+                    if new.__class__ not in _LISTS and not _is_history(new):
+                        raise TypeError
+                    messages = new
+                if new_ctx is not ctx:
+                    if new_ctx.__class__ is not Context:
+                        raise TypeError
+                    ctx = new_ctx
+        except Exception as error:
+            raise _leaving(error, name, result, _PAIR) from error
+        return ctx, messages
+
+    async def observe(self, ctx: Context, value: object) -> Context:
+        """Show a value to all hooks; each returns the context for the next.
+
+        Raises HookError or HookReturnError.
+        """
+        name: LayerName | None = None
+        result: Any = None
+        try:
+            for hook, waits, name in self._steps:
+                result = hook(ctx, value)
+                if waits or (result.__class__ is not Context and isawaitable(result)):
+                    result = await result
+                if result.__class__ is not Context:
+                    raise TypeError
+                ctx = result
+        except Exception as error:
+            raise _leaving(error, name, result, _CONTEXT) from error
+        return ctx
+
+
+def _is_history(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _leaving(
+    error: Exception, name: LayerName | None, result: object, wanted: str
+) -> Exception:
+    if name is None:  # not even the first hook was reached
+        return error
+    if _raised_here(error) and not _fits(result, wanted):
+        return HookReturnError(name.owner, name.hook, result, wanted)
+    return HookError(name.owner, name.position, name.hook, error)
+
+
+def _raised_here(error: Exception) -> bool:
+    """Tell an unpacking that failed from a hook that raised: no frame lies deeper."""
+    trace = error.__traceback__
+    return trace is not None and trace.tb_next is None
+
+
+def _fits(result: object, wanted: str) -> bool:
+    if wanted is _CONTEXT:
+        return isinstance(result, Context)
+    return (
+        isinstance(result, tuple)
+        and len(result) == 2
+        and isinstance(result[0], Context)
+        and _is_history(result[1])
+    )
+
+
+class Layer:
+    """One extension's part of an onion: a wrapper, or a factory of one."""
+
+    __slots__ = ("bind", "name", "wrap")
+
+    def __init__(
+        self, name: LayerName, *, wrap: Wrap | None = None, bind: Bind | None = None
+    ) -> None:
+        self.name = name
+        self.wrap = wrap
+        self.bind = bind
+
+class Onion:
+    """How the layers around one kind of call are put together.
+
+    ``wanted`` is the type that each layer returns. ``keep(result, at, name)`` is called with
+    what each layer gave, where streams have to be looked after.
+    """
+
+    __slots__ = ("_keep", "_wanted")
+
+    def __init__(self, wanted: type[object], keep: Keep | None = None) -> None:
+        self._wanted = wanted
+        self._keep = keep
+
+    def compile(self, layers: Sequence[Layer], innermost: Call, first: int = 0) -> Call:
+        """Nest the layers around ``innermost``, the first one outermost.
+
+        ``first`` is the place of the first layer where these are the inner part of a
+        longer onion. Every ``STRIDE`` layers the stack is measured.
+        """
+        call = innermost
+        for at in range(first + len(layers) - 1, first - 1, -1):
+            layer = layers[at - first]
+            call = self._layer(layer, at, call)
+            if at % STRIDE == 0:
+                call = _probe(call)
+        return call
+
+    def _layer(self, layer: Layer, at: int, inner: Call) -> Call:
+        wanted, keep = self._wanted, self._keep
+        wrap = layer.wrap or _entering(layer, inner)
+
+        async def enter(ctx: Context, value: Any) -> Any:  # noqa: ANN401
+            try:
+                result = await wrap(ctx, value, inner)
+            except Exception as error:
+                SCOPE.get().blame(error, at)
+                raise
+            if result.__class__ is not wanted:
+                _refuse(result, wanted, layer.name, at)
+            if keep is not None:
+                keep(result, at, layer.name)
+            return result
+
+        return enter
+
+
+def _entering(layer: Layer, inner: Call) -> Wrap:
+    """Call the layer's factory once, now, and enter what it made."""
+    outer = inner if layer.bind is None else layer.bind(inner)
+    return lambda ctx, value, _: outer(ctx, value)
+
+
+def _probe(inner: Call) -> Call:
+    def enter(ctx: Context, value: Any) -> Awaitable[Any]:  # noqa: ANN401
+        if is_deep():
+            return asyncio.ensure_future(inner(ctx, value))
+        return inner(ctx, value)
+
+    return enter
+
+
+def _refuse(result: object, wanted: type[object], name: LayerName, at: int) -> None:
+    if isinstance(result, wanted):
+        return
+    error = HookReturnError(name.owner, name.hook, result, f"a {wanted.__name__}")
+    SCOPE.get().blame(error, at)
+    raise error

@@ -1,0 +1,99 @@
+"""The resolved order of everything that acts on a run, as text or as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from refengine.extensions import Extensions
+from refengine.react import Machine
+from refengine.scope import LayerName
+
+Section = tuple[str, str, list[LayerName]]
+
+
+def explain(
+    machine: Machine, extensions: Extensions, style: Literal["text", "mermaid"]
+) -> str:
+    """Return the order; pipelines top to bottom, onions outermost first."""
+    sections = list(_sections(machine, extensions))
+    if style == "mermaid":
+        return "\n".join(_mermaid(sections))
+    head = f"agent {machine.name!r} under {machine.profile.name}"
+    return "\n".join([head, *_text(sections)])
+
+
+def _sections(machine: Machine, extensions: Extensions) -> Iterator[Section]:
+    built = machine.profile.before_agent == "build"
+    when = "once, at build" if built else "at the start of every run"
+    yield f"before_agent ({when})", "then", _before_agent(extensions)
+    yield "before model, in order", "then", _pass(
+        extensions, "before_chat_model", "before_model_rewrite_history"
+    )
+    wraps = [name for name, _ in extensions.with_hook("wrap_model_call")]
+    yield "around the model, outermost first", "around", wraps
+    after = _pass(extensions, "after_chat_model", "after_model_rewrite_history")
+    if machine.profile.after_hooks == "handlers_first":
+        after.sort(key=lambda name: name.hook == "after_chat_model")
+    yield "after model, in order", "then", after
+    invoke, stream = machine.binder.invokable.names, machine.binder.streamable.names
+    yield "around an invokable tool, outermost first", "around", list(invoke)
+    yield "around a streamable tool, outermost first", "around", list(stream)
+    called = machine.profile.after_agent == "on_success"
+    last = extensions.with_hook("after_agent") if called else []
+    yield "after_agent (on success), in order", "then", [name for name, _ in last]
+
+
+def _before_agent(extensions: Extensions) -> list[LayerName]:
+    structs = [
+        LayerName(each.name, each.position, "additional_instruction, additional_tools")
+        for each in extensions.middlewares
+    ]
+    return structs + [name for name, _ in extensions.with_hook("before_agent")]
+
+
+def _pass(extensions: Extensions, field: str, hook: str) -> list[LayerName]:
+    structs = [name for name, _ in extensions.model_hooks(field)]
+    return structs + [name for name, _ in extensions.with_hook(hook)]
+
+
+def _text(sections: Sequence[Section]) -> Iterator[str]:
+    for title, how, names in sections:
+        yield f"{title}:" if names else f"{title}: nobody"
+        for depth, name in enumerate(names):
+            indent = "  " * (depth + 1 if how == "around" else 1)
+            yield f"{indent}{name.owner} · {name.hook}"
+
+
+def _mermaid(sections: Sequence[Section]) -> Iterator[str]:
+    """Draw pipelines as arrows and onions as boxes in boxes."""
+    yield "flowchart TD"
+    previous = ""
+    for at, (title, how, names) in enumerate(sections):
+        box = f"s{at}"
+        yield f'  subgraph {box}["{title}"]'
+        yield from _onion(box, names) if how == "around" else _chain(box, names)
+        yield "  end"
+        if previous:
+            yield f"  {previous} --> {box}"
+        previous = box
+
+
+def _chain(box: str, names: Sequence[LayerName]) -> Iterator[str]:
+    if not names:
+        yield f'    {box}n["nobody"]'
+    for at, name in enumerate(names):
+        arrow = f"{box}n{at - 1} --> " if at else ""
+        yield f'    {arrow}{box}n{at}["{_label(name)}"]'
+
+
+def _onion(box: str, names: Sequence[LayerName]) -> Iterator[str]:
+    for at, name in enumerate(names):
+        yield f'    subgraph {box}n{at}["{_label(name)}"]'
+    yield f'    {box}core(("the call"))'
+    for _ in names:
+        yield "    end"
+
+
+def _label(name: LayerName) -> str:
+    return f"{name.owner} · {name.hook}".replace('"', "#quot;")

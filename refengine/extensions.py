@@ -1,0 +1,154 @@
+"""What an agent is extended with: collected, checked and named once, at build.
+
+Struct middlewares come before handlers (contract ORD). A position counts through both
+lists; errors and ``explain`` use it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from refengine.capabilities import as_hooks
+from refengine.errors import SameExtensionTwiceError, TooManyExtensionsError
+from refengine.hooks import LOW_LEVEL, AnyHook, hooks_of
+from refengine.middleware import AgentMiddleware
+from refengine.profile import Profile
+from refengine.scope import LayerName
+from refengine.tools import ToolMiddleware, ToolsConfig
+from refengine.toolset import Kind, ToolLayer
+
+MAX_EXTENSIONS: Final = 10_000
+"""Middlewares and handlers together; all of them work (contract DEEP)."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedHandler:
+    """A handler with the name it is shown under and its hooks."""
+
+    name: str
+    position: int
+    hooks: dict[str, AnyHook]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMiddleware:
+    """A struct middleware, which has no name of its own."""
+
+    name: str
+    position: int
+    struct: AgentMiddleware
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    """Both lists, in order."""
+
+    middlewares: tuple[NamedMiddleware, ...]
+    handlers: tuple[NamedHandler, ...]
+
+    def with_hook(self, hook: str) -> list[tuple[LayerName, AnyHook]]:
+        """Return the handlers' hooks of that name, in order; others drop out."""
+        return [
+            (LayerName(each.name, each.position, hook), each.hooks[hook])
+            for each in self.handlers
+            if hook in each.hooks
+        ]
+
+    def model_hooks(self, field: str) -> list[tuple[LayerName, AnyHook]]:
+        """Return the middlewares' callbacks in that field, in order."""
+        found = (
+            (LayerName(each.name, each.position, field), getattr(each.struct, field))
+            for each in self.middlewares
+        )
+        return [(name, hook) for name, hook in found if hook is not None]
+
+    def tool_layers(self, kind: Kind, config: ToolsConfig) -> list[ToolLayer]:
+        """Return all layers around calls of that kind, outermost first."""
+        wraps = (
+            (each.name, each.position, each.struct.wrap_tool_call)
+            for each in self.middlewares
+        )
+        own = (
+            (f"tool_call_middlewares[{at}]", at, each)
+            for at, each in enumerate(config.tool_call_middlewares)
+        )
+        return [
+            *_factories(kind, own, "tool_call_middlewares"),
+            *_factories(kind, wraps, "wrap_tool_call"),
+            *self._wrappers(kind),
+        ]
+
+    def _wrappers(self, kind: Kind) -> Iterator[ToolLayer]:
+        hook = f"wrap_{kind}_tool_call"
+        for each in self.handlers:
+            if LOW_LEVEL in each.hooks:
+                name = LayerName(each.name, each.position, LOW_LEVEL)
+                yield ToolLayer(name, factory=each.hooks[LOW_LEVEL])
+            elif hook in each.hooks:
+                name = LayerName(each.name, each.position, hook)
+                yield ToolLayer(name, wrap=each.hooks[hook])
+
+
+def collect(
+    middlewares: Sequence[AgentMiddleware],
+    handlers: Sequence[object],
+    profile: Profile,
+) -> Extensions:
+    """Check and name both lists.
+
+    Raises TooManyExtensionsError, SameExtensionTwiceError, or what hooks_of raises.
+    """
+    given = len(middlewares) + len(handlers)
+    if given > MAX_EXTENSIONS:
+        raise TooManyExtensionsError(given, MAX_EXTENSIONS)
+    if profile.same_handler_twice == "refused":
+        _refuse_same(handlers)
+    structs = tuple(
+        NamedMiddleware(f"middleware[{at}]", at, struct)
+        for at, struct in enumerate(middlewares)
+    )
+    spelt: set[type] = set()
+    found = [hooks_of(each, spelt) for each in handlers]
+    names = list(_unique([name for name, _ in found]))
+    named = tuple(
+        NamedHandler(name, len(structs) + at, as_hooks(hooks))
+        for at, (name, (_, hooks)) in enumerate(zip(names, found, strict=True))
+    )
+    return Extensions(structs, named)
+
+
+def _factories(
+    kind: Kind, given: Iterator[tuple[str, int, ToolMiddleware]], hook: str
+) -> Iterator[ToolLayer]:
+    for name, position, middleware in given:
+        make = getattr(middleware, kind)
+        if make is not None:
+            yield ToolLayer(
+                LayerName(name, position, hook),
+                factory=lambda _, endpoint, make=make: make(endpoint),
+            )
+
+
+def _refuse_same(handlers: Sequence[object]) -> None:
+    seen: dict[int, int] = {}
+    for at, handler in enumerate(handlers):
+        first = seen.setdefault(id(handler), at)
+        if first != at:
+            raise SameExtensionTwiceError(
+                str(getattr(handler, "name", handler)), first, at
+            )
+
+
+def _unique(names: Sequence[str]) -> Iterator[str]:
+    """Yield each name; equal ones as ``name[0]``, ``name[1]``, …"""
+    often = Counter(names)
+    so_far: Counter[str] = Counter()
+    for name in names:
+        if often[name] == 1:
+            yield name
+        else:
+            yield f"{name}[{so_far[name]}]"
+            so_far[name] += 1

@@ -1,0 +1,46 @@
+"""Keeping the stack flat: a hop to a new task where the stack has grown deep.
+
+10,000 wrappers around a tool are 20,000 nested frames, and Python allows about 1,000.
+A task starts on a fresh stack, so the chain continues in one when little is left.
+The measured depth decides and not the number of layers, because a wrapper may bring
+any number of frames of its own and the caller may already stand deep.
+
+Tried and not used: a higher recursion limit (process-wide, and 3.11 overflows the C
+stack); a task a layer (a hop costs as much as 40 layers); counting layers (wrong by
+whatever the wrappers and the caller add).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+STRIDE: Final = 24
+"""Every how many layers the depth is measured; walking the stack is not free."""
+
+DEEP: Final = 640
+"""From this depth on a chain hops. The default limit of 1,000 leaves 360 frames, so 13
+frames of its own for each of the layers until the next measurement."""
+
+
+def is_deep() -> bool:
+    """Tell whether the stack has grown past ``DEEP``; costs a walk of that length."""
+    try:
+        sys._getframe(DEEP)  # noqa: SLF001  # the one way to ask for depth, CPython's
+    except ValueError:
+        return False
+    return True
+
+
+def flat(call: Callable[[], Awaitable[T]]) -> Awaitable[T]:
+    """Start ``call`` here, or in a new task if the stack is deep.
+
+    A task copies the context variables, and cancelling the waiter cancels the task.
+    """
+    if not is_deep():
+        return call()
+    return asyncio.ensure_future(call())

@@ -1,0 +1,113 @@
+"""A history that grows without being copied.
+
+A run over a history of 10,000 messages must not cost more than one over 10 (seed 000
+§5, performance; contract "handing back the sequence one got costs O(1)"). So a history
+is a fixed part that the caller gave and a tail that all later states share: appending
+to the newest state is one list append, and an older state still sees its own length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import overload
+
+from refengine.messages import Message
+
+
+class History(Sequence[Message]):
+    """An immutable sequence of messages; equal to any sequence of equal messages."""
+
+    __slots__ = ("_fixed", "_head", "_length", "_tail")
+
+    def __init__(self, messages: Sequence[Message] = ()) -> None:
+        """Hold ``messages``; a tuple is kept as it is, anything else copied once."""
+        self._head: tuple[Message, ...] = ()
+        self._fixed: tuple[Message, ...] = (
+            messages if messages.__class__ is tuple else tuple(messages)
+        )
+        self._tail: list[Message] = []
+        self._length = 0
+
+    def after(self, first: Message) -> History:
+        """Return this history with ``first`` put before it."""
+        made = self._like(self._tail, self._length)
+        made._head = (first, *self._head)
+        return made
+
+    def append(self, message: Message) -> History:
+        """Return a history with one message more; this one stays as it is."""
+        tail = self._tail
+        if len(tail) != self._length:
+            # A sibling state was appended to: share no further.
+            tail = tail[: self._length]
+        tail.append(message)
+        return self._like(tail, self._length + 1)
+
+    def last(self) -> Message | None:
+        """Return the last message, or None if there is none."""
+        if self._length:
+            return self._tail[self._length - 1]
+        for part in (self._fixed, self._head):
+            if part:
+                return part[-1]
+        return None
+
+    def without(self, message: Message | None) -> tuple[Message, ...]:
+        """Return all messages but this very object, wherever it stands."""
+        return tuple(each for each in self if each is not message)
+
+    def __len__(self) -> int:
+        return len(self._head) + len(self._fixed) + self._length
+
+    def __iter__(self) -> Iterator[Message]:
+        return chain(self._head, self._fixed, islice(self._tail, self._length))
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
+    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        at = index + len(self) if index < 0 else index
+        if at < 0:
+            raise IndexError(index)
+        for part in (self._head, self._fixed):
+            if at < len(part):
+                return part[at]
+            at -= len(part)
+        if at >= self._length:
+            raise IndexError(index)
+        return self._tail[at]
+
+    def __add__(self, other: Sequence[Message]) -> tuple[Message, ...]:
+        return (*self, *other)
+
+    def __radd__(self, other: Sequence[Message]) -> tuple[Message, ...]:
+        return (*other, *self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(
+            ours == theirs for ours, theirs in zip(self, other, strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which have none
+
+    def __repr__(self) -> str:
+        return f"History({list(self)!r})"
+
+    def _like(self, tail: list[Message], length: int) -> History:
+        made = History.__new__(History)
+        made._head = self._head
+        made._fixed = self._fixed
+        made._tail = tail
+        made._length = length
+        return made
+
+
+def as_history(messages: Sequence[Message]) -> History:
+    """Return what a hook handed back as a history; its own object costs nothing."""
+    return messages if messages.__class__ is History else History(messages)

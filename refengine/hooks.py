@@ -1,0 +1,269 @@
+"""The hooks of a handler, and which of them an object has (contract §0, decisions).
+
+A hook is present if the object's ``hooks`` set says so (helpers and adapters do), else
+if the object has the method and did not inherit it from ``AgentHandler``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol, TypeAlias
+
+from refengine.context import Context
+from refengine.errors import (
+    MisspeltHookError,
+    MixedCapabilityError,
+    NoHookError,
+    NotAsyncError,
+)
+from refengine.messages import Message
+from refengine.model import MessageStream, ModelRequest
+from refengine.tools import (
+    Endpoint,
+    StreamEndpoint,
+    StreamToolCallResult,
+    ToolCallInput,
+    ToolCallResult,
+    ToolMeta,
+)
+
+PIPELINE_HOOKS: Final = (
+    "before_agent",
+    "before_model_rewrite_history",
+    "after_model_rewrite_history",
+    "after_agent",
+)
+ONION_HOOKS: Final = (
+    "wrap_model_call",
+    "wrap_invokable_tool_call",
+    "wrap_streamable_tool_call",
+)
+HOOKS: Final = frozenset(PIPELINE_HOOKS + ONION_HOOKS)
+CAPABILITY_HOOKS: Final = frozenset(
+    (
+        "modify_instruction",
+        "modify_tools",
+        "pre_process_message_state",
+        "post_process_message_state",
+    )
+)
+LOW_LEVEL: Final = "bind_tool"
+"""Called once a registered tool instead of ``wrap_*`` (contract §1); for adapters."""
+
+ModelEndpoint: TypeAlias = Callable[
+    [Context, ModelRequest], "Awaitable[Message | MessageStream]"
+]
+Rewritten: TypeAlias = "tuple[Context, Sequence[Message]]"
+AnyHook: TypeAlias = "Callable[..., Any]"  # a hook of any kind, before it is compiled
+
+
+class AgentHandler(Protocol):
+    """A handler: a ``name`` and at least one of these hooks (seed 001 §3.1).
+
+    Pipeline hooks may be ``def`` or ``async def``, wrappers are ``async def``.
+    ``wrap_model_call`` and ``after_agent`` are beyond the seed: eino shipped them.
+    Subclassing is not needed; methods inherited from here count as absent.
+    """
+
+    @property
+    def name(self) -> str:
+        """What errors, traces and ``explain`` call it."""
+        ...
+
+    async def before_agent(self, ctx: Context, config: AgentConfigLike) -> Context:
+        """Change ``config.instruction`` and ``config.tools``; return the context."""
+        raise NotImplementedError
+
+    async def before_model_rewrite_history(
+        self, ctx: Context, messages: Sequence[Message]
+    ) -> Rewritten:
+        """Return the messages that the model sees and that are kept."""
+        raise NotImplementedError
+
+    async def after_model_rewrite_history(
+        self, ctx: Context, messages: Sequence[Message]
+    ) -> Rewritten:
+        """Return the history; its last message decides how the run goes on."""
+        raise NotImplementedError
+
+    async def wrap_invokable_tool_call(
+        self, ctx: Context, input: ToolCallInput, next: Endpoint
+    ) -> ToolCallResult:
+        """Call a tool through ``next``, or not."""
+        raise NotImplementedError
+
+    async def wrap_streamable_tool_call(
+        self, ctx: Context, input: ToolCallInput, next: StreamEndpoint
+    ) -> StreamToolCallResult:
+        """Call a streaming tool through ``next``, or not."""
+        raise NotImplementedError
+
+    async def wrap_model_call(
+        self, ctx: Context, request: ModelRequest, next: ModelEndpoint
+    ) -> Message | MessageStream:
+        """Call the model through ``next``, or not; the result is of next's kind."""
+        raise NotImplementedError
+
+    async def after_agent(self, ctx: Context, messages: Sequence[Message]) -> Context:
+        """See the history of a run that succeeded."""
+        raise NotImplementedError
+
+
+class AgentConfigLike(Protocol):
+    """What ``before_agent`` may change."""
+
+    instruction: str
+    tools: list[ToolMeta]
+
+
+class InstructionModifier(Protocol):
+    """Capability (seed 000 P0.1): returns the new instruction."""
+
+    name: str
+
+    def modify_instruction(self, ctx: Context, instruction: str) -> str:
+        """Return the whole new instruction."""
+        ...
+
+
+class ToolsModifier(Protocol):
+    """Capability (seed 000 P0.1): returns the whole set; what is left out is removed."""
+
+    name: str
+
+    def modify_tools(
+        self, ctx: Context, tools: Sequence[ToolMeta]
+    ) -> Sequence[ToolMeta]:
+        """Return the whole new set."""
+        ...
+
+
+class MessageStatePreProcessor(Protocol):
+    """Capability (seed 000 P0.1): rewrites the history before the model sees it."""
+
+    name: str
+
+    def pre_process_message_state(
+        self, ctx: Context, messages: Sequence[Message]
+    ) -> Sequence[Message]:
+        """Return the whole new history."""
+        ...
+
+
+class MessageStatePostProcessor(Protocol):
+    """Capability (seed 000 P0.1): rewrites the history after the model answered."""
+
+    name: str
+
+    def post_process_message_state(
+        self, ctx: Context, messages: Sequence[Message]
+    ) -> Sequence[Message]:
+        """Return the whole new history."""
+        ...
+
+
+class InvokableToolCallWrapper(Protocol):
+    """Capability (seed 000 P0.1): wraps calls of invokable tools."""
+
+    name: str
+
+    async def wrap_invokable_tool_call(
+        self, ctx: Context, input: ToolCallInput, next: Endpoint
+    ) -> ToolCallResult:
+        """Call the tool through ``next``, or not."""
+        ...
+
+
+class StreamableToolCallWrapper(Protocol):
+    """Capability (seed 000 P0.1): wraps calls of streamable tools."""
+
+    name: str
+
+    async def wrap_streamable_tool_call(
+        self, ctx: Context, input: ToolCallInput, next: StreamEndpoint
+    ) -> StreamToolCallResult:
+        """Call the tool through ``next``, or not."""
+        ...
+
+
+def hooks_of(handler: object, spelt: set[type]) -> tuple[str, dict[str, AnyHook]]:
+    """Return an object's name and its hooks by name.
+
+    ``spelt`` collects the classes whose spelling was looked at, so that 10,000 handlers
+    of one class cost one look. Raises NoHookError, MisspeltHookError, MixedCapabilityError or NotAsyncError.
+    """
+    name = getattr(handler, "name", None)
+    if not isinstance(name, str) or not name:
+        raise NoHookError(handler, "name", HOOKS)
+    found = _declared(handler)
+    if found is None:
+        _refuse_misspelt(name, handler, spelt)
+        found = {
+            hook: getattr(handler, hook)
+            for hook in sorted(HOOKS | CAPABILITY_HOOKS | {LOW_LEVEL})
+            if _overrides(handler, hook)
+        }
+    if not found:
+        raise NoHookError(handler, "hook", HOOKS)
+    _refuse_mixed(name, found)
+    for hook in ONION_HOOKS:
+        if hook in found and not is_async(found[hook]):
+            raise NotAsyncError(name, hook)
+    return name, found
+
+
+def is_async(hook: AnyHook) -> bool:
+    """Tell whether calling it gives a coroutine, also through a callable object."""
+    return inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(
+        getattr(hook, "__call__", None)  # noqa: B004  # its type matters, not its being
+    )
+
+
+def _declared(handler: object) -> dict[str, AnyHook] | None:
+    declared = getattr(handler, "hooks", None)
+    if not isinstance(declared, (set, frozenset)):
+        return None
+    return {hook: getattr(handler, hook) for hook in sorted(declared)}
+
+
+def _overrides(handler: object, hook: str) -> bool:
+    method = getattr(handler, hook, None)
+    if method is None:
+        return False
+    inherited = getattr(AgentHandler, hook, None)
+    return inherited is None or getattr(method, "__func__", method) is not inherited
+
+
+def _refuse_mixed(name: str, found: dict[str, AnyHook]) -> None:
+    capabilities = sorted(CAPABILITY_HOOKS & found.keys())
+    if "before_agent" in found and capabilities:
+        raise MixedCapabilityError(name, capabilities)
+
+
+def _refuse_misspelt(name: str, handler: object, spelt: set[type]) -> None:
+    kind = type(handler)
+    methods = set(getattr(handler, "__dict__", ()))
+    if kind not in spelt:
+        spelt.add(kind)
+        methods.update(dir(kind))
+    known = sorted(HOOKS | CAPABILITY_HOOKS)
+    for method in sorted(methods - set(known)):
+        if method.startswith("_") or not callable(getattr(handler, method, None)):
+            continue
+        close = next((hook for hook in known if _within_two(method, hook)), None)
+        if close is not None:
+            raise MisspeltHookError(name, method, close)
+
+
+def _within_two(a: str, b: str) -> bool:
+    """Tell whether at most two letters have to be changed, added or dropped."""
+    if abs(len(a) - len(b)) > 2:
+        return False
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        diagonal, row[0] = row[0], i
+        for j, other in enumerate(b, 1):
+            best = min(row[j] + 1, row[j - 1] + 1, diagonal + (letter != other))
+            diagonal, row[j] = row[j], best
+    return row[-1] <= 2

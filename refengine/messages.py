@@ -1,0 +1,159 @@
+"""Messages, tool calls and the chunks that a stream brings them in.
+
+All frozen (contract §0): a hook that wants another message makes one. ``arguments`` is
+the model's text everywhere; only a matcher parses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+Json: TypeAlias = (
+    "None | bool | int | float | str | list[Json] | tuple[Json, ...] |"
+    " Mapping[str, Json]"
+)
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+
+NOTHING: Final[Mapping[str, Json]] = MappingProxyType({})
+
+
+def nothing() -> Mapping[str, Json]:
+    """Return the one empty mapping, as a default that costs nothing to recognise."""
+    return NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What the model asks to run; ``arguments`` is its text, parsed by nobody here."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a history.
+
+    ``extra`` is copied and frozen, lists in it become tuples: a message that two
+    histories share cannot be changed through one of them.
+    """
+
+    role: Role
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+    id: str | None = None
+    extra: Mapping[str, Json] = field(default_factory=nothing, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.extra is not NOTHING:
+            object.__setattr__(self, "extra", frozen_json(self.extra))
+        if self.tool_calls.__class__ is not tuple:
+            object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallChunk:
+    """A piece of a tool call; pieces with one ``index`` belong to one call.
+
+    A piece without an index is a whole call of its own.
+    """
+
+    index: int | None = None
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageChunk:
+    """A piece of an assistant message, as a stream brings it."""
+
+    content: str = ""
+    tool_calls: tuple[ToolCallChunk, ...] = ()
+    id: str | None = None
+    name: str | None = None
+    extra: Mapping[str, Json] = field(default_factory=nothing, hash=False)
+
+
+def frozen_json(value: Json) -> Json:
+    """Return a copy that nobody can change: dicts read-only, lists as tuples."""
+    if isinstance(value, Mapping):
+        return MappingProxyType({k: frozen_json(v) for k, v in value.items()})
+    if isinstance(value, (list, tuple)):
+        return tuple(frozen_json(v) for v in value)
+    return value
+
+
+def chunk_of(message: Message) -> MessageChunk:
+    """Return the whole message as one chunk."""
+    calls = tuple(
+        ToolCallChunk(None, call.id, call.name, call.arguments)
+        for call in message.tool_calls
+    )
+    return MessageChunk(message.content, calls, message.id, message.name, message.extra)
+
+
+def join_chunks(chunks: Iterable[MessageChunk]) -> Message:
+    """Join a stream's chunks into the message that invoke would have given.
+
+    The first id and name count, text and arguments are concatenated, later extra keys
+    win. Calls stand in the order of their first piece (contract STR).
+    """
+    texts: list[str] = []
+    calls: list[_OpenCall] = []
+    by_index: dict[int, _OpenCall] = {}
+    message_id: str | None = None
+    name: str | None = None
+    extra: dict[str, Json] = {}
+    for chunk in chunks:
+        texts.append(chunk.content)
+        message_id = message_id or chunk.id
+        name = name or chunk.name
+        extra.update(chunk.extra)
+        for piece in chunk.tool_calls:
+            _open_call(piece, calls, by_index).add(piece)
+    return Message(
+        "assistant",
+        "".join(texts),
+        tuple(call.close() for call in calls),
+        id=message_id,
+        name=name,
+        extra=extra or NOTHING,
+    )
+
+
+class _OpenCall:
+    """A tool call whose pieces are still coming."""
+
+    __slots__ = ("arguments", "id", "name")
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = ""
+        self.arguments: list[str] = []
+
+    def add(self, piece: ToolCallChunk) -> None:
+        self.id = self.id or piece.id
+        self.name = self.name or piece.name
+        self.arguments.append(piece.arguments)
+
+    def close(self) -> ToolCall:
+        return ToolCall(self.id, self.name, "".join(self.arguments))
+
+
+def _open_call(
+    piece: ToolCallChunk, calls: list[_OpenCall], by_index: dict[int, _OpenCall]
+) -> _OpenCall:
+    found = None if piece.index is None else by_index.get(piece.index)
+    if found is None:
+        found = _OpenCall()
+        calls.append(found)
+        if piece.index is not None:
+            by_index[piece.index] = found
+    return found

@@ -1,0 +1,124 @@
+"""The onion around the model, for both modes (contract WRAP; ``wrap_model_call``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from refengine.chain import Layer, Onion
+from refengine.context import Context, RunLocals
+from refengine.errors import HookReturnError, ModelError
+from refengine.extensions import Extensions
+from refengine.live import LiveStream
+from refengine.messages import Message, MessageChunk
+from refengine.model import ChatModel, MessageStream, ModelRequest, invoker, streamer
+from refengine.scope import INNERMOST, SCOPE, LayerName, Scope, keep_stream, look_after
+from refengine.stream import StreamReader
+from refengine.tools import ToolInfo
+
+
+class ModelOnion:
+    """The compiled wrappers around a model. Its length is their number."""
+
+    __slots__ = ("_invoke", "_names", "_stream", "call", "open")
+
+    def __init__(self, model: ChatModel, extensions: Extensions) -> None:
+        self._invoke = invoker(model)
+        self._stream = streamer(model)
+        wraps = extensions.with_hook("wrap_model_call")
+        self._names: Sequence[LayerName] = [name for name, _ in wraps]
+        layers = [Layer(name, wrap=wrap) for name, wrap in wraps]
+        self.call = Onion(Message).compile(layers, self._innermost_call)
+        self.open = Onion(StreamReader, keep_stream).compile(
+            layers, self._innermost_open
+        )
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def leaving(self, error: Exception, scope: Scope) -> Exception:
+        """Return the error as it leaves the onion."""
+        if isinstance(error, HookReturnError):
+            return error
+        if scope.is_innermost(error):
+            return ModelError(error)
+        return scope.leaving(error, self._names)
+
+    async def _innermost_call(self, ctx: Context, request: ModelRequest) -> Message:
+        scope = SCOPE.get()
+        scope.shown = request
+        try:
+            answer = await self._invoke(
+                scope.innermost(ctx), request.messages, request.tools, request.options
+            )
+            if not isinstance(answer, Message):
+                raise HookReturnError("the model", "invoke", answer, "a Message")
+        except Exception as error:
+            scope.blame(error, INNERMOST)
+            raise
+        return answer
+
+    async def _innermost_open(
+        self, ctx: Context, request: ModelRequest
+    ) -> MessageStream:
+        scope = SCOPE.get()
+        scope.shown = request
+        try:
+            reader = await self._stream(
+                scope.innermost(ctx), request.messages, request.tools, request.options
+            )
+            if not isinstance(reader, StreamReader):
+                raise HookReturnError("the model", "stream", reader, "a StreamReader")
+        except Exception as error:
+            scope.blame(error, INNERMOST)
+            raise
+        look_after(reader, INNERMOST)
+        return reader
+
+
+class ModelCall:
+    """One attempt at the model, in one run."""
+
+    __slots__ = ("_onion", "_request", "_scope")
+
+    def __init__(
+        self,
+        onion: ModelOnion,
+        request: ModelRequest,
+        run_path: tuple[str, ...],
+        run_locals: RunLocals,
+    ) -> None:
+        self._onion = onion
+        self._request = request
+        self._scope = Scope(run_path, run_locals)
+
+    @property
+    def shown(self) -> Sequence[ToolInfo]:
+        """The tools the model was told in the end; all, if it was never reached."""
+        request = self._scope.shown
+        return self._request.tools if request is None else request.tools
+
+    async def invoke(self, ctx: Context) -> Message:
+        """Return the answer; raises ModelError, HookError or HookReturnError."""
+        token = SCOPE.set(self._scope)
+        try:
+            answer: Message = await self._onion.call(ctx, self._request)
+        except Exception as error:
+            raise self.leaving(error) from error
+        finally:
+            SCOPE.reset(token)
+        return answer
+
+    async def stream(self, ctx: Context) -> LiveStream[MessageChunk]:
+        """Return the open answer; raises as ``invoke`` does, draining it too."""
+        token = SCOPE.set(self._scope)
+        try:
+            reader: MessageStream = await self._onion.open(ctx, self._request)
+        except Exception as error:
+            raise self.leaving(error) from error
+        finally:
+            SCOPE.reset(token)
+        return LiveStream(reader, self._scope)
+
+    def leaving(self, error: Exception) -> Exception:
+        """Return an error of the call, or of its stream, as the run reports it."""
+        return self._onion.leaving(error, self._scope)

@@ -1,0 +1,209 @@
+"""What the ``before_agent`` phase leaves: instruction, tools, context.
+
+Made once when the agent is built, or at the start of every run (posture
+``before_agent``). Sources: contract INS, TOOL, RD; seed 000 §3.1, seed 001 §6.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from inspect import isawaitable
+from typing import Any
+
+from refengine.context import Context
+from refengine.errors import (
+    HookError,
+    HookReturnError,
+    NotKnownAtBuildError,
+)
+from refengine.direct import DirectFlags
+from refengine.events import Notice
+from refengine.extensions import Extensions
+from refengine.hooks import AnyHook
+from refengine.messages import Json, Message
+from refengine.profile import Profile
+from refengine.scope import LayerName
+from refengine.toolfold import ToolFold
+from refengine.tools import (
+    Options,
+    ToolInfo,
+    ToolMeta,
+    ToolsConfig,
+    as_meta,
+    normalise,
+)
+
+OnNotice = Callable[[Notice], None]
+
+
+class AgentConfig:
+    """What ``before_agent`` changes in place; private to one build, or to one run.
+
+    ``input`` and ``run_options`` belong to a run: reading them while the agent is
+    built raises NotKnownAtBuildError.
+    """
+
+    __slots__ = ("_input", "_run_options", "instruction", "tools")
+
+    def __init__(
+        self,
+        instruction: str,
+        tools: list[ToolMeta],
+        run: tuple[Sequence[Message], Options] | None = None,
+    ) -> None:
+        self.instruction = instruction
+        self.tools = tools
+        self._input = None if run is None else run[0]
+        self._run_options = None if run is None else run[1]
+
+    @property
+    def input(self) -> Sequence[Message]:
+        """The messages the run was started with."""
+        if self._input is None:
+            raise NotKnownAtBuildError("input")
+        return self._input
+
+    @property
+    def run_options(self) -> Options:
+        """The options the run was started with."""
+        if self._run_options is None:
+            raise NotKnownAtBuildError("run_options")
+        return self._run_options
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run goes by.
+
+    ``registered`` are the tools that factories are called for at the start of a run,
+    ``direct`` the names that end it with their result.
+    """
+
+    ctx: Context
+    instruction: str
+    shown: tuple[ToolInfo, ...]
+    runnable: tuple[ToolMeta, ...]
+    registered: tuple[ToolMeta, ...]
+    direct: frozenset[str]
+    without_tools: bool
+
+
+class Planner:
+    """Runs the ``before_agent`` phase of one agent."""
+
+    __slots__ = ("_config", "_extensions", "_instruction", "_on_notice", "_one_entry", "_profile")
+
+    def __init__(
+        self,
+        instruction: str,
+        config: ToolsConfig,
+        extensions: Extensions,
+        profile: Profile,
+        on_notice: OnNotice | None,
+    ) -> None:
+        self._config = config
+        self._extensions = extensions
+        self._profile = profile
+        self._one_entry = profile.equal_tool_names == "one_entry"
+        self._on_notice = on_notice
+        self._instruction = instruction_with(
+            instruction,
+            (each.struct.additional_instruction for each in extensions.middlewares),
+            profile,
+        )
+
+    def default_tools(self) -> list[ToolMeta]:
+        """Return the configured tools and those of middlewares, as a fresh list."""
+        metas = [as_meta(each) for each in self._config.tools]
+        for each in self._extensions.middlewares:
+            metas.extend(as_meta(tool) for tool in each.struct.additional_tools)
+        return normalise(metas) if self._one_entry else metas
+
+    async def plan(
+        self, ctx: Context, run: tuple[Sequence[Message], Options] | None = None
+    ) -> Plan:
+        """Run the phase; raises HookError or HookReturnError."""
+        default = self.default_tools()
+        flags = DirectFlags(self._profile, self._config.return_directly, default)
+        config = AgentConfig(self._instruction, flags.start(default), run)
+        fold = ToolFold(config.tools, one_entry=self._one_entry)
+        for name, hook in self._extensions.with_hook("before_agent"):
+            ctx = await self._enter(name, hook, ctx, config, fold)
+        return self._resolve(ctx, config, default, flags)
+
+    async def _enter(
+        self,
+        name: LayerName,
+        hook: AnyHook,
+        ctx: Context,
+        config: AgentConfig,
+        fold: ToolFold,
+    ) -> Context:
+        try:
+            result = hook(ctx, config)
+            if isawaitable(result):
+                result = await result
+        except NotKnownAtBuildError:
+            raise
+        except Exception as error:
+            raise HookError(name.owner, name.position, name.hook, error) from error
+        if not isinstance(result, Context):
+            raise HookReturnError(name.owner, name.hook, result, "a Context")
+        self._settle(name, config, fold)
+        return result
+
+    def _settle(self, name: LayerName, config: AgentConfig, fold: ToolFold) -> None:
+        """Normalise what the handler left; its whole set counts (contract TOOL)."""
+        left: Any = config.tools
+        if left is None and self._profile.null_tools != "refused":
+            return
+        got = next((x for x in (left, config.instruction) if not _usable(x)), None)
+        if got is not None or left is None:
+            wanted = "config with .tools a list of tools and .instruction a text"
+            raise HookReturnError(name.owner, name.hook, got, wanted)
+        config.tools, gone = fold.update(left)
+        if gone and self._on_notice is not None:
+            data: Json = {"handler": name.owner, "names": gone}
+            self._on_notice(Notice("tools_removed", data))
+
+    def _resolve(
+        self, ctx: Context, config: AgentConfig, default: list[ToolMeta], flags: DirectFlags
+    ) -> Plan:
+        left: list[ToolMeta] | None = config.tools
+        shown = runnable = left or []
+        if left is None:
+            runnable = default
+            shown = default if self._profile.null_tools == "ignored" else []
+        elif not left and self._profile.all_tools_removed != "none_left":
+            shown = default
+            runnable = default if self._profile.all_tools_removed == "ignored" else []
+        return Plan(
+            ctx,
+            config.instruction,
+            tuple(meta.tool.info for meta in shown),
+            tuple(runnable),
+            tuple(default or runnable),
+            flags.end(runnable),
+            not default and not runnable,
+        )
+
+
+def _usable(value: object) -> bool:
+    return isinstance(value, (list, tuple, str))
+
+
+def instruction_with(base: str, additions: Iterable[str], profile: Profile) -> str:
+    """Join what struct middlewares add, by the profile's separator and rules."""
+    separator = "\n" if profile.separator == "newline" else "\n\n"
+    parts = [base]
+    for addition in additions:
+        if not addition and profile.empty_addition == "skipped":
+            continue
+        if profile.empty_base == "replaced" and not any(parts):
+            parts = [addition]
+        else:
+            parts.append(separator + addition)
+    return "".join(parts)
+
+

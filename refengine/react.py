@@ -1,0 +1,337 @@
+"""The loop: model, route, tools, until an answer (contract §2).
+
+    before_model → model onion → after_model → route → tool onions → again
+                                                  └→ after_agent, if it succeeded
+
+One ``Loop`` is one run. It is an async generator that the consumer pulls, so nothing
+runs ahead of who reads the events, and no task is needed for a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, cast
+
+from refengine.binding import Binder
+from refengine.call import ToolCallRun
+from refengine.chain import Pipeline
+from refengine.context import Context, RunLocals
+from refengine.errors import (
+    MaxIterationsExceededError,
+    NoMessagesLeftError,
+    RoutingError,
+    ToolNotFoundError,
+)
+from refengine.events import AgentEvent, Chunk, Notice
+from refengine.history import History, as_history
+from refengine.legacy import LegacyPass, StateCell
+from refengine.live import LiveStream
+from refengine.messages import Json, Message, MessageChunk, ToolCall, join_chunks
+from refengine.model import ModelRequest
+from refengine.model_onion import ModelCall, ModelOnion
+from refengine.plan import OnNotice, Plan
+from refengine.profile import Profile
+from refengine.scope import Scope
+from refengine.stream import StreamReader
+from refengine.tools import NO_OPTIONS, Options, ToolsConfig
+from refengine.toolset import BoundTool
+from refengine.turn import AnyCall, Turn, UnknownCall
+
+Status: TypeAlias = Literal[
+    "completed",
+    "returned_directly",
+    "max_iterations",
+    "interrupted",
+    "error",
+    "cancelled",
+]
+
+_SUCCESS: Final = frozenset(("completed", "returned_directly"))
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The compiled parts of one agent; the same for all its runs."""
+
+    name: str
+    profile: Profile
+    max_iterations: int
+    tools_config: ToolsConfig
+    before: tuple[LegacyPass | Pipeline, ...]
+    after: tuple[LegacyPass | Pipeline, ...]
+    after_agent: Pipeline
+    model: ModelOnion
+    binder: Binder
+    on_notice: OnNotice | None
+
+
+class Loop:
+    """The state of one run."""
+
+    __slots__ = (
+        "_bound",
+        "_ctx",
+        "_live",
+        "_locals",
+        "_machine",
+        "_model_call",
+        "_options",
+        "_plan",
+        "_run_path",
+        "_streaming",
+        "_turn",
+        "answer",
+        "events",
+        "first",
+        "history",
+        "iterations",
+        "status",
+    )
+
+    def __init__(
+        self,
+        machine: Machine,
+        plan: Plan,
+        ctx: Context,
+        messages: Sequence[Message],
+        streaming: bool,
+        options: Options = NO_OPTIONS,
+    ) -> None:
+        self._machine = machine
+        self._plan = plan
+        self._streaming = streaming
+        self._options = options
+        self._locals: RunLocals = {}
+        self._run_path = (*ctx.run_path, machine.name)
+        self._ctx = ctx._placed(self._run_path, None, self._locals)  # noqa: SLF001
+        self._bound: Mapping[str, BoundTool] = {}
+        self._model_call: ModelCall | None = None
+        self._live: LiveStream[MessageChunk] | None = None
+        self._turn: Turn | None = None
+        self.history = History(messages)
+        self.first: Message | None = None
+        if plan.instruction:
+            self.first = Message("system", plan.instruction)
+            self.history = self.history.after(self.first)
+        self.status: Status = "error"
+        self.answer: Message | None = None
+        self.iterations = 0
+        self.events: list[AgentEvent] = []
+
+    async def run(self) -> AsyncGenerator[AgentEvent, None]:
+        """Yield the events of the run; raises what ends it with an error."""
+        try:
+            if not self._single_call:
+                self._bound = self._machine.binder.for_run(self._plan)
+            while self._next_iteration():
+                cell = StateCell()
+                model_ctx = await self._before_model(cell)
+                if self._streaming:
+                    yield await self._open_answer(model_ctx)
+                    response = await self._drained()
+                else:
+                    response = await self._answer(model_ctx)
+                    yield self._tell(AgentEvent("model", self._run_path, response))
+                ctx = await self._after_model(model_ctx, response, cell)
+                calls = self._route(response)
+                if not calls:
+                    self.status = "completed"
+                    break
+                self._turn = turn = self._turn_of(calls, ctx)
+                one_by_one = self._machine.tools_config.sequential
+                async for event in turn.run(one_by_one=one_by_one):
+                    yield event
+                if self._settle(turn):
+                    self.status = "returned_directly"
+                    break
+            if self.status in _SUCCESS and self._machine.after_agent:
+                await self._machine.after_agent.observe(self._ctx, self.history)
+        finally:
+            await self._leave()
+
+    @property
+    def _single_call(self) -> bool:
+        single = self._machine.profile.without_tools == "single_call"
+        return single and self._plan.without_tools
+
+    def _next_iteration(self) -> bool:
+        """Count one more, checked before its first hook; False if none is left."""
+        limit = self._machine.max_iterations
+        if self.iterations < limit:
+            self.iterations += 1
+            return True
+        if self._machine.profile.exhaustion == "error":
+            raise MaxIterationsExceededError(limit)
+        self.status = "max_iterations"
+        self.answer = _last_answer(self.history)
+        return False
+
+    async def _before_model(self, cell: StateCell) -> Context:
+        """Run the before-model phases; return the context the model is called with."""
+        ctx = await self._phases(self._machine.before, self._ctx, cell)
+        reaches = self._machine.profile.model_context
+        return self._ctx if reaches == "before_hooks" else ctx
+
+    async def _after_model(
+        self, ctx: Context, response: Message, cell: StateCell
+    ) -> Context:
+        """Run the after-model phases; return the context the tools are called with."""
+        self.history = self.history.append(response)
+        ctx = await self._phases(self._machine.after, ctx, cell)
+        reaches = self._machine.profile.model_context
+        return ctx if reaches == "iteration" else self._ctx
+
+    async def _phases(
+        self, phases: Sequence[LegacyPass | Pipeline], ctx: Context, cell: StateCell
+    ) -> Context:
+        messages: Sequence[Message] = self.history
+        for phase in phases:
+            if isinstance(phase, Pipeline):
+                ctx, messages = await phase.rewrite(ctx, messages)
+            else:
+                messages = await phase.rewrite(ctx, messages, cell)
+        self.history = as_history(messages)
+        return ctx._placed(self._run_path, None, self._locals)  # noqa: SLF001  # engine
+
+    async def _answer(self, ctx: Context) -> Message:
+        self._model_call = call = self._call_model()
+        return await call.invoke(ctx)
+
+    async def _open_answer(self, ctx: Context) -> AgentEvent:
+        self._model_call = call = self._call_model()
+        self._live = live = await call.stream(ctx)
+        stream = cast("StreamReader[Chunk]", live.reader())
+        return AgentEvent("model", self._run_path, stream=stream)
+
+    async def _drained(self) -> Message:
+        """Read the rest of the answer; what came of it is told in either case."""
+        live, call = self._live, self._model_call
+        if live is None or call is None:
+            raise AssertionError
+        message: Message | None = None
+        try:
+            message = join_chunks(await live.drain())
+        except Exception as error:
+            raise call.leaving(error) from error
+        finally:
+            chunks = tuple(live.chunks)
+            self._tell(AgentEvent("model", self._run_path, message, chunks=chunks))
+        return message
+
+    def _call_model(self) -> ModelCall:
+        request = ModelRequest(
+            self.history, self._plan.shown, self._options, self._streaming
+        )
+        return ModelCall(self._machine.model, request, self._run_path, self._locals)
+
+    def _route(self, response: Message) -> tuple[ToolCall, ...]:
+        """Return the calls to run next, none if the run completes (contract MSG)."""
+        profile = self._machine.profile
+        last = self.history.last()
+        if last is None and profile.after_leaves_none == "error":
+            raise NoMessagesLeftError
+        if profile.route == "model_response":
+            calls = _calls_left(response, last)
+        else:
+            left = response if last is None else last
+            calls = left.tool_calls if left.role == "assistant" else ()
+        if self._single_call or not calls:
+            by_response = profile.route == "model_response" or last is None
+            self.answer = response if by_response else _last_answer(self.history)
+            return ()
+        return calls
+
+    def _turn_of(self, calls: Sequence[ToolCall], ctx: Context) -> Turn:
+        profile = self._machine.profile
+        bound = self._machine.binder.for_turn(self._plan, self._bound)
+        runs = [self._run_of(call, bound) for call in calls]
+        direct = self._direct(runs)
+        held = direct if profile.direct_event == "last" else None
+        return Turn(
+            runs,
+            ctx,
+            streaming=self._streaming,
+            held=held if isinstance(held, ToolCallRun) else None,
+            leak=profile.changed_call_id == "leaks_into_event",
+        )
+
+    def _run_of(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
+        """Return the call, ready to run; raises ToolNotFoundError before any runs."""
+        tool = bound.get(call.name)
+        if tool is not None and not self._is_hidden(call.name):
+            scope = Scope(self._run_path, self._locals, tool, call.id)
+            return ToolCallRun(call, tool, scope, self._options)
+        answer = self._machine.tools_config.unknown_tools_handler
+        if answer is None:
+            available = [name for name in bound if not self._is_hidden(name)]
+            raise ToolNotFoundError(call.name, available)
+        return UnknownCall(call, answer)
+
+    def _is_hidden(self, name: str) -> bool:
+        """Tell whether a wrapper took the tool out of the last request."""
+        if not self._machine.model or self._machine.profile.hidden_tool == "runs":
+            return False
+        call = self._model_call
+        return call is not None and all(info.name != name for info in call.shown)
+
+    def _direct(self, runs: Sequence[AnyCall]) -> AnyCall | None:
+        """Return the call that ends the run: the last one in message order."""
+        names = self._plan.direct
+        if not names:
+            return None
+        return next((run for run in reversed(runs) if run.call.name in names), None)
+
+    def _settle(self, turn: Turn) -> bool:
+        """Keep the results of a turn; tell whether one of them is the answer."""
+        self.events.extend(turn.snapshots())
+        self._tell_ignored(turn)
+        error = turn.error()
+        if error is not None:
+            raise error
+        for run in turn.calls:
+            self.history = self.history.append(run.message())
+        direct = self._direct(turn.calls)
+        if direct is not None:
+            self.answer = direct.message()
+        return direct is not None
+
+    def _tell_ignored(self, turn: Turn) -> None:
+        if self._machine.on_notice is None:
+            return
+        for run in turn.calls:
+            if isinstance(run, ToolCallRun) and run.changed is not None:
+                name, call_id = run.changed
+                data: Json = {"name": name, "call_id": call_id}
+                self._machine.on_notice(Notice("ignored_change", data, run.call.id))
+
+    def _tell(self, event: AgentEvent) -> AgentEvent:
+        self.events.append(event)
+        return event
+
+    async def _leave(self) -> None:
+        """Leave nothing open or running, also if the consumer went away."""
+        if self._live is not None:
+            await self._live.close()
+        if self._turn is not None:
+            await self._turn.leave()
+
+
+def _last_answer(history: History) -> Message | None:
+    """Return the last assistant message: the answer, whatever was left after it."""
+    last = history.last()
+    if last is not None and last.role == "assistant":
+        return last
+    return next((m for m in reversed(tuple(history)) if m.role == "assistant"), None)
+
+
+def _calls_left(response: Message, last: Message | None) -> tuple[ToolCall, ...]:
+    """Route by the response, but take the calls from what the hooks left last."""
+    if not response.tool_calls:
+        return ()
+    if last is None or last.role != "assistant":
+        got = "nothing" if last is None else f"a {last.role} message"
+        raise RoutingError("an assistant message", got)
+    if not last.tool_calls:
+        raise RoutingError("tool calls", "an assistant message without any")
+    return last.tool_calls

@@ -1,0 +1,143 @@
+"""Streams: a single pass, closed once, errors wrapped once (contract STR).
+
+A converted stream keeps a link to the one it came from and flattens the links when it
+is first read, so 10,000 conversions are a loop over 10,000 functions and no recursion.
+A stream that a wrapper rebuilt with an async generator of its own cannot be flattened;
+those are read through ``flat``, which leaves a stack that has grown deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Final, Generic, TypeAlias, TypeVar, cast
+
+from refengine.errors import StreamConsumedError
+from refengine.flat import flat
+
+T = TypeVar("T")
+U = TypeVar("U")
+ErrorWrapper: TypeAlias = Callable[[Exception], Exception]
+_Convert: TypeAlias = Callable[[object], object]
+_OnError: TypeAlias = "Callable[[Exception], None] | None"
+
+
+class _Dropped:
+    """The type of DROP."""
+
+
+DROP: Final = _Dropped()
+"""What a conversion returns to leave a chunk out."""
+
+
+class StreamReader(Generic[T]):
+    """An async iterator that is read once and can be closed at any time.
+
+    ``error_wrapper`` turns an error of the source into what the consumer sees. It is
+    applied once, by the reader that is iterated, however often that was converted:
+    seed 000 §3.4 asks every conversion to keep it.
+    """
+
+    __slots__ = (
+        "_converts",
+        "_deep",
+        "_error_wrapper",
+        "_from",
+        "_on_error",
+        "_on_source_error",
+        "_source",
+        "_spent",
+    )
+
+    def __init__(
+        self, source: AsyncIterator[T], *, error_wrapper: ErrorWrapper | None = None
+    ) -> None:
+        self._source: AsyncIterator[object] = source
+        self._from: tuple[StreamReader[object], _Convert] | None = None
+        self._converts: tuple[tuple[_Convert, _OnError], ...] | None = None
+        self._error_wrapper = error_wrapper
+        self._on_error: _OnError = None
+        self._on_source_error: _OnError = None
+        self._spent = False
+        self._deep = False
+
+    def __aiter__(self) -> StreamReader[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        if self._spent:
+            raise StopAsyncIteration
+        try:
+            return cast("T", await self._pull(self._opened()))
+        except StopAsyncIteration:
+            self._spent = True
+            raise
+        except Exception as error:
+            self._spent = True
+            if self._error_wrapper is None:
+                raise
+            raise self._error_wrapper(error) from error
+
+    async def aclose(self) -> None:
+        """Close the source; a second time, or after the end, does nothing more."""
+        self._spent = True
+        self._opened()
+        close = getattr(self._source, "aclose", None)
+        if close is not None:
+            await (flat(close) if self._deep else close())
+
+    async def _pull(self, converts: tuple[tuple[_Convert, _OnError], ...]) -> object:
+        blame = self._on_source_error
+        try:
+            while True:
+                blame = self._on_source_error
+                pull = self._source.__anext__
+                chunk = await (flat(pull) if self._deep else pull())
+                for convert, blame in converts:  # noqa: B007  # for the except below
+                    chunk = convert(chunk)
+                    if chunk is DROP:
+                        break
+                else:
+                    return chunk
+        except StopAsyncIteration:
+            raise
+        except Exception as error:
+            if blame is not None:
+                blame(error)
+            raise
+
+    def _opened(self) -> tuple[tuple[_Convert, _OnError], ...]:
+        """Flatten the links to the stream this one came from, at the first use."""
+        if self._converts is not None:
+            return self._converts
+        converts: list[tuple[_Convert, _OnError]] = []
+        at: StreamReader[object] = cast("StreamReader[object]", self)
+        while at._from is not None:
+            blame = at._on_error
+            at, convert = at._from
+            converts.append((convert, blame))
+        self._source = at._source
+        self._on_source_error = at._on_error
+        self._converts = tuple(reversed(converts))
+        self._from = None
+        return self._converts
+
+
+def convert_stream(reader: StreamReader[T], fn: Callable[[T], U]) -> StreamReader[U]:
+    """Return a stream of ``fn(chunk)``; chunks that become DROP are left out.
+
+    The error wrapper is kept and still applied once. ``reader`` itself is used up:
+    raises StreamConsumedError if it was read or converted before.
+    """
+    if reader._converts is not None or reader._spent:
+        raise StreamConsumedError
+    made: StreamReader[U] = StreamReader.__new__(StreamReader)
+    made._source = reader._source
+    made._from = (cast("StreamReader[object]", reader), cast("_Convert", fn))
+    made._converts = None
+    made._error_wrapper = reader._error_wrapper
+    made._on_error = None
+    made._on_source_error = None
+    made._spent = False
+    made._deep = reader._deep
+    reader._spent = True
+    return made

@@ -1,0 +1,163 @@
+"""The tools of a run: what the model is shown, what runs, and the onion around each.
+
+Nesting, outermost first: tools config ⟩ struct middlewares ⟩ handlers (contract ORD).
+What handlers wrap does not depend on the tool, so that part is compiled once for all
+tools; factories are given an endpoint a tool, so theirs is compiled a tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
+
+from refengine.chain import Call, Layer, Onion
+from refengine.context import Context
+from refengine.errors import ToolResultTypeError
+from refengine.scope import INNERMOST, SCOPE, LayerName, keep_stream, look_after
+from refengine.stream import StreamReader
+from refengine.tools import (
+    StreamToolCallResult,
+    ToolCallInput,
+    ToolCallResult,
+    ToolInfo,
+    ToolMeta,
+)
+
+Factory: TypeAlias = Callable[[ToolInfo, Any], Any]  # (info, endpoint) -> endpoint
+Kind: TypeAlias = Literal["invokable", "streamable"]
+
+
+class ToolLayer:
+    """One extension's layer around tool calls: a wrapper, or a factory a tool."""
+
+    __slots__ = ("factory", "name", "wrap")
+
+    def __init__(
+        self,
+        name: LayerName,
+        *,
+        wrap: Callable[..., Any] | None = None,
+        factory: Factory | None = None,
+    ) -> None:
+        self.name = name
+        self.wrap = wrap
+        self.factory = factory
+
+    def per_call(self) -> ToolLayer:
+        """Return this layer with its factory called anew in every call."""
+        factory = self.factory
+        if factory is None:
+            return self
+
+        async def wrap(ctx: Context, value: ToolCallInput, inner: Call) -> object:
+            tool = SCOPE.get().tool
+            info = ToolInfo(value.name) if tool is None else tool.info
+            return await factory(info, inner)(ctx, value)
+
+        return ToolLayer(self.name, wrap=wrap)
+
+    def bound(self, info: ToolInfo) -> Layer:
+        """Return the layer for one tool."""
+        factory = self.factory
+        if factory is None:
+            return Layer(self.name, wrap=self.wrap)
+        return Layer(self.name, bind=lambda inner: factory(info, inner))
+
+
+class ToolOnion:
+    """The compiled layers around calls of one kind."""
+
+    __slots__ = ("_inner", "_onion", "_outer", "names")
+
+    def __init__(self, kind: Kind, layers: Sequence[ToolLayer]) -> None:
+        if kind == "invokable":
+            self._onion, innermost = Onion(ToolCallResult), _invoke
+        else:
+            self._onion, innermost = Onion(StreamToolCallResult, _keep), _stream
+        self.names = tuple(layer.name for layer in layers)
+        shared = len(layers)
+        while shared and layers[shared - 1].factory is None:
+            shared -= 1
+        self._outer = tuple(layers[:shared])
+        inner = [Layer(each.name, wrap=each.wrap) for each in layers[shared:]]
+        self._inner = self._onion.compile(inner, innermost, shared)
+
+    def bind(self, info: ToolInfo) -> Call:
+        """Return the endpoint of one tool; calls each factory once."""
+        outer = [layer.bound(info) for layer in self._outer]
+        return self._onion.compile(outer, self._inner)
+
+
+class BoundTool:
+    """A tool with the onions around it."""
+
+    __slots__ = ("_invokable", "_names", "_streamable", "info", "invoke", "stream")
+
+    def __init__(self, meta: ToolMeta, invokable: ToolOnion, stream: ToolOnion) -> None:
+        self.info = meta.tool.info
+        self.invoke = getattr(meta.tool, "invoke", None)
+        self.stream = getattr(meta.tool, "stream", None)
+        self._names = (invokable.names, stream.names)
+        self._streamable = None if self.stream is None else stream.bind(self.info)
+        self._invokable = None if self.invoke is None else invokable.bind(self.info)
+
+    def endpoint(self, streaming: bool) -> tuple[Call, bool, Sequence[LayerName]]:
+        """Return what to call, whether it gives a stream, and its layers' names.
+
+        The tool's kind selects; a tool with both follows the run (contract STR).
+        """
+        if self._streamable is not None and (streaming or self._invokable is None):
+            return self._streamable, True, self._names[1]
+        if self._invokable is None:  # as_meta refused tools without a method
+            raise AssertionError(self.info.name)
+        return self._invokable, False, self._names[0]
+
+
+async def _invoke(ctx: Context, value: ToolCallInput) -> ToolCallResult:
+    scope = SCOPE.get()
+    tool = scope.tool
+    if tool is None or tool.invoke is None:
+        raise AssertionError(value.name)
+    _notice_changes(value)
+    try:
+        result = await tool.invoke(
+            scope.innermost(ctx), value.arguments, value.call_options
+        )
+        if not isinstance(result, str):
+            raise ToolResultTypeError(tool.info.name, result)
+    except Exception as error:
+        scope.blame(error, INNERMOST)
+        raise
+    return ToolCallResult(result)
+
+
+async def _stream(ctx: Context, value: ToolCallInput) -> StreamToolCallResult:
+    scope = SCOPE.get()
+    tool = scope.tool
+    if tool is None or tool.stream is None:
+        raise AssertionError(value.name)
+    _notice_changes(value)
+    try:
+        reader = await tool.stream(
+            scope.innermost(ctx), value.arguments, value.call_options
+        )
+        if not isinstance(reader, StreamReader):
+            raise ToolResultTypeError(tool.info.name, reader)
+    except Exception as error:
+        scope.blame(error, INNERMOST)
+        raise
+    look_after(reader, INNERMOST)
+    return StreamToolCallResult(reader)
+
+
+def _keep(result: StreamToolCallResult, at: int, name: LayerName) -> None:
+    keep_stream(result.result, at, name)
+
+
+def _notice_changes(value: ToolCallInput) -> None:
+    scope = SCOPE.get()
+    tool = scope.tool
+    if tool is not None and (
+        value.name != tool.info.name or value.call_id != scope.call_id
+    ):
+        scope.changed = (value.name, value.call_id)
