@@ -10,7 +10,8 @@
     │   ├── MixedCapabilityError             handler and capability methods together
     │   ├── NotAsyncError                    a wrapper or tool method that cannot wait
     │   ├── ToolKindError                    a tool or model without invoke and stream
-    │   └── InputError                       run() is given something but messages
+    │   ├── InputError                       run() is given something but messages
+    │   └── HandlerArgumentError             a helper or built-in handler is misused
     ├── UnknownProfileError (LookupError)    no profile of that name
     ├── IncompleteProfileError (ValueError)  a posture without a value
     ├── HookError                            a hook raised; ``cause`` is what it raised
@@ -24,13 +25,16 @@
     ├── RoutingError                         the loop cannot go on with what was left
     ├── MaxIterationsExceededError           exhaustion, where a profile makes it an error
     ├── NoRunLocalError                      a run-local value outside a run
-    └── StreamConsumedError                  a stream was read twice
+    ├── StreamConsumedError                  a stream was read twice
+    ├── StreamBrokenOffError                 a stream that lost its rest with a reader
+    └── UnknownToolNameError (LookupError)   a handler names a tool that is not there
 
 Contract §2 (ERR) and the decisions below its table.
 """
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -175,14 +179,24 @@ class HookError(RefengineError):
     """A hook of an extension raised; leaving its chain it is wrapped once."""
 
     def __init__(
-        self, handler: str, position: int, hook: str, cause: Exception
+        self,
+        handler: str,
+        position: int,
+        hook: str,
+        cause: Exception,
+        *,
+        tool: str | None = None,
+        call_id: str | None = None,
     ) -> None:
         self.handler = handler
         self.position = position
         self.hook = hook
         self.cause = cause
+        self.tool = tool
+        self.call_id = call_id
+        around = f" around tool {tool!r} (call {call_id})" if tool else ""
         super().__init__(
-            f"{hook} of {handler!r} (position {position}) raised"
+            f"{hook} of {handler!r} (position {position}){around} raised"
             f" {type(cause).__name__}: {cause}"
         )
 
@@ -195,12 +209,9 @@ class HookReturnError(RefengineError, TypeError):
         self.hook = hook
         self.got = got
         self.wanted = wanted
-        shown = repr(got)
-        if len(shown) > 80:
-            shown = shown[:77] + "..."
         forgot = " (is a 'return' missing?)" if got is None else ""
         super().__init__(
-            f"{hook} of {handler!r} returned {shown}{forgot}: it has to return {wanted}"
+            f"{hook} of {handler!r} returned {shortened(got)}{forgot}: it has to return {wanted}"
         )
 
 
@@ -313,6 +324,51 @@ class StreamConsumedError(RefengineError):
             "this stream was already read, converted or closed:"
             " read the one that convert_stream returned, or keep the chunks"
         )
+
+
+class StreamBrokenOffError(RefengineError):
+    """One reader of a shared stream was cancelled while it waited for a chunk."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a reader of this stream was cancelled while it waited, and the rest is lost:"
+            " read an event's stream without a time-out, or give the whole run one"
+        )
+
+
+class HandlerArgumentError(ConfigurationError):
+    """A helper or a built-in handler is given something it cannot use."""
+
+    def __init__(self, owner: str, got: object, wanted: str) -> None:
+        self.owner = owner
+        self.got = got
+        self.wanted = wanted
+        super().__init__(
+            f"{owner} got {shortened(got)} ({type(got).__name__}): give {wanted}"
+        )
+
+
+class UnknownToolNameError(RefengineError, LookupError):
+    """A handler names tools that are not in the set it was given."""
+
+    def __init__(
+        self, owner: str, names: Iterable[str], available: Iterable[str]
+    ) -> None:
+        self.owner = owner
+        self.names = tuple(names)
+        self.available = tuple(available)
+        close = difflib.get_close_matches(self.names[0], self.available, 1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        super().__init__(
+            f"{owner}: no tool is named {shortened(list(self.names))}; {hint}"
+            f"at this position there are {shortened(list(self.available))}"
+        )
+
+
+def shortened(value: object) -> str:
+    """Return the value's repr, cut so that a message stays a line or two."""
+    shown = repr(value)
+    return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
 class MixedExtensionsWarning(UserWarning):

@@ -76,7 +76,15 @@ class Scope:
         if isinstance(error, HookReturnError) or not self._saw(error):
             return error
         layer = layers[self.fault_at]
-        return HookError(layer.owner, layer.position, layer.hook, error)
+        tool = None if self.tool is None else self.tool.info.name
+        return HookError(
+            layer.owner,
+            layer.position,
+            layer.hook,
+            error,
+            tool=tool,
+            call_id=self.call_id,
+        )
 
     def is_innermost(self, error: Exception) -> bool:
         """Tell whether the tool or model itself raised this error."""

@@ -1,0 +1,1 @@
+"""Rows of recorded behaviour of real engines, run against the reference engine."""

@@ -1,0 +1,155 @@
+"""Judging rows: each version with a profile is played and compared."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Literal, TypeAlias
+
+from compat.observe.comparing import first_difference
+from compat.observe.rows import PROFILE_OF, Row
+from refengine.profile import PROFILES, profile
+from refengine.testing.clock import run
+from refengine.testing.engine import ReferenceEngine
+from refengine.testing.reading import ScenarioError, read_scenario
+from refengine.testing.scenario import Scenario
+from refengine.testing.world import play
+
+Status: TypeAlias = Literal["holds", "differs", "beyond", "on_purpose", "not_compared"]
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """A difference that is meant: which operations, in which versions, and why."""
+
+    id: str
+    uses: frozenset[str]
+    versions: frozenset[str]
+    reason: str
+
+    def covers(self, row: Row, version: str) -> bool:
+        """Tell whether a difference of this row in this version is this one."""
+        return version in self.versions and not self.uses.isdisjoint(operations(row))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of one row. ``versions`` were compared; ``unknown`` is a row that
+    needs something outside the vocabulary without saying so in a tag."""
+
+    id: str
+    status: Status
+    detail: str = ""
+    versions: tuple[str, ...] = ()
+    unknown: bool = False
+
+
+class Judge:
+    """Judges rows under the profiles given; all of them by default."""
+
+    def __init__(
+        self, profiles: Iterable[str] | None = None, purposes: Sequence[Purpose] = ()
+    ) -> None:
+        wanted = {p.name for p in PROFILES} if profiles is None else set(profiles)
+        self._versions = [v for v, name in PROFILE_OF.items() if name in wanted]
+        self._purposes = purposes
+
+    def judge(self, row: Row) -> Verdict:
+        """Play and compare one row in every version that has a profile."""
+        try:
+            scenario = read_scenario(dict(row.scenario), row.id)
+        except ScenarioError as error:
+            return _beyond(row, error.problems)
+        if row.beyond:
+            return _beyond(row, ())
+        compared = tuple(v for v in self._versions if v in row.versions)
+        if not compared:
+            have = ", ".join(row.versions)
+            return Verdict(row.id, "not_compared", f"no profile stands for {have}")
+        meant: list[str] = []
+        for version in compared:
+            found = self._difference(row, scenario, version)
+            if found is None:
+                continue
+            purpose = next((p for p in self._purposes if p.covers(row, version)), None)
+            if purpose is None:
+                return Verdict(row.id, "differs", f"{version} {found}", compared)
+            meant.append(f"{version} {purpose.id}: {purpose.reason}")
+        if meant:
+            return Verdict(row.id, "on_purpose", "; ".join(meant), compared)
+        return Verdict(row.id, "holds", ", ".join(compared), compared)
+
+    def _difference(self, row: Row, scenario: Scenario, version: str) -> str | None:
+        engine = ReferenceEngine(profile(PROFILE_OF[version]))
+        trace = run(play(scenario, engine))
+        with_ctx = any(name.startswith("ctx_") for name in operations(row))
+        for group in row.for_profile(engine.profile.name):
+            found = first_difference(group, trace, with_ctx=with_ctx)
+            if found is not None:
+                return found
+        return None
+
+
+def purposes() -> list[Purpose]:
+    """Return the differences that are meant, as shipped in ``on_purpose.toml``."""
+    text = files(__package__).joinpath("on_purpose.toml").read_text(encoding="utf-8")
+    return [
+        Purpose(
+            each["id"],
+            frozenset(each["uses"]),
+            frozenset(each["versions"]),
+            each["reason"],
+        )
+        for each in tomllib.loads(text)["purpose"]
+    ]
+
+
+def operations(row: Row) -> frozenset[str]:
+    """Return the names of all operations and keys that a row's scenario uses."""
+    return frozenset(_names(row.scenario))
+
+
+def _names(value: object) -> Iterable[str]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield str(each) if key == "op" else str(key)
+            yield from _names(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _names(each)
+
+
+def _beyond(row: Row, problems: Sequence[str]) -> Verdict:
+    where = "; ".join(problem.partition(":")[0] for problem in problems[:2])
+    if not row.beyond:
+        return Verdict(row.id, "beyond", f"no tag, but {'; '.join(problems)}", (), True)
+    tags = ", ".join(row.beyond)
+    return Verdict(row.id, "beyond", f"{tags} ({where})" if where else tags)
+
+
+def summary(verdicts: Sequence[Verdict], rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the counts, what was compared of each version, and a list by id."""
+    counts = {
+        status: sum(verdict.status == status for verdict in verdicts)
+        for status in ("holds", "differs", "beyond", "on_purpose", "not_compared")
+    }
+    versions = sorted({version for row in rows for version in row.versions})
+    compared = {v: sum(v in each.versions for each in verdicts) for v in PROFILE_OF}
+    return {
+        "rows": len(verdicts),
+        **counts,
+        "compared": compared,
+        "versions_without_profile": [v for v in versions if v not in PROFILE_OF],
+        "list": [
+            {"id": each.id, "status": each.status, "detail": each.detail}
+            for each in verdicts
+        ],
+    }
+
+
+def to_json(data: Mapping[str, Any]) -> str:
+    """Return the summary as text that is the same for the same verdicts."""
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

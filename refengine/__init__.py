@@ -1,0 +1,255 @@
+"""A reference engine for agent middleware, small enough to read in one sitting.
+
+The public names, each brought in at its first use: ``import refengine`` costs almost
+nothing, because pytest and children that run a subject import it before anything else.
+``profile`` is not among them: it would hide the module ``refengine.profile``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from refengine.agent import Agent, ChatModelAgentConfig, Run, RunResult, build_agent
+    from refengine.context import (
+        Context,
+        delete_run_local,
+        get_run_local,
+        set_run_local,
+    )
+    from refengine.errors import (
+        ConfigurationError,
+        HookError,
+        HookReturnError,
+        IncompleteProfileError,
+        InputError,
+        MaxIterationsError,
+        MaxIterationsExceededError,
+        MisspeltHookError,
+        MixedCapabilityError,
+        MixedExtensionsWarning,
+        ModelError,
+        NoHookError,
+        NoMessagesLeftError,
+        NoRunLocalError,
+        NotAsyncError,
+        NotKnownAtBuildError,
+        RefengineError,
+        RoutingError,
+        SameExtensionTwiceError,
+        StreamConsumedError,
+        ToolError,
+        ToolKindError,
+        ToolNotFoundError,
+        ToolResultTypeError,
+        TooManyExtensionsError,
+        UnknownProfileError,
+    )
+    from refengine.events import AgentAction, AgentEvent, Notice
+    from refengine.extensions import MAX_EXTENSIONS
+    from refengine.helpers import (
+        with_after_model_rewrite_history,
+        with_before_agent,
+        with_before_model_rewrite_history,
+        with_global_tool_wrapper,
+        with_instruction,
+        with_instruction_func,
+        with_invokable_tool_wrapper,
+        with_remove_tools,
+        with_return_directly_on,
+        with_streamable_tool_wrapper,
+        with_tool_call_logging,
+        with_tools,
+        with_tools_func,
+    )
+    from refengine.history import History
+    from refengine.hooks import (
+        AgentHandler,
+        InstructionModifier,
+        InvokableToolCallWrapper,
+        MessageStatePostProcessor,
+        MessageStatePreProcessor,
+        ModelEndpoint,
+        StreamableToolCallWrapper,
+        ToolsModifier,
+    )
+    from refengine.messages import (
+        Json,
+        Message,
+        MessageChunk,
+        ToolCall,
+        ToolCallChunk,
+        join_chunks,
+    )
+    from refengine.middleware import AgentMiddleware, ChatModelAgentState
+    from refengine.model import ChatModel, ModelRequest
+    from refengine.plan import AgentConfig
+    from refengine.profile import PROFILES, SEED_001, Profile
+    from refengine.stream import DROP, StreamReader, convert_stream
+    from refengine.tools import (
+        Endpoint,
+        Options,
+        StreamEndpoint,
+        StreamToolCallResult,
+        Tool,
+        ToolCallInput,
+        ToolCallResult,
+        ToolInfo,
+        ToolMeta,
+        ToolMiddleware,
+        ToolsConfig,
+        merge,
+        normalise,
+    )
+
+    __version__: str
+
+__all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
+    "Agent",
+    "AgentAction",
+    "AgentConfig",
+    "AgentEvent",
+    "AgentHandler",
+    "AgentMiddleware",
+    "ChatModel",
+    "ChatModelAgentConfig",
+    "ChatModelAgentState",
+    "ConfigurationError",
+    "Context",
+    "DROP",
+    "Endpoint",
+    "History",
+    "HookError",
+    "HookReturnError",
+    "IncompleteProfileError",
+    "InputError",
+    "InstructionModifier",
+    "InvokableToolCallWrapper",
+    "Json",
+    "MAX_EXTENSIONS",
+    "MaxIterationsError",
+    "MaxIterationsExceededError",
+    "Message",
+    "MessageChunk",
+    "MessageStatePostProcessor",
+    "MessageStatePreProcessor",
+    "MisspeltHookError",
+    "MixedCapabilityError",
+    "MixedExtensionsWarning",
+    "ModelEndpoint",
+    "ModelError",
+    "ModelRequest",
+    "NoHookError",
+    "NoMessagesLeftError",
+    "NoRunLocalError",
+    "NotAsyncError",
+    "NotKnownAtBuildError",
+    "Notice",
+    "Options",
+    "PROFILES",
+    "Profile",
+    "RefengineError",
+    "RoutingError",
+    "Run",
+    "RunResult",
+    "SEED_001",
+    "SameExtensionTwiceError",
+    "StreamConsumedError",
+    "StreamEndpoint",
+    "StreamReader",
+    "StreamToolCallResult",
+    "StreamableToolCallWrapper",
+    "TooManyExtensionsError",
+    "Tool",
+    "ToolCall",
+    "ToolCallChunk",
+    "ToolCallInput",
+    "ToolCallResult",
+    "ToolError",
+    "ToolInfo",
+    "ToolKindError",
+    "ToolMeta",
+    "ToolMiddleware",
+    "ToolNotFoundError",
+    "ToolResultTypeError",
+    "ToolsConfig",
+    "ToolsModifier",
+    "UnknownProfileError",
+    "build_agent",
+    "convert_stream",
+    "delete_run_local",
+    "get_run_local",
+    "join_chunks",
+    "merge",
+    "normalise",
+    "set_run_local",
+    "with_after_model_rewrite_history",
+    "with_before_agent",
+    "with_before_model_rewrite_history",
+    "with_global_tool_wrapper",
+    "with_instruction",
+    "with_instruction_func",
+    "with_invokable_tool_wrapper",
+    "with_remove_tools",
+    "with_return_directly_on",
+    "with_streamable_tool_wrapper",
+    "with_tool_call_logging",
+    "with_tools",
+    "with_tools_func",
+]
+
+_ROOMS = {
+    "agent": "Agent ChatModelAgentConfig Run RunResult build_agent",
+    "context": "Context delete_run_local get_run_local set_run_local",
+    "errors": (
+        "ConfigurationError HookError HookReturnError IncompleteProfileError "
+        "InputError MaxIterationsError MaxIterationsExceededError "
+        "MisspeltHookError MixedCapabilityError MixedExtensionsWarning "
+        "ModelError NoHookError NoMessagesLeftError NoRunLocalError "
+        "NotAsyncError NotKnownAtBuildError RefengineError RoutingError "
+        "SameExtensionTwiceError StreamConsumedError TooManyExtensionsError "
+        "ToolError ToolKindError ToolNotFoundError ToolResultTypeError "
+        "UnknownProfileError"
+    ),
+    "events": "AgentAction AgentEvent Notice",
+    "extensions": "MAX_EXTENSIONS",
+    "helpers": (
+        "with_after_model_rewrite_history with_before_agent "
+        "with_before_model_rewrite_history with_global_tool_wrapper "
+        "with_instruction with_instruction_func with_invokable_tool_wrapper "
+        "with_remove_tools with_return_directly_on with_streamable_tool_wrapper "
+        "with_tool_call_logging with_tools with_tools_func"
+    ),
+    "history": "History",
+    "hooks": (
+        "AgentHandler InstructionModifier InvokableToolCallWrapper "
+        "MessageStatePostProcessor MessageStatePreProcessor ModelEndpoint "
+        "StreamableToolCallWrapper ToolsModifier"
+    ),
+    "messages": "Json Message MessageChunk ToolCall ToolCallChunk join_chunks",
+    "middleware": "AgentMiddleware ChatModelAgentState",
+    "model": "ChatModel ModelRequest",
+    "plan": "AgentConfig",
+    "profile": "PROFILES Profile SEED_001",
+    "stream": "DROP StreamReader convert_stream",
+    "tools": (
+        "Endpoint Options StreamEndpoint StreamToolCallResult Tool "
+        "ToolCallInput ToolCallResult ToolInfo ToolMeta ToolMiddleware "
+        "ToolsConfig merge normalise"
+    ),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
+
+if not TYPE_CHECKING:  # a checker that sees __getattr__ takes every name to exist
+
+    def __getattr__(name: str) -> object:
+        if name in _ROOM_OF:
+            found = getattr(import_module(f"refengine.{_ROOM_OF[name]}"), name)
+        elif name == "__version__":
+            found = import_module("importlib.metadata").version("refengine")
+        else:
+            raise AttributeError(f"module 'refengine' has no attribute {name!r}")
+        globals()[name] = found  # so that the next use does not come here
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, "__version__"})

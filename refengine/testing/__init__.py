@@ -1,0 +1,1 @@
+"""Worlds for everybody's tests: scenarios, scripted models, traces, strategies."""

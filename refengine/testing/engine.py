@@ -1,0 +1,73 @@
+"""The door: what the harness asks of an engine, and the reference engine behind it.
+
+A world gives real objects (model, tools, handlers, struct middlewares). An engine whose
+hooks have our shape passes them on; another one wires them to its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from types import TracebackType
+from typing import Protocol
+
+from refengine.agent import ChatModelAgentConfig, RunResult, build_agent
+from refengine.events import AgentEvent
+from refengine.messages import Message
+from refengine.plan import OnNotice
+from refengine.profile import Profile
+
+
+class EngineRun(Protocol):
+    """One run in progress: its events, then its outcome."""
+
+    @property
+    def outcome(self) -> RunResult | None:
+        """How it ended, once it has."""
+        ...
+
+    async def __aenter__(self) -> EngineRun: ...
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+    def __aiter__(self) -> AsyncIterator[AgentEvent]: ...
+
+
+class EngineAgent(Protocol):
+    """An agent that an engine built."""
+
+    def run(self, messages: Sequence[Message], stream: bool = False) -> EngineRun:  # noqa: FBT001, FBT002  # contract §0
+        """Start a run."""
+        ...
+
+
+class Engine(Protocol):
+    """Something that builds agents."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        """Build an agent, or raise why it cannot be built."""
+        ...
+
+
+class ReferenceEngine:
+    """The reference engine under one profile."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.name = f"reference ({profile.name})"
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        """Build the agent under this profile."""
+        return await build_agent(config, self.profile, on_notice=on_notice)

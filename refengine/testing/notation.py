@@ -1,0 +1,72 @@
+"""The one-line notation of messages that scenarios and traces are written in.
+
+    message = role ":" content *call | "tool(" callid "):" content
+    call    = "[" callid ":" toolname "(" arguments ")]"
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, cast
+
+from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
+
+_CALL: Final = re.compile(r"\[([^:()\[\]]*):([^:()\[\]]+)\(((?:(?!\)\]).)*)\)\]", re.S)
+_CALLS_AT_END: Final = re.compile(rf"^(.*?)((?:{_CALL.pattern})*)$", re.S)
+_TOOL: Final = re.compile(r"^tool\(([^:()\[\]]*)\):(.*)$", re.S)
+_ROLE: Final = re.compile(r"^(system|user|assistant):(.*)$", re.S)
+
+
+class NotationError(ValueError):
+    """A text that is no message in this notation."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__(
+            f"{text!r} is no message: write 'user:text', 'assistant:text[id:tool(args)]'"
+            " or 'tool(id):text'"
+        )
+
+
+def parse_message(text: str) -> Message:
+    """Read a message; raises NotationError."""
+    tool = _TOOL.match(text)
+    if tool is not None:
+        return Message("tool", tool[2], tool_call_id=tool[1])
+    found = _ROLE.match(text)
+    if found is None:
+        raise NotationError(text)
+    role = cast("Literal['system', 'user', 'assistant']", found[1])
+    if role != "assistant":
+        return Message(role, found[2])
+    ends = _CALLS_AT_END.match(found[2])
+    if ends is None:
+        raise NotationError(text)
+    calls = tuple(ToolCall(*call) for call in _CALL.findall(ends[2]))
+    return Message("assistant", ends[1], calls)
+
+
+def show_message(message: Message) -> str:
+    """Write a message; ``parse_message`` reads it back."""
+    if message.role == "tool":
+        return f"tool({message.tool_call_id or ''}):{message.content}"
+    calls = "".join(f"[{c.id}:{c.name}({c.arguments})]" for c in message.tool_calls)
+    return f"{message.role}:{message.content}{calls}"
+
+
+def show_chunk(chunk: MessageChunk) -> str:
+    """Write one chunk of an assistant message."""
+    calls = "".join(f"[{c.id}:{c.name}({c.arguments})]" for c in chunk.tool_calls)
+    return f"assistant:{chunk.content}{calls}"
+
+
+def pieces_of(message: Message) -> list[MessageChunk]:
+    """Cut a message into chunks after every space, its calls on the last one."""
+    texts = re.findall(r"[^ ]* |[^ ]+", message.content) or [""]
+    calls = tuple(
+        ToolCallChunk(None, call.id, call.name, call.arguments)
+        for call in message.tool_calls
+    )
+    chunks = [MessageChunk(text) for text in texts]
+    chunks[-1] = MessageChunk(texts[-1], calls)
+    return chunks

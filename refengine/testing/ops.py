@@ -1,0 +1,205 @@
+"""What an extension of a scenario does, as data: operations, one after the other.
+
+Any operation may carry ``on_call``: it is done only the nth time its hook runs.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt
+
+from refengine.messages import Message
+from refengine.testing.notation import parse_message
+
+
+class Spec(BaseModel):
+    """A part of a scenario: strict, frozen, and nothing in it is unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _readable(text: str) -> str:
+    parse_message(text)
+    return text
+
+
+MessageText: TypeAlias = Annotated[str, AfterValidator(_readable)]
+"""A message in the notation of ``refengine.testing.notation``."""
+
+
+class ToolSpec(Spec):
+    """A scripted tool. ``<args>`` in ``result`` stands for the call's arguments."""
+
+    name: str
+    kind: Literal["invokable", "streamable", "both"] = "invokable"
+    result: str = ""
+    chunks: tuple[str, ...] = ()
+    error: str | None = None
+    body: tuple[BodyOp, ...] = ()
+    delay_ms: int = Field(default=0, ge=0)
+    at_most_once: bool = False
+
+
+class Op(Spec):
+    """One operation of a hook."""
+
+    on_call: PositiveInt | None = None
+
+
+class Record(Op):
+    """Put down what the hook sees now."""
+
+    op: Literal["record", "record_counts"]
+
+
+class AppendInstruction(Op):
+    """Instruction + ``sep`` + ``text``; ``<run>`` is the number of the run."""
+
+    op: Literal["append_instruction"]
+    sep: str = ""
+    text: str = ""
+    if_base_empty: Literal["replace"] | None = None
+
+
+class AppendTools(Op):
+    """Add tools at the end of the list."""
+
+    op: Literal["append_tools"]
+    tools: tuple[ToolSpec, ...]
+
+
+class RemoveTool(Op):
+    """Drop the tools of that name."""
+
+    op: Literal["remove_tool"]
+    name: str
+
+
+class SetTools(Op):
+    """Replace the list: null, or no tools."""
+
+    op: Literal["set_tools"]
+    value: Annotated[tuple[ToolSpec, ...], Field(max_length=0)] | None
+
+
+class SetReturnDirectly(Op):
+    """Set the flag of one name."""
+
+    op: Literal["set_return_directly"]
+    name: str
+    value: bool
+
+
+class ReplaceReturnDirectly(Op):
+    """Replace all flags."""
+
+    op: Literal["replace_return_directly"]
+    value: dict[str, bool] | None
+
+
+class EditWithMessage(Op):
+    """Put a message somewhere; ``<len>`` is the number of messages before."""
+
+    op: Literal[
+        "append", "prepend", "replace_last", "replace_last_if_tool_calls",
+        "append_to_kept",
+    ]
+    msg: MessageText
+
+
+class SetLastContent(Op):
+    """Change the content of the last message."""
+
+    op: Literal["set_last_content"]
+    content: str
+
+
+class Edit(Op):
+    """An edit without a field of its own."""
+
+    op: Literal["clear", "keep_first_and_last", "keep_messages"]
+
+
+class KeepLast(Op):
+    """Drop all but the last ``n`` messages."""
+
+    op: Literal["keep_last"]
+    n: int = Field(ge=0)
+
+
+class Fail(Op):
+    """Raise an error with that text."""
+
+    op: Literal["error"]
+    text: str
+
+
+class CtxSet(Op):
+    """The hook's context from here on holds the value."""
+
+    op: Literal["ctx_set"]
+    key: str
+    value: str
+
+
+class CtxAppend(Op):
+    """The value becomes (the old one, or ``-``) + text."""
+
+    op: Literal["ctx_append"]
+    key: str
+    text: str
+
+
+class CtxGet(Op):
+    """Put down the value."""
+
+    op: Literal["ctx_get"]
+    key: str
+
+
+class RunLocalSet(Op):
+    """Set a value that lives for this run."""
+
+    op: Literal["runlocal_set"]
+    key: str
+    value: str
+    record: bool = False
+
+
+class RunLocalRead(Op):
+    """Read a run-local value and put it down, or drop it."""
+
+    op: Literal["runlocal_get", "runlocal_delete"]
+    key: str
+
+
+AnyOp: TypeAlias = (
+    Record | Fail | CtxSet | CtxAppend | CtxGet | RunLocalSet | RunLocalRead
+)
+ConfigOp: TypeAlias = Annotated[
+    AnyOp
+    | AppendInstruction
+    | AppendTools
+    | RemoveTool
+    | SetTools
+    | SetReturnDirectly
+    | ReplaceReturnDirectly,
+    Field(discriminator="op"),
+]
+MessageOp: TypeAlias = Annotated[
+    AnyOp | EditWithMessage | SetLastContent | Edit | KeepLast,
+    Field(discriminator="op"),
+]
+BodyOp: TypeAlias = Annotated[AnyOp, Field(discriminator="op")]
+
+
+class CallerOp(Op):
+    """What the caller puts down between runs."""
+
+    op: Literal["record_built", "record_factory_calls"]
+
+
+ToolSpec.model_rebuild()
+AppendTools.model_rebuild()
+SetTools.model_rebuild()

@@ -1,0 +1,226 @@
+"""Doing the operations of a hook, one after the other, and putting down what they ask.
+
+A ``Hook`` is one hook of one extension: it counts how often it ran (``on_call``) and
+keeps what ``keep_messages`` kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from refengine.context import (
+    Context,
+    delete_run_local,
+    get_run_local,
+    set_run_local,
+)
+from refengine.errors import NoRunLocalError
+from refengine.messages import Message
+from refengine.plan import AgentConfig
+from refengine.testing import ops
+from refengine.testing.notation import parse_message, show_message
+from refengine.testing.scripted import ScriptedError
+from refengine.tools import ToolMeta
+
+if TYPE_CHECKING:
+    from refengine.testing.world import World
+
+UNSET = "-"
+MISSING = object()
+
+
+@dataclass(slots=True)
+class Extension:
+    """What the hooks of one extension object share."""
+
+    world: World
+    label: str
+    kept: Sequence[Message] = ()
+    runs: dict[str, int] = field(default_factory=dict)
+
+    def due(self, hook: str, todo: Sequence[ops.Op]) -> Sequence[ops.Op]:
+        """Count this run of a hook; return the operations that it is the turn of."""
+        count = self.runs[hook] = self.runs.get(hook, 0) + 1
+        return [op for op in todo if op.on_call in (None, count)]
+
+    def note(self, at: str, entry: Mapping[str, object]) -> None:
+        """Put down an entry of this extension."""
+        self.world.recorder.note({"at": at, "by": self.label, **entry})
+
+
+def perform_config(
+    me: Extension, ctx: Context, config: AgentConfig, todo: Sequence[ops.Op]
+) -> Context:
+    """Do the operations of ``before_agent``."""
+    for op in me.due("before_agent", todo):
+        if isinstance(op, ops.Record):
+            me.note("before_agent", _seen_config(ctx, config))
+        elif isinstance(op, ops.AppendInstruction):
+            text = me.world.numbered(op.text)
+            alone = op.if_base_empty == "replace" and not config.instruction
+            config.instruction = text if alone else config.instruction + op.sep + text
+        else:
+            ctx = _perform_tools(me, ctx, config, op)
+    return ctx
+
+
+def _perform_tools(
+    me: Extension, ctx: Context, config: AgentConfig, op: ops.Op
+) -> Context:
+    tools: Sequence[ToolMeta] = config.tools or ()
+    if isinstance(op, ops.AppendTools):
+        made = [ToolMeta(me.world.tool(spec)) for spec in op.tools]
+        config.tools = [*tools, *made]
+    elif isinstance(op, ops.RemoveTool):
+        config.tools = [meta for meta in tools if meta.name != op.name]
+    elif isinstance(op, ops.SetTools):
+        # null has no place in the engine's types; what it does is a posture.
+        config.tools = None if op.value is None else []  # type: ignore[assignment]
+    elif isinstance(op, ops.SetReturnDirectly):
+        name = me.world.numbered(op.name)
+        config.tools = [_flagged(m, op.value) if m.name == name else m for m in tools]
+    elif isinstance(op, ops.ReplaceReturnDirectly):
+        flags = op.value or {}
+        config.tools = [_flagged(meta, flags.get(meta.name)) for meta in tools]
+    else:
+        return perform_any(me, "before_agent", ctx, op)
+    return ctx
+
+
+def _flagged(meta: ToolMeta, value: bool | None) -> ToolMeta:  # noqa: FBT001  # the flag
+    return replace(meta, return_directly=value)
+
+
+def _seen_config(ctx: Context, config: AgentConfig) -> dict[str, object]:
+    tools: Sequence[ToolMeta] = config.tools or ()
+    flags = {m.name: m.return_directly for m in tools if m.return_directly is not None}
+    return {
+        "instruction": config.instruction,
+        "tools": [meta.name for meta in tools],
+        "return_directly": flags,
+        "ctx": ctx.get("h", UNSET),
+        "tools_count": len(tools),
+        "return_directly_count": len(flags),
+    }
+
+
+def perform_messages(
+    me: Extension,
+    hook: str,
+    ctx: Context,
+    messages: Sequence[Message],
+    todo: Sequence[ops.Op],
+) -> tuple[Context, Sequence[Message]]:
+    """Do the operations of a hook that sees messages."""
+    for op in me.due(hook, todo):
+        if isinstance(op, ops.Record):
+            me.note(hook, _seen_messages(ctx, messages))
+        elif isinstance(op, ops.EditWithMessage):
+            messages = _edit_with(me, messages, op)
+        elif isinstance(op, (ops.Edit, ops.KeepLast, ops.SetLastContent)):
+            messages = _edit(me, messages, op)
+        else:
+            ctx = perform_any(me, hook, ctx, op)
+    return ctx, messages
+
+
+def _seen_messages(ctx: Context, messages: Sequence[Message]) -> dict[str, object]:
+    return {
+        "messages": [show_message(message) for message in messages],
+        "message_count": len(messages),
+        "tool_message_count": sum(m.role == "tool" for m in messages),
+        "ctx": ctx.get("h", UNSET),
+    }
+
+
+def _edit_with(
+    me: Extension, messages: Sequence[Message], op: ops.EditWithMessage
+) -> Sequence[Message]:
+    message = parse_message(op.msg.replace("<len>", str(len(messages))))
+    if op.op == "append":
+        return (*messages, message)
+    if op.op == "prepend":
+        return (message, *messages)
+    if op.op == "append_to_kept":
+        _ = (*me.kept, message)  # thrown away: it must not reach who shares the list
+        return messages
+    calls = bool(messages) and bool(messages[-1].tool_calls)
+    if op.op == "replace_last" or calls:
+        return (*messages[:-1], message)
+    return messages
+
+
+def _edit(
+    me: Extension,
+    messages: Sequence[Message],
+    op: ops.Edit | ops.KeepLast | ops.SetLastContent,
+) -> Sequence[Message]:
+    if isinstance(op, ops.KeepLast):
+        return messages[len(messages) - op.n :] if op.n < len(messages) else messages
+    if isinstance(op, ops.SetLastContent):
+        # Messages are frozen, so the nearest thing to an edit in place is a new last.
+        if not messages:
+            return messages
+        return (*messages[:-1], replace(messages[-1], content=op.content))
+    if op.op == "clear":
+        return ()
+    if op.op == "keep_first_and_last":
+        return (messages[0], messages[-1]) if len(messages) > 2 else messages
+    me.kept = messages
+    return messages
+
+
+def perform_any(me: Extension, hook: str, ctx: Context, op: ops.Op) -> Context:
+    """Do an operation that every hook may hold; return the context."""
+    if isinstance(op, ops.Fail):
+        raise ScriptedError(op.text)
+    if isinstance(op, ops.CtxSet):
+        return ctx.with_value(op.key, me.world.numbered(op.value))
+    if isinstance(op, ops.CtxAppend):
+        return appended(ctx, op.key, op.text)
+    if isinstance(op, ops.CtxGet):
+        me.note(hook, {"ctx_get": {"key": op.key, "value": ctx.get(op.key, UNSET)}})
+    elif isinstance(op, ops.RunLocalSet):
+        done = _set_local(ctx, op.key, op.value)
+        if op.record:
+            me.note(hook, {"runlocal_set": {"key": op.key, "ok": done}})
+    elif isinstance(op, ops.RunLocalRead):
+        _read_local(me, hook, ctx, op)
+    elif isinstance(op, ops.Record):
+        me.note(hook, {"ctx": ctx.get("h", UNSET)})
+    return ctx
+
+
+def appended(ctx: Context, key: str, text: str) -> Context:
+    """Return the context with text appended to a value, which starts as ``-``."""
+    return ctx.with_value(key, f"{ctx.get(key, UNSET)}{text}")
+
+
+def _set_local(ctx: Context, key: str, value: str) -> bool:
+    try:
+        set_run_local(ctx, key, value)
+    except NoRunLocalError:
+        return False
+    return True
+
+
+def _read_local(me: Extension, hook: str, ctx: Context, op: ops.RunLocalRead) -> None:
+    if op.op == "runlocal_get":
+        me.note(hook, {"runlocal_get": local_entry(ctx, op.key)})
+        return
+    try:
+        delete_run_local(ctx, op.key)
+    except NoRunLocalError:
+        return
+
+
+def local_entry(ctx: Context, key: str) -> dict[str, object]:
+    """Return what reading a run-local value gives, for the trace."""
+    try:
+        value = get_run_local(ctx, key, MISSING)
+    except NoRunLocalError:
+        value = MISSING
+    found = value is not MISSING
+    return {"key": key, "found": found, **({"value": value} if found else {})}

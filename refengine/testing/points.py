@@ -1,0 +1,69 @@
+"""Where an error arose, in the words that observations of engines use.
+
+Errors are compared by point, not by text: texts differ between engines and versions.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from refengine.errors import (
+    HookError,
+    HookReturnError,
+    MaxIterationsExceededError,
+    ModelError,
+    NoMessagesLeftError,
+    RoutingError,
+    ToolError,
+    ToolNotFoundError,
+    ToolResultTypeError,
+)
+from refengine.testing.wrapping import FactoryError
+
+_POINT_OF_HOOK: Final = {
+    "before_agent": "before_agent",
+    "before_model_rewrite_history": "before_model",
+    "after_model_rewrite_history": "after_model",
+    "after_agent": "after_agent",
+    "before_chat_model": "before_chat_model",
+    "after_chat_model": "after_chat_model",
+    "wrap_model_call": "model",
+}
+
+
+def point_of(error: Exception) -> dict[str, str]:
+    """Return ``point``, and ``of``, ``call``, ``text`` and ``is`` where known."""
+    if isinstance(error, HookError):
+        return _of_hook(error)
+    if isinstance(error, ToolError):
+        text = str(error.cause)
+        return {"point": "tool", "of": error.tool, "call": error.call_id, "text": text}
+    if isinstance(error, ModelError):
+        return {"point": "model", "text": str(error.cause), "is": str(error.cause)}
+    if isinstance(error, ToolNotFoundError):
+        return {"point": "unknown_tool", "of": error.name, "text": str(error)}
+    if isinstance(error, (NoMessagesLeftError, RoutingError)):
+        return {"point": "routing", "text": str(error)}
+    if isinstance(error, MaxIterationsExceededError):
+        return {"point": "max_iterations", "text": str(error)}
+    if isinstance(error, HookReturnError):
+        point = _POINT_OF_HOOK.get(error.hook, "tool")
+        return {"point": point, "of": error.handler, "text": str(error)}
+    if isinstance(error, ToolResultTypeError):
+        return {"point": "tool", "of": error.tool, "text": str(error)}
+    return {"point": "harness", "text": f"{type(error).__name__}: {error}"}
+
+
+def _of_hook(error: HookError) -> dict[str, str]:
+    text = str(error.cause)
+    point = _POINT_OF_HOOK.get(error.hook)
+    if point is not None:
+        return {"point": point, "of": error.handler, "text": text}
+    if isinstance(error.cause, FactoryError):
+        return {"point": "wrap_invokable", "of": error.handler, "text": text}
+    return {
+        "point": "tool",
+        "of": error.tool or error.handler,
+        "call": error.call_id or "",
+        "text": text,
+    }

@@ -1,0 +1,208 @@
+"""The scenario: a session as data (JSON, versioned).
+
+It says what an agent is made of, what its model answers and what is run; a World turns
+it into real objects. The JSON schema is published as ``scenario.schema.json``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import Discriminator, Field, PositiveInt, Tag, model_validator
+
+from refengine.testing.ops import (
+    CallerOp,
+    ConfigOp,
+    MessageOp,
+    MessageText,
+    Spec,
+    ToolSpec,
+)
+
+VERSION: Final = 1
+
+
+class CtxText(Spec):
+    """A key of the context and the text that is appended to its value."""
+
+    key: str
+    text: str
+
+
+class ToolWrapSpec(Spec):
+    """A wrapper around tool calls; its keys act in the order of these fields.
+
+    The first three act when the wrapper is made, the rest when it is called.
+    """
+
+    id: str = ""
+    record_factory: bool = False
+    count_factory: bool = False
+    factory_error: str | None = None
+    record: str | None = None
+    record_enter: str | None = None
+    closure_counter: str | None = None
+    by_tool: dict[str, ToolWrapSpec] = Field(default_factory=dict)
+    runlocal_get: str | None = None
+    ctx_append: CtxText | None = None
+    short_circuit: str | None = None
+    rewrite_args: str | None = None
+    set_input_name: str | None = None
+    set_input_call_id: str | None = None
+    call_next: PositiveInt = 1
+    catch_error: str | None = None
+    prefix_result: str | None = None
+    map_result: str | None = None
+    set_result: str | None = None
+    set_stream: tuple[str, ...] | None = None
+
+
+class ModelWrapSpec(Spec):
+    """A wrapper around model calls; ``{}`` passes through."""
+
+    record_factory: bool = False
+    record: str | None = None
+    map_output: str | None = None
+    set_content: str | None = None
+    concat_stream: bool = False
+    prefix_user_input: str | None = None
+    append_input: MessageText | None = None
+
+
+class WrapToolCallSpec(Spec):
+    """The tool wrappers of a struct middleware; a kind left out is not wrapped."""
+
+    invokable: ToolWrapSpec | None = None
+    streamable: ToolWrapSpec | None = None
+
+
+class MiddlewareSpec(Spec):
+    """A struct middleware; ``id`` only labels what it puts down."""
+
+    id: str = ""
+    additional_instruction: str = ""
+    additional_tools: tuple[ToolSpec, ...] = ()
+    before_chat_model: tuple[MessageOp, ...] = ()
+    after_chat_model: tuple[MessageOp, ...] = ()
+    wrap_tool_call: WrapToolCallSpec = WrapToolCallSpec()
+
+
+class HandlerSpec(Spec):
+    """A handler; a hook left out is not overridden.
+
+    ``same_as`` is the very object of an earlier position once more, and stands alone.
+    """
+
+    id: str = ""
+    same_as: int | None = Field(default=None, ge=0)
+    before_agent: tuple[ConfigOp, ...] | None = None
+    before_model: tuple[MessageOp, ...] | None = None
+    after_model: tuple[MessageOp, ...] | None = None
+    after_agent: tuple[MessageOp, ...] | None = None
+    wrap_model: ModelWrapSpec | None = None
+    wrap_invokable: ToolWrapSpec | None = None
+    wrap_streamable: ToolWrapSpec | None = None
+
+    @model_validator(mode="after")
+    def _same_as_alone(self) -> HandlerSpec:
+        if self.same_as is not None and self.model_fields_set != {"same_as"}:
+            raise ValueError("'same_as' stands alone")
+        return self
+
+
+class AgentSpec(Spec):
+    """An agent; every key may be left out."""
+
+    name: str = ""
+    instruction: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    return_directly: dict[str, bool] = Field(default_factory=dict)
+    tool_call_middlewares: tuple[ToolWrapSpec, ...] = ()
+    middlewares: tuple[MiddlewareSpec, ...] = ()
+    handlers: tuple[HandlerSpec, ...] = ()
+    max_iterations: int = 20
+    unknown_tools_handler: str | None = None
+    sequential: bool = False
+
+    @model_validator(mode="after")
+    def _refer_back(self) -> AgentSpec:
+        for at, handler in enumerate(self.handlers):
+            if handler.same_as is not None and handler.same_as >= at:
+                raise ValueError(
+                    f"handlers[{at}].same_as={handler.same_as}: name an earlier position"
+                )
+        return self
+
+
+class ModelFailure(Spec):
+    """The model call fails with an error of that name."""
+
+    error: str
+
+
+class ModelChunks(Spec):
+    """The answer in these chunks; then, if named, the stream fails."""
+
+    chunks: tuple[MessageText, ...]
+    stream_error: str | None = None
+
+
+def _kind_of_entry(value: object) -> str:
+    if isinstance(value, str):
+        return "message"
+    has_error = isinstance(value, ModelFailure) or (
+        isinstance(value, dict) and "error" in value
+    )
+    return "failure" if has_error else "chunks"
+
+
+ScriptEntry: TypeAlias = Annotated[
+    Annotated[MessageText, Tag("message")]
+    | Annotated[ModelFailure, Tag("failure")]
+    | Annotated[ModelChunks, Tag("chunks")],
+    Discriminator(_kind_of_entry),
+]
+
+
+class RunSpec(Spec):
+    """One run of an agent."""
+
+    input: tuple[MessageText, ...] = ()
+    streaming: bool = False
+    via: Literal["agent", "runner"] = "agent"
+    agent: int = Field(default=0, ge=0)
+    checkpoint: str | None = None
+    after: tuple[CallerOp, ...] = ()
+
+
+class Scenario(Spec):
+    """A session: agents, what their model answers, and the runs.
+
+    Every agent plays the whole ``model_script`` from its start. Past its end the model
+    answers ``assistant:EXHAUSTED``, repeats its last entry, or fails (``script_end``).
+    """
+
+    version: Literal[1] = VERSION
+    agent: AgentSpec | None = None
+    agents: tuple[AgentSpec, ...] = ()
+    model_script: tuple[ScriptEntry, ...] = ()
+    script_end: Literal["exhausted", "repeat_last", "fail"] = "exhausted"
+    runs: Annotated[tuple[RunSpec, ...], Field(min_length=1)]
+    after_build: tuple[CallerOp, ...] = ()
+
+    @model_validator(mode="after")
+    def _one_way_to_name_agents(self) -> Scenario:
+        if (self.agent is None) == (not self.agents):
+            raise ValueError("give either 'agent' or a non-empty list 'agents'")
+        for at, run in enumerate(self.runs):
+            if run.agent >= len(self.all_agents):
+                raise ValueError(f"runs[{at}].agent={run.agent}: there is no such agent")
+        return self
+
+    @property
+    def all_agents(self) -> tuple[AgentSpec, ...]:
+        """The agents, one or several."""
+        return self.agents if self.agent is None else (self.agent,)
+
+
+ToolWrapSpec.model_rebuild()

@@ -1,0 +1,222 @@
+"""A scripted model and recording tools: the real protocols, known answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, Literal, TypeAlias
+
+from refengine.context import Context
+from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
+from refengine.stream import StreamReader
+from refengine.testing.notation import parse_message, pieces_of
+from refengine.testing.ops import ToolSpec
+from refengine.testing.recorder import Recorder
+from refengine.testing.scenario import ModelChunks, ModelFailure, ScriptEntry
+from refengine.tools import Options, ToolInfo
+
+AtEnd: TypeAlias = Literal["fail", "exhausted", "repeat_last"]
+Body: TypeAlias = Callable[[Context], Awaitable[None]]
+
+
+class ScriptedError(Exception):
+    """An error that a scenario asked for; its text is what the scenario calls it."""
+
+
+class UnexpectedCallError(AssertionError):
+    """The model was called more often than its script has answers."""
+
+    def __init__(self, call: int, script: int) -> None:
+        self.call = call
+        super().__init__(f"model call {call}, but the script has {script} answers")
+
+
+class UnplayedError(AssertionError):
+    """The run ended with answers left in the script."""
+
+    def __init__(self, left: Sequence[object]) -> None:
+        self.left = tuple(left)
+        super().__init__(f"{len(left)} answers were not played: {list(left)!r}")
+
+
+class ScriptedModel:
+    """Answers call by call from a script.
+
+    An entry is a message in the notation, a failure or chunks. ``at_end`` says what
+    comes after the last one; by default the call fails. In a streaming run a plain
+    message comes in pieces cut after every space.
+    """
+
+    def __init__(
+        self,
+        script: Sequence[ScriptEntry],
+        *,
+        at_end: AtEnd = "fail",
+        recorder: Recorder | None = None,
+    ) -> None:
+        self._script = tuple(script)
+        self._at_end: AtEnd = at_end
+        self._recorder = recorder or Recorder()
+        self.calls = 0
+
+    @property
+    def unplayed(self) -> tuple[ScriptEntry, ...]:
+        """The answers that no call has asked for yet."""
+        return self._script[self.calls :]
+
+    def assert_played(self) -> None:
+        """Raise UnplayedError if answers are left."""
+        if self.unplayed:
+            raise UnplayedError(self.unplayed)
+
+    async def invoke(
+        self,
+        ctx: Context,
+        messages: Sequence[Message],
+        tools: Sequence[ToolInfo],
+        options: Options,
+    ) -> Message:
+        """Return the next answer in one piece."""
+        chunks, failure = self._begin(ctx, messages, tools, options)
+        if failure is not None:
+            raise self._failed(failure)
+        answer = chunks if isinstance(chunks, Message) else join_chunks(chunks)
+        self._recorder.add("model_response", {"message": answer})
+        return answer
+
+    async def stream(
+        self,
+        ctx: Context,
+        messages: Sequence[Message],
+        tools: Sequence[ToolInfo],
+        options: Options,
+    ) -> StreamReader[MessageChunk]:
+        """Return the next answer in its chunks."""
+        answer, failure = self._begin(ctx, messages, tools, options)
+        if isinstance(answer, Message):
+            if failure is not None:
+                raise self._failed(failure)
+            return StreamReader(self._chunks(pieces_of(answer), None))
+        return StreamReader(self._chunks(answer, failure))
+
+    def _begin(
+        self,
+        ctx: Context,
+        messages: Sequence[Message],
+        tools: Sequence[ToolInfo],
+        options: Options,
+    ) -> tuple[Message | Sequence[MessageChunk], str | None]:
+        """Count and record a call; return its answer and how it fails, if it does."""
+        self.calls += 1
+        data = {
+            "n": self.calls,
+            "messages": messages,
+            "tools": tools,
+            "options": options,
+            "ctx": ctx.get("h", "-"),
+        }
+        self._recorder.add("model_request", data)
+        entry = self._entry()
+        if isinstance(entry, ModelFailure):
+            return Message("assistant"), entry.error
+        if isinstance(entry, ModelChunks):
+            chunks = [chunk_of(parse_message(text)) for text in entry.chunks]
+            return chunks, entry.stream_error
+        return parse_message(entry), None
+
+    def _entry(self) -> ScriptEntry:
+        if self.calls <= len(self._script):
+            return self._script[self.calls - 1]
+        if self._at_end == "exhausted":
+            return "assistant:EXHAUSTED"
+        if self._at_end == "repeat_last" and self._script:
+            return self._script[-1]
+        raise UnexpectedCallError(self.calls, len(self._script))
+
+    def _failed(self, name: str) -> ScriptedError:
+        self._recorder.add("model_error", {"error": name})
+        return ScriptedError(name)
+
+    async def _chunks(
+        self, chunks: Sequence[MessageChunk], failure: str | None
+    ) -> AsyncIterator[MessageChunk]:
+        try:
+            for chunk in chunks:
+                self._recorder.add("model_chunk", {"chunk": chunk})
+                yield chunk
+            if failure is not None:
+                raise self._failed(failure)
+            self._recorder.add("model_response", {"message": join_chunks(chunks)})
+        finally:
+            self._recorder.add("stream_close", {"of": "model"})
+
+
+class RecordingTool:
+    """A tool that gives what its spec says and records each execution.
+
+    It has ``invoke``, ``stream`` or both as attributes, as its kind says, because an
+    engine looks for the methods.
+    """
+
+    def __init__(
+        self, spec: ToolSpec, *, recorder: Recorder | None = None, body: Body | None = None
+    ) -> None:
+        self.info = ToolInfo(spec.name, f"tool {spec.name}")
+        self._spec = spec
+        self._recorder = recorder or Recorder()
+        self._body = body
+        self.executions = 0
+        if spec.kind != "streamable":
+            self.invoke = self._invoke
+        if spec.kind != "invokable":
+            self.stream = self._stream
+
+    async def _invoke(self, ctx: Context, arguments: str, options: Options) -> str:
+        await self._begin("invoke", ctx, arguments, options)
+        result = self._spec.result.replace("<args>", arguments)
+        self._recorder.add("tool_end", {"result": result}, ctx.tool_call_id)
+        return result
+
+    async def _stream(
+        self, ctx: Context, arguments: str, options: Options
+    ) -> StreamReader[str]:
+        await self._begin("stream", ctx, arguments, options)
+        whole = self._spec.result.replace("<args>", arguments)
+        return StreamReader(self._chunks(self._spec.chunks or (whole,), ctx.tool_call_id))
+
+    async def _begin(
+        self, mode: str, ctx: Context, arguments: str, options: Options
+    ) -> None:
+        self.executions += 1
+        data: dict[str, Any] = {
+            "name": self.info.name,
+            "arguments": arguments,
+            "implementation": self._spec.result or "".join(self._spec.chunks),
+            "mode": mode,
+            "options": options,
+            "ctx": ctx.get("h", "-"),
+        }
+        self._recorder.add("tool_start", data, ctx.tool_call_id)
+        if self._spec.delay_ms:
+            await asyncio.sleep(self._spec.delay_ms / 1000)
+        if self._body is not None:
+            await self._body(ctx)
+        if self._spec.at_most_once and self.executions > 1:
+            raise self._failed(f"{self.info.name} was executed twice", ctx)
+        if self._spec.error is not None:
+            raise self._failed(self._spec.error, ctx)
+
+    def _failed(self, text: str, ctx: Context) -> ScriptedError:
+        self._recorder.add("tool_error", {"error": text}, ctx.tool_call_id)
+        return ScriptedError(text)
+
+    async def _chunks(
+        self, chunks: Sequence[str], call_id: str | None
+    ) -> AsyncIterator[str]:
+        try:
+            for chunk in chunks:
+                self._recorder.add("tool_chunk", {"chunk": chunk}, call_id)
+                yield chunk
+            self._recorder.add("tool_end", {"result": "".join(chunks)}, call_id)
+        finally:
+            self._recorder.add("stream_close", {"of": "tool"}, call_id)

@@ -1,0 +1,247 @@
+"""The trace: what a world saw, in order. The only thing a verdict may rest on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Final, Literal, TypeAlias, cast, get_args, overload
+
+from refengine.messages import Json
+
+ObservationKind: TypeAlias = Literal[
+    "build",
+    "build_error",
+    "run_start",
+    "run_end",
+    "model_request",
+    "model_chunk",
+    "model_response",
+    "model_error",
+    "tool_start",
+    "tool_chunk",
+    "tool_end",
+    "tool_error",
+    "hook_enter",
+    "hook_exit",
+    "effect",
+    "event",
+    "stream_close",
+    "warning",
+    "ignored_change",
+    "tools_removed",
+    "interrupt",
+    "resume",
+    "checkpoint",
+    "caller_object_changed",
+]
+KINDS: Final = frozenset(get_args(ObservationKind))
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One entry: its kind, its run (from 1; 0 is the build), its place, its call."""
+
+    kind: ObservationKind
+    run: int
+    seq: int
+    data: Mapping[str, object]
+    call_id: str | None = None
+
+    def canonical(self) -> dict[str, Json]:
+        """Return it as JSON values, messages and the like written out."""
+        return {
+            "kind": self.kind,
+            "run": self.run,
+            "seq": self.seq,
+            "call_id": self.call_id,
+            "data": to_json(self.data),
+        }
+
+
+class Trace(Sequence[Observation]):
+    """The observations of a session, in order."""
+
+    __slots__ = ("_all",)
+
+    def __init__(self, observations: Iterable[Observation] = ()) -> None:
+        self._all = tuple(observations)
+
+    @overload
+    def __getitem__(self, index: int) -> Observation: ...
+    @overload
+    def __getitem__(self, index: slice) -> Trace: ...
+    def __getitem__(self, index: int | slice) -> Observation | Trace:
+        if isinstance(index, slice):
+            return Trace(self._all[index])
+        return self._all[index]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Observation]:
+        return iter(self._all)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {len(self)} observations>"
+
+    def of(self, *kinds: ObservationKind) -> Trace:
+        """Return only the observations of these kinds."""
+        return Trace(each for each in self._all if each.kind in kinds)
+
+    def to_jsonl(self) -> str:
+        """Return one canonical JSON object a line: sorted keys, no spaces, ASCII."""
+        return "".join(
+            json.dumps(
+                each.canonical(),
+                sort_keys=True,
+                separators=(",", ":"),
+                allow_nan=False,
+            )
+            + "\n"
+            for each in self._all
+        )
+
+    @classmethod
+    def from_jsonl(cls, text: str) -> Trace:
+        """Read what ``to_jsonl`` wrote; messages stay JSON values."""
+        return cls(_read(json.loads(line)) for line in text.splitlines())
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first place where two traces differ: which entry, where in it, both values.
+
+    A side that has no entry there has ``missing`` in place of a value.
+    """
+
+    index: int
+    path: str
+    left: Json
+    right: Json
+
+    def __str__(self) -> str:
+        where = f"observation {self.index}{' ' + self.path if self.path else ''}"
+        return f"{where}: {_short(self.left)} ≠ {_short(self.right)}"
+
+
+MISSING: Final = "(nothing)"
+
+
+def first_divergence(
+    left: Iterable[object], right: Iterable[object]
+) -> Divergence | None:
+    """Return where two sequences first differ, or None if they are equal.
+
+    Type-strict: 1, 1.0 and true differ. Traces are compared in call order (see
+    ``comparable``), whatever order concurrent calls happened to run in.
+    """
+    ours, theirs = _values(left), _values(right)
+    for index, (a, b) in enumerate(zip(ours, theirs, strict=False)):
+        found = difference(a, b)
+        if found is not None:
+            return Divergence(index, *found)
+    if len(ours) == len(theirs):
+        return None
+    index = min(len(ours), len(theirs))
+    a = ours[index] if index < len(ours) else MISSING
+    b = theirs[index] if index < len(theirs) else MISSING
+    return Divergence(index, "", a, b)
+
+
+def difference(a: Json, b: Json, path: str = "") -> tuple[str, Json, Json] | None:
+    """Return path and values of the first difference of two JSON values."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        for key in sorted({*a, *b}):
+            if key not in a or key not in b:
+                return f"{path}.{key}", a.get(key, MISSING), b.get(key, MISSING)
+            found = difference(a[key], b[key], f"{path}.{key}")
+            if found is not None:
+                return found
+        return None
+    if isinstance(a, list) and isinstance(b, list):
+        for index in range(max(len(a), len(b))):
+            ours = a[index] if index < len(a) else MISSING
+            theirs = b[index] if index < len(b) else MISSING
+            found = difference(ours, theirs, f"{path}[{index}]")
+            if found is not None:
+                return found
+        return None
+    return None if type(a) is type(b) and a == b else (path, a, b)
+
+
+def comparable(trace: Trace) -> list[dict[str, Json]]:
+    """Return the entries without sequence numbers, concurrent calls in call order.
+
+    Between two entries that belong to no call, those of different calls may have come
+    in any order; they are put in the order of the model's calls (contract CONC).
+    """
+    order: dict[str, int] = {}
+    out: list[dict[str, Json]] = []
+    block: list[tuple[int, dict[str, Json]]] = []
+    for each in trace:
+        entry = each.canonical()
+        del entry["seq"]
+        if each.call_id is not None:
+            block.append((order.setdefault(each.call_id, len(order)), entry))
+            continue
+        out.extend(_in_call_order(block))
+        block.clear()
+        out.append(entry)
+        if each.kind == "model_response":
+            order = _call_order(entry)
+    out.extend(_in_call_order(block))
+    return out
+
+
+def to_json(value: object) -> Json:
+    """Return JSON values for anything an observation holds; raises TypeError."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): to_json(each) for key, each in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            each.name: to_json(part)
+            for each in fields(value)
+            if (part := getattr(value, each.name)) not in (None, (), "", {})
+        }
+    if isinstance(value, (Sequence, frozenset)):
+        return [to_json(each) for each in value]
+    raise TypeError(f"{type(value).__name__} cannot stand in an observation: {value!r}")
+
+
+def _values(entries: Iterable[object]) -> list[Json]:
+    if isinstance(entries, Trace):
+        return list(comparable(entries))
+    return [to_json(each) for each in entries]
+
+
+def _in_call_order(
+    block: Sequence[tuple[int, dict[str, Json]]],
+) -> list[dict[str, Json]]:
+    return [entry for _, entry in sorted(block, key=lambda each: each[0])]
+
+
+def _call_order(entry: Mapping[str, Json]) -> dict[str, int]:
+    data = cast("Mapping[str, Mapping[str, list[Mapping[str, str]]]]", entry["data"])
+    calls = data.get("message", {}).get("tool_calls", [])
+    return {call["id"]: at for at, call in reversed(list(enumerate(calls)))}
+
+
+def _read(line: Mapping[str, object]) -> Observation:
+    kind = line["kind"]
+    if kind not in KINDS:
+        raise ValueError(f"{kind!r} is no kind of observation")
+    return Observation(
+        cast("ObservationKind", kind),
+        cast("int", line["run"]),
+        cast("int", line["seq"]),
+        cast("Mapping[str, object]", line["data"]),
+        cast("str | None", line["call_id"]),
+    )
+
+
+def _short(value: Json) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= 200 else text[:197] + "..."

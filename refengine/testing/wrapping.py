@@ -1,0 +1,272 @@
+"""Wrappers of a scenario: what they do when they are made, and when they are called."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, Literal, Protocol, TypeVar
+
+from refengine.context import Context
+from refengine.hooks import ModelEndpoint
+from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
+from refengine.model import MessageStream, ModelRequest
+from refengine.stream import StreamReader, convert_stream
+from refengine.testing.notation import parse_message
+from refengine.testing.perform import UNSET, Extension, appended, local_entry
+from refengine.testing.scenario import ModelWrapSpec, ToolWrapSpec
+from refengine.testing.scripted import ScriptedError
+from refengine.tools import StreamToolCallResult, ToolCallInput, ToolCallResult
+
+R = TypeVar("R", ToolCallResult, StreamToolCallResult)
+Mode = Literal["invoke", "stream"]
+
+
+class FactoryError(ScriptedError):
+    """A wrapper could not be made, as the scenario asked."""
+
+
+@dataclass(slots=True)
+class Made(Generic[R]):
+    """A wrapper that was made: a handler's anew for each call, a middleware's not."""
+
+    me: Extension
+    spec: ToolWrapSpec
+    at: Literal["tool_wrapper", "tool_middleware"]
+    mode: Mode
+    kind: ToolKind[R]
+    entered: int = 0
+
+    async def call(
+        self,
+        ctx: Context,
+        value: ToolCallInput,
+        inner: Callable[[Context, ToolCallInput], Awaitable[R]],
+    ) -> R:
+        """Do what the spec says of calls, in the order of its fields."""
+        return await self._called(self.spec, ctx, value, inner)
+
+    async def _called(
+        self,
+        spec: ToolWrapSpec,
+        ctx: Context,
+        value: ToolCallInput,
+        inner: Callable[[Context, ToolCallInput], Awaitable[R]],
+    ) -> R:
+        name = value.name
+        self._enter(spec, ctx, value)
+        own = spec.by_tool.get(name)
+        if own is not None:
+            return await self._called(own, ctx, value, inner)
+        if spec.runlocal_get is not None:
+            self._note({"runlocal_get": local_entry(ctx, spec.runlocal_get)})
+        if spec.ctx_append is not None:
+            ctx = appended(ctx, spec.ctx_append.key, spec.ctx_append.text)
+        if spec.short_circuit is not None:
+            return self.kind.of(spec.short_circuit)
+        self._change(spec, value)
+        try:
+            result = await self._next(spec, ctx, value, inner)
+        except ScriptedError as error:
+            if spec.catch_error is None:
+                raise
+            return self.kind.of(spec.catch_error.replace("<error>", str(error)))
+        return self.kind.edited(result, spec)
+
+    def _enter(self, spec: ToolWrapSpec, ctx: Context, value: ToolCallInput) -> None:
+        for label in (spec.record, spec.record_enter):
+            if label is not None:
+                self._phase(label, "enter", value.name, ctx, value.arguments)
+        if spec.closure_counter is not None:
+            self.entered += 1
+            entry = {"by": spec.closure_counter, "closure_count": self.entered}
+            self._note(entry)
+
+    def _change(self, spec: ToolWrapSpec, value: ToolCallInput) -> None:
+        if spec.rewrite_args is not None:
+            value.arguments = spec.rewrite_args
+        if spec.set_input_name is not None:
+            value.name = spec.set_input_name
+        if spec.set_input_call_id is not None:
+            value.call_id = spec.set_input_call_id
+
+    async def _next(
+        self,
+        spec: ToolWrapSpec,
+        ctx: Context,
+        value: ToolCallInput,
+        inner: Callable[[Context, ToolCallInput], Awaitable[R]],
+    ) -> R:
+        name = value.name
+        try:
+            for _ in range(spec.call_next - 1):
+                await inner(ctx, value)
+            return await inner(ctx, value)
+        finally:
+            if spec.record is not None:
+                self._phase(spec.record, "exit", name, ctx, value.arguments)
+
+    def _phase(
+        self, label: str, phase: str, tool: str, ctx: Context, arguments: str
+    ) -> None:
+        self._note(
+            {
+                "by": label,
+                "phase": phase,
+                "mode": self.mode,
+                "tool": tool,
+                "args": arguments,
+                "ctx": ctx.get("h", UNSET),
+            }
+        )
+
+    def _note(self, entry: Mapping[str, object]) -> None:
+        self.me.world.recorder.note({"at": self.at, "by": self.me.label, **entry})
+
+
+class ToolKind(Protocol[R]):
+    """How results of one kind are made and edited."""
+
+    def of(self, text: str) -> R:
+        """Return a result of that text."""
+        ...
+
+    def edited(self, result: R, spec: ToolWrapSpec) -> R:
+        """Return the inner result as the spec changes it."""
+        ...
+
+
+class Invoked:
+    """Results in one piece."""
+
+    def of(self, text: str) -> ToolCallResult:
+        return ToolCallResult(text)
+
+    def edited(self, result: ToolCallResult, spec: ToolWrapSpec) -> ToolCallResult:
+        text = (spec.prefix_result or "") + result.result
+        if spec.map_result is not None:
+            text = spec.map_result.replace("<result>", text)
+        return ToolCallResult(text if spec.set_result is None else spec.set_result)
+
+
+class Streamed:
+    """Results in chunks: a prefix comes first, a mapping is applied to each chunk."""
+
+    def of(self, text: str) -> StreamToolCallResult:
+        return StreamToolCallResult(stream_of(text))
+
+    def edited(
+        self, result: StreamToolCallResult, spec: ToolWrapSpec
+    ) -> StreamToolCallResult:
+        reader = result.result
+        fixed = (spec.set_result,) if spec.set_result is not None else spec.set_stream
+        if fixed is not None:
+            return StreamToolCallResult(StreamReader(_instead(reader, fixed)))
+        if spec.prefix_result is not None:
+            reader = StreamReader(_after(spec.prefix_result, reader))
+        if spec.map_result is not None:
+            template = spec.map_result
+            reader = convert_stream(reader, lambda c: template.replace("<result>", c))
+        return StreamToolCallResult(reader)
+
+
+def stream_of(*chunks: str) -> StreamReader[str]:
+    """Return a stream of these chunks."""
+    return StreamReader(_all(chunks))
+
+
+async def _all(chunks: tuple[str, ...]) -> AsyncIterator[str]:
+    for chunk in chunks:
+        yield chunk
+
+
+async def _instead(
+    reader: StreamReader[str], chunks: tuple[str, ...]
+) -> AsyncIterator[str]:
+    await reader.aclose()
+    for chunk in chunks:
+        yield chunk
+
+
+async def _after(prefix: str, reader: StreamReader[str]) -> AsyncIterator[str]:
+    """Put the prefix on the first chunk."""
+    try:
+        async for chunk in reader:
+            yield prefix + chunk
+            prefix = ""
+        if prefix:
+            yield prefix
+    finally:
+        await reader.aclose()
+
+
+async def call_model(
+    me: Extension,
+    spec: ModelWrapSpec,
+    ctx: Context,
+    request: ModelRequest,
+    inner: ModelEndpoint,
+) -> Message | MessageStream:
+    """Do what a model wrapper's spec says, in the order of its fields."""
+    note = me.world.recorder.note
+    seen = ctx.get("h", UNSET)
+    if spec.record_factory:
+        names = [info.name for info in request.tools]
+        note({"at": "wrap_model", "by": me.label, "tools": names, "ctx": seen})
+    entry: dict[str, object] = {
+        "at": "model_wrapper",
+        "by": spec.record,
+        "mode": "stream" if request.streaming else "invoke",
+        "ctx": seen,
+    }
+    if spec.record is None:
+        return await _edited(await inner(ctx, _asked(spec, request)), spec)
+    note({**entry, "phase": "enter"})
+    failed = True
+    try:
+        answer = await inner(ctx, _asked(spec, request))
+        failed = False
+    finally:
+        note({**entry, "phase": "exit", "error": failed})
+    return await _edited(answer, spec)
+
+
+def _asked(spec: ModelWrapSpec, request: ModelRequest) -> ModelRequest:
+    messages = request.messages
+    if spec.prefix_user_input is not None:
+        prefix = spec.prefix_user_input
+        messages = tuple(
+            replace(m, content=prefix + m.content) if m.role == "user" else m
+            for m in messages
+        )
+    if spec.append_input is not None:
+        messages = (*messages, parse_message(spec.append_input))
+    if messages is request.messages:
+        return request
+    return replace(request, messages=messages)
+
+
+async def _edited(
+    answer: Message | MessageStream, spec: ModelWrapSpec
+) -> Message | MessageStream:
+    if isinstance(answer, Message):
+        return replace(answer, content=_text(answer.content, spec))
+    if spec.concat_stream:
+        whole = join_chunks([chunk async for chunk in answer])
+        answer = StreamReader(_one(chunk_of(whole)))
+    if spec.map_output is None and spec.set_content is None:
+        return answer
+
+    def edit(chunk: MessageChunk) -> MessageChunk:
+        return replace(chunk, content=_text(chunk.content, spec))
+
+    return convert_stream(answer, edit)
+
+
+def _text(content: str, spec: ModelWrapSpec) -> str:
+    if spec.map_output is not None:
+        content = spec.map_output.replace("<content>", content)
+    return content if spec.set_content is None else spec.set_content
+
+
+async def _one(chunk: MessageChunk) -> AsyncIterator[MessageChunk]:
+    yield chunk

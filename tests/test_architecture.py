@@ -1,0 +1,239 @@
+"""The floors of ARCHITECTURE.md, checked on the imports at module level."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+FLOORS = (
+    ("refengine",),
+    ("refengine.testing",),
+    ("compat.verdicts", "compat"),  # compat itself is its __init__, which is empty
+    ("compat.adapters", "compat.engines", "compat.wire", "compat.models"),
+    ("compat.report",),
+    ("compat.migration", "compat.observe"),
+    ("property_tests",),
+    ("benchmarks",),
+)
+LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
+
+# A report reads verdict types only; traces are what verdicts show.
+NARROW = {"compat.report": {"compat.report", "compat.verdicts", "refengine.testing"}}
+
+# Doors into all floors, which open them when they are used.
+EXEMPT = {"refengine.__main__", "refengine._pytest_plugin"}
+
+PACKAGES = ("refengine", "compat", "property_tests", "benchmarks")
+
+
+def modules(root: Path) -> dict[str, Path]:
+    """Return the source files by module name."""
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((root / package).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            found[name] = path
+    return found
+
+
+def at_module_level(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield what importing the module imports, and what only a type checker does."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def base_of(node: ast.ImportFrom, name: str, path: Path) -> str:
+    """Return the module an import is from, a relative one made absolute."""
+    if not node.level:
+        return node.module or ""
+    up = node.level - 1 if path.stem == "__init__" else node.level
+    package = name.split(".")[: -up or None]
+    return ".".join([*package, node.module] if node.module else package)
+
+
+def imported(name: str, path: Path, known: dict[str, Path]) -> set[str]:
+    """Return the modules that a module imports; ``from a import b`` is a.b if known."""
+    found: set[str] = set()
+    for node in at_module_level(ast.parse(path.read_text("utf-8"))):
+        names = [alias.name for alias in node.names]
+        if isinstance(node, ast.Import):
+            found.update(names)
+        else:
+            base = base_of(node, name, path)
+            inner = (f"{base}.{each}" for each in names)
+            found.update(each if each in known else base for each in inner)
+    return found
+
+
+def floor_of(module: str) -> str | None:
+    """Return the floor a module stands on, the narrowest that fits."""
+    parts = module.split(".")
+    names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    floor = next((name for name in names if name in LEVEL), None)
+    # A room of the harness that no floor names would stand on its lowest unnoticed.
+    return None if floor == "compat" and module != "compat" else floor
+
+
+def may(here: str, there: str) -> bool:
+    """Tell whether a floor may import from another."""
+    return LEVEL[there] <= LEVEL[here] and there in NARROW.get(here, LEVEL)
+
+
+def violations(root: Path) -> Iterator[str]:
+    """Yield each import that goes up, and each module that stands nowhere."""
+    known = modules(root)
+    for name, path in known.items():
+        if name in EXEMPT:
+            continue
+        here = floor_of(name)
+        if here is None:
+            yield f"{name} stands on no floor: name it in FLOORS and ARCHITECTURE.md"
+            continue
+        for target in sorted(imported(name, path, known)):
+            there = floor_of(target)
+            if there is not None and (target in EXEMPT or not may(here, there)):
+                yield f"{name} imports {target}"
+
+
+def strangers(root: Path) -> Iterator[str]:
+    """Yield what the engine itself imports beyond the standard library."""
+    known = modules(root)
+    for name, path in known.items():
+        if name in EXEMPT or floor_of(name) != "refengine":
+            continue
+        for target in sorted(imported(name, path, known)):
+            top = target.partition(".")[0]
+            if top != "refengine" and top not in sys.stdlib_module_names:
+                yield f"{name} imports {target}"
+
+
+def test_imports_go_down() -> None:
+    assert list(violations(ROOT)) == []
+
+
+def test_engine_needs_only_the_standard_library() -> None:
+    assert list(strangers(ROOT)) == []
+
+
+def test_source_is_looked_at() -> None:
+    found = modules(ROOT)
+
+    assert {"refengine", "refengine.chain", "compat", *PACKAGES} <= set(found)
+
+
+def planted(root: Path, module: str, source: str) -> Path:
+    """Write a small house with one more module in it."""
+    files = {
+        "refengine.__init__": "",
+        "refengine.core": "",
+        "refengine.testing.trace": "",
+        "refengine.__main__": "import compat.observe",
+        "compat.__init__": "",
+        "compat.verdicts": "from refengine.testing import trace",
+        "compat.adapters.legacy": "from refengine import core",
+        "compat.observe.rows": "",
+        "compat.report.text": "from compat.verdicts import Verdict",
+        "property_tests.checks": "import compat.observe.rows",
+        "benchmarks.floor": "import property_tests.checks",
+        module: source,
+    }
+    for name, text in files.items():
+        path = root.joinpath(*name.split(".")).with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return root
+
+
+def test_small_house_stands(tmp_path: Path) -> None:
+    root = planted(tmp_path, "refengine.tools", "import asyncio, refengine.core")
+
+    assert list(violations(root)) == []
+    assert list(strangers(root)) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "target"),
+    [
+        ("refengine.tools", "import refengine.testing", "refengine.testing"),
+        ("refengine.tools", "from refengine.testing import x", "refengine.testing"),
+        ("refengine.tools", "from .testing import trace", "refengine.testing.trace"),
+        ("refengine.testing.deep", "from ..core import x\nimport compat", "compat"),
+        ("refengine.tools", "from refengine import __main__", "refengine.__main__"),
+        ("compat.adapters.x", "from compat.report import text", "compat.report.text"),
+        ("compat.engines.x", "import compat.observe.rows", "compat.observe.rows"),
+        ("compat.verdicts", "import compat.adapters.legacy", "compat.adapters.legacy"),
+        ("compat.report.html", "from refengine import core", "refengine.core"),
+        ("compat.report.html", "import compat.engines", "compat.engines"),
+        ("compat.migration.run", "import property_tests", "property_tests"),
+        ("property_tests.x", "import benchmarks.floor", "benchmarks.floor"),
+        (
+            "refengine.tools",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import compat",
+            "compat",
+        ),
+        ("refengine.tools", "try:\n    import compat\nfinally:\n    pass", "compat"),
+        ("refengine.tools", "class Tool:\n    import compat", "compat"),
+    ],
+)
+def test_import_that_goes_up_is_found(
+    tmp_path: Path, module: str, source: str, target: str
+) -> None:
+    root = planted(tmp_path, module, source)
+
+    assert list(violations(root)) == [f"{module} imports {target}"]
+
+
+def test_import_inside_a_function_does_not_count(tmp_path: Path) -> None:
+    lazy = "def main():\n    import compat\n    class A:\n        import compat.observe"
+    root = planted(tmp_path, "refengine.tools", lazy)
+
+    assert list(violations(root)) == []
+
+
+def test_room_without_a_floor_is_found(tmp_path: Path) -> None:
+    root = planted(tmp_path, "compat.attic.box", "")
+
+    [found] = violations(root)
+    assert found.startswith("compat.attic.box stands on no floor")
+
+
+@pytest.mark.parametrize("stranger", ["pydantic", "hypothesis.strategies", "langchain"])
+def test_stranger_in_the_engine_is_found(tmp_path: Path, stranger: str) -> None:
+    root = planted(tmp_path, "refengine.tools", f"import {stranger}")
+
+    assert list(strangers(root)) == [f"refengine.tools imports {stranger}"]
+
+
+def test_architecture_page_names_the_floors_in_order() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    cells = re.findall(r"^\| (`.+?) \|", page, re.MULTILINE)
+    named = [name for cell in cells for name in re.findall(r"`([a-z_.]+)`", cell)]
+    floors = [name for names in FLOORS for name in names]
+    inside = [name for name in floors if name.startswith("compat.")]
+    house = [name for name in floors if name not in inside]
+
+    assert named == house + inside
+
+
+def test_architecture_page_names_the_exempt() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+
+    for module in EXEMPT:
+        assert f"`{module.replace('.', '/')}.py`" in page
+
+
+def test_architecture_page_is_one_screen() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+
+    assert len(page.splitlines()) <= 60

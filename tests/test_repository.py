@@ -1,0 +1,145 @@
+"""What the repository's text says and does not say."""
+
+import fnmatch
+import os
+import re
+import runpy
+import tomllib
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# Written apart, so that this file names none either.
+HOSTS = ["pypi org", "pythonhosted org", "npmjs org", "npmjs com", "yarnpkg com"]
+REGISTRIES = re.compile("|".join(host.replace(" ", r"\.") for host in HOSTS))
+MACHINE_PATH = re.compile(
+    r"(?<![\w.~/}<>-])/(?:home|mnt|opt|private|root|tmp|Users|var|work)(?:/[\w.~-]|(?![\w/]))"
+)
+LOCKS = (
+    "*.lock",
+    "*-lock.json",
+    "*-lock.yaml",
+    "pylock*.toml",
+    "go.sum",
+    "npm-shrinkwrap.json",
+)
+
+
+def ignored() -> list[str]:
+    """Return the patterns of .gitignore, which name files and folders, not paths."""
+    lines = (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    return [".git", *(line.rstrip("/") for line in lines if line)]
+
+
+def files(root: Path = ROOT) -> Iterator[Path]:
+    """Yield what is tracked or about to be; git is not asked, CI's copy has none."""
+    patterns = ignored()
+
+    def kept(names: list[str]) -> list[str]:
+        return [n for n in names if not any(fnmatch.fnmatch(n, p) for p in patterns)]
+
+    for folder, folders, names in os.walk(root):
+        folders[:] = kept(folders)
+        yield from (Path(folder, name) for name in kept(names))
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Yield name and text of each text file."""
+    for path in files():
+        content = path.read_bytes()
+        if b"\0" not in content:
+            yield str(path.relative_to(ROOT)), content.decode("utf-8", "replace")
+
+
+def found(pattern: re.Pattern[str]) -> list[str]:
+    return [
+        f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {match.group()}"
+        for name, text in texts()
+        for match in pattern.finditer(text)
+    ]
+
+
+def readme_commands() -> list[str]:
+    script = runpy.run_path(str(ROOT / ".ci" / "readme_commands.py"))
+    found: list[str] = script["commands"]((ROOT / "README.md").read_text("utf-8"))
+    return found[:2]
+
+
+def test_walk_sees_the_repository() -> None:
+    names = {name for name, _ in texts()}
+
+    assert {"pyproject.toml", ".ci/run", "refengine/chain.py"} <= names
+    assert not any("__pycache__" in name or name.startswith(".git/") for name in names)
+
+
+def test_no_package_registry_is_named() -> None:
+    assert found(REGISTRIES) == []
+
+
+def test_no_machine_path_is_named() -> None:
+    assert found(MACHINE_PATH) == []
+
+
+@pytest.mark.parametrize("folder", ["home", "root", "work", "tmp", "Users"])
+@pytest.mark.parametrize("form", ["/{}/x", '"/{}"', "see /{}/.cache.", "in /{}, or"])
+def test_machine_path_is_recognised(folder: str, form: str) -> None:
+    assert MACHINE_PATH.search(form.format(folder))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["~/work/x", "../work/x", "docs/home/x", "https://a.example/home/x", "/workers/1"],
+)
+def test_other_paths_are_left_alone(text: str) -> None:
+    assert not MACHINE_PATH.search(text)
+
+
+def test_no_lock_files() -> None:
+    names = [path.name for path in files()]
+
+    assert [n for n in names if any(fnmatch.fnmatch(n, p) for p in LOCKS)] == []
+
+
+def test_readme_opens_with_two_commands_from_an_empty_folder() -> None:
+    main, tests = readme_commands()
+    opening = (ROOT / "README.md").read_text("utf-8").splitlines()[:40]
+
+    assert main.startswith("python3 -m venv ")
+    assert tests.startswith("python3 -m venv ")
+    assert "pytest" in tests
+    assert "pytest" in "\n".join(opening)
+
+
+def test_ci_runs_the_readme_commands() -> None:
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+
+    assert "readme_commands.py 1" in script
+    assert "readme_commands.py 2" in script
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def ignored_rules() -> set[str]:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    lint = config["tool"]["ruff"]["lint"]
+    return set(chain(lint["ignore"], *lint["per-file-ignores"].values()))
+
+
+def test_all_rules_are_selected_and_each_ignored_one_has_a_reason() -> None:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    reasoned = set(re.findall(r'^    "([A-Z]+\d*)",  # \w.{8,}$', text, re.MULTILINE))
+
+    assert 'select = ["ALL"]' in text
+    assert ignored_rules() - reasoned == set()
+
+
+@pytest.mark.parametrize("mark", ["noqa", "type: ignore", "pyright: ignore"])
+def test_each_silenced_line_names_its_rule_and_a_reason(mark: str) -> None:
+    code = r"(?:: [A-Z]+\d+(?:, [A-Z]+\d+)*|\[[\w-]+(?:, ?[\w-]+)*\])"
+    silenced = re.compile(rf"# {mark}(?!{code}  # \w.{{4,}}).*")
+    hits = [hit for hit in found(silenced) if hit.partition(":")[0].endswith(".py")]
+
+    assert [hit for hit in hits if not hit.startswith("tests/test_repository.py")] == []
