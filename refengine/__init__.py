@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from refengine.errors import (
         ConfigurationError,
+        HandlerArgumentError,
         HookError,
         HookReturnError,
         IncompleteProfileError,
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
         NoMessagesLeftError,
         NoRunLocalError,
         NotAsyncError,
+        NotInToolCallError,
         NotKnownAtBuildError,
         RefengineError,
         RoutingError,
         SameExtensionTwiceError,
+        StreamBrokenOffError,
         StreamConsumedError,
         ToolError,
         ToolKindError,
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
         ToolResultTypeError,
         TooManyExtensionsError,
         UnknownProfileError,
+        UnknownToolNameError,
     )
     from refengine.events import AgentAction, AgentEvent, Notice
     from refengine.extensions import MAX_EXTENSIONS
@@ -117,6 +121,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "Context",
     "DROP",
     "Endpoint",
+    "HandlerArgumentError",
     "History",
     "HookError",
     "HookReturnError",
@@ -142,6 +147,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "NoMessagesLeftError",
     "NoRunLocalError",
     "NotAsyncError",
+    "NotInToolCallError",
     "NotKnownAtBuildError",
     "Notice",
     "Options",
@@ -153,6 +159,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "RunResult",
     "SEED_001",
     "SameExtensionTwiceError",
+    "StreamBrokenOffError",
     "StreamConsumedError",
     "StreamEndpoint",
     "StreamReader",
@@ -174,6 +181,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "ToolsConfig",
     "ToolsModifier",
     "UnknownProfileError",
+    "UnknownToolNameError",
     "build_agent",
     "convert_stream",
     "delete_run_local",
@@ -201,14 +209,15 @@ _ROOMS = {
     "agent": "Agent ChatModelAgentConfig Run RunResult build_agent",
     "context": "Context delete_run_local get_run_local set_run_local",
     "errors": (
-        "ConfigurationError HookError HookReturnError IncompleteProfileError "
-        "InputError MaxIterationsError MaxIterationsExceededError "
-        "MisspeltHookError MixedCapabilityError MixedExtensionsWarning "
-        "ModelError NoHookError NoMessagesLeftError NoRunLocalError "
-        "NotAsyncError NotKnownAtBuildError RefengineError RoutingError "
-        "SameExtensionTwiceError StreamConsumedError TooManyExtensionsError "
+        "ConfigurationError HandlerArgumentError HookError HookReturnError "
+        "IncompleteProfileError InputError MaxIterationsError "
+        "MaxIterationsExceededError MisspeltHookError MixedCapabilityError "
+        "MixedExtensionsWarning ModelError NoHookError NoMessagesLeftError "
+        "NoRunLocalError NotAsyncError NotInToolCallError NotKnownAtBuildError "
+        "RefengineError RoutingError SameExtensionTwiceError "
+        "StreamBrokenOffError StreamConsumedError TooManyExtensionsError "
         "ToolError ToolKindError ToolNotFoundError ToolResultTypeError "
-        "UnknownProfileError"
+        "UnknownProfileError UnknownToolNameError"
     ),
     "events": "AgentAction AgentEvent Notice",
     "extensions": "MAX_EXTENSIONS",

@@ -110,13 +110,16 @@ class Context:
 
 
 def lay_over(base: Context, over: Context | None) -> Context:
-    """Lay the values of ``over`` over ``base``; those of ``over`` win (contract CTX)."""
+    """Lay the values of ``over`` over ``base``; those of ``over`` win (contract CTX).
+
+    The run path is that of ``over``: an agent inside a tool stands inside its agent.
+    """
     if over is None:
         return base
     merged = base
     for key, value in reversed(list(over.items())):
         merged = merged.with_value(key, value)
-    return merged
+    return merged._placed(over.run_path, None, None)
 
 
 def set_run_local(ctx: Context, key: str, value: object) -> None:

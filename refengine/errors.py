@@ -25,6 +25,7 @@
     ├── RoutingError                         the loop cannot go on with what was left
     ├── MaxIterationsExceededError           exhaustion, where a profile makes it an error
     ├── NoRunLocalError                      a run-local value outside a run
+    ├── NotInToolCallError                   an action outside a tool call
     ├── StreamConsumedError                  a stream was read twice
     ├── StreamBrokenOffError                 a stream that lost its rest with a reader
     └── UnknownToolNameError (LookupError)   a handler names a tool that is not there
@@ -313,6 +314,16 @@ class NoRunLocalError(RefengineError):
         super().__init__(
             f"run-local value {key!r}: this context belongs to no run"
             " (before_agent is called before the run has state)"
+        )
+
+
+class NotInToolCallError(RefengineError):
+    """An action was to be attached where no tool call is running."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "attach_action works inside a tool or a tool wrapper:"
+            " there is no tool call around this point"
         )
 
 

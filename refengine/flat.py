@@ -22,6 +22,10 @@ T = TypeVar("T")
 STRIDE: Final = 24
 """Every how many layers the depth is measured; walking the stack is not free."""
 
+STREAM_STRIDE: Final = 8
+"""The same for streams that wrap a stream: one takes three frames or more, not two, and
+enough has to be left in an event loop that itself was started deep."""
+
 DEEP: Final = 640
 """From this depth on a chain hops. The default limit of 1,000 leaves 360 frames, so 13
 frames of its own for each of the layers until the next measurement."""

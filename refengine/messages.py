@@ -72,13 +72,20 @@ class ToolCallChunk:
 
 @dataclass(frozen=True, slots=True)
 class MessageChunk:
-    """A piece of an assistant message, as a stream brings it."""
+    """A piece of an assistant message, as a stream brings it.
+
+    ``extra`` is frozen as a message's is: the run and the event's consumer share chunks.
+    """
 
     content: str = ""
     tool_calls: tuple[ToolCallChunk, ...] = ()
     id: str | None = None
     name: str | None = None
     extra: Mapping[str, Json] = field(default_factory=nothing, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.extra is not NOTHING:
+            object.__setattr__(self, "extra", frozen_json(self.extra))
 
 
 def frozen_json(value: Json) -> Json:

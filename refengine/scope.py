@@ -12,9 +12,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from refengine.context import Context, RunLocals
-from refengine.errors import HookError, HookReturnError
+from refengine.errors import HookError, HookReturnError, NotInToolCallError
 
-from refengine.flat import STRIDE
+from refengine.flat import STREAM_STRIDE
 from refengine.stream import StreamReader
 
 if TYPE_CHECKING:
@@ -65,11 +65,18 @@ class Scope:
         """Return the context as the tool or model sees it, with nothing lost."""
         return ctx._placed(self.run_path, self.call_id, self.locals)  # noqa: SLF001  # engine
 
-    def blame(self, error: BaseException, at: int) -> None:
-        """Remember which layer an error came from; the layers outside see it later."""
+    def blame(
+        self, error: BaseException, at: int, seen: BaseException | None = None
+    ) -> None:
+        """Remember which layer an error came from; the layers outside see it later.
+
+        ``seen`` is what they see instead, if a stream's error wrapper replaced it.
+        """
         if self.fault is not error:
             self.fault = error
             self.fault_at = at
+        if seen is not None:
+            self.fault = seen
 
     def leaving(self, error: Exception, layers: Sequence[LayerName]) -> Exception:
         """Return the error as it leaves the onion: wrapped once, by who raised it."""
@@ -91,10 +98,7 @@ class Scope:
         return self._saw(error) and self.fault_at == INNERMOST
 
     def _saw(self, error: Exception) -> bool:
-        """Tell whether a layer raised it, perhaps behind a stream's error wrapper."""
-        return self.fault is error or (
-            self.fault is not None and self.fault is error.__cause__
-        )
+        return self.fault is error
 
 
 class LayerName:
@@ -119,8 +123,8 @@ def look_after(reader: StreamReader[Any], at: int) -> None:
     if reader._on_error is not None:  # noqa: SLF001  # engine
         return
     scope = SCOPE.get()
-    reader._on_error = lambda error: scope.blame(error, at)  # noqa: SLF001  # engine
-    reader._deep = at > 0 and at % STRIDE == 0  # noqa: SLF001  # engine
+    reader._on_error = lambda error, seen: scope.blame(error, at, seen)  # noqa: SLF001  # engine
+    reader._deep = at >= 0 and at % STREAM_STRIDE == 0  # noqa: SLF001  # engine
     scope.readers.append(reader)
 
 
@@ -132,3 +136,15 @@ def keep_stream(got: object, at: int, name: LayerName) -> None:
     error = HookReturnError(name.owner, name.hook, got, "a StreamReader")
     SCOPE.get().blame(error, at)
     raise error
+
+
+def attach_action(action: AgentAction) -> None:
+    """Let an action travel on the event of the tool call around this point.
+
+    For tools and tool wrappers (contract EVT); the last one counts. Raises
+    NotInToolCallError elsewhere.
+    """
+    scope = SCOPE.get(None)
+    if scope is None or scope.tool is None:
+        raise NotInToolCallError
+    scope.action = action

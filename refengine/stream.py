@@ -18,7 +18,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 ErrorWrapper: TypeAlias = Callable[[Exception], Exception]
 _Convert: TypeAlias = Callable[[object], object]
-_OnError: TypeAlias = "Callable[[Exception], None] | None"
+_OnError: TypeAlias = "Callable[[Exception, Exception], None] | None"
 
 
 class _Dropped:
@@ -34,16 +34,19 @@ class StreamReader(Generic[T]):
 
     ``error_wrapper`` turns an error of the source into what the consumer sees. It is
     applied once, by the reader that is iterated, however often that was converted:
-    seed 000 §3.4 asks every conversion to keep it.
+    seed 000 §3.4 asks every conversion to keep it. An error of a conversion is none of
+    the source and stays as it is.
     """
 
     __slots__ = (
+        "_closed",
         "_converts",
         "_deep",
         "_error_wrapper",
         "_from",
         "_on_error",
         "_on_source_error",
+        "_root",
         "_source",
         "_spent",
     )
@@ -53,11 +56,13 @@ class StreamReader(Generic[T]):
     ) -> None:
         self._source: AsyncIterator[object] = source
         self._from: tuple[StreamReader[object], _Convert] | None = None
+        self._root: StreamReader[object] | None = None
         self._converts: tuple[tuple[_Convert, _OnError], ...] | None = None
         self._error_wrapper = error_wrapper
         self._on_error: _OnError = None
         self._on_source_error: _OnError = None
         self._spent = False
+        self._closed = False
         self._deep = False
 
     def __aiter__(self) -> StreamReader[T]:
@@ -65,28 +70,35 @@ class StreamReader(Generic[T]):
 
     async def __anext__(self) -> T:
         if self._spent:
+            if self._converts is None:  # never opened: convert_stream used it up
+                raise StreamConsumedError
             raise StopAsyncIteration
         try:
             return cast("T", await self._pull(self._opened()))
-        except StopAsyncIteration:
+        except Exception:
             self._spent = True
             raise
-        except Exception as error:
-            self._spent = True
-            if self._error_wrapper is None:
-                raise
-            raise self._error_wrapper(error) from error
 
     async def aclose(self) -> None:
-        """Close the source; a second time, or after the end, does nothing more."""
-        self._spent = True
-        self._opened()
+        """Close the source; a second time, here or where it was converted, does nothing.
+
+        Nothing is flattened for it: an engine closes every reader of a chain of
+        conversions, and each would walk the rest of the chain.
+        """
+        if not self._spent:
+            self._spent = True
+            self._converts = self._converts or ()
+        root = self._root or self
+        if root._closed:
+            return
+        root._closed = True
         close = getattr(self._source, "aclose", None)
         if close is not None:
             await (flat(close) if self._deep else close())
 
     async def _pull(self, converts: tuple[tuple[_Convert, _OnError], ...]) -> object:
         blame = self._on_source_error
+        chunk: object = DROP  # also while the source is waited for
         try:
             while True:
                 blame = self._on_source_error
@@ -101,22 +113,26 @@ class StreamReader(Generic[T]):
         except StopAsyncIteration:
             raise
         except Exception as error:
+            wrapper = self._error_wrapper if chunk is DROP else None
+            seen = error if wrapper is None else wrapper(error)
             if blame is not None:
-                blame(error)
-            raise
+                blame(error, seen)
+            if seen is error:
+                raise
+            raise seen from error
 
     def _opened(self) -> tuple[tuple[_Convert, _OnError], ...]:
         """Flatten the links to the stream this one came from, at the first use."""
         if self._converts is not None:
             return self._converts
         converts: list[tuple[_Convert, _OnError]] = []
+        blame: _OnError = None  # one that nobody looks after belongs to whoever went on
         at: StreamReader[object] = cast("StreamReader[object]", self)
         while at._from is not None:
-            blame = at._on_error
+            blame = at._on_error or blame
             at, convert = at._from
             converts.append((convert, blame))
-        self._source = at._source
-        self._on_source_error = at._on_error
+        self._on_source_error = at._on_error or blame
         self._converts = tuple(reversed(converts))
         self._from = None
         return self._converts
@@ -126,18 +142,21 @@ def convert_stream(reader: StreamReader[T], fn: Callable[[T], U]) -> StreamReade
     """Return a stream of ``fn(chunk)``; chunks that become DROP are left out.
 
     The error wrapper is kept and still applied once. ``reader`` itself is used up:
-    raises StreamConsumedError if it was read or converted before.
+    raises StreamConsumedError if it was read, converted or closed before, and reading
+    it later does.
     """
     if reader._converts is not None or reader._spent:
         raise StreamConsumedError
     made: StreamReader[U] = StreamReader.__new__(StreamReader)
     made._source = reader._source
     made._from = (cast("StreamReader[object]", reader), cast("_Convert", fn))
+    made._root = reader._root or cast("StreamReader[object]", reader)
     made._converts = None
     made._error_wrapper = reader._error_wrapper
     made._on_error = None
     made._on_source_error = None
     made._spent = False
+    made._closed = False
     made._deep = reader._deep
     reader._spent = True
     return made

@@ -15,8 +15,8 @@ FLOORS = (
     ("refengine.testing",),
     ("compat.verdicts", "compat"),  # compat itself is its __init__, which is empty
     ("compat.adapters", "compat.engines", "compat.wire", "compat.models"),
-    ("compat.report",),
-    ("compat.migration", "compat.observe"),
+    ("compat.report", "compat.commands"),
+    ("compat.migration", "compat.observe", "compat.profiles"),
     ("property_tests",),
     ("benchmarks",),
 )

@@ -123,11 +123,23 @@ def _names(value: object) -> Iterable[str]:
 
 
 def _beyond(row: Row, problems: Sequence[str]) -> Verdict:
-    where = "; ".join(problem.partition(":")[0] for problem in problems[:2])
     if not row.beyond:
         return Verdict(row.id, "beyond", f"no tag, but {'; '.join(problems)}", (), True)
-    tags = ", ".join(row.beyond)
-    return Verdict(row.id, "beyond", f"{tags} ({where})" if where else tags)
+    where = {_operation(row.scenario, problem) for problem in problems}
+    named = f" ({', '.join(sorted(where))})" if where else ""
+    return Verdict(row.id, "beyond", ", ".join(row.beyond) + named)
+
+
+def _operation(scenario: object, problem: str) -> str:
+    """Name the operation that a problem is about, else the field."""
+    at = scenario
+    path = problem.partition(" = ")[0].split(".")
+    for part in path:
+        if isinstance(at, Mapping) and part in at:
+            at = at[part]
+        elif isinstance(at, list) and part.isdigit() and int(part) < len(at):
+            at = at[int(part)]
+    return str(at["op"]) if isinstance(at, Mapping) and "op" in at else path[-1]
 
 
 def summary(verdicts: Sequence[Verdict], rows: Sequence[Row]) -> dict[str, Any]:

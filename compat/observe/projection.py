@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from refengine.messages import Message
 from refengine.testing.notation import parse_message, show_message
+from refengine.testing.recorder import RECORDED
 from refengine.testing.trace import Observation, Trace
 
 Entry: TypeAlias = "dict[str, Any]"
@@ -25,7 +26,7 @@ def entries_of(trace: Trace) -> list[Entry]:
             entries.append(_model_call(each.data))
         elif each.kind == "tool_start":
             entries.append(_tool_run(each, results))
-        elif each.kind == "effect" and each.data["name"] == "record":
+        elif each.kind == "effect" and each.data["name"] == RECORDED:
             entries.append(dict(_mapping(each.data["data"])))
         elif each.kind == "run_start" and each.run > 1:
             entries.append({"run": each.run})

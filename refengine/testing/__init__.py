@@ -1,1 +1,72 @@
-"""Worlds for everybody's tests: scenarios, scripted models, traces, strategies."""
+"""Worlds for everybody's tests: scenarios, scripted models, traces, strategies.
+
+Names are loaded when they are used. ``refengine.testing.strategies`` needs Hypothesis
+(the extra ``testing``) and is imported by its own name.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from refengine.testing.clock import Ids as Ids
+    from refengine.testing.clock import VirtualLoop as VirtualLoop
+    from refengine.testing.clock import run as run
+    from refengine.testing.engine import Engine as Engine
+    from refengine.testing.engine import EngineAgent as EngineAgent
+    from refengine.testing.engine import EngineRun as EngineRun
+    from refengine.testing.engine import ReferenceEngine as ReferenceEngine
+    from refengine.testing.notation import NotationError as NotationError
+    from refengine.testing.notation import parse_message as parse_message
+    from refengine.testing.notation import show_message as show_message
+    from refengine.testing.ops import ToolSpec as ToolSpec
+    from refengine.testing.reading import ScenarioError as ScenarioError
+    from refengine.testing.reading import load_scenario as load_scenario
+    from refengine.testing.reading import parse_scenario as parse_scenario
+    from refengine.testing.reading import read_scenario as read_scenario
+    from refengine.testing.recorder import Recorder as Recorder
+    from refengine.testing.scenario import Scenario as Scenario
+    from refengine.testing.scripted import RecordingTool as RecordingTool
+    from refengine.testing.scripted import ScriptedError as ScriptedError
+    from refengine.testing.scripted import ScriptedModel as ScriptedModel
+    from refengine.testing.scripted import UnexpectedCallError as UnexpectedCallError
+    from refengine.testing.scripted import UnplayedError as UnplayedError
+    from refengine.testing.thread import Thread as Thread
+    from refengine.testing.trace import Divergence as Divergence
+    from refengine.testing.trace import Observation as Observation
+    from refengine.testing.trace import Trace as Trace
+    from refengine.testing.trace import first_divergence as first_divergence
+    from refengine.testing.world import World as World
+    from refengine.testing.world import play as play
+
+_HOMES = {
+    "clock": ("Ids", "VirtualLoop", "run"),
+    "engine": ("Engine", "EngineAgent", "EngineRun", "ReferenceEngine"),
+    "notation": ("NotationError", "parse_message", "show_message"),
+    "ops": ("ToolSpec",),
+    "reading": ("ScenarioError", "load_scenario", "parse_scenario", "read_scenario"),
+    "recorder": ("Recorder",),
+    "scenario": ("Scenario",),
+    "scripted": (
+        "RecordingTool",
+        "ScriptedError",
+        "ScriptedModel",
+        "UnexpectedCallError",
+        "UnplayedError",
+    ),
+    "thread": ("Thread",),
+    "trace": ("Divergence", "Observation", "Trace", "first_divergence"),
+    "world": ("World", "play"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [  # noqa: PLE0604  # names, read from the table above
+    *sorted(_HOME)
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -170,15 +170,15 @@ class WorldHandler:
         self._me.world.recorder.add("hook_exit", data, call_id)
 
 
-def middleware_of(spec: MiddlewareSpec, world: World) -> AgentMiddleware:
+def middleware_of(spec: MiddlewareSpec, position: int, world: World) -> AgentMiddleware:
     """Return the struct middleware that a spec describes."""
     me = Extension(world, spec.id)
     wraps = spec.wrap_tool_call
     return AgentMiddleware(
         spec.additional_instruction,
         [world.tool(tool) for tool in spec.additional_tools],
-        _state_hook(me, "before_chat_model", spec.before_chat_model),
-        _state_hook(me, "after_chat_model", spec.after_chat_model),
+        _state_hook(me, position, "before_chat_model", spec.before_chat_model),
+        _state_hook(me, position, "after_chat_model", spec.after_chat_model),
         ToolMiddleware(
             wraps.invokable and _factory(me, wraps.invokable, INVOKED),
             wraps.streamable and _factory(me, wraps.streamable, STREAMED),
@@ -193,14 +193,18 @@ def tool_middleware_of(spec: ToolWrapSpec, world: World) -> ToolMiddleware:
 
 
 def _state_hook(
-    me: Extension, hook: str, todo: Sequence[MessageOp]
+    me: Extension, position: int, hook: str, todo: Sequence[MessageOp]
 ) -> Callable[[Context, ChatModelAgentState], None] | None:
     if not todo:
         return None
+    who = {"extension": me.label or f"middleware-{position}", "position": position}
 
     def act(ctx: Context, state: ChatModelAgentState) -> None:
+        add = me.world.recorder.add
+        add("hook_enter", {**who, "hook": hook, "state": me.world.state_number(state)})
         _, messages = perform_messages(me, hook, ctx, tuple(state.messages), todo)
         state.messages = list(messages)
+        add("hook_exit", {**who, "hook": hook, "value": messages})
 
     return act
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from refengine.testing.trace import Observation, ObservationKind, Trace
+
+RECORDED: Final = "scenario.record"
+"""The effect under which operations of a scenario put down what they see."""
 
 
 class Recorder:
@@ -26,7 +30,7 @@ class Recorder:
 
     def note(self, entry: Mapping[str, object], call_id: str | None = None) -> None:
         """Put down what an operation of a scenario asked to be recorded."""
-        self.add("effect", {"name": "record", "data": entry}, call_id)
+        self.add("effect", {"name": RECORDED, "data": entry}, call_id)
 
     def trace(self) -> Trace:
         """Return what was seen so far."""

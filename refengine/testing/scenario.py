@@ -58,7 +58,10 @@ class ToolWrapSpec(Spec):
 
 
 class ModelWrapSpec(Spec):
-    """A wrapper around model calls; ``{}`` passes through."""
+    """A wrapper around model calls; ``{}`` passes through.
+
+    ``hide_tools`` takes tools out of this request only.
+    """
 
     record_factory: bool = False
     record: str | None = None
@@ -67,6 +70,7 @@ class ModelWrapSpec(Spec):
     concat_stream: bool = False
     prefix_user_input: str | None = None
     append_input: MessageText | None = None
+    hide_tools: tuple[str, ...] = ()
 
 
 class WrapToolCallSpec(Spec):
@@ -187,13 +191,15 @@ class Scenario(Spec):
     agents: tuple[AgentSpec, ...] = ()
     model_script: tuple[ScriptEntry, ...] = ()
     script_end: Literal["exhausted", "repeat_last", "fail"] = "exhausted"
-    runs: Annotated[tuple[RunSpec, ...], Field(min_length=1)]
+    runs: tuple[RunSpec, ...]
     after_build: tuple[CallerOp, ...] = ()
 
     @model_validator(mode="after")
     def _one_way_to_name_agents(self) -> Scenario:
         if (self.agent is None) == (not self.agents):
             raise ValueError("give either 'agent' or a non-empty list 'agents'")
+        if not self.runs:
+            raise ValueError("'runs' is empty: nothing would be played")
         for at, run in enumerate(self.runs):
             if run.agent >= len(self.all_agents):
                 raise ValueError(f"runs[{at}].agent={run.agent}: there is no such agent")

@@ -126,6 +126,8 @@ class Divergence:
 
 
 MISSING: Final = "(nothing)"
+LAST: Final = 1 << 30
+"""Where events stand among the entries of concurrent calls."""
 
 
 def first_divergence(
@@ -174,7 +176,8 @@ def comparable(trace: Trace) -> list[dict[str, Json]]:
     """Return the entries without sequence numbers, concurrent calls in call order.
 
     Between two entries that belong to no call, those of different calls may have come
-    in any order; they are put in the order of the model's calls (contract CONC).
+    in any order; they are put in the order of the model's calls, and what the consumer
+    received comes after them in the order it came (contract CONC).
     """
     order: dict[str, int] = {}
     out: list[dict[str, Json]] = []
@@ -183,7 +186,8 @@ def comparable(trace: Trace) -> list[dict[str, Json]]:
         entry = each.canonical()
         del entry["seq"]
         if each.call_id is not None:
-            block.append((order.setdefault(each.call_id, len(order)), entry))
+            place = order.setdefault(each.call_id, len(order))
+            block.append((LAST if each.kind == "event" else place, entry))
             continue
         out.extend(_in_call_order(block))
         block.clear()
@@ -243,5 +247,5 @@ def _read(line: Mapping[str, object]) -> Observation:
 
 
 def _short(value: Json) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    text = MISSING if value == MISSING else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 200 else text[:197] + "..."

@@ -17,7 +17,7 @@ from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.events import AgentEvent, Chunk, Notice
 from refengine.messages import Message
-from refengine.middleware import AgentMiddleware
+from refengine.middleware import AgentMiddleware, ChatModelAgentState
 from refengine.stream import StreamReader
 from refengine.testing.engine import Engine, EngineAgent
 from refengine.testing.extensions import (
@@ -47,6 +47,8 @@ class World:
         )
         self._spec = spec
         self.run = 0
+        self._state: ChatModelAgentState | None = None
+        self._states = 0
 
     def config(self) -> ChatModelAgentConfig:
         """Return the configuration of the agent, with new objects in it."""
@@ -79,9 +81,23 @@ class World:
         named = spec.model_copy(update={"name": self.numbered(spec.name)})
         return RecordingTool(named, recorder=self.recorder, body=self._body(named))
 
+    def effect(self, name: str, data: object) -> None:
+        """Put down what a subject did outside of the agent (contract §0)."""
+        self.recorder.add("effect", {"name": name, "data": data})
+
     def numbered(self, text: str) -> str:
         """Put the number of the run where ``<run>`` stands."""
         return text.replace("<run>", str(max(self.run, 1)))
+
+    def state_number(self, state: ChatModelAgentState) -> int:
+        """Return which state object of struct middlewares this is, from 1.
+
+        Objects follow one another, so remembering the last one is enough to tell.
+        """
+        if state is not self._state:
+            self._state = state
+            self._states += 1
+        return self._states
 
     def _body(self, spec: ToolSpec) -> Body | None:
         if not spec.body:
@@ -95,7 +111,10 @@ class World:
         return body
 
     def _middlewares(self) -> list[AgentMiddleware]:
-        return [middleware_of(spec, self) for spec in self._spec.middlewares]
+        return [
+            middleware_of(spec, at, self)
+            for at, spec in enumerate(self._spec.middlewares)
+        ]
 
     def _handlers(self) -> list[WorldHandler]:
         made: list[WorldHandler] = []

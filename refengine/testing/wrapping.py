@@ -66,7 +66,7 @@ class Made(Generic[R]):
         self._change(spec, value)
         try:
             result = await self._next(spec, ctx, value, inner)
-        except ScriptedError as error:
+        except Exception as error:  # what is caught is the scenario's business
             if spec.catch_error is None:
                 raise
             return self.kind.of(spec.catch_error.replace("<error>", str(error)))
@@ -240,9 +240,10 @@ def _asked(spec: ModelWrapSpec, request: ModelRequest) -> ModelRequest:
         )
     if spec.append_input is not None:
         messages = (*messages, parse_message(spec.append_input))
-    if messages is request.messages:
-        return request
-    return replace(request, messages=messages)
+    tools = request.tools
+    if spec.hide_tools:
+        tools = [info for info in tools if info.name not in spec.hide_tools]
+    return replace(request, messages=messages, tools=tools)
 
 
 async def _edited(

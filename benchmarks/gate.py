@@ -1,0 +1,65 @@
+"""The gate: a ratio is worth nothing if one side does less of the work.
+
+Before a pair is measured it is set up once with parts that count, and each side must
+make exactly the calls it says it makes: N hooks called N times, the tool run once. What
+is measured afterwards is set up alike, of parts that do not count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from benchmarks.measure import Pair, Side
+from benchmarks.parts import Kit
+
+TIMES = 3
+"""How often a side is tried: state left over from one time would show the next."""
+
+
+class WorkDiffersError(AssertionError):
+    """A side made other calls than the bar says, so its time would mean nothing."""
+
+    def __init__(
+        self, bar: str, side: str, wanted: Mapping[str, int], got: Mapping[str, int]
+    ) -> None:
+        self.bar = bar
+        self.side = side
+        self.wanted = wanted
+        self.got = got
+        super().__init__(
+            f"{bar}: the {side} is not what it is measured as."
+            f" Calls wanted: {dict(wanted)}; calls made: {dict(got)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One pair, and the ratio it is held to; None where it is told for comparison.
+
+    ``number`` is the bar's place in the list of README.md, ``set_up`` makes the pair out
+    of a kit's parts.
+    """
+
+    number: int
+    name: str
+    limit: float | None
+    set_up: Callable[[Kit], Awaitable[Pair]]
+
+
+async def admitted(bar: Bar) -> Pair:
+    """Return the bar's pair, ready to measure; raises WorkDiffersError."""
+    tally = Counter[str]()
+    pair = await bar.set_up(Kit(tally))
+    await _try(bar.name, "floor", pair.floor, tally)
+    await _try(bar.name, "subject", pair.subject, tally)
+    return await bar.set_up(Kit())
+
+
+async def _try(bar: str, name: str, side: Side, tally: Counter[str]) -> None:
+    for _ in range(TIMES):
+        tally.clear()
+        await side.work()
+        if not side.calls or tally != Counter(side.calls):
+            raise WorkDiffersError(bar, name, side.calls, tally)

@@ -1,0 +1,1 @@
+"""Profiles side by side: where two differ, and the smallest scenario that shows it."""

@@ -1,0 +1,64 @@
+"""``refengine profile list|diff``: which profiles there are and how two differ."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from compat.commands import new_app, runner, told
+from compat.profiles.differing import Difference, profile_differences
+from refengine.errors import UnknownProfileError
+from refengine.profile import PROFILES, options, profile
+
+WIDTH: Final = 120
+"""So wide is the table; a narrower terminal wraps it rather than cut names off."""
+
+app = new_app("List profiles, and show how two of them differ.")
+
+
+@app.command("list")
+def list_() -> None:
+    """List the profiles with their choice in every posture."""
+    table = Table(box=None)
+    for title in ("posture", *(each.name for each in PROFILES)):
+        table.add_column(title, no_wrap=True)
+    for posture in options():
+        table.add_row(posture, *(getattr(each, posture) for each in PROFILES))
+    width = max(Console().width, WIDTH)
+    Console(highlight=False, width=width).print(table)
+
+
+@app.command()
+def diff(
+    a: Annotated[str, typer.Argument(help="a profile")],
+    b: Annotated[str, typer.Argument(help="another profile")],
+) -> None:
+    """Show each posture in which two profiles differ, by a run that shows it.
+
+    Each scenario is played under A, and under A with only this posture as in B.
+    """
+    with told("profile diff", UnknownProfileError):
+        left, right = profile(a), profile(b)
+    console = Console(highlight=False, soft_wrap=True)
+    found = 0
+    for each in profile_differences(left, right):
+        found += 1
+        console.print(_shown(each, left.name, right.name))
+    console.print(f"{left.name} and {right.name} differ in {found} postures")
+
+
+def _shown(each: Difference, left: str, right: str) -> Text:
+    text = Text(each.posture, style="bold")
+    text.append(f"\n  {left}: {each.left}\n  {right}: {each.right}", style="default")
+    scenario = json.dumps(each.scenario, ensure_ascii=False)
+    text.append(f"\n  scenario: {scenario}", style="dim")
+    text.append(f"\n  first divergence: {each.divergence}\n", style="default")
+    return text
+
+
+main = runner(app, "profile")

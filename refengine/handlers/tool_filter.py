@@ -1,0 +1,54 @@
+"""Choosing tools by name, strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from refengine.context import Context
+from refengine.errors import HandlerArgumentError, UnknownToolNameError
+from refengine.hooks import AgentConfigLike
+
+
+class ToolFilterHandler:
+    """Keeps the tools that ``allow`` names, or all but those that ``deny`` names.
+
+    A name that no tool has raises UnknownToolNameError from ``before_agent``: a filter
+    with a misspelt name lets the tool through. It sees the tools that the handlers
+    before it left, so it stands after those that add some.
+    """
+
+    __slots__ = ("_deny", "_names", "name")
+
+    def __init__(
+        self, *, allow: Iterable[str] | None = None, deny: Iterable[str] | None = None
+    ) -> None:
+        given = [names for names in (allow, deny) if names is not None]
+        if len(given) != 1:
+            wanted = "either allow= or deny="
+            raise HandlerArgumentError("ToolFilterHandler", (allow, deny), wanted)
+        self.name = "tool_filter"
+        self._names = _names(given[0])
+        self._deny = deny is not None
+
+    def before_agent(self, ctx: Context, config: AgentConfigLike) -> Context:
+        """Leave only the tools that may stay."""
+        present = [meta.name for meta in config.tools]
+        unknown = sorted(self._names.difference(present))
+        if unknown:
+            raise UnknownToolNameError(self.name, unknown, present)
+        config.tools = [
+            meta
+            for meta in config.tools
+            if (meta.name in self._names) is not self._deny
+        ]
+        return ctx
+
+
+def _names(given: Iterable[str]) -> frozenset[str]:
+    if isinstance(given, str):
+        raise HandlerArgumentError("ToolFilterHandler", given, "a list of names")
+    names = list(given)
+    wrong = next((each for each in names if not isinstance(each, str)), None)
+    if wrong is not None or not names:
+        raise HandlerArgumentError("ToolFilterHandler", wrong or names, "tools' names")
+    return frozenset(names)

@@ -1,0 +1,64 @@
+"""What the documentation shows is what happens."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from refengine.testing.schema import text as schema_text
+
+ROOT = Path(__file__).parent.parent
+PAGES = ["README.md", "docs/order-and-conflicts.md", "docs/scenarios.md"]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return [(found[1], found[2]) for found in BLOCK.finditer(text)]
+
+
+def output_of(page: str) -> str:
+    """Run the Python blocks of a page as one program; return what it printed."""
+    code = "\n".join(code for language, code in blocks(page) if language == "python")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, page, "exec"), {"__name__": page})  # noqa: S102  # our page
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_python_of_a_page_runs(page: str) -> None:
+    assert any(language == "python" for language, _ in blocks(page))
+    output_of(page)
+
+
+def test_readme_shows_what_its_example_prints() -> None:
+    shown = [code for language, code in blocks("README.md") if not language]
+
+    assert output_of("README.md") in shown
+
+
+def test_readme_names_every_command() -> None:
+    from refengine.__main__ import COMMANDS
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert all(f"refengine {name}" in readme for name in COMMANDS)
+
+
+def test_published_schema_is_that_of_scenarios() -> None:
+    published = (ROOT / "docs/scenario.schema.json").read_text(encoding="utf-8")
+
+    assert published == schema_text()
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "ARCHITECTURE.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+
+    for link in links:
+        if "://" not in link:
+            assert ((ROOT / page).parent / link).exists(), link

@@ -1,0 +1,312 @@
+"""Rows of observed behaviour: reading, comparing, judging, and the command."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat.observe.comparing import first_difference
+from compat.observe.judging import Judge, operations, purposes, summary
+from compat.observe.matching import error_matches, matches, unmatched
+from compat.observe.rows import PROFILE_OF, Group, RowsError, load_rows
+from refengine.profile import PROFILES, Profile, options, profile
+from refengine.testing.clock import run
+from refengine.testing.engine import ReferenceEngine
+from refengine.testing.reading import read_scenario
+from refengine.testing.world import play
+
+ROWS = Path(__file__).parent.parent / "compat/observe/rows/eino_probes.json"
+WITNESSES = Path(__file__).parent / "witnesses.json"
+
+BEYOND = {
+    "cancel": 1,
+    "custom_events": 1,
+    "enhanced_tools": 1,
+    "event_sender": 2,
+    "gob, interrupt_resume": 1,
+    "interrupt_resume": 5,
+    "object_identity": 1,
+    "panic_nil": 2,
+    "process_state": 1,
+    "retry": 1,
+    "run_options": 1,
+    "tool_infos": 1,
+    "tool_search": 1,
+    "workflow": 1,
+}
+"""What the golden rows need beyond the vocabulary; pinned, so that none slips in."""
+
+
+def observe(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "refengine", "observe", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def row(tmp_path: Path, **changes: Any) -> Path:
+    """Write a file of one row that holds under every profile, with changes."""
+    data = {
+        "id": "R",
+        "scenario": {
+            "agent": {"instruction": "B"},
+            "model_script": ["assistant:ok"],
+            "runs": [{"input": ["user:hi"]}],
+        },
+        "expected": {
+            "by_version": [
+                {"versions": ["v0.6.0..HEAD"], "events": [{"msg": "assistant:ok"}, "END"]}
+            ]
+        },
+        **changes,
+    }
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([data]), encoding="utf-8")
+    return path
+
+
+def test_golden_rows_hold_and_what_is_beyond_is_so_by_its_tag() -> None:
+    rows = load_rows(ROWS)
+    verdicts = [Judge(purposes=purposes()).judge(row) for row in rows]
+    counts = summary(verdicts, rows)
+    tags = [", ".join(row.beyond) for row in rows if row.beyond]
+
+    assert [v.id for v in verdicts if v.status not in {"holds", "beyond"}] == []
+    assert (counts["rows"], counts["holds"], counts["beyond"]) == (46, 26, 20)
+    assert {tag: tags.count(tag) for tag in tags} == BEYOND
+    assert counts["compared"] == {
+        "v0.7.17": 17,
+        "ae1fb605": 18,
+        "v0.8.13": 24,
+        "HEAD": 25,
+    }
+    assert counts["versions_without_profile"] == ["v0.6.0", "v0.7.37", "v0.8.0"]
+
+
+def differs(version: str, chosen: Profile) -> bool:
+    """Tell whether a golden row of that version differs under another profile."""
+    for each in load_rows(ROWS):
+        groups = [g for g in each.groups if version in g.versions]
+        if each.beyond or not groups:
+            continue
+        scenario = read_scenario(dict(each.scenario))
+        trace = run(play(scenario, ReferenceEngine(chosen)))
+        with_ctx = any(name.startswith("ctx_") for name in operations(each))
+        if any(first_difference(g, trace, with_ctx=with_ctx) for g in groups):
+            return True
+    return False
+
+
+COMMON = {
+    "changed_call_id",
+    "empty_addition",
+    "equal_tool_names",
+    "route",
+    "separator",
+    "wrapper_factory",
+}
+WITH_HANDLERS = {"after_hooks", "all_tools_removed", "before_agent", "return_directly"}
+NOTICED = {
+    "eino-0.7": COMMON | {"empty_base"},
+    "eino-draft": COMMON | {"return_directly"},
+    "eino-0.8": COMMON | WITH_HANDLERS,
+    "eino-0.9": COMMON | WITH_HANDLERS | {"after_agent"},
+}
+"""The postures that the golden rows protect, of those with more than one option."""
+
+
+@pytest.mark.parametrize("name", NOTICED)
+def test_another_choice_in_a_posture_makes_a_golden_row_differ(name: str) -> None:
+    version = next(v for v, known in PROFILE_OF.items() if known == name)
+    base = profile(name)
+    noticed = {
+        posture
+        for posture, allowed in options().items()
+        for other in allowed
+        if other != getattr(base, posture)
+        and differs(version, replace(base, **{posture: other}))
+    }
+
+    assert noticed == NOTICED[name]
+
+
+@pytest.mark.parametrize("purpose", purposes(), ids=lambda purpose: purpose.id)
+def test_each_purpose_has_a_witness_that_differs_just_so(purpose: Any) -> None:
+    witness = next(row for row in load_rows(WITNESSES) if row.id == purpose.id)
+
+    assert Judge().judge(witness).status == "differs"
+    assert Judge(purposes=[purpose]).judge(witness).status == "on_purpose"
+
+
+def test_every_witness_belongs_to_a_purpose() -> None:
+    assert {row.id for row in load_rows(WITNESSES)} == {p.id for p in purposes()}
+
+
+def test_every_profile_but_the_default_stands_for_a_version() -> None:
+    assert {p.name for p in PROFILES} - set(PROFILE_OF.values()) == {"seed-001"}
+
+
+@pytest.mark.parametrize(
+    ("key", "wanted"),
+    [
+        ("trace", [{"model_call": 1, "in": ["user:other"]}]),
+        ("trace_only", [{"model_call": 1}, {"model_call": 2}]),
+        ("trace_has", [{"tool_run": "t"}]),
+        ("trace_lacks", [{"model_call": 1}]),
+        ("trace_counts", [{"match": {"model_call": 1}, "count": 2}]),
+        ("events", [{"msg": "assistant:ok"}]),
+        ("events_has", [{"msg": "assistant:no"}]),
+        ("last_event", {"msg": "assistant:no"}),
+        ("event_count", 2),
+        ("event_count_at_least", 2),
+        ("event_roles", ["tool"]),
+        ("event_role_counts", {"assistant": 2}),
+        ("errors", [{"point": "model"}]),
+        ("build_error", True),
+        ("model_call_count", 2),
+        ("model_calls", [{"call": 1, "in_count": 7}]),
+        ("model_calls", [{"call": 1, "in_at": {"0": "user:x"}}]),
+        ("model_calls", [{"call": 1, "tools_has": ["t"]}]),
+        ("model_calls", [{"call": 2}]),
+        ("system_message", "C"),
+        ("system_message_contains", ["C"]),
+    ],
+)
+def test_every_key_of_a_group_can_differ(tmp_path: Path, key: str, wanted: Any) -> None:
+    group = {"versions": ["HEAD"], key: wanted}
+    [found] = load_rows(row(tmp_path, expected={"by_version": [group]}))
+
+    verdict = Judge().judge(found)
+
+    assert (verdict.status, verdict.detail.split(": ")[0]) == ("differs", f"HEAD {key}")
+
+
+def test_a_star_stands_for_any_text_and_only_expected_keys_count() -> None:
+    assert matches({"in": ["*:B*"]}, {"in": ["system:Be brief"], "more": 1})
+    assert matches("tool(*):r", "tool(17):r")
+    assert not matches("tool(*):r", "tool(17):s")
+    assert not matches(1, True)
+
+
+def test_errors_are_compared_by_point_and_not_by_text() -> None:
+    seen = {"point": "tool", "of": "t", "call": "1", "text": "it went boom"}
+
+    assert error_matches({"point": "tool", "text": "other words"}, seen)
+    assert error_matches({"point": "tool", "text_contains": "boom"}, seen)
+    assert not error_matches({"point": "tool", "of": "u"}, seen)
+    assert not error_matches({"point": "model"}, seen)
+
+
+def test_an_entry_that_fits_many_leaves_the_only_partner_to_another() -> None:
+    wanted = [{"phase": "exit"}, {"phase": "exit", "tool": "t"}]
+    seen = [{"phase": "exit", "tool": "t"}, {"phase": "exit", "tool": "u"}]
+
+    assert unmatched(wanted, seen, matches) is None
+    assert unmatched(wanted[1:] * 2, seen, matches) is not None
+
+
+def test_calls_of_one_message_may_interleave_where_the_row_says_so() -> None:
+    scenario = {
+        "agent": {"tools": [{"name": "t", "result": "r", "delay_ms": 5}, {"name": "u"}]},
+        "model_script": ["assistant:[1:t({})][2:u({})]", "assistant:ok"],
+        "runs": [{"input": ["user:hi"]}],
+    }
+    trace = run(play(read_scenario(scenario), ReferenceEngine(profile("eino-0.9"))))
+    swapped = [{"tool_run": "u"}, {"tool_run": "t"}]
+
+    def group(*, free: bool) -> Group:
+        return Group(("HEAD",), {"trace_only": swapped}, free)
+
+    assert first_difference(group(free=True), trace, with_ctx=False) is None
+    assert first_difference(group(free=False), trace, with_ctx=False) is not None
+
+
+def test_a_range_names_all_builds_between_its_ends(tmp_path: Path) -> None:
+    [found] = load_rows(row(tmp_path))
+
+    assert found.versions[0] == "v0.6.0"
+    assert len(found.versions) == 7
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"more": 1}, "unknown keys more"),
+        ({"expected": {}}, "no expected.by_version"),
+        ({"expected": {"by_version": [{"versions": ["v9"]}]}}, "'v9' is not one of"),
+        ({"expected": {"by_version": [{"events": []}]}}, "without versions"),
+        (
+            {"expected": {"by_version": [{"versions": ["HEAD"], "evnts": []}]}},
+            "unknown keys evnts",
+        ),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_told(
+    tmp_path: Path, changes: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(RowsError, match=problem):
+        load_rows(row(tmp_path, **changes))
+
+
+def test_command_prints_a_line_a_row_and_writes_counts(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+
+    done = observe(str(ROWS), "--json", str(out))
+    counts = json.loads(out.read_text(encoding="utf-8"))
+
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 46 + 3
+    assert [each["id"] for each in counts["list"]] == [r.id for r in load_rows(ROWS)]
+
+
+def test_command_exits_1_where_a_row_differs(tmp_path: Path) -> None:
+    group = {"versions": ["HEAD"], "events": ["END"]}
+
+    done = observe(str(row(tmp_path, expected={"by_version": [group]})))
+
+    assert done.returncode == 1
+    assert "DIFFERS" in done.stdout
+
+
+def test_command_exits_2_for_an_unknown_profile_and_suggests_one() -> None:
+    done = observe(str(ROWS), "--profile", "eino-09")
+
+    assert done.returncode == 2
+    assert "did you mean 'eino-0.9'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_command_exits_2_for_a_file_that_is_not_there() -> None:
+    done = observe("no-such-file.json")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no-such-file.json" in done.stderr
+
+
+def test_command_exits_2_for_an_untagged_row_outside_the_vocabulary(
+    tmp_path: Path,
+) -> None:
+    scenario = {"agent": {"retry": {}}, "runs": [{"input": []}]}
+
+    done = observe(str(row(tmp_path, scenario=scenario)))
+
+    assert done.returncode == 2
+    assert "agent.retry" in done.stdout
+
+
+def test_command_exits_4_where_nothing_was_compared(tmp_path: Path) -> None:
+    group = {"versions": ["v0.6.0"], "events": []}
+
+    done = observe(str(row(tmp_path, expected={"by_version": [group]})))
+
+    assert done.returncode == 4
+    assert "not compared" in done.stdout
+
+
+def test_a_build_error_the_row_does_not_expect_differs(tmp_path: Path) -> None:
+    scenario = {"agent": {"max_iterations": 0}, "runs": [{"input": ["user:hi"]}]}
+    [found] = load_rows(row(tmp_path, scenario=scenario))
+
+    assert Judge().judge(found).status == "differs"
