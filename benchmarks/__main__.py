@@ -16,11 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.bars import BARS
-from benchmarks.gate import Bar, admitted
+from benchmarks.gate import Bar, measured
 from benchmarks.machine import facts
-from benchmarks.measure import ROUNDS, Ratio, compare
+from benchmarks.measure import Ratio
 
 
+ROUNDS: Final = 20  # in each series
 WIDTH: Final = 120  # of the table; a file or pipe has none of its own
 
 
@@ -44,17 +45,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write this")
     parser.add_argument("--only", default="", help="bars with this text in their name")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="samples a side")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="a series")
     return parser
 
 
 async def _measured(bars: Sequence[Bar], rounds: int) -> list[Ratio]:
-    """Measure one bar after the other; each pair is let go before the next is made."""
-    ratios: list[Ratio] = []
-    for bar in bars:
-        pair = await admitted(bar)
-        ratios.append(await compare(bar.name, pair, bar.limit, rounds=rounds))
-    return ratios
+    return [await measured(bar, rounds) for bar in bars]
 
 
 def _table(bars: Sequence[Bar], ratios: Sequence[Ratio]) -> Table:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         NoRunLocalError,
         NotAsyncError,
         NotInToolCallError,
-        NotKnownAtBuildError,
+        NotKnownAtBuild,
         RefengineError,
         RoutingError,
         SameExtensionTwiceError,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         StreamConsumedError,
         ToolError,
         ToolKindError,
-        ToolNotFoundError,
+        ToolNotFound,
         ToolResultTypeError,
         TooManyExtensionsError,
         UnknownProfileError,
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from refengine.model import ChatModel, ModelRequest
     from refengine.plan import AgentConfig
     from refengine.profile import PROFILES, SEED_001, Profile
+    from refengine.scope import attach_action
     from refengine.stream import DROP, StreamReader, convert_stream
     from refengine.tools import (
         Endpoint,
@@ -148,7 +149,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "NoRunLocalError",
     "NotAsyncError",
     "NotInToolCallError",
-    "NotKnownAtBuildError",
+    "NotKnownAtBuild",
     "Notice",
     "Options",
     "PROFILES",
@@ -176,12 +177,13 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "ToolKindError",
     "ToolMeta",
     "ToolMiddleware",
-    "ToolNotFoundError",
+    "ToolNotFound",
     "ToolResultTypeError",
     "ToolsConfig",
     "ToolsModifier",
     "UnknownProfileError",
     "UnknownToolNameError",
+    "attach_action",
     "build_agent",
     "convert_stream",
     "delete_run_local",
@@ -213,10 +215,10 @@ _ROOMS = {
         "IncompleteProfileError InputError MaxIterationsError "
         "MaxIterationsExceededError MisspeltHookError MixedCapabilityError "
         "MixedExtensionsWarning ModelError NoHookError NoMessagesLeftError "
-        "NoRunLocalError NotAsyncError NotInToolCallError NotKnownAtBuildError "
+        "NoRunLocalError NotAsyncError NotInToolCallError NotKnownAtBuild "
         "RefengineError RoutingError SameExtensionTwiceError "
         "StreamBrokenOffError StreamConsumedError TooManyExtensionsError "
-        "ToolError ToolKindError ToolNotFoundError ToolResultTypeError "
+        "ToolError ToolKindError ToolNotFound ToolResultTypeError "
         "UnknownProfileError UnknownToolNameError"
     ),
     "events": "AgentAction AgentEvent Notice",
@@ -239,6 +241,7 @@ _ROOMS = {
     "model": "ChatModel ModelRequest",
     "plan": "AgentConfig",
     "profile": "PROFILES Profile SEED_001",
+    "scope": "attach_action",
     "stream": "DROP StreamReader convert_stream",
     "tools": (
         "Endpoint Options StreamEndpoint StreamToolCallResult Tool "

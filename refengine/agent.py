@@ -6,7 +6,7 @@ import warnings
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from refengine.binding import Binder
 from refengine.chain import Pipeline
@@ -98,7 +98,7 @@ class Run:
         self.error: Exception | None = None
         self.outcome: RunResult | None = None
 
-    async def __aenter__(self) -> Run:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
@@ -197,7 +197,7 @@ class Agent:
     def run(
         self,
         messages: Sequence[Message],
-        stream: bool = False,  # noqa: FBT001, FBT002  # the contract's signature
+        stream: bool = False,  # noqa: FBT002  # the contract's signature
         ctx: Context | None = None,
         options: Options | None = None,
     ) -> Run:
@@ -257,8 +257,12 @@ def _compile(
     extensions: Extensions,
     on_notice: OnNotice | None,
 ) -> Machine:
-    before = _phases(extensions, profile, "before_chat_model", "before_model_rewrite_history")
-    after = _phases(extensions, profile, "after_chat_model", "after_model_rewrite_history")
+    before = _phases(
+        extensions, profile, "before_chat_model", "before_model_rewrite_history"
+    )
+    after = _phases(
+        extensions, profile, "after_chat_model", "after_model_rewrite_history"
+    )
     if profile.after_hooks == "handlers_first":
         after.reverse()
     called = profile.after_agent == "on_success"
@@ -291,10 +295,12 @@ def _phases(
     return phases
 
 
-def _warn(
-    extensions: Extensions, profile: Profile, on_notice: OnNotice | None
-) -> None:
-    if extensions.middlewares and extensions.handlers and profile.both_lists == "warning":
+def _warn(extensions: Extensions, profile: Profile, on_notice: OnNotice | None) -> None:
+    if (
+        extensions.middlewares
+        and extensions.handlers
+        and profile.both_lists == "warning"
+    ):
         text = (
             "both middlewares= and handlers= are used: middlewares act first;"
             " move them over with handlers=[*adapt(middlewares), *handlers]"

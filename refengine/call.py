@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from refengine.context import Context
-from refengine.errors import ToolError, ToolResultTypeError
+from refengine.errors import HookReturnError, ToolError, ToolResultTypeError
 from refengine.events import AgentEvent, Chunk
 from refengine.live import LiveStream
 from refengine.messages import Message, ToolCall
@@ -22,7 +22,16 @@ class ToolCallRun:
     ``text`` is the result once finished; ``error`` what ended the call instead.
     """
 
-    __slots__ = ("_input", "_live", "_names", "_scope", "_tool", "call", "error", "text")
+    __slots__ = (
+        "_input",
+        "_live",
+        "_names",
+        "_scope",
+        "_tool",
+        "call",
+        "error",
+        "text",
+    )
 
     def __init__(
         self, call: ToolCall, tool: BoundTool, scope: Scope, options: Options
@@ -66,17 +75,26 @@ class ToolCallRun:
             self._live = LiveStream(result.result, self._scope)
         elif isinstance(result.result, str):
             self.text = result.result
-        else:
-            self.error = ToolResultTypeError(self.call.name, result.result)
+        else:  # a wrapper's: what the tool itself returned was looked at
+            owner = f"a wrapper around {self.call.name}"
+            wanted = "a ToolCallResult with a text"
+            hook = "wrap_invokable_tool_call"
+            self.error = HookReturnError(owner, hook, result.result, wanted)
 
     async def finish(self) -> None:
         """Read a stream to its end; nothing to do for a plain result."""
         if self._live is None:
             return
         try:
-            self.text = "".join(await self._live.drain())
+            chunks = await self._live.drain()
         except Exception as error:  # noqa: BLE001  # siblings run on; the turn raises
             self.error = self._leaving(error)
+            return
+        try:
+            self.text = "".join(chunks)
+        except TypeError:
+            wrong = next(each for each in chunks if not isinstance(each, str))
+            self.error = ToolResultTypeError(self.call.name, wrong)
 
     async def close(self) -> None:
         """Close what is still open, if the run is left."""
@@ -117,5 +135,9 @@ class ToolCallRun:
         if isinstance(error, ToolResultTypeError):
             return error
         if self._scope.is_innermost(error):
-            return ToolError(self.call.name, self.call.id, error)
-        return self._scope.leaving(error, self._names)
+            made: Exception = ToolError(self.call.name, self.call.id, error)
+        else:
+            made = self._scope.leaving(error, self._names)
+        if made is not error:
+            made.__cause__ = error  # raised later, where ``from`` is out of reach
+        return made

@@ -30,6 +30,8 @@ Keep: TypeAlias = "Callable[[Any, int, LayerName], None]"
 _LISTS: Final = frozenset((tuple, list, History))
 _PAIR: Final = "a pair (context, messages)"
 _CONTEXT: Final = "a Context"
+_NOT_YET: Final = object()
+"""Stands for a hook's result until there is one: a hook that has it did not raise."""
 
 
 class Pipeline:
@@ -52,12 +54,14 @@ class Pipeline:
         another object than what the hook was given.
         """
         name: LayerName | None = None
-        result: Any = None
+        result: Any = _NOT_YET
         try:
-            for hook, waits, name in self._steps:
+            for hook, waits, name in self._steps:  # noqa: B007  # blamed below
+                result = _NOT_YET
                 result = hook(ctx, messages)
                 if waits or (result.__class__ is not tuple and isawaitable(result)):
-                    result = await result
+                    waiting, result = result, _NOT_YET
+                    result = await waiting
                 new_ctx, new = result
                 if new is not messages:
                     if new.__class__ not in _LISTS and not _is_history(new):
@@ -77,12 +81,14 @@ class Pipeline:
         Raises HookError or HookReturnError.
         """
         name: LayerName | None = None
-        result: Any = None
+        result: Any = _NOT_YET
         try:
-            for hook, waits, name in self._steps:
+            for hook, waits, name in self._steps:  # noqa: B007  # blamed below
+                result = _NOT_YET
                 result = hook(ctx, value)
                 if waits or (result.__class__ is not Context and isawaitable(result)):
-                    result = await result
+                    waiting, result = result, _NOT_YET
+                    result = await waiting
                 if result.__class__ is not Context:
                     raise TypeError
                 ctx = result
@@ -100,26 +106,9 @@ def _leaving(
 ) -> Exception:
     if name is None:  # not even the first hook was reached
         return error
-    if _raised_here(error) and not _fits(result, wanted):
-        return HookReturnError(name.owner, name.hook, result, wanted)
-    return HookError(name.owner, name.position, name.hook, error)
-
-
-def _raised_here(error: Exception) -> bool:
-    """Tell an unpacking that failed from a hook that raised: no frame lies deeper."""
-    trace = error.__traceback__
-    return trace is not None and trace.tb_next is None
-
-
-def _fits(result: object, wanted: str) -> bool:
-    if wanted is _CONTEXT:
-        return isinstance(result, Context)
-    return (
-        isinstance(result, tuple)
-        and len(result) == 2
-        and isinstance(result[0], Context)
-        and _is_history(result[1])
-    )
+    if result is _NOT_YET:
+        return HookError(name.owner, name.position, name.hook, error)
+    return HookReturnError(name.owner, name.hook, result, wanted)
 
 
 class Layer:
@@ -134,11 +123,12 @@ class Layer:
         self.wrap = wrap
         self.bind = bind
 
+
 class Onion:
     """How the layers around one kind of call are put together.
 
-    ``wanted`` is the type that each layer returns. ``keep(result, at, name)`` is called with
-    what each layer gave, where streams have to be looked after.
+    ``wanted`` is the type that each layer returns. ``keep(result, at, name)`` is called
+    with what each layer gave, where streams have to be looked after.
     """
 
     __slots__ = ("_keep", "_wanted")

@@ -141,7 +141,7 @@ def delete_run_local(ctx: Context, key: str) -> None:
 
 
 def _run_locals(ctx: Context, key: str) -> RunLocals:
-    found = ctx._locals  # noqa: SLF001  # the other half of Context, in this module
+    found = ctx._locals  # the other half of Context, in this module
     if found is None:
         raise NoRunLocalError(key)
     return found

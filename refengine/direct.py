@@ -16,7 +16,9 @@ class DirectFlags:
         self, profile: Profile, configured: Mapping[str, bool], default: list[ToolMeta]
     ) -> None:
         self._rule = profile.return_directly
-        own = {m.name: m.return_directly for m in default if m.return_directly is not None}
+        own = {
+            m.name: m.return_directly for m in default if m.return_directly is not None
+        }
         self._configured = {**configured, **own}
         self._known = {meta.name for meta in default}
 

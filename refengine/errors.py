@@ -16,14 +16,14 @@
     ├── IncompleteProfileError (ValueError)  a posture without a value
     ├── HookError                            a hook raised; ``cause`` is what it raised
     ├── HookReturnError (TypeError)          a hook gave back another shape
-    ├── NotKnownAtBuildError                 the run's input was asked for at build
+    ├── NotKnownAtBuild                      the run's input was asked for at build
     ├── ModelError                           the model raised
     ├── ToolError                            the tool itself raised
     ├── ToolResultTypeError (TypeError)      a tool gave back something but text
-    ├── ToolNotFoundError (LookupError)      the model called a tool it does not have
+    ├── ToolNotFound (LookupError)           the model called a tool it does not have
     ├── NoMessagesLeftError                  after-hooks left no message
     ├── RoutingError                         the loop cannot go on with what was left
-    ├── MaxIterationsExceededError           exhaustion, where a profile makes it an error
+    ├── MaxIterationsExceededError           exhaustion, if a profile makes it one
     ├── NoRunLocalError                      a run-local value outside a run
     ├── NotInToolCallError                   an action outside a tool call
     ├── StreamConsumedError                  a stream was read twice
@@ -93,7 +93,7 @@ class NoHookError(ConfigurationError):
         self.extension = extension
         self.missing = missing
         super().__init__(
-            f"{extension!r} has no {missing}: an extension needs a name and one of "
+            f"{shortened(extension)} has no {missing}: an extension needs a name and one of "
             + ", ".join(sorted(hooks))
         )
 
@@ -112,14 +112,20 @@ class MisspeltHookError(ConfigurationError):
 
 
 class MixedCapabilityError(ConfigurationError):
-    """An object with ``before_agent`` is a handler and has no capability methods."""
+    """An object with ``before_agent`` is a handler and has no capability methods.
 
-    def __init__(self, extension: str, methods: Iterable[str]) -> None:
+    Nor does one stand beside the very ``hook`` that it is another name of.
+    """
+
+    def __init__(
+        self, extension: str, methods: Iterable[str], hook: str = "before_agent"
+    ) -> None:
         self.extension = extension
         self.methods = tuple(methods)
+        self.hook = hook
         super().__init__(
-            f"handler {extension!r} has before_agent and {', '.join(self.methods)}:"
-            " move what those do into before_agent and the other hooks"
+            f"handler {extension!r} has {hook} and {', '.join(self.methods)}:"
+            " move what those do into hooks of a handler"
         )
 
 
@@ -212,11 +218,12 @@ class HookReturnError(RefengineError, TypeError):
         self.wanted = wanted
         forgot = " (is a 'return' missing?)" if got is None else ""
         super().__init__(
-            f"{hook} of {handler!r} returned {shortened(got)}{forgot}: it has to return {wanted}"
+            f"{hook} of {handler!r} returned {shortened(got)}{forgot}:"
+            f" it has to return {wanted}"
         )
 
 
-class NotKnownAtBuildError(RefengineError):
+class NotKnownAtBuild(RefengineError):
     """The run's input and options are asked for before there is a run."""
 
     def __init__(self, field: str) -> None:
@@ -260,7 +267,7 @@ class ToolResultTypeError(RefengineError, TypeError):
         )
 
 
-class ToolNotFoundError(RefengineError, LookupError):
+class ToolNotFound(RefengineError, LookupError):
     """The model called a tool that is not in the set."""
 
     def __init__(self, name: str, available: Iterable[str]) -> None:

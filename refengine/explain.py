@@ -27,8 +27,10 @@ def _sections(machine: Machine, extensions: Extensions) -> Iterator[Section]:
     built = machine.profile.before_agent == "build"
     when = "once, at build" if built else "at the start of every run"
     yield f"before_agent ({when})", "then", _before_agent(extensions)
-    yield "before model, in order", "then", _pass(
-        extensions, "before_chat_model", "before_model_rewrite_history"
+    yield (
+        "before model, in order",
+        "then",
+        _pass(extensions, "before_chat_model", "before_model_rewrite_history"),
     )
     wraps = [name for name, _ in extensions.with_hook("wrap_model_call")]
     yield "around the model, outermost first", "around", wraps

@@ -7,9 +7,9 @@ lists; errors and ``explain`` use it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from refengine.capabilities import as_hooks
 from refengine.errors import SameExtensionTwiceError, TooManyExtensionsError
@@ -18,7 +18,7 @@ from refengine.middleware import AgentMiddleware
 from refengine.profile import Profile
 from refengine.scope import LayerName
 from refengine.tools import ToolMiddleware, ToolsConfig
-from refengine.toolset import Kind, ToolLayer
+from refengine.toolset import Factory, Kind, ToolLayer
 
 MAX_EXTENSIONS: Final = 10_000
 """Middlewares and handlers together; all of them work (contract DEEP)."""
@@ -128,8 +128,12 @@ def _factories(
         if make is not None:
             yield ToolLayer(
                 LayerName(name, position, hook),
-                factory=lambda _, endpoint, make=make: make(endpoint),
+                factory=_of_any_tool(make),
             )
+
+
+def _of_any_tool(make: Callable[[Any], Any]) -> Factory:
+    return lambda _, endpoint: make(endpoint)
 
 
 def _refuse_same(handlers: Sequence[object]) -> None:
@@ -143,7 +147,7 @@ def _refuse_same(handlers: Sequence[object]) -> None:
 
 
 def _unique(names: Sequence[str]) -> Iterator[str]:
-    """Yield each name; equal ones as ``name[0]``, ``name[1]``, …"""
+    """Yield each name; equal ones are counted: ``name[0]``, ``name[1]``."""
     often = Counter(names)
     so_far: Counter[str] = Counter()
     for name in names:

@@ -6,12 +6,14 @@ if the object has the method and did not inherit it from ``AgentHandler``.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
 from refengine.context import Context
 from refengine.errors import (
+    HandlerArgumentError,
     MisspeltHookError,
     MixedCapabilityError,
     NoHookError,
@@ -48,8 +50,14 @@ CAPABILITY_HOOKS: Final = frozenset(
         "post_process_message_state",
     )
 )
+CAPABILITY_REWRITES: Final = {
+    "pre_process_message_state": "before_model_rewrite_history",
+    "post_process_message_state": "after_model_rewrite_history",
+}
+"""The hooks that these capabilities are another name of."""
 LOW_LEVEL: Final = "bind_tool"
 """Called once a registered tool instead of ``wrap_*`` (contract §1); for adapters."""
+_KNOWN: Final = HOOKS | CAPABILITY_HOOKS | {LOW_LEVEL}
 
 ModelEndpoint: TypeAlias = Callable[
     [Context, ModelRequest], "Awaitable[Message | MessageStream]"
@@ -128,7 +136,7 @@ class InstructionModifier(Protocol):
 
 
 class ToolsModifier(Protocol):
-    """Capability (seed 000 P0.1): returns the whole set; what is left out is removed."""
+    """Capability (seed 000 P0.1): returns the whole set; the rest is removed."""
 
     name: str
 
@@ -191,21 +199,27 @@ def hooks_of(handler: object, spelt: set[type]) -> tuple[str, dict[str, AnyHook]
     """Return an object's name and its hooks by name.
 
     ``spelt`` collects the classes whose spelling was looked at, so that 10,000 handlers
-    of one class cost one look. Raises NoHookError, MisspeltHookError, MixedCapabilityError or NotAsyncError.
+    of one class cost one look. Raises NoHookError, MisspeltHookError,
+    MixedCapabilityError or NotAsyncError.
     """
+    if isinstance(handler, type):
+        raise HandlerArgumentError("handlers=", handler, "an instance of that class")
     name = getattr(handler, "name", None)
     if not isinstance(name, str) or not name:
         raise NoHookError(handler, "name", HOOKS)
-    found = _declared(handler)
+    found = _declared(name, handler)
     if found is None:
         _refuse_misspelt(name, handler, spelt)
         found = {
             hook: getattr(handler, hook)
-            for hook in sorted(HOOKS | CAPABILITY_HOOKS | {LOW_LEVEL})
+            for hook in sorted(_KNOWN)
             if _overrides(handler, hook)
         }
     if not found:
         raise NoHookError(handler, "hook", HOOKS)
+    for hook, method in found.items():
+        if not callable(method):
+            raise NoHookError(handler, f"callable {hook}", HOOKS)
     _refuse_mixed(name, found)
     for hook in ONION_HOOKS:
         if hook in found and not is_async(found[hook]):
@@ -220,11 +234,17 @@ def is_async(hook: AnyHook) -> bool:
     )
 
 
-def _declared(handler: object) -> dict[str, AnyHook] | None:
+def _declared(name: str, handler: object) -> dict[str, AnyHook] | None:
     declared = getattr(handler, "hooks", None)
     if not isinstance(declared, (set, frozenset)):
         return None
-    return {hook: getattr(handler, hook) for hook in sorted(declared)}
+    for hook in sorted(declared - _KNOWN, key=str):
+        close = difflib.get_close_matches(str(hook), _KNOWN, 1, 0)
+        raise MisspeltHookError(name, str(hook), close[0])
+    found: dict[str, Any] = {
+        hook: getattr(handler, hook, None) for hook in sorted(declared)
+    }
+    return found
 
 
 def _overrides(handler: object, hook: str) -> bool:
@@ -239,6 +259,9 @@ def _refuse_mixed(name: str, found: dict[str, AnyHook]) -> None:
     capabilities = sorted(CAPABILITY_HOOKS & found.keys())
     if "before_agent" in found and capabilities:
         raise MixedCapabilityError(name, capabilities)
+    for capability, hook in CAPABILITY_REWRITES.items():
+        if capability in found and hook in found:
+            raise MixedCapabilityError(name, [capability], hook)
 
 
 def _refuse_misspelt(name: str, handler: object, spelt: set[type]) -> None:
@@ -249,10 +272,11 @@ def _refuse_misspelt(name: str, handler: object, spelt: set[type]) -> None:
         methods.update(dir(kind))
     known = sorted(HOOKS | CAPABILITY_HOOKS)
     for method in sorted(methods - set(known)):
-        if method.startswith("_") or not callable(getattr(handler, method, None)):
+        if method.startswith("_"):
             continue
         close = next((hook for hook in known if _within_two(method, hook)), None)
-        if close is not None:
+        # Only then is it looked at: a property runs code of its own.
+        if close is not None and callable(getattr(handler, method, None)):
             raise MisspeltHookError(name, method, close)
 
 

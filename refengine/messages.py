@@ -6,14 +6,13 @@ the model's text everywhere; only a matcher parses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 Json: TypeAlias = (
-    "None | bool | int | float | str | list[Json] | tuple[Json, ...] |"
-    " Mapping[str, Json]"
+    "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 )
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 

@@ -6,18 +6,18 @@ Made once when the agent is built, or at the start of every run (posture
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any
 
 from refengine.context import Context
+from refengine.direct import DirectFlags
 from refengine.errors import (
     HookError,
     HookReturnError,
-    NotKnownAtBuildError,
+    NotKnownAtBuild,
 )
-from refengine.direct import DirectFlags
 from refengine.events import Notice
 from refengine.extensions import Extensions
 from refengine.hooks import AnyHook
@@ -41,7 +41,7 @@ class AgentConfig:
     """What ``before_agent`` changes in place; private to one build, or to one run.
 
     ``input`` and ``run_options`` belong to a run: reading them while the agent is
-    built raises NotKnownAtBuildError.
+    built raises NotKnownAtBuild.
     """
 
     __slots__ = ("_input", "_run_options", "instruction", "tools")
@@ -61,14 +61,14 @@ class AgentConfig:
     def input(self) -> Sequence[Message]:
         """The messages the run was started with."""
         if self._input is None:
-            raise NotKnownAtBuildError("input")
+            raise NotKnownAtBuild("input")
         return self._input
 
     @property
     def run_options(self) -> Options:
         """The options the run was started with."""
         if self._run_options is None:
-            raise NotKnownAtBuildError("run_options")
+            raise NotKnownAtBuild("run_options")
         return self._run_options
 
 
@@ -92,7 +92,14 @@ class Plan:
 class Planner:
     """Runs the ``before_agent`` phase of one agent."""
 
-    __slots__ = ("_config", "_extensions", "_instruction", "_on_notice", "_one_entry", "_profile")
+    __slots__ = (
+        "_config",
+        "_extensions",
+        "_instruction",
+        "_on_notice",
+        "_one_entry",
+        "_profile",
+    )
 
     def __init__(
         self,
@@ -144,7 +151,7 @@ class Planner:
             result = hook(ctx, config)
             if isawaitable(result):
                 result = await result
-        except NotKnownAtBuildError:
+        except NotKnownAtBuild:
             raise
         except Exception as error:
             raise HookError(name.owner, name.position, name.hook, error) from error
@@ -164,11 +171,15 @@ class Planner:
             raise HookReturnError(name.owner, name.hook, got, wanted)
         config.tools, gone = fold.update(left)
         if gone and self._on_notice is not None:
-            data: Json = {"handler": name.owner, "names": gone}
+            data: Mapping[str, Json] = {"handler": name.owner, "names": gone}
             self._on_notice(Notice("tools_removed", data))
 
     def _resolve(
-        self, ctx: Context, config: AgentConfig, default: list[ToolMeta], flags: DirectFlags
+        self,
+        ctx: Context,
+        config: AgentConfig,
+        default: list[ToolMeta],
+        flags: DirectFlags,
     ) -> Plan:
         left: list[ToolMeta] | None = config.tools
         shown = runnable = left or []
@@ -205,5 +216,3 @@ def instruction_with(base: str, additions: Iterable[str], profile: Profile) -> s
         else:
             parts.append(separator + addition)
     return "".join(parts)
-
-

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Final, Literal, get_args, get_type_hints
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Literal, get_args, get_type_hints
 
 from refengine.errors import IncompleteProfileError, UnknownProfileError
 
@@ -34,7 +34,7 @@ class Profile:
     all_tools_removed: Literal["none_left", "advertised", "ignored"]
     """what is shown and runs when a handler leaves no tool"""
     null_tools: Literal["refused", "not_shown", "ignored"]
-    """what ``config.tools = None`` does; where it is not refused, all tools still run"""
+    """what ``config.tools = None`` does; if it is not refused, all tools still run"""
     return_directly: Literal[
         "three_valued", "configured", "membership", "true_or_configured"
     ]
@@ -83,6 +83,17 @@ class Profile:
                 raise IncompleteProfileError(
                     self.name, posture, got, ", ".join(allowed)
                 )
+
+
+def choosing(base: Profile, posture: str, option: str) -> Profile:
+    """Return a profile that differs from ``base`` in one posture.
+
+    Raises IncompleteProfileError for a posture or an option that there is not.
+    """
+    if posture not in options():
+        raise IncompleteProfileError(base.name, posture, option, "any posture")
+    changes: dict[str, Any] = {posture: option}
+    return replace(base, **changes)
 
 
 def options() -> Mapping[str, tuple[str, ...]]:

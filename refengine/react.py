@@ -21,7 +21,7 @@ from refengine.errors import (
     MaxIterationsExceededError,
     NoMessagesLeftError,
     RoutingError,
-    ToolNotFoundError,
+    ToolNotFound,
 )
 from refengine.events import AgentEvent, Chunk, Notice
 from refengine.history import History, as_history
@@ -257,7 +257,7 @@ class Loop:
         )
 
     def _run_of(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
-        """Return the call, ready to run; raises ToolNotFoundError before any runs."""
+        """Return the call, ready to run; raises ToolNotFound before any runs."""
         tool = bound.get(call.name)
         if tool is not None and not self._is_hidden(call.name):
             scope = Scope(self._run_path, self._locals, tool, call.id)
@@ -265,7 +265,7 @@ class Loop:
         answer = self._machine.tools_config.unknown_tools_handler
         if answer is None:
             available = [name for name in bound if not self._is_hidden(name)]
-            raise ToolNotFoundError(call.name, available)
+            raise ToolNotFound(call.name, available)
         return UnknownCall(call, answer)
 
     def _is_hidden(self, name: str) -> bool:
@@ -302,7 +302,7 @@ class Loop:
         for run in turn.calls:
             if isinstance(run, ToolCallRun) and run.changed is not None:
                 name, call_id = run.changed
-                data: Json = {"name": name, "call_id": call_id}
+                data: Mapping[str, Json] = {"name": name, "call_id": call_id}
                 self._machine.on_notice(Notice("ignored_change", data, run.call.id))
 
     def _tell(self, event: AgentEvent) -> AgentEvent:

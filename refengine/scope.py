@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from refengine.context import Context, RunLocals
 from refengine.errors import HookError, HookReturnError, NotInToolCallError
-
 from refengine.flat import STREAM_STRIDE
 from refengine.stream import StreamReader
 

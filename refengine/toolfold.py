@@ -23,7 +23,9 @@ class ToolFold:
         self._one_entry = one_entry
         self._index = {meta.name: at for at, meta in enumerate(metas)}
 
-    def update(self, left: Sequence[Tool | ToolMeta]) -> tuple[list[ToolMeta], list[str]]:
+    def update(
+        self, left: Sequence[Tool | ToolMeta]
+    ) -> tuple[list[ToolMeta], list[str]]:
         """Take what a handler left; return the new set and the names it removed.
 
         The list is a fresh one: a handler that kept the old list changes nothing.

@@ -70,10 +70,10 @@ class ToolOnion:
     __slots__ = ("_inner", "_onion", "_outer", "names")
 
     def __init__(self, kind: Kind, layers: Sequence[ToolLayer]) -> None:
-        if kind == "invokable":
-            self._onion, innermost = Onion(ToolCallResult), _invoke
-        else:
-            self._onion, innermost = Onion(StreamToolCallResult, _keep), _stream
+        innermost: Call = _invoke
+        self._onion = Onion(ToolCallResult)
+        if kind == "streamable":
+            innermost, self._onion = _stream, Onion(StreamToolCallResult, _keep)
         self.names = tuple(layer.name for layer in layers)
         shared = len(layers)
         while shared and layers[shared - 1].factory is None:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from refengine.call import ToolCallRun
 from refengine.context import Context
+from refengine.errors import ToolResultTypeError
 from refengine.events import AgentEvent
 from refengine.messages import Message, ToolCall
 
@@ -27,7 +28,10 @@ class UnknownCall:
         self.text = ""
         self.error: Exception | None = None
         try:
-            self.text = answer(call.name, call.arguments)
+            text = answer(call.name, call.arguments)
+            if not isinstance(text, str):
+                raise ToolResultTypeError("unknown_tools_handler", text)
+            self.text = text
         except Exception as error:  # noqa: BLE001  # siblings run on; the turn raises
             self.error = error
 

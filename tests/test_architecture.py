@@ -28,6 +28,10 @@ NARROW = {"compat.report": {"compat.report", "compat.verdicts", "refengine.testi
 # Doors into all floors, which open them when they are used.
 EXEMPT = {"refengine.__main__", "refengine._pytest_plugin"}
 
+# What comes with every installation, and the modules that need an extra on top.
+RUNTIME = {"pydantic", "pydantic_core", "rich", "typer"}
+EXTRAS = {"refengine.testing.strategies": {"hypothesis"}}
+
 PACKAGES = ("refengine", "compat", "property_tests", "benchmarks")
 
 
@@ -107,14 +111,22 @@ def violations(root: Path) -> Iterator[str]:
 
 
 def strangers(root: Path) -> Iterator[str]:
-    """Yield what the engine itself imports beyond the standard library."""
+    """Yield imports of what an installation without extras does not have.
+
+    The engine itself has only the standard library; property_tests and benchmarks are
+    run by tools that extras bring.
+    """
     known = modules(root)
     for name, path in known.items():
-        if name in EXEMPT or floor_of(name) != "refengine":
+        floor = floor_of(name)
+        if name in EXEMPT or floor is None or floor in {"property_tests", "benchmarks"}:
             continue
+        has = {"refengine", "compat", *sys.stdlib_module_names}
+        has |= set() if floor == "refengine" else RUNTIME
+        for room, extra in EXTRAS.items():
+            has |= extra if f"{name}.".startswith(f"{room}.") else set()
         for target in sorted(imported(name, path, known)):
-            top = target.partition(".")[0]
-            if top != "refengine" and top not in sys.stdlib_module_names:
+            if target.partition(".")[0] not in has:
                 yield f"{name} imports {target}"
 
 
@@ -122,7 +134,7 @@ def test_imports_go_down() -> None:
     assert list(violations(ROOT)) == []
 
 
-def test_engine_needs_only_the_standard_library() -> None:
+def test_engine_needs_the_standard_library_and_the_harness_no_extra() -> None:
     assert list(strangers(ROOT)) == []
 
 
@@ -213,6 +225,25 @@ def test_stranger_in_the_engine_is_found(tmp_path: Path, stranger: str) -> None:
     root = planted(tmp_path, "refengine.tools", f"import {stranger}")
 
     assert list(strangers(root)) == [f"refengine.tools imports {stranger}"]
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "found"),
+    [
+        ("refengine.testing.world", "import pydantic", False),
+        ("refengine.testing.world", "import hypothesis", True),
+        ("refengine.testing.strategies", "import hypothesis", False),
+        ("compat.observe.command", "from rich.console import Console", False),
+        ("compat.engines.langchain", "import langchain.agents", True),
+        ("property_tests.face", "import pytest", False),
+    ],
+)
+def test_extra_is_needed_only_where_it_is_listed(
+    tmp_path: Path, module: str, source: str, found: bool
+) -> None:
+    root = planted(tmp_path, module, source)
+
+    assert bool(list(strangers(root))) == found
 
 
 def test_architecture_page_names_the_floors_in_order() -> None:

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from compat.observe.comparing import first_difference
 from compat.observe.judging import Judge, operations, purposes, summary
 from compat.observe.matching import error_matches, matches, unmatched
 from compat.observe.rows import PROFILE_OF, Group, RowsError, load_rows
-from refengine.profile import PROFILES, Profile, options, profile
+from refengine.profile import PROFILES, Profile, choosing, options, profile
 from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
@@ -57,7 +56,10 @@ def row(tmp_path: Path, **changes: Any) -> Path:
         },
         "expected": {
             "by_version": [
-                {"versions": ["v0.6.0..HEAD"], "events": [{"msg": "assistant:ok"}, "END"]}
+                {
+                    "versions": ["v0.6.0..HEAD"],
+                    "events": [{"msg": "assistant:ok"}, "END"],
+                }
             ]
         },
         **changes,
@@ -126,7 +128,7 @@ def test_another_choice_in_a_posture_makes_a_golden_row_differ(name: str) -> Non
         for posture, allowed in options().items()
         for other in allowed
         if other != getattr(base, posture)
-        and differs(version, replace(base, **{posture: other}))
+        and differs(version, choosing(base, posture, other))
     }
 
     assert noticed == NOTICED[name]
@@ -187,7 +189,7 @@ def test_a_star_stands_for_any_text_and_only_expected_keys_count() -> None:
     assert matches({"in": ["*:B*"]}, {"in": ["system:Be brief"], "more": 1})
     assert matches("tool(*):r", "tool(17):r")
     assert not matches("tool(*):r", "tool(17):s")
-    assert not matches(1, True)
+    assert not matches({"n": 1}, {"n": True})
 
 
 def test_errors_are_compared_by_point_and_not_by_text() -> None:
@@ -209,7 +211,9 @@ def test_an_entry_that_fits_many_leaves_the_only_partner_to_another() -> None:
 
 def test_calls_of_one_message_may_interleave_where_the_row_says_so() -> None:
     scenario = {
-        "agent": {"tools": [{"name": "t", "result": "r", "delay_ms": 5}, {"name": "u"}]},
+        "agent": {
+            "tools": [{"name": "t", "result": "r", "delay_ms": 5}, {"name": "u"}]
+        },
         "model_script": ["assistant:[1:t({})][2:u({})]", "assistant:ok"],
         "runs": [{"input": ["user:hi"]}],
     }

@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from compat.profiles.differing import profile_differences, scenarios
-from refengine.profile import PROFILES, differences, options, profile
+from refengine.profile import PROFILES, choosing, differences, options, profile
 from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
@@ -31,14 +31,12 @@ def test_every_posture_with_a_choice_has_a_scenario_and_no_other() -> None:
 def test_the_scenario_of_a_posture_tells_its_options_apart(
     name: str, posture: str
 ) -> None:
-    from dataclasses import replace
-
     scenario = read_scenario(dict(scenarios()[posture]))
     traces = {
         option: run(
             play(
                 scenario,
-                ReferenceEngine(replace(profile(name), **{posture: option})),
+                ReferenceEngine(choosing(profile(name), posture, option)),
             )
         )
         for option in CHOICES[posture]

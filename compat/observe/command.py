@@ -89,7 +89,8 @@ def _counts(verdicts: list[Verdict], rows: list[Row]) -> str:
     text = f"\n{counts['rows']} rows: {parts}"
     compared = ", ".join(f"{v} {n}" for v, n in counts["compared"].items() if n)
     without = ", ".join(counts["versions_without_profile"]) or "none"
-    return f"{text}\nrows compared by version: {compared or 'none'}; without profile: {without}"
+    versions = f"rows compared by version: {compared or 'none'}"
+    return f"{text}\n{versions}; without profile: {without}"
 
 
 def _code(verdicts: list[Verdict]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, TypeAlias
 
 from compat.observe.matching import (
@@ -66,23 +66,23 @@ def _without_ctx(value: object) -> object:
     return value
 
 
-def _trace(seen: Seen, wanted: list[Entry], free: bool) -> str | None:  # noqa: FBT001
+def _trace(seen: Seen, wanted: list[Entry], free: bool) -> str | None:
     return _whole(wanted, seen.entries, matches, is_tool_entry if free else None)
 
 
-def _trace_only(seen: Seen, wanted: list[Entry], free: bool) -> str | None:  # noqa: FBT001
+def _trace_only(seen: Seen, wanted: list[Entry], free: bool) -> str | None:
     kinds = {_kind(entry) for entry in wanted}
     entries = [entry for entry in seen.entries if _kind(entry) in kinds]
     return _whole(wanted, entries, matches, is_tool_entry if free else None)
 
 
-def _trace_has(seen: Seen, wanted: list[Entry], free: bool) -> str | None:  # noqa: FBT001
+def _trace_has(seen: Seen, wanted: list[Entry], free: bool) -> str | None:
     find = unmatched if free else subsequence
     missing = find(wanted, seen.entries, matches)
     return None if missing is None else f"no {missing} where it is expected"
 
 
-def _trace_lacks(seen: Seen, wanted: list[Entry], _: bool) -> str | None:  # noqa: FBT001
+def _trace_lacks(seen: Seen, wanted: list[Entry], _: bool) -> str | None:
     for pattern in wanted:
         found = next((e for e in seen.entries if matches(pattern, e)), None)
         if found is not None:
@@ -90,7 +90,7 @@ def _trace_lacks(seen: Seen, wanted: list[Entry], _: bool) -> str | None:  # noq
     return None
 
 
-def _trace_counts(seen: Seen, wanted: list[Entry], _: bool) -> str | None:  # noqa: FBT001
+def _trace_counts(seen: Seen, wanted: list[Entry], _: bool) -> str | None:
     for each in wanted:
         count = sum(matches(each["match"], entry) for entry in seen.entries)
         if count != each["count"]:
@@ -98,17 +98,17 @@ def _trace_counts(seen: Seen, wanted: list[Entry], _: bool) -> str | None:  # no
     return None
 
 
-def _events(seen: Seen, wanted: list[Event], free: bool) -> str | None:  # noqa: FBT001
+def _events(seen: Seen, wanted: list[Event], free: bool) -> str | None:
     return _whole(wanted, seen.events, event_matches, is_tool_event if free else None)
 
 
-def _events_has(seen: Seen, wanted: list[Event], free: bool) -> str | None:  # noqa: FBT001
+def _events_has(seen: Seen, wanted: list[Event], free: bool) -> str | None:
     find = unmatched if free else subsequence
     missing = find(wanted, seen.events, _joining)
     return None if missing is None else f"no {missing} where it is expected"
 
 
-def _last_event(seen: Seen, wanted: Event, _: bool) -> str | None:  # noqa: FBT001
+def _last_event(seen: Seen, wanted: Event, _: bool) -> str | None:
     events = [event for event in seen.events if event != END]
     last = events[-1] if events else None
     if last is not None and _joining(wanted, last):
@@ -116,12 +116,12 @@ def _last_event(seen: Seen, wanted: Event, _: bool) -> str | None:  # noqa: FBT0
     return f"{last}, not {wanted}"
 
 
-def _event_count(seen: Seen, wanted: int, _: bool) -> str | None:  # noqa: FBT001
+def _event_count(seen: Seen, wanted: int, _: bool) -> str | None:
     count = _count_events(seen)
     return None if count == wanted else f"{count}, not {wanted}"
 
 
-def _event_count_at_least(seen: Seen, wanted: int, _: bool) -> str | None:  # noqa: FBT001
+def _event_count_at_least(seen: Seen, wanted: int, _: bool) -> str | None:
     count = _count_events(seen)
     return None if count >= wanted else f"{count}, fewer than {wanted}"
 
@@ -130,13 +130,15 @@ def _count_events(seen: Seen) -> int:
     return sum(isinstance(e, dict) and "run" not in e for e in seen.events)
 
 
-def _event_roles(seen: Seen, wanted: list[str], _: bool) -> str | None:  # noqa: FBT001
+def _event_roles(seen: Seen, wanted: list[str], _: bool) -> str | None:
     roles = [role_of(event) for event in seen.events if is_message(event)]
     return None if roles == wanted else f"{roles}, not {wanted}"
 
 
 def _event_role_counts(
-    seen: Seen, wanted: Mapping[str, int], _: bool  # noqa: FBT001
+    seen: Seen,
+    wanted: Mapping[str, int],
+    _: bool,
 ) -> str | None:
     counts = Counter(role_of(event) for event in seen.events if is_message(event))
     for role, count in wanted.items():
@@ -145,22 +147,22 @@ def _event_role_counts(
     return None
 
 
-def _errors(seen: Seen, wanted: list[Mapping[str, Any]], _: bool) -> str | None:  # noqa: FBT001
+def _errors(seen: Seen, wanted: list[Mapping[str, Any]], _: bool) -> str | None:
     errors = [e["error"] for e in seen.events if isinstance(e, dict) and "error" in e]
     fits = len(errors) == len(wanted) and all(map(error_matches, wanted, errors))
     return None if fits else f"{errors}, not {wanted}"
 
 
-def _build_error(seen: Seen, wanted: bool, _: bool) -> str | None:  # noqa: FBT001
+def _build_error(seen: Seen, wanted: bool, _: bool) -> str | None:
     return None if seen.build_error == wanted else f"{seen.build_error}, not {wanted}"
 
 
-def _model_call_count(seen: Seen, wanted: int, _: bool) -> str | None:  # noqa: FBT001
+def _model_call_count(seen: Seen, wanted: int, _: bool) -> str | None:
     count = len(seen.model_calls)
     return None if count == wanted else f"{count}, not {wanted}"
 
 
-def _model_calls(seen: Seen, wanted: list[Entry], _: bool) -> str | None:  # noqa: FBT001
+def _model_calls(seen: Seen, wanted: list[Entry], _: bool) -> str | None:
     for facts in wanted:
         call = next(
             (c for c in seen.model_calls if c["model_call"] == facts["call"]), None
@@ -178,7 +180,7 @@ def _fact_holds(key: str, wanted: Any, call: Entry) -> bool:  # noqa: ANN401
     if key == "call":
         return True
     if key == "in_count":
-        return len(given) == wanted
+        return bool(len(given) == wanted)
     if key == "in_at":
         return all(
             -len(given) <= int(at) < len(given) and matches(text, given[int(at)])
@@ -188,21 +190,23 @@ def _fact_holds(key: str, wanted: Any, call: Entry) -> bool:  # noqa: ANN401
         return set(wanted) <= set(tools)
     if key == "tools_lacks":
         return set(wanted).isdisjoint(tools)
-    return key in {"in", "tools"} and matches(wanted, call[key])
+    return bool(key in {"in", "tools"} and matches(wanted, call[key]))
 
 
 def _about(key: str, call: Entry) -> object:
     return call["tools"] if key.startswith("tools") else call["in"]
 
 
-def _system_message(seen: Seen, wanted: str, _: bool) -> str | None:  # noqa: FBT001
+def _system_message(seen: Seen, wanted: str, _: bool) -> str | None:
     content = _system(seen)
     fits = content is not None and text_matches(wanted, content)
     return None if fits else f"{content!r}, not {wanted!r}"
 
 
 def _system_message_contains(
-    seen: Seen, wanted: str | list[str], _: bool  # noqa: FBT001
+    seen: Seen,
+    wanted: str | list[str],
+    _: bool,
 ) -> str | None:
     content = _system(seen) or ""
     for text in [wanted] if isinstance(wanted, str) else wanted:
@@ -277,9 +281,9 @@ def _blocks(items: Sequence[Any], loose: Same1) -> Iterator[tuple[bool, list[Any
 
 def _ends(blocks: Sequence[tuple[bool, list[Any]]], block: list[Any]) -> bool:
     """Tell whether the run ends right after this block: with a direct result."""
-    for (_, this), (_, following) in zip(blocks, blocks[1:], strict=False):
+    for (_, this), (_, following) in pairwise(blocks):
         if this is block:
-            return following[0] == END
+            return bool(following[0] == END)
     return False
 
 

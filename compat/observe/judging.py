@@ -37,8 +37,11 @@ class Purpose:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of one row. ``versions`` were compared; ``unknown`` is a row that
-    needs something outside the vocabulary without saying so in a tag."""
+    """What came of one row.
+
+    ``versions`` were compared; ``unknown`` is a row that needs something outside the
+    vocabulary without saying so in a tag.
+    """
 
     id: str
     status: Status
@@ -124,7 +127,8 @@ def _names(value: object) -> Iterable[str]:
 
 def _beyond(row: Row, problems: Sequence[str]) -> Verdict:
     if not row.beyond:
-        return Verdict(row.id, "beyond", f"no tag, but {'; '.join(problems)}", (), True)
+        detail = f"no tag, but {'; '.join(problems)}"
+        return Verdict(row.id, "beyond", detail, unknown=True)
     where = {_operation(row.scenario, problem) for problem in problems}
     named = f" ({', '.join(sorted(where))})" if where else ""
     return Verdict(row.id, "beyond", ", ".join(row.beyond) + named)

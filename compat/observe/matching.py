@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from compat.observe.projection import END, Entry, Event, joined
 
-NOT_COMPARED: Final = frozenset(("tools_option", "tools_bound", "text", "panic", "note"))
+NOT_COMPARED: Final = frozenset(
+    ("tools_option", "tools_bound", "text", "panic", "note")
+)
 """Facts about a build, and its own words: a row tells them, nobody compares them."""
 
 

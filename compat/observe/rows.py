@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-VERSIONS: Final = ("v0.6.0", "v0.7.17", "v0.7.37", "ae1fb605", "v0.8.0", "v0.8.13", "HEAD")
+VERSIONS: Final = (
+    "v0.6.0",
+    "v0.7.17",
+    "v0.7.37",
+    "ae1fb605",
+    "v0.8.0",
+    "v0.8.13",
+    "HEAD",
+)
 """The builds, oldest first; a range ``A..B`` names all from A to B."""
 
 PROFILE_OF: Final = {

@@ -1,14 +1,14 @@
-"""Where two profiles differ, each point shown by a scenario that plays on both values."""
+"""Where two profiles differ, each point shown by a scenario that plays both values."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, cast
 
-from refengine.profile import Profile, differences
+from refengine.profile import Profile, choosing, differences
 from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
@@ -43,8 +43,8 @@ def profile_differences(a: Profile, b: Profile) -> Iterator[Difference]:
     known = scenarios()
     for posture, left, right in differences(a, b):
         scenario = read_scenario(known[posture], posture)
-        changes: dict[str, Any] = {posture: right}
-        ours, theirs = _seen(scenario, a), _seen(scenario, replace(a, **changes))
+        changed = choosing(a, posture, right)
+        ours, theirs = _seen(scenario, a), _seen(scenario, changed)
         found = first_divergence(ours, theirs)
         if found is None:
             raise AssertionError(f"the scenario of {posture} does not show it")

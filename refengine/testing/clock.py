@@ -55,7 +55,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 class Ids:
-    """Ids that are the same in every run: ``prefix-1``, ``prefix-2``, …"""
+    """Ids that are the same in every run: ``prefix-1``, then ``prefix-2``."""
 
     def __init__(self, prefix: str = "id") -> None:
         self._prefix = prefix

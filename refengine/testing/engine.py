@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, Self
 
 from refengine.agent import ChatModelAgentConfig, RunResult, build_agent
 from refengine.events import AgentEvent
@@ -25,7 +25,7 @@ class EngineRun(Protocol):
         """How it ended, once it has."""
         ...
 
-    async def __aenter__(self) -> EngineRun: ...
+    async def __aenter__(self) -> Self: ...
     async def __aexit__(
         self,
         kind: type[BaseException] | None,
@@ -39,7 +39,7 @@ class EngineRun(Protocol):
 class EngineAgent(Protocol):
     """An agent that an engine built."""
 
-    def run(self, messages: Sequence[Message], stream: bool = False) -> EngineRun:  # noqa: FBT001, FBT002  # contract §0
+    def run(self, messages: Sequence[Message], stream: bool = False) -> EngineRun:  # noqa: FBT002  # contract §0
         """Start a run."""
         ...
 

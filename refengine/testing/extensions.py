@@ -70,7 +70,9 @@ class WorldHandler:
 
     def __init__(self, spec: HandlerSpec, position: int, world: World) -> None:
         self.name = spec.id or f"handler-{position}"
-        given = {hook for key, hook in HOOK_OF.items() if getattr(spec, key) is not None}
+        given = {
+            hook for key, hook in HOOK_OF.items() if getattr(spec, key) is not None
+        }
         # A handler needs a hook; one that was given none takes part and does nothing.
         self.hooks = frozenset(given or {"before_agent"})
         self._spec = spec
@@ -140,7 +142,11 @@ class WorldHandler:
     ) -> Made[R]:
         """Make the wrapper for this call, as a handler's factory would."""
         if spec.record_factory:
-            seen = {"tool": value.name, "call": value.call_id, "ctx": ctx.get("h", UNSET)}
+            seen = {
+                "tool": value.name,
+                "call": value.call_id,
+                "ctx": ctx.get("h", UNSET),
+            }
             self._me.note(at, seen)
         return _made(self._me, spec, kind, middleware=False)
 
@@ -180,8 +186,8 @@ def middleware_of(spec: MiddlewareSpec, position: int, world: World) -> AgentMid
         _state_hook(me, position, "before_chat_model", spec.before_chat_model),
         _state_hook(me, position, "after_chat_model", spec.after_chat_model),
         ToolMiddleware(
-            wraps.invokable and _factory(me, wraps.invokable, INVOKED),
-            wraps.streamable and _factory(me, wraps.streamable, STREAMED),
+            _factory(me, wraps.invokable, INVOKED) if wraps.invokable else None,
+            _factory(me, wraps.streamable, STREAMED) if wraps.streamable else None,
         ),
     )
 
@@ -232,6 +238,10 @@ def _made(
         me.world.factory_calls += 1
     if spec.factory_error is not None:
         raise FactoryError(spec.factory_error)
-    at = "tool_middleware" if middleware else "tool_wrapper"
-    mode = "invoke" if isinstance(kind, Invoked) else "stream"
-    return Made(me, spec, at, mode, kind)
+    return Made(
+        me,
+        spec,
+        "tool_middleware" if middleware else "tool_wrapper",
+        "invoke" if isinstance(kind, Invoked) else "stream",
+        kind,
+    )

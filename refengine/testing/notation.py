@@ -1,7 +1,7 @@
 """The one-line notation of messages that scenarios and traces are written in.
 
-    message = role ":" content *call | "tool(" callid "):" content
-    call    = "[" callid ":" toolname "(" arguments ")]"
+message = role ":" content *call | "tool(" callid "):" content
+call    = "[" callid ":" toolname "(" arguments ")]"
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from typing import Final, Literal, cast
 
 from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
 
-_CALL: Final = re.compile(r"\[([^:()\[\]]*):([^:()\[\]]+)\(((?:(?!\)\]).)*)\)\]", re.S)
-_CALLS_AT_END: Final = re.compile(rf"^(.*?)((?:{_CALL.pattern})*)$", re.S)
-_TOOL: Final = re.compile(r"^tool\(([^:()\[\]]*)\):(.*)$", re.S)
-_ROLE: Final = re.compile(r"^(system|user|assistant):(.*)$", re.S)
+_CALL: Final = re.compile(
+    r"\[([^:()\[\]]*):([^:()\[\]]+)\(((?:(?!\)\]).)*)\)\]", re.DOTALL
+)
+_CALLS_AT_END: Final = re.compile(rf"^(.*?)((?:{_CALL.pattern})*)$", re.DOTALL)
+_TOOL: Final = re.compile(r"^tool\(([^:()\[\]]*)\):(.*)$", re.DOTALL)
+_ROLE: Final = re.compile(r"^(system|user|assistant):(.*)$", re.DOTALL)
 
 
 class NotationError(ValueError):
@@ -23,8 +25,8 @@ class NotationError(ValueError):
     def __init__(self, text: str) -> None:
         self.text = text
         super().__init__(
-            f"{text!r} is no message: write 'user:text', 'assistant:text[id:tool(args)]'"
-            " or 'tool(id):text'"
+            f"{text!r} is no message: write 'user:text',"
+            " 'assistant:text[id:tool(args)]' or 'tool(id):text'"
         )
 
 

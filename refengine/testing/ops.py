@@ -9,7 +9,6 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt
 
-from refengine.messages import Message
 from refengine.testing.notation import parse_message
 
 
@@ -102,7 +101,10 @@ class EditWithMessage(Op):
     """Put a message somewhere; ``<len>`` is the number of messages before."""
 
     op: Literal[
-        "append", "prepend", "replace_last", "replace_last_if_tool_calls",
+        "append",
+        "prepend",
+        "replace_last",
+        "replace_last_if_tool_calls",
         "append_to_kept",
     ]
     msg: MessageText

@@ -89,7 +89,7 @@ def _perform_tools(
     return ctx
 
 
-def _flagged(meta: ToolMeta, value: bool | None) -> ToolMeta:  # noqa: FBT001  # the flag
+def _flagged(meta: ToolMeta, value: bool | None) -> ToolMeta:  # the flag
     return replace(meta, return_directly=value)
 
 

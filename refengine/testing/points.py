@@ -15,7 +15,7 @@ from refengine.errors import (
     NoMessagesLeftError,
     RoutingError,
     ToolError,
-    ToolNotFoundError,
+    ToolNotFound,
     ToolResultTypeError,
 )
 from refengine.testing.wrapping import FactoryError
@@ -31,7 +31,9 @@ _POINT_OF_HOOK: Final = {
 }
 
 
-def point_of(error: Exception) -> dict[str, str]:
+def point_of(  # noqa: PLR0911  # a table: one return a cause
+    error: Exception,
+) -> dict[str, str]:
     """Return ``point``, and ``of``, ``call``, ``text`` and ``is`` where known."""
     if isinstance(error, HookError):
         return _of_hook(error)
@@ -40,7 +42,7 @@ def point_of(error: Exception) -> dict[str, str]:
         return {"point": "tool", "of": error.tool, "call": error.call_id, "text": text}
     if isinstance(error, ModelError):
         return {"point": "model", "text": str(error.cause), "is": str(error.cause)}
-    if isinstance(error, ToolNotFoundError):
+    if isinstance(error, ToolNotFound):
         return {"point": "unknown_tool", "of": error.name, "text": str(error)}
     if isinstance(error, (NoMessagesLeftError, RoutingError)):
         return {"point": "routing", "text": str(error)}

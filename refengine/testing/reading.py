@@ -1,4 +1,4 @@
-"""Reading scenarios from JSON: what is wrong is told by path, value and what is allowed."""
+"""Reading scenarios: what is wrong is told by path, value and what is allowed."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def _fields_beside(loc: Sequence[int | str]) -> set[str]:
     return {name for model in models for name in model.model_fields}
 
 
-def _models_in_field(model: type[BaseModel], part: int | str) -> Iterator[type[BaseModel]]:
+def _models_in_field(
+    model: type[BaseModel], part: int | str
+) -> Iterator[type[BaseModel]]:
     field = model.model_fields.get(str(part))
     if field is not None:
         yield from _models_of(field.annotation)

@@ -133,7 +133,8 @@ class AgentSpec(Spec):
         for at, handler in enumerate(self.handlers):
             if handler.same_as is not None and handler.same_as >= at:
                 raise ValueError(
-                    f"handlers[{at}].same_as={handler.same_as}: name an earlier position"
+                    f"handlers[{at}].same_as={handler.same_as}:"
+                    " name an earlier position"
                 )
         return self
 
@@ -202,7 +203,9 @@ class Scenario(Spec):
             raise ValueError("'runs' is empty: nothing would be played")
         for at, run in enumerate(self.runs):
             if run.agent >= len(self.all_agents):
-                raise ValueError(f"runs[{at}].agent={run.agent}: there is no such agent")
+                raise ValueError(
+                    f"runs[{at}].agent={run.agent}: there is no such agent"
+                )
         return self
 
     @property

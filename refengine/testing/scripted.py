@@ -159,7 +159,11 @@ class RecordingTool:
     """
 
     def __init__(
-        self, spec: ToolSpec, *, recorder: Recorder | None = None, body: Body | None = None
+        self,
+        spec: ToolSpec,
+        *,
+        recorder: Recorder | None = None,
+        body: Body | None = None,
     ) -> None:
         self.info = ToolInfo(spec.name, f"tool {spec.name}")
         self._spec = spec
@@ -182,7 +186,9 @@ class RecordingTool:
     ) -> StreamReader[str]:
         await self._begin("stream", ctx, arguments, options)
         whole = self._spec.result.replace("<args>", arguments)
-        return StreamReader(self._chunks(self._spec.chunks or (whole,), ctx.tool_call_id))
+        return StreamReader(
+            self._chunks(self._spec.chunks or (whole,), ctx.tool_call_id)
+        )
 
     async def _begin(
         self, mode: str, ctx: Context, arguments: str, options: Options

@@ -11,9 +11,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from pydantic import BaseModel
-
-from refengine.testing.ops import Op
+from refengine.testing.ops import Op, Spec
 from refengine.testing.scenario import (
     HandlerSpec,
     MiddlewareSpec,
@@ -58,14 +56,14 @@ MODEL_WRAP: Final = MappingProxyType(
         "hide_tools": True,
     }
 )
-"""By field of a model wrap. After ``concat_stream`` there is one chunk, so that all do."""
+"""By field of a model wrap. After ``concat_stream`` there is one chunk: then all do."""
 
 
-def distributes(what: Op | ToolWrapSpec | ModelWrapSpec | BaseModel) -> bool:
+def distributes(what: Spec) -> bool:
     """Tell whether an operation, a wrap or a whole extension distributes.
 
-    Operations of hooks do: they act where there are whole messages and no streams. Raises
-    TypeError for anything that is no part of an extension.
+    Operations of hooks do: they act where there are whole messages and no streams.
+    Raises TypeError for anything that is no part of an extension.
     """
     if isinstance(what, Op):
         return True
@@ -83,11 +81,14 @@ def distributes(what: Op | ToolWrapSpec | ModelWrapSpec | BaseModel) -> bool:
     raise TypeError(f"{what!r} is no operation, wrap, handler or struct middleware")
 
 
-def _all(wrap: BaseModel, table: MappingProxyType[str, bool]) -> bool:
+def _all(wrap: Spec, table: MappingProxyType[str, bool]) -> bool:
     """Tell whether every field that does something distributes."""
     default = type(wrap)()
-    set_ = [f for f in table if getattr(wrap, f) != getattr(default, f)]
-    return all(table[field] for field in set_)
+    return all(
+        table[field]
+        for field in table
+        if getattr(wrap, field) != getattr(default, field)
+    )
 
 
 def _alike(invokable: ToolWrapSpec | None, streamable: ToolWrapSpec | None) -> bool:

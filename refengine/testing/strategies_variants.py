@@ -1,4 +1,4 @@
-"""Variants of a scenario that a check compares with it; pure, and without Hypothesis."""
+"""Variants of a scenario that a check compares with it; pure, no Hypothesis."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _moved(handler: HandlerSpec, position: int) -> HandlerSpec:
 
 
 def _free_id(spec: AgentSpec) -> str:
-    taken = {each.id for each in (*spec.handlers, *spec.middlewares)}
+    taken = {each.id for each in spec.handlers}
     return next(name for name in _names() if name not in taken)
 
 

@@ -61,7 +61,9 @@ class World:
                 tool_middleware_of(wrap, self) for wrap in spec.tool_call_middlewares
             ],
             unknown_tools_handler=(
-                None if answer is None else lambda name, _: answer.replace("<name>", name)
+                None
+                if answer is None
+                else lambda name, _: answer.replace("<name>", name)
             ),
             sequential=spec.sequential,
         )

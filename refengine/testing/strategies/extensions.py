@@ -1,0 +1,100 @@
+"""Tools, struct middlewares and handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from refengine.testing.ops import ToolSpec
+from refengine.testing.scenario import HandlerSpec, MiddlewareSpec, ToolWrapSpec
+from refengine.testing.strategies.operations import (
+    body_ops,
+    config_ops,
+    message_ops,
+    model_wraps,
+    tool_wraps,
+)
+from refengine.testing.strategies.wanted import Wanted
+from refengine.testing.strategies.words import instructions, texts, tool_names
+
+TOOL_HOOKS: Final = ("wrap_invokable", "wrap_streamable")
+HANDLER_HOOKS: Final = (
+    "before_model",
+    "after_model",
+    "before_agent",
+    "wrap_model",
+    *TOOL_HOOKS,
+    "after_agent",
+)
+
+
+@st.composite
+def tools(draw: DrawFn, wanted: Wanted | None = None) -> ToolSpec:
+    """Draw a tool of any kind, with a name that others may have too."""
+    wanted = wanted or Wanted()
+    kind = draw(st.sampled_from(["invokable", "streamable", "both"]))
+    spec: dict[str, object] = {"name": draw(tool_names(wanted)), "kind": kind}
+    spec["result"] = draw(st.one_of(texts(wanted), st.just("got <args>")))
+    if kind != "invokable" and draw(st.booleans()):
+        chunks = draw(st.lists(texts(wanted), min_size=1, max_size=3))
+        spec["chunks"] = tuple(chunks)
+        if kind == "both" and wanted.distributes:  # one result in both kinds
+            spec["result"] = "".join(chunks)
+    if wanted.delays:
+        spec["delay_ms"] = draw(st.sampled_from([0, 0, 0, 1, 2, 5]))
+    if wanted.failures and draw(st.integers(0, 3)) == 3:
+        spec["error"] = draw(st.sampled_from(["boom", "büm"]))
+    if wanted.failures and wanted.counting:
+        spec["at_most_once"] = draw(st.booleans())
+    if draw(st.integers(0, 3)) == 3:
+        spec["body"] = draw(body_ops(wanted))
+    return ToolSpec.model_validate(spec)
+
+
+@st.composite
+def middlewares(draw: DrawFn, wanted: Wanted, label: str = "") -> MiddlewareSpec:
+    """Draw a struct middleware with some of its fields."""
+    fields: dict[str, SearchStrategy[object]] = {
+        "before_chat_model": message_ops(wanted, after=False),
+        "after_chat_model": message_ops(wanted, after=True),
+        "additional_instruction": instructions(wanted),
+        "additional_tools": st.lists(tools(wanted), max_size=2).map(tuple),
+    }
+    spec = {name: draw(fields[name]) for name in draw(_some_of(sorted(fields)))}
+    wraps = _both_kinds(draw, wanted, label, lambda kind: kind.removeprefix("wrap_"))
+    return MiddlewareSpec.model_validate({"id": label, "wrap_tool_call": wraps, **spec})
+
+
+@st.composite
+def handlers(draw: DrawFn, wanted: Wanted, label: str = "") -> HandlerSpec:
+    """Draw a handler with one or more hooks."""
+    fields: dict[str, SearchStrategy[object]] = {
+        "before_agent": config_ops(wanted, tools(wanted)),
+        "before_model": message_ops(wanted, after=False),
+        "after_model": message_ops(wanted, after=True),
+        "after_agent": message_ops(wanted, after=True),
+        "wrap_model": model_wraps(wanted, label),
+    }
+    chosen = draw(_some_of(sorted(fields)))
+    spec = {name: draw(fields[name]) for name in chosen}
+    wraps = _both_kinds(draw, wanted, label, str)
+    return HandlerSpec.model_validate({"id": label, **wraps, **spec})
+
+
+def _both_kinds(
+    draw: DrawFn, wanted: Wanted, label: str, key: Callable[[str], str]
+) -> dict[str, ToolWrapSpec]:
+    """Draw wraps for none, one or both kinds; alike where they have to distribute."""
+    if wanted.distributes:
+        kinds = draw(st.sampled_from([(), TOOL_HOOKS]))
+        one = draw(tool_wraps(wanted, label)) if kinds else ToolWrapSpec()
+        return {key(kind): one for kind in kinds}
+    kinds = draw(st.sampled_from([(), TOOL_HOOKS[:1], TOOL_HOOKS[1:], TOOL_HOOKS]))
+    return {key(kind): draw(tool_wraps(wanted, label)) for kind in kinds}
+
+
+def _some_of(names: list[str]) -> SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(names), unique=True, max_size=3)

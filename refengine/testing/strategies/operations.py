@@ -1,0 +1,195 @@
+"""Operations of hooks and wrappers; those that fail, count or hide only if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+from pydantic import BaseModel, TypeAdapter
+
+from refengine.testing.ops import BodyOp, ConfigOp, MessageOp
+from refengine.testing.scenario import ModelWrapSpec, ToolWrapSpec
+from refengine.testing.strategies.wanted import Wanted
+from refengine.testing.strategies.words import (
+    NAMES,
+    arguments,
+    messages,
+    texts,
+    tool_names,
+)
+from refengine.testing.strategies_distribution import MODEL_WRAP, TOOL_WRAP
+
+Fields: TypeAlias = "dict[str, object]"
+T = TypeVar("T")
+
+KEYS: Final = st.sampled_from(["h", "k"])
+"""Keys of the context; ``h`` is the one that traces show."""
+
+_CONFIG: Final[TypeAdapter[ConfigOp]] = TypeAdapter(ConfigOp)
+_MESSAGE: Final[TypeAdapter[MessageOp]] = TypeAdapter(MessageOp)
+_BODY: Final[TypeAdapter[BodyOp]] = TypeAdapter(BodyOp)
+
+
+def config_ops(
+    wanted: Wanted, tools: SearchStrategy[BaseModel]
+) -> SearchStrategy[tuple[ConfigOp, ...]]:
+    """Operations of ``before_agent``; ``tools`` are those it may add."""
+    name, text = tool_names(wanted), texts(wanted)
+    flags = st.dictionaries(st.sampled_from(NAMES), st.booleans(), max_size=2)
+    kinds = [
+        _op("record_counts"),
+        _op("append_instruction", sep=st.sampled_from(["", "\n"]), text=text),
+        _op("append_instruction", text=text, if_base_empty=st.just("replace")),
+        _op("append_tools", tools=st.lists(tools, min_size=1, max_size=2).map(tuple)),
+        _op("remove_tool", name=name),
+        _op("set_return_directly", name=name, value=st.booleans()),
+        _op("replace_return_directly", value=st.none() | flags),
+        *_any_ops(wanted),
+    ]
+    if wanted.unknown_calls:
+        kinds.append(_op("set_tools", value=st.just(())))
+    if wanted.unknown_calls and wanted.failures:  # null is refused by some profiles
+        kinds.append(_op("set_tools", value=st.none()))
+    return _ops(kinds, wanted, _CONFIG)
+
+
+def message_ops(
+    wanted: Wanted, *, after: bool
+) -> SearchStrategy[tuple[MessageOp, ...]]:
+    """Operations of a hook that sees messages, before or after the model."""
+    msg = messages(wanted)
+    kinds = [
+        _op("replace_last_if_tool_calls", msg=msg),
+        _op("keep_first_and_last"),
+        _op("keep_messages"),
+        _op("append_to_kept", msg=msg),
+        _op("set_last_content", content=texts(wanted)),
+        _op("keep_last", n=st.integers(1, 4)),
+        _op("prepend", msg=st.one_of(msg, st.just("user:<len> before"))),
+        *_any_ops(wanted),
+    ]
+    # After the model these mostly end the run, so they are rarer there.
+    none: list[Fields] = [{"op": "clear"}, {"op": "keep_last", "n": 0}]
+    last = [
+        _op("append", msg=msg),
+        _op("replace_last", msg=msg),
+        st.sampled_from(none),
+    ]
+    kinds.extend([st.one_of(last)] if after else last)
+    return _ops(kinds, wanted, _MESSAGE)
+
+
+def body_ops(wanted: Wanted) -> SearchStrategy[tuple[BodyOp, ...]]:
+    """Operations inside a tool; an error is a field of the tool's own."""
+    quiet = _any_ops(Wanted(counting=wanted.counting, words=wanted.words))
+    return _ops(quiet, wanted, _BODY)
+
+
+@st.composite
+def tool_wraps(
+    draw: DrawFn, wanted: Wanted, label: str = "", *, nested: bool = False
+) -> ToolWrapSpec:
+    """Draw a wrapper around tool calls, with up to three of its fields."""
+    text = texts(wanted)
+    fields: dict[str, SearchStrategy[object]] = {
+        "record": st.just(label),
+        "prefix_result": text,
+        "rewrite_args": arguments(wanted),
+        "ctx_append": st.fixed_dictionaries({"key": KEYS, "text": text}),
+        "set_result": text,
+        "map_result": text.map("<{}<result>>".format),
+        "short_circuit": text,
+        "call_next": st.integers(2, 3),
+        "record_enter": st.just(label),
+        "record_factory": st.just(value=True),
+        "runlocal_get": KEYS,
+        "set_input_name": tool_names(wanted),
+        "set_input_call_id": st.sampled_from(["x1", "c1"]),
+        "catch_error": text.map("{}<error>".format),
+        "set_stream": st.lists(text, max_size=3).map(tuple),
+    }
+    if wanted.counting:
+        fields["closure_counter"] = st.just(label)
+        fields["count_factory"] = st.just(value=True)
+    if wanted.failures:
+        fields["factory_error"] = st.just("no wrapper")
+    if not nested:
+        own = tool_wraps(wanted, label, nested=True)
+        fields["by_tool"] = st.dictionaries(tool_names(wanted), own, max_size=2)
+    chosen = draw(_some_fields(_allowed(fields, TOOL_WRAP, wanted)))
+    return ToolWrapSpec.model_validate({**chosen, **({} if nested else {"id": label})})
+
+
+@st.composite
+def model_wraps(draw: DrawFn, wanted: Wanted, label: str = "") -> ModelWrapSpec:
+    """Draw a wrapper around model calls, with up to three of its fields."""
+    text = texts(wanted)
+    changed = st.one_of(text, text.map("<{}<content>>".format))
+    fields: dict[str, SearchStrategy[object]] = {
+        "record": st.just(label),
+        "prefix_user_input": text,
+        "append_input": messages(wanted),
+        "concat_stream": st.just(value=True),
+        "map_output": changed,
+        "set_content": text,
+        "record_factory": st.just(value=True),
+    }
+    if wanted.unknown_calls:
+        fields["hide_tools"] = st.lists(tool_names(wanted), max_size=2).map(tuple)
+    chosen = draw(_some_fields(_allowed(fields, MODEL_WRAP, wanted)))
+    if "concat_stream" in chosen and draw(st.booleans()):
+        chosen["map_output"] = draw(changed)  # on one chunk, so it distributes
+    return ModelWrapSpec.model_validate(chosen)
+
+
+def _any_ops(wanted: Wanted) -> list[SearchStrategy[Fields]]:
+    """Operations that every hook may hold."""
+    text = texts(wanted)
+    kinds = [
+        _op("record"),
+        _op("ctx_append", key=KEYS, text=text),
+        _op("ctx_set", key=KEYS, value=text),
+        _op("ctx_get", key=KEYS),
+        _op("runlocal_set", key=KEYS, value=text, record=st.booleans()),
+        _op("runlocal_get", key=KEYS),
+        _op("runlocal_delete", key=KEYS),
+    ]
+    if wanted.failures:
+        kinds.append(_op("error", text=st.sampled_from(["boom", "büm"])))
+    return kinds
+
+
+def _op(op: str, /, **fields: SearchStrategy[object]) -> SearchStrategy[Fields]:
+    return st.fixed_dictionaries({"op": st.just(op), **fields})
+
+
+def _ops(
+    kinds: Sequence[SearchStrategy[Fields]], wanted: Wanted, reader: TypeAdapter[T]
+) -> SearchStrategy[tuple[T, ...]]:
+    """Up to three operations, read as the scenario reads them."""
+    one: SearchStrategy[Fields] = st.one_of(kinds)
+    if wanted.counting:
+        nth = st.fixed_dictionaries({"on_call": st.integers(1, 3)})
+        one = st.one_of(one, st.builds(lambda op, at: {**op, **at}, one, nth))
+    return st.lists(one.map(reader.validate_python), max_size=3).map(tuple)
+
+
+def _allowed(
+    fields: Mapping[str, SearchStrategy[object]],
+    table: Mapping[str, bool],
+    wanted: Wanted,
+) -> dict[str, SearchStrategy[object]]:
+    if not wanted.distributes:
+        return dict(fields)
+    return {name: field for name, field in fields.items() if table[name]}
+
+
+def _some_fields(
+    fields: Mapping[str, SearchStrategy[object]],
+) -> SearchStrategy[Fields]:
+    one = st.sampled_from(sorted(fields)).flatmap(
+        lambda name: st.tuples(st.just(name), fields[name])
+    )
+    return st.lists(one, max_size=3).map(dict)

@@ -1,0 +1,214 @@
+"""Whole worlds: an agent, what its model answers, and the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from refengine.messages import Message, ToolCall
+from refengine.testing.clock import Ids
+from refengine.testing.notation import parse_message, show_message
+from refengine.testing.scenario import (
+    AgentSpec,
+    ModelChunks,
+    ModelFailure,
+    RunSpec,
+    Scenario,
+    ScriptEntry,
+)
+from refengine.testing.strategies.extensions import (
+    handlers,
+    middlewares,
+    tools,
+)
+from refengine.testing.strategies.operations import tool_wraps
+from refengine.testing.strategies.telling import HISTORY, calls_of, tell
+from refengine.testing.strategies.wanted import Wanted
+from refengine.testing.strategies.words import (
+    answers,
+    calls,
+    instructions,
+    messages,
+    texts,
+    tool_names,
+)
+from refengine.testing.strategies_variants import recut
+
+T = TypeVar("T")
+
+ABSENT: Final = "no-such-tool"
+
+
+def scenarios(  # noqa: PLR0913  # choices by name, and all have a default
+    *,
+    middlewares: bool = True,
+    handlers: bool = True,
+    tool_call_middlewares: bool = True,
+    failures: bool = False,
+    streaming: bool | None = None,
+    distributes: bool = False,
+    unknown_calls: bool = False,
+    counting: bool = False,
+    delays: bool = True,
+    max_runs: int = 2,
+    words: Sequence[str] = (),
+) -> SearchStrategy[Scenario]:
+    """Scenarios of one agent: tools, extensions, a model's script, one or more runs.
+
+    The first three say which extensions there are.
+
+    - ``failures``: model, tools, hooks and factories may raise, and handlers may leave
+      what some profile refuses.
+    - ``streaming``: all runs or none; by default each run chooses.
+    - ``distributes``: only operations of which ``distributes`` is true.
+    - ``unknown_calls``: the model may call tools that nobody gave it, or that were
+      removed or hidden.
+    - ``counting``: operations may depend on how often something has run before, or on
+      the number of the run.
+    - ``delays``: tools may take time, on a virtual clock.
+    - ``words`` join the neutral names and texts, as a subject's own literals should.
+    """
+    return _scenarios(
+        Wanted(
+            middlewares=middlewares,
+            handlers=handlers,
+            tool_call_middlewares=tool_call_middlewares,
+            failures=failures,
+            streaming=streaming,
+            distributes=distributes,
+            unknown_calls=unknown_calls,
+            counting=counting,
+            delays=delays,
+            max_runs=max_runs,
+            words=tuple(words),
+        )
+    )
+
+
+@st.composite
+def rechunked(draw: DrawFn, scenario: Scenario) -> Scenario:
+    """Draw the scenario with its plain answers in chunks, cut anywhere."""
+    script = [draw(_recut(entry)) for entry in scenario.model_script]
+    return scenario.model_copy(update={"model_script": tuple(script)})
+
+
+@st.composite
+def _scenarios(draw: DrawFn, wanted: Wanted) -> Scenario:
+    agent = draw(_agents(wanted))
+    names = sorted(_callable(agent, wanted))
+    runs = draw(st.lists(_runs(wanted), min_size=1, max_size=wanted.max_runs))
+    number = Ids("c")
+    script: list[ScriptEntry] = []
+    for _ in runs:
+        said = [_numbered(each, number) for each in draw(_turns(names, wanted))]
+        script += [draw(_entries(text, wanted)) for text in said]
+    endless = bool(names) and draw(st.integers(0, 9)) == 9
+    if endless:  # the last answer calls tools for ever, up to a low limit
+        agent = agent.model_copy(update={"max_iterations": draw(st.integers(1, 4))})
+        script = [entry for entry in script if calls_of(entry)]
+    scenario = Scenario(
+        agent=agent,
+        model_script=tuple(script),
+        script_end="repeat_last" if endless else "exhausted",
+        runs=tuple(runs),
+    )
+    tell(scenario)
+    return scenario
+
+
+@st.composite
+def _agents(draw: DrawFn, wanted: Wanted) -> AgentSpec:
+    names = tool_names(wanted)
+    unknown = st.none() | st.just("there is no <name>")
+    return AgentSpec(
+        name="agent",
+        instruction=draw(instructions(wanted)),
+        tools=tuple(draw(st.lists(tools(wanted), max_size=3))),
+        return_directly=draw(st.dictionaries(names, st.booleans(), max_size=2)),
+        tool_call_middlewares=_labelled(
+            draw, wanted.tool_call_middlewares, lambda n: tool_wraps(wanted, f"w{n}")
+        ),
+        middlewares=_labelled(
+            draw, wanted.middlewares, lambda n: middlewares(wanted, f"m{n}")
+        ),
+        handlers=_labelled(draw, wanted.handlers, lambda n: handlers(wanted, f"h{n}")),
+        max_iterations=draw(st.sampled_from([20, 20, 3, 2, 1])),
+        unknown_tools_handler=draw(unknown) if wanted.unknown_calls else None,
+        sequential=draw(st.booleans()),
+    )
+
+
+def _labelled(
+    draw: DrawFn,
+    wanted: bool,
+    make: Callable[[int], SearchStrategy[T]],
+) -> tuple[T, ...]:
+    """Draw up to three, each with an id of its own."""
+    count = draw(st.integers(0, 3)) if wanted else 0
+    return tuple(draw(make(at)) for at in range(count))
+
+
+def _callable(agent: AgentSpec, wanted: Wanted) -> set[str]:
+    """Return the names that the model may call."""
+    ops = [op for handler in agent.handlers for op in handler.before_agent or ()]
+    given = {tool.name for tool in agent.tools}
+    given |= {tool.name for each in agent.middlewares for tool in each.additional_tools}
+    given |= {tool.name for op in ops if op.op == "append_tools" for tool in op.tools}
+    if wanted.unknown_calls:
+        return {*given, ABSENT}
+    return given - {op.name for op in ops if op.op == "remove_tool"}
+
+
+@st.composite
+def _runs(draw: DrawFn, wanted: Wanted) -> RunSpec:
+    some = st.one_of(st.just(["user:a"]), st.lists(messages(wanted), max_size=3))
+    given = draw(some)
+    if draw(st.integers(0, 9)) == 9:
+        given = [f"user:{at}" for at in range(HISTORY)] + given
+    streaming = wanted.streaming
+    return RunSpec(
+        input=tuple(given),
+        streaming=draw(st.booleans()) if streaming is None else streaming,
+    )
+
+
+@st.composite
+def _turns(draw: DrawFn, names: Sequence[str], wanted: Wanted) -> list[Message]:
+    """Draw what the model answers in one run: some calls of tools, then an answer."""
+    turns: list[Message] = []
+    for _ in range(draw(st.integers(0, 3)) if names else 0):
+        content = draw(st.one_of(st.just(""), texts(wanted)))
+        turns.append(Message("assistant", content, tuple(draw(calls(names, wanted)))))
+    turns.append(parse_message(draw(answers(wanted))))
+    return turns
+
+
+def _numbered(message: Message, number: Ids) -> str:
+    named = (ToolCall(number(), c.name, c.arguments) for c in message.tool_calls)
+    return show_message(Message("assistant", message.content, tuple(named)))
+
+
+@st.composite
+def _entries(draw: DrawFn, text: str, wanted: Wanted) -> ScriptEntry:
+    """Draw how an answer comes: plain, in chunks, or not at all."""
+    how = draw(st.integers(0, 9))
+    if how < 7:
+        return text
+    if how < 9 or not wanted.failures:
+        return draw(_recut(text))
+    name = draw(st.sampled_from(["no-model", "büm"]))
+    if wanted.distributes or draw(st.booleans()):
+        # A stream that fails midway has left the wrappers; an invoked model has not.
+        return ModelFailure(error=name)
+    return ModelChunks(chunks=(text,), stream_error=name)
+
+
+def _recut(entry: ScriptEntry) -> SearchStrategy[ScriptEntry]:
+    if not isinstance(entry, str):
+        return st.just(entry)
+    length = len(parse_message(entry).content)
+    cuts = st.lists(st.integers(0, length), max_size=4)
+    return cuts.map(lambda at: recut(entry, at))
