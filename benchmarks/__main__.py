@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: measure the bars, print a table, exit 1 if one is missed."""
+"""``python -m benchmarks``: measure the bars and print a table; exit 1 if one fails."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from benchmarks.bars import BARS
 from benchmarks.gate import Bar, measured
 from benchmarks.machine import facts
 from benchmarks.measure import Ratio
-
 
 ROUNDS: Final = 20  # in each series
 WIDTH: Final = 120  # of the table; a file or pipe has none of its own

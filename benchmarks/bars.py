@@ -18,6 +18,7 @@ from benchmarks.parts import (
     ASKS,
     CALL,
     INSTRUCTION,
+    EchoTool,
     Kit,
     ModelWrapper,
     Preparer,
@@ -32,7 +33,7 @@ HELLO: Final = (Message("user", "Say hello."),)
 ONE_TURN: Final = {"CannedModel.invoke": 2, "EchoTool.invoke": 1}
 TOOL_HOOK: Final = "ToolWrapper.wrap_invokable_tool_call"
 MODEL_HOOK: Final = "ModelWrapper.wrap_model_call"
-MODEL_HOOKS_AT: Final = (10, 100, 300)
+SIZES: Final = (10, 100, 300)
 
 
 async def unused_handlers(kind: Callable[[int], object], number: int, kit: Kit) -> Pair:
@@ -59,7 +60,7 @@ async def pipeline(number: int, kit: Kit) -> Pair:
 
 
 async def tool_onion(
-    nest: Callable[[Sequence[ToolWrapper], floors.EchoTool], Endpoint],
+    nest: Callable[[Sequence[ToolWrapper], EchoTool], Endpoint],
     number: int,
     kit: Kit,
 ) -> Pair:
@@ -117,9 +118,7 @@ async def deep_model_onion(short: int, deep: int, kit: Kit) -> Pair:
     return Pair(await side(short), await side(deep))
 
 
-async def history(
-    short: Sequence[Message], long: Sequence[Message], kit: Kit
-) -> Pair:
+async def history(short: Sequence[Message], long: Sequence[Message], kit: Kit) -> Pair:
     """Compare runs of one agent over two histories that no handler touches."""
     agent = await subjects.agent_of(kit.model(ASKS, ANSWERS), [kit.tool()])
     return Pair(
@@ -148,16 +147,16 @@ def _bars() -> Iterator[Bar]:
     for number in (100, 1000):
         name = f"pipeline of {number:,}, a hook"
         yield Bar(2, name, 1.5, partial(pipeline, number))
-    for number in MODEL_HOOKS_AT:
+    for number in SIZES:
         hand, thin = floors.tool_onion, floors.thin_tool_onion
         name = f"tool onion of {number}, a layer"
         yield Bar(3, name, 2.5, partial(tool_onion, hand, number))
         yield Bar(3, f"{name}: over closures", None, partial(tool_onion, thin, number))
-    for number in MODEL_HOOKS_AT:
+    for number in SIZES:
         name = f"model onion of {number}, a layer"
         yield Bar(3, name, 2.5, partial(model_onion, number))
-    for kind, deep in (("tool", deep_tool_onion), ("model", deep_model_onion)):
-        name = f"{kind} onion of 10,000 over 300, a layer"
+    for what, deep in (("tool", deep_tool_onion), ("model", deep_model_onion)):
+        name = f"{what} onion of 10,000 over 300, a layer"
         yield Bar(4, name, 3.0, partial(deep, 300, 10_000))
     short, long = HELLO * 10, HELLO * 10_000
     name = "run, history of 10,000 over 10"

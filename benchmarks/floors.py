@@ -62,9 +62,7 @@ def model_onion(handlers: Sequence[ModelWrapper], model: CannedModel) -> ModelEn
     """Nest the handlers around the model, one function a handler."""
 
     async def innermost(ctx: Context, request: ModelRequest) -> Message:
-        return await model.invoke(
-            ctx, request.messages, request.tools, request.options
-        )
+        return await model.invoke(ctx, request.messages, request.tools, request.options)
 
     call: ModelEndpoint = innermost
     for each in reversed(handlers):

@@ -43,8 +43,8 @@ class WorkDiffersError(AssertionError):
 class Bar:
     """One pair, and the ratio it is held to; None where it is told for comparison.
 
-    ``number`` is the bar's place in the list of README.md, ``set_up`` makes the pair out
-    of a kit's parts.
+    ``number`` is the bar's place in the list of README.md, ``set_up`` makes the pair of
+    a kit's parts.
     """
 
     number: int

@@ -139,10 +139,11 @@ class Run:
 
     async def aclose(self) -> None:
         """Stop the run where it is; after its end this does nothing."""
+        if self.outcome is not None:
+            return
         if self._events is not None:
             await self._events.aclose()
-        if self.outcome is None:
-            self._end("cancelled")
+        self._end("cancelled")
 
     async def _start(self) -> AsyncGenerator[AgentEvent, None]:
         plan, ctx = await self._agent.planned(self._input, self._ctx, self._options)

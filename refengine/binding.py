@@ -18,7 +18,7 @@ from refengine.toolset import BoundTool, ToolOnion
 class Binder:
     """The tool onions of one agent, and the tools it has bound."""
 
-    __slots__ = ("_kept", "_often", "_per_turn", "invokable", "streamable")
+    __slots__ = ("_kept", "_last", "_often", "_per_turn", "invokable", "streamable")
 
     def __init__(
         self, extensions: Extensions, config: ToolsConfig, profile: Profile
@@ -37,6 +37,7 @@ class Binder:
         self._often = profile.wrapper_factory == "per_run"
         self._per_turn = self._often and bool(extensions.handlers)
         self._kept: dict[int, tuple[Tool, BoundTool]] = {}
+        self._last: tuple[Plan | None, Mapping[str, BoundTool]] = (None, {})
 
     def for_run(self, plan: Plan) -> Mapping[str, BoundTool]:
         """Return the tools of a run by name; of equal names the last one runs.
@@ -46,9 +47,12 @@ class Binder:
         """
         if self._often:
             return self._bind(plan.registered)
-        fresh = {id(meta.tool): self._once(meta) for meta in plan.runnable}
-        self._kept = fresh
-        return {bound.info.name: bound for _, bound in fresh.values()}
+        last, bound = self._last
+        if last is not plan:
+            self._kept = {id(m.tool): self._once(m) for m in plan.runnable}
+            bound = {each.info.name: each for _, each in self._kept.values()}
+            self._last = plan, bound
+        return bound
 
     def for_turn(
         self, plan: Plan, bound: Mapping[str, BoundTool]

@@ -23,8 +23,10 @@ class ToolCallRun:
     """
 
     __slots__ = (
+        "_event",
         "_input",
         "_live",
+        "_message",
         "_names",
         "_scope",
         "_tool",
@@ -44,11 +46,8 @@ class ToolCallRun:
         self._input = ToolCallInput(call.name, call.arguments, call.id, options)
         self._live: LiveStream[str] | None = None
         self._names: Sequence[LayerName] = ()
-
-    @property
-    def streams(self) -> bool:
-        """Whether the result is still coming."""
-        return self._live is not None
+        self._message: Message | None = None
+        self._event: AgentEvent | None = None
 
     @property
     def changed(self) -> tuple[str, str] | None:
@@ -101,27 +100,35 @@ class ToolCallRun:
         if self._live is not None:
             await self._live.close()
 
-    def message(self, call_id: str | None = None) -> Message:
+    def message(self) -> Message:
         """Return the tool message of the finished call."""
-        return Message(
-            "tool",
-            self.text or "",
-            tool_call_id=call_id or self.call.id,
-            name=self.call.name,
-        )
+        if self._message is None:
+            self._message = self._made_for(self.call.id)
+        return self._message
 
     def event(self, call_id: str) -> AgentEvent:
         """Return the event as the consumer gets it, with a stream if one is open."""
         if self._live is None:
-            return self.snapshot(call_id)
+            self._event = self._snapshot(call_id)
+            return self._event
         stream = cast("StreamReader[Chunk]", self._live.reader())
         path, action = self._scope.run_path, self._scope.action
         return AgentEvent("tool", path, call_id=call_id, stream=stream, action=action)
 
-    def snapshot(self, call_id: str) -> AgentEvent:
-        """Return the event in its finished form."""
+    def finished(self, call_id: str) -> AgentEvent:
+        """Return the event in its finished form; a plain result's was that already."""
+        return self._event or self._snapshot(call_id)
+
+    def _made_for(self, call_id: str) -> Message:
+        name = self.call.name
+        return Message("tool", self.text or "", tool_call_id=call_id, name=name)
+
+    def _snapshot(self, call_id: str) -> AgentEvent:
         chunks = None if self._live is None else tuple(self._live.chunks)
-        message = None if self.text is None else self.message(call_id)
+        message = None
+        if self.text is not None:
+            own = call_id == self.call.id
+            message = self.message() if own else self._made_for(call_id)
         return AgentEvent(
             "tool",
             self._scope.run_path,

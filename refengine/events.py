@@ -26,7 +26,7 @@ class AgentAction:
     state_delta: Mapping[str, Json] = field(default_factory=nothing, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, init=False)
 class AgentEvent:
     """One model response, one tool result, or the error that ended the run.
 
@@ -37,13 +37,39 @@ class AgentEvent:
 
     kind: EventKind
     run_path: tuple[str, ...]
-    message: Message | None = None
-    call_id: str | None = None
-    stream: StreamReader[Chunk] | None = None
-    chunks: tuple[Chunk, ...] | None = None
-    error: Exception | None = None
-    action: AgentAction | None = None
-    partial: bool = False
+    message: Message | None
+    call_id: str | None
+    stream: StreamReader[Chunk] | None
+    chunks: tuple[Chunk, ...] | None
+    error: Exception | None
+    action: AgentAction | None
+    partial: bool
+
+    def __init__(
+        self,
+        kind: EventKind,
+        run_path: tuple[str, ...],
+        message: Message | None = None,
+        call_id: str | None = None,
+        *,
+        stream: StreamReader[Chunk] | None = None,
+        chunks: tuple[Chunk, ...] | None = None,
+        error: Exception | None = None,
+        action: AgentAction | None = None,
+        partial: bool = False,
+    ) -> None:
+        # A frozen dataclass sets its fields one by one past its own guard, which takes
+        # four times as long, and a run makes an event for each thing it does.
+        own = self.__dict__
+        own["kind"] = kind
+        own["run_path"] = run_path
+        own["message"] = message
+        own["call_id"] = call_id
+        own["stream"] = stream
+        own["chunks"] = chunks
+        own["error"] = error
+        own["action"] = action
+        own["partial"] = partial
 
 
 @dataclass(frozen=True, slots=True)

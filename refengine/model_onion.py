@@ -13,7 +13,7 @@ from refengine.messages import Message, MessageChunk
 from refengine.model import ChatModel, MessageStream, ModelRequest, invoker, streamer
 from refengine.scope import INNERMOST, SCOPE, LayerName, Scope, keep_stream, look_after
 from refengine.stream import StreamReader
-from refengine.tools import ToolInfo
+from refengine.tools import Options, ToolInfo
 
 
 class ModelOnion:
@@ -43,6 +43,20 @@ class ModelOnion:
             return ModelError(error)
         return scope.leaving(error, self._names)
 
+    async def bare(
+        self,
+        ctx: Context,
+        messages: Sequence[Message],
+        tools: Sequence[ToolInfo],
+        options: Options,
+    ) -> Message:
+        """Invoke the model where nobody wraps it; raises ModelError."""
+        try:
+            answer = await self._invoke(ctx, messages, tools, options)
+        except Exception as error:
+            raise ModelError(error) from error
+        return _message(answer)
+
     async def _innermost_call(self, ctx: Context, request: ModelRequest) -> Message:
         scope = SCOPE.get()
         scope.shown = request
@@ -50,12 +64,10 @@ class ModelOnion:
             answer = await self._invoke(
                 scope.innermost(ctx), request.messages, request.tools, request.options
             )
-            if not isinstance(answer, Message):
-                raise HookReturnError("the model", "invoke", answer, "a Message")
+            return _message(answer)
         except Exception as error:
             scope.blame(error, INNERMOST)
             raise
-        return answer
 
     async def _innermost_open(
         self, ctx: Context, request: ModelRequest
@@ -122,3 +134,9 @@ class ModelCall:
     def leaving(self, error: Exception) -> Exception:
         """Return an error of the call, or of its stream, as the run reports it."""
         return self._onion.leaving(error, self._scope)
+
+
+def _message(answer: Message) -> Message:
+    if not isinstance(answer, Message):
+        raise HookReturnError("the model", "invoke", answer, "a Message")
+    return answer

@@ -71,6 +71,7 @@ class Loop:
 
     __slots__ = (
         "_bound",
+        "_cell",
         "_ctx",
         "_live",
         "_locals",
@@ -79,6 +80,7 @@ class Loop:
         "_options",
         "_plan",
         "_run_path",
+        "_single_call",
         "_streaming",
         "_turn",
         "answer",
@@ -106,6 +108,10 @@ class Loop:
         self._run_path = (*ctx.run_path, machine.name)
         self._ctx = ctx._placed(self._run_path, None, self._locals)  # noqa: SLF001
         self._bound: Mapping[str, BoundTool] = {}
+        self._cell = StateCell()
+        self._single_call = (
+            plan.without_tools and machine.profile.without_tools == "single_call"
+        )
         self._model_call: ModelCall | None = None
         self._live: LiveStream[MessageChunk] | None = None
         self._turn: Turn | None = None
@@ -121,39 +127,39 @@ class Loop:
 
     async def run(self) -> AsyncGenerator[AgentEvent, None]:
         """Yield the events of the run; raises what ends it with an error."""
+        machine = self._machine
         try:
             if not self._single_call:
-                self._bound = self._machine.binder.for_run(self._plan)
+                self._bound = machine.binder.for_run(self._plan)
             while self._next_iteration():
-                cell = StateCell()
-                model_ctx = await self._before_model(cell)
+                if machine.before or machine.after:
+                    self._cell = StateCell()
+                model_ctx = await self._before_model() if machine.before else self._ctx
                 if self._streaming:
                     yield await self._open_answer(model_ctx)
                     response = await self._drained()
                 else:
                     response = await self._answer(model_ctx)
                     yield self._tell(AgentEvent("model", self._run_path, response))
-                ctx = await self._after_model(model_ctx, response, cell)
+                self.history = self.history.append(response)
+                ctx = model_ctx
+                if machine.after:
+                    ctx = await self._phases(machine.after, model_ctx)
                 calls = self._route(response)
                 if not calls:
                     self.status = "completed"
                     break
-                self._turn = turn = self._turn_of(calls, ctx)
-                one_by_one = self._machine.tools_config.sequential
+                self._turn = turn = self._turn_of(calls, self._tools_context(ctx))
+                one_by_one = machine.tools_config.sequential
                 async for event in turn.run(one_by_one=one_by_one):
                     yield event
                 if self._settle(turn):
                     self.status = "returned_directly"
                     break
-            if self.status in _SUCCESS and self._machine.after_agent:
-                await self._machine.after_agent.observe(self._ctx, self.history)
+            if self.status in _SUCCESS and machine.after_agent:
+                await machine.after_agent.observe(self._ctx, self.history)
         finally:
             await self._leave()
-
-    @property
-    def _single_call(self) -> bool:
-        single = self._machine.profile.without_tools == "single_call"
-        return single and self._plan.without_tools
 
     def _next_iteration(self) -> bool:
         """Count one more, checked before its first hook; False if none is left."""
@@ -167,34 +173,34 @@ class Loop:
         self.answer = _last_answer(self.history)
         return False
 
-    async def _before_model(self, cell: StateCell) -> Context:
+    async def _before_model(self) -> Context:
         """Run the before-model phases; return the context the model is called with."""
-        ctx = await self._phases(self._machine.before, self._ctx, cell)
+        ctx = await self._phases(self._machine.before, self._ctx)
         reaches = self._machine.profile.model_context
         return self._ctx if reaches == "before_hooks" else ctx
 
-    async def _after_model(
-        self, ctx: Context, response: Message, cell: StateCell
-    ) -> Context:
-        """Run the after-model phases; return the context the tools are called with."""
-        self.history = self.history.append(response)
-        ctx = await self._phases(self._machine.after, ctx, cell)
+    def _tools_context(self, ctx: Context) -> Context:
+        """Return the context the tools are called with, given that of the after-hooks."""
         reaches = self._machine.profile.model_context
         return ctx if reaches == "iteration" else self._ctx
 
     async def _phases(
-        self, phases: Sequence[LegacyPass | Pipeline], ctx: Context, cell: StateCell
+        self, phases: Sequence[LegacyPass | Pipeline], ctx: Context
     ) -> Context:
         messages: Sequence[Message] = self.history
         for phase in phases:
             if isinstance(phase, Pipeline):
                 ctx, messages = await phase.rewrite(ctx, messages)
             else:
-                messages = await phase.rewrite(ctx, messages, cell)
+                messages = await phase.rewrite(ctx, messages, self._cell)
         self.history = as_history(messages)
         return ctx._placed(self._run_path, None, self._locals)  # noqa: SLF001  # engine
 
     async def _answer(self, ctx: Context) -> Message:
+        onion = self._machine.model
+        if not onion:
+            shown = self._plan.shown
+            return await onion.bare(ctx, self.history, shown, self._options)
         self._model_call = call = self._call_model()
         return await call.invoke(ctx)
 

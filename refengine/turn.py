@@ -115,11 +115,11 @@ class Turn:
 
     def error(self) -> Exception | None:
         """Return the error of the first failing call, in call order."""
-        return next((call.error for call in self.calls if call.error), None)
+        return next((call.error for call in self.calls if call.error is not None), None)
 
     def snapshots(self) -> list[AgentEvent]:
         """Return the finished form of the events that were yielded."""
-        return [call.snapshot(call_id) for call, call_id in self._told]
+        return [call.finished(call_id) for call, call_id in self._told]
 
     def _start(self) -> list[asyncio.Event]:
         """Start all calls; each gate opens when its call has a result or a stream."""

@@ -158,6 +158,6 @@ def test_all_rules_are_selected_and_each_ignored_one_has_a_reason() -> None:
 @pytest.mark.parametrize("mark", ["noqa", "type: ignore", "pyright: ignore"])
 def test_each_silenced_line_names_its_rule_and_a_reason(mark: str) -> None:
     code = r"(?:: [A-Z]+\d+(?:, [A-Z]+\d+)*|\[[\w-]+(?:, ?[\w-]+)*\])"
-    silenced = re.compile(rf"# {mark}(?!{code}  # \w.{{4,}}).*")
+    silenced = re.compile(rf"# {mark}(?!{code}  # \S.{{4,}}).*")
 
     assert found(silenced, suffix=".py") == []

@@ -1,13 +1,31 @@
 """Streams: read once, closed once, errors wrapped once, and never too deep."""
 
+import asyncio
+
 import pytest
 
-from refengine.errors import HookError, StreamConsumedError, ToolError
+from refengine.errors import (
+    HookError,
+    StreamBrokenOffError,
+    StreamConsumedError,
+    ToolError,
+)
 from refengine.helpers import with_streamable_tool_wrapper
 from refengine.stream import DROP, StreamReader, convert_stream
 from refengine.tools import StreamToolCallResult
-from tests.support import DONE, Model, Pieces, calls, each, play, read, reader, run
-from tests.support import tool_texts
+from tests.support import (
+    DONE,
+    Model,
+    Pieces,
+    build,
+    calls,
+    each,
+    play,
+    read,
+    reader,
+    run,
+    tool_texts,
+)
 
 MANY = 10_000
 
@@ -310,3 +328,33 @@ def test_all_streams_of_a_call_are_closed_when_it_is_over():
 
     assert tool_texts(result) == ["x"]
     assert source.closed == 1
+
+
+def test_a_read_that_is_cancelled_does_not_pass_for_the_end_of_the_stream():
+    async def cancel_a_read():
+        going_on = asyncio.Event()
+
+        class Slow(Pieces):
+            """Its second piece waits for the test."""
+
+            async def _read(self):
+                yield "a"
+                await going_on.wait()
+                yield "b"
+
+        model = Model(calls("t"), DONE)
+        agent = await build(model=model, tools=[Slow()])
+        async with agent.run((), stream=True) as started:
+            async for event in started:
+                if event.kind != "tool":
+                    continue
+                assert await event.stream.__anext__() == "a"
+                pull = asyncio.ensure_future(event.stream.__anext__())
+                await asyncio.wait([pull], timeout=0)
+                pull.cancel()
+                await asyncio.wait([pull])
+                going_on.set()
+            return await started.result()
+
+    with pytest.raises(StreamBrokenOffError):
+        run(cancel_a_read())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from refengine.testing.strategies.operations import (
     model_wraps,
     tool_wraps,
 )
-from refengine.testing.strategies.wanted import Wanted
+from refengine.testing.strategies.wanted import ANYTHING, Wanted
 from refengine.testing.strategies.words import instructions, texts, tool_names
 
 TOOL_HOOKS: Final = ("wrap_invokable", "wrap_streamable")
@@ -32,9 +33,8 @@ HANDLER_HOOKS: Final = (
 
 
 @st.composite
-def tools(draw: DrawFn, wanted: Wanted | None = None) -> ToolSpec:
+def tools(draw: DrawFn, wanted: Wanted = ANYTHING) -> ToolSpec:
     """Draw a tool of any kind, with a name that others may have too."""
-    wanted = wanted or Wanted()
     kind = draw(st.sampled_from(["invokable", "streamable", "both"]))
     spec: dict[str, object] = {"name": draw(tool_names(wanted)), "kind": kind}
     spec["result"] = draw(st.one_of(texts(wanted), st.just("got <args>")))
@@ -55,31 +55,21 @@ def tools(draw: DrawFn, wanted: Wanted | None = None) -> ToolSpec:
 
 
 @st.composite
-def middlewares(draw: DrawFn, wanted: Wanted, label: str = "") -> MiddlewareSpec:
+def middlewares(
+    draw: DrawFn, wanted: Wanted = ANYTHING, label: str = ""
+) -> MiddlewareSpec:
     """Draw a struct middleware with some of its fields."""
-    fields: dict[str, SearchStrategy[object]] = {
-        "before_chat_model": message_ops(wanted, after=False),
-        "after_chat_model": message_ops(wanted, after=True),
-        "additional_instruction": instructions(wanted),
-        "additional_tools": st.lists(tools(wanted), max_size=2).map(tuple),
-    }
-    spec = {name: draw(fields[name]) for name in draw(_some_of(sorted(fields)))}
+    fields = _struct_fields(wanted)
+    spec = {name: draw(fields[name]) for name in draw(_some_of(tuple(fields)))}
     wraps = _both_kinds(draw, wanted, label, lambda kind: kind.removeprefix("wrap_"))
     return MiddlewareSpec.model_validate({"id": label, "wrap_tool_call": wraps, **spec})
 
 
 @st.composite
-def handlers(draw: DrawFn, wanted: Wanted, label: str = "") -> HandlerSpec:
+def handlers(draw: DrawFn, wanted: Wanted = ANYTHING, label: str = "") -> HandlerSpec:
     """Draw a handler with one or more hooks."""
-    fields: dict[str, SearchStrategy[object]] = {
-        "before_agent": config_ops(wanted, tools(wanted)),
-        "before_model": message_ops(wanted, after=False),
-        "after_model": message_ops(wanted, after=True),
-        "after_agent": message_ops(wanted, after=True),
-        "wrap_model": model_wraps(wanted, label),
-    }
-    chosen = draw(_some_of(sorted(fields)))
-    spec = {name: draw(fields[name]) for name in chosen}
+    fields = _handler_fields(wanted, label)
+    spec = {name: draw(fields[name]) for name in draw(_some_of(tuple(fields)))}
     wraps = _both_kinds(draw, wanted, label, str)
     return HandlerSpec.model_validate({"id": label, **wraps, **spec})
 
@@ -96,5 +86,27 @@ def _both_kinds(
     return {key(kind): draw(tool_wraps(wanted, label)) for kind in kinds}
 
 
-def _some_of(names: list[str]) -> SearchStrategy[list[str]]:
+@cache
+def _struct_fields(wanted: Wanted) -> dict[str, SearchStrategy[object]]:
+    return {
+        "before_chat_model": message_ops(wanted, after=False),
+        "after_chat_model": message_ops(wanted, after=True),
+        "additional_instruction": instructions(wanted),
+        "additional_tools": st.lists(tools(wanted), max_size=2).map(tuple),
+    }
+
+
+@cache
+def _handler_fields(wanted: Wanted, label: str) -> dict[str, SearchStrategy[object]]:
+    return {
+        "before_model": message_ops(wanted, after=False),
+        "after_model": message_ops(wanted, after=True),
+        "before_agent": config_ops(wanted, tools(wanted)),
+        "wrap_model": model_wraps(wanted, label),
+        "after_agent": message_ops(wanted, after=True),
+    }
+
+
+@cache
+def _some_of(names: tuple[str, ...]) -> SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(names), unique=True, max_size=3)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Final, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
+from hypothesis.strategies import SearchStrategy
 from pydantic import BaseModel, TypeAdapter
 
 from refengine.testing.ops import BodyOp, ConfigOp, MessageOp
 from refengine.testing.scenario import ModelWrapSpec, ToolWrapSpec
-from refengine.testing.strategies.wanted import Wanted
+from refengine.testing.strategies.wanted import ANYTHING, Wanted
 from refengine.testing.strategies.words import (
     NAMES,
     arguments,
@@ -32,6 +34,7 @@ _MESSAGE: Final[TypeAdapter[MessageOp]] = TypeAdapter(MessageOp)
 _BODY: Final[TypeAdapter[BodyOp]] = TypeAdapter(BodyOp)
 
 
+@cache
 def config_ops(
     wanted: Wanted, tools: SearchStrategy[BaseModel]
 ) -> SearchStrategy[tuple[ConfigOp, ...]]:
@@ -39,6 +42,7 @@ def config_ops(
     name, text = tool_names(wanted), texts(wanted)
     flags = st.dictionaries(st.sampled_from(NAMES), st.booleans(), max_size=2)
     kinds = [
+        *_any_ops(wanted),
         _op("record_counts"),
         _op("append_instruction", sep=st.sampled_from(["", "\n"]), text=text),
         _op("append_instruction", text=text, if_base_empty=st.just("replace")),
@@ -46,7 +50,6 @@ def config_ops(
         _op("remove_tool", name=name),
         _op("set_return_directly", name=name, value=st.booleans()),
         _op("replace_return_directly", value=st.none() | flags),
-        *_any_ops(wanted),
     ]
     if wanted.unknown_calls:
         kinds.append(_op("set_tools", value=st.just(())))
@@ -55,12 +58,14 @@ def config_ops(
     return _ops(kinds, wanted, _CONFIG)
 
 
+@cache
 def message_ops(
     wanted: Wanted, *, after: bool
 ) -> SearchStrategy[tuple[MessageOp, ...]]:
     """Operations of a hook that sees messages, before or after the model."""
     msg = messages(wanted)
     kinds = [
+        *_any_ops(wanted),
         _op("replace_last_if_tool_calls", msg=msg),
         _op("keep_first_and_last"),
         _op("keep_messages"),
@@ -68,7 +73,6 @@ def message_ops(
         _op("set_last_content", content=texts(wanted)),
         _op("keep_last", n=st.integers(1, 4)),
         _op("prepend", msg=st.one_of(msg, st.just("user:<len> before"))),
-        *_any_ops(wanted),
     ]
     # After the model these mostly end the run, so they are rarer there.
     none: list[Fields] = [{"op": "clear"}, {"op": "keep_last", "n": 0}]
@@ -77,21 +81,34 @@ def message_ops(
         _op("replace_last", msg=msg),
         st.sampled_from(none),
     ]
-    kinds.extend([st.one_of(last)] if after else last)
+    kinds.extend([st.one_of(last).map(dict)] if after else last)  # map: one of many
     return _ops(kinds, wanted, _MESSAGE)
 
 
+@cache
 def body_ops(wanted: Wanted) -> SearchStrategy[tuple[BodyOp, ...]]:
     """Operations inside a tool; an error is a field of the tool's own."""
     quiet = _any_ops(Wanted(counting=wanted.counting, words=wanted.words))
     return _ops(quiet, wanted, _BODY)
 
 
-@st.composite
+@cache
 def tool_wraps(
-    draw: DrawFn, wanted: Wanted, label: str = "", *, nested: bool = False
-) -> ToolWrapSpec:
-    """Draw a wrapper around tool calls, with up to three of its fields."""
+    wanted: Wanted = ANYTHING, label: str = "", *, nested: bool = False
+) -> SearchStrategy[ToolWrapSpec]:
+    """Wrappers around tool calls, with up to three of their fields."""
+    fields = _allowed(_tool_fields(wanted, label), TOOL_WRAP, wanted)
+    named: Fields = {}
+    if not nested:
+        own = tool_wraps(wanted, label, nested=True)
+        fields["by_tool"] = st.dictionaries(tool_names(wanted), own, max_size=2)
+        named["id"] = label
+    return _some_of(_each(fields)).map(
+        lambda chosen: ToolWrapSpec.model_validate({**chosen, **named})
+    )
+
+
+def _tool_fields(wanted: Wanted, label: str) -> dict[str, SearchStrategy[object]]:
     text = texts(wanted)
     fields: dict[str, SearchStrategy[object]] = {
         "record": st.just(label),
@@ -115,16 +132,14 @@ def tool_wraps(
         fields["count_factory"] = st.just(value=True)
     if wanted.failures:
         fields["factory_error"] = st.just("no wrapper")
-    if not nested:
-        own = tool_wraps(wanted, label, nested=True)
-        fields["by_tool"] = st.dictionaries(tool_names(wanted), own, max_size=2)
-    chosen = draw(_some_fields(_allowed(fields, TOOL_WRAP, wanted)))
-    return ToolWrapSpec.model_validate({**chosen, **({} if nested else {"id": label})})
+    return fields
 
 
-@st.composite
-def model_wraps(draw: DrawFn, wanted: Wanted, label: str = "") -> ModelWrapSpec:
-    """Draw a wrapper around model calls, with up to three of its fields."""
+@cache
+def model_wraps(
+    wanted: Wanted = ANYTHING, label: str = ""
+) -> SearchStrategy[ModelWrapSpec]:
+    """Wrappers around model calls, with up to three of their fields."""
     text = texts(wanted)
     changed = st.one_of(text, text.map("<{}<content>>".format))
     fields: dict[str, SearchStrategy[object]] = {
@@ -138,10 +153,11 @@ def model_wraps(draw: DrawFn, wanted: Wanted, label: str = "") -> ModelWrapSpec:
     }
     if wanted.unknown_calls:
         fields["hide_tools"] = st.lists(tool_names(wanted), max_size=2).map(tuple)
-    chosen = draw(_some_fields(_allowed(fields, MODEL_WRAP, wanted)))
-    if "concat_stream" in chosen and draw(st.booleans()):
-        chosen["map_output"] = draw(changed)  # on one chunk, so it distributes
-    return ModelWrapSpec.model_validate(chosen)
+    # On one chunk every mapping distributes.
+    whole = {"concat_stream": st.just(value=True), "map_output": changed}
+    kinds = _each(_allowed(fields, MODEL_WRAP, wanted))
+    kinds.append(st.fixed_dictionaries(whole))
+    return _some_of(kinds).map(ModelWrapSpec.model_validate)
 
 
 def _any_ops(wanted: Wanted) -> list[SearchStrategy[Fields]]:
@@ -186,10 +202,12 @@ def _allowed(
     return {name: field for name, field in fields.items() if table[name]}
 
 
-def _some_fields(
-    fields: Mapping[str, SearchStrategy[object]],
-) -> SearchStrategy[Fields]:
-    one = st.sampled_from(sorted(fields)).flatmap(
-        lambda name: st.tuples(st.just(name), fields[name])
+def _each(fields: Mapping[str, SearchStrategy[object]]) -> list[SearchStrategy[Fields]]:
+    return [st.fixed_dictionaries({name: of}) for name, of in fields.items()]
+
+
+def _some_of(kinds: Sequence[SearchStrategy[Fields]]) -> SearchStrategy[Fields]:
+    """Up to three of them, in one dictionary; the first of equal fields counts."""
+    return st.lists(st.one_of(kinds), max_size=3).map(
+        lambda some: dict(ChainMap(*some))
     )
-    return st.lists(one, max_size=3).map(dict)

@@ -1,4 +1,4 @@
-"""What a search has seen: facts about generated worlds, told to ``hypothesis.event``."""
+"""What a search has seen: facts about worlds, told to ``hypothesis.event``."""
 
 from __future__ import annotations
 

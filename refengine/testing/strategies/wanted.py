@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,3 +21,7 @@ class Wanted:
     delays: bool = True
     max_runs: int = 2
     words: tuple[str, ...] = ()
+
+
+ANYTHING: Final = Wanted()
+"""The default of every part."""

@@ -98,17 +98,18 @@ def rechunked(draw: DrawFn, scenario: Scenario) -> Scenario:
 @st.composite
 def _scenarios(draw: DrawFn, wanted: Wanted) -> Scenario:
     agent = draw(_agents(wanted))
-    names = sorted(_callable(agent, wanted))
+    names = tuple(sorted(_callable(agent, wanted)))
     runs = draw(st.lists(_runs(wanted), min_size=1, max_size=wanted.max_runs))
     number = Ids("c")
     script: list[ScriptEntry] = []
     for _ in runs:
         said = [_numbered(each, number) for each in draw(_turns(names, wanted))]
         script += [draw(_entries(text, wanted)) for text in said]
-    endless = bool(names) and draw(st.integers(0, 9)) == 9
+    calling = [entry for entry in script if calls_of(entry)]
+    endless = bool(calling) and draw(st.integers(0, 9)) == 9
     if endless:  # the last answer calls tools for ever, up to a low limit
         agent = agent.model_copy(update={"max_iterations": draw(st.integers(1, 4))})
-        script = [entry for entry in script if calls_of(entry)]
+        script = calling
     scenario = Scenario(
         agent=agent,
         model_script=tuple(script),
@@ -176,7 +177,7 @@ def _runs(draw: DrawFn, wanted: Wanted) -> RunSpec:
 
 
 @st.composite
-def _turns(draw: DrawFn, names: Sequence[str], wanted: Wanted) -> list[Message]:
+def _turns(draw: DrawFn, names: tuple[str, ...], wanted: Wanted) -> list[Message]:
     """Draw what the model answers in one run: some calls of tools, then an answer."""
     turns: list[Message] = []
     for _ in range(draw(st.integers(0, 3)) if names else 0):

@@ -1,0 +1,71 @@
+"""The bars under pytest-benchmark, the two sides of each in one group.
+
+    pytest -p benchmark benchmarks --benchmark-only
+
+For looking into one time, saving it and comparing it with a later one. What a bar is
+held to is the ratio of paired samples that ``python -m benchmarks`` measures; here the
+sides come one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
+
+import pytest
+
+from benchmarks.bars import BARS
+from benchmarks.gate import Bar, admit
+from benchmarks.measure import Pair, sample
+from benchmarks.parts import Kit
+
+UNITS: Final = 10_000
+"""How many runs, layers or hooks one time in the table stands for, more or less."""
+
+
+class Benchmark(Protocol):
+    """What is used of pytest-benchmark's fixture, which has no types."""
+
+    group: str | None
+
+    def __call__(self, function: Callable[[], object]) -> object:
+        """Time a function, as often as its own calibration says."""
+        ...
+
+
+class Admitted:
+    """Runs in one event loop, and keeps the pair that was set up last."""
+
+    def __init__(self, runner: asyncio.Runner) -> None:
+        self.runner = runner
+        self._last: tuple[Bar, Pair] | None = None
+
+    def pair(self, bar: Bar) -> Pair:
+        """Return the bar's pair; raises WorkDiffersError."""
+        if self._last is None or self._last[0] is not bar:
+            self._last = bar, self.runner.run(self._set_up(bar))
+        return self._last[1]
+
+    async def _set_up(self, bar: Bar) -> Pair:
+        await admit(bar)
+        return await bar.set_up(Kit())
+
+
+@pytest.fixture(scope="module")
+def admitted() -> Iterator[Admitted]:
+    """Give one event loop to all measurements."""
+    with asyncio.Runner() as runner:
+        yield Admitted(runner)
+
+
+@pytest.mark.benchmark(disable_gc=True)
+@pytest.mark.parametrize("side", ["floor", "subject"])
+@pytest.mark.parametrize("bar", BARS, ids=lambda bar: bar.name)
+def test_cost(bar: Bar, side: str, admitted: Admitted, benchmark: Benchmark) -> None:
+    """Both sides make the calls they say, and take their time."""
+    pair = admitted.pair(bar)
+    measured = pair.floor if side == "floor" else pair.subject
+    times = max(1, UNITS // measured.units)
+    benchmark.group = f"{bar.number}. {bar.name}"
+    benchmark(lambda: admitted.runner.run(sample(measured, times)))
