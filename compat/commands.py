@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
@@ -51,7 +51,7 @@ def refuse(command: str, message: object) -> NoReturn:
 
 
 @contextmanager
-def told(command: str, *mistakes: type[Exception]) -> Iterator[None]:
+def told(command: str, *mistakes: type[Exception]) -> Generator[None, None, None]:
     """Turn these exceptions into a message and exit code 2, without a traceback."""
     try:
         yield

@@ -67,7 +67,7 @@ class Binder:
         return meta.tool, BoundTool(meta, self.invokable, self.streamable)
 
     def _bind(self, metas: Sequence[ToolMeta]) -> Mapping[str, BoundTool]:
-        bound = {}
+        bound: dict[str, BoundTool] = {}
         for meta in metas:
             tool = BoundTool(meta, self.invokable, self.streamable)
             bound[tool.info.name] = tool

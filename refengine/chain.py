@@ -24,6 +24,7 @@ from refengine.scope import SCOPE, LayerName
 
 Call: TypeAlias = "Callable[[Context, Any], Awaitable[Any]]"  # an endpoint of any kind
 Wrap: TypeAlias = "Callable[[Context, Any, Call], Awaitable[Any]]"
+Value: TypeAlias = Any  # what a call of any kind is given, or gives
 Bind: TypeAlias = "Callable[[Call], Call]"  # a factory: an inner call to an outer one
 Keep: TypeAlias = "Callable[[Any, int, LayerName], None]"
 
@@ -155,7 +156,7 @@ class Onion:
         wanted, keep = self._wanted, self._keep
         wrap = layer.wrap or _entering(layer, inner)
 
-        async def enter(ctx: Context, value: Any) -> Any:  # noqa: ANN401
+        async def enter(ctx: Context, value: Value) -> Value:
             try:
                 result = await wrap(ctx, value, inner)
             except Exception as error:
@@ -177,7 +178,7 @@ def _entering(layer: Layer, inner: Call) -> Wrap:
 
 
 def _probe(inner: Call) -> Call:
-    def enter(ctx: Context, value: Any) -> Awaitable[Any]:  # noqa: ANN401
+    def enter(ctx: Context, value: Value) -> Awaitable[Value]:
         if is_deep():
             return asyncio.ensure_future(inner(ctx, value))
         return inner(ctx, value)

@@ -93,8 +93,8 @@ class NoHookError(ConfigurationError):
         self.extension = extension
         self.missing = missing
         super().__init__(
-            f"{shortened(extension)} has no {missing}: an extension needs a name and one of "
-            + ", ".join(sorted(hooks))
+            f"{shortened(extension)} has no {missing}: an extension needs a name"
+            f" and one of {', '.join(sorted(hooks))}"
         )
 
 
@@ -349,7 +349,7 @@ class StreamBrokenOffError(RefengineError):
 
     def __init__(self) -> None:
         super().__init__(
-            "a reader of this stream was cancelled while it waited, and the rest is lost:"
+            "a reader of this stream was cancelled while it waited, so the rest is lost:"
             " read an event's stream without a time-out, or give the whole run one"
         )
 

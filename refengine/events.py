@@ -45,7 +45,7 @@ class AgentEvent:
     action: AgentAction | None
     partial: bool
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # one for each field
         self,
         kind: EventKind,
         run_path: tuple[str, ...],

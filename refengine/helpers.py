@@ -11,7 +11,7 @@ NotAsyncError name it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from logging import Logger
 from typing import TypeAlias, TypeVar, final
@@ -25,6 +25,7 @@ from refengine.errors import (
     UnknownToolNameError,
 )
 from refengine.handlers.logging import LoggingHandler
+from refengine.handlers.tool_filter import tool_names
 from refengine.hooks import HOOKS, AnyHook, Rewritten, is_async
 from refengine.messages import Message
 from refengine.plan import AgentConfig
@@ -114,7 +115,7 @@ def with_tools(*tools: Tool | ToolMeta) -> HelperHandler:
     if not tools:
         raise HandlerArgumentError("with_tools", tools, "at least one tool")
     for each in tools:
-        if not isinstance(each, (Tool, ToolMeta)):
+        if isinstance(each, type) or not isinstance(each, (Tool, ToolMeta)):
             raise HandlerArgumentError("with_tools", each, "tools, which have an info")
     metas = [as_meta(each) for each in tools]
 
@@ -218,7 +219,7 @@ def with_remove_tools(*names: str) -> HelperHandler:
     UnknownToolNameError, since the tool meant would stay.
     """
     helper = "with_remove_tools"
-    removed = _names(helper, names)
+    removed = tool_names(helper, names)
 
     def before_agent(ctx: Context, config: AgentConfig) -> Context:
         present = {meta.name for meta in config.tools}
@@ -237,7 +238,7 @@ def with_return_directly_on(*names: str) -> HelperHandler:
     also if a later handler adds the tool.
     """
     helper = "with_return_directly_on"
-    direct = _names(helper, names)
+    direct = tool_names(helper, names)
 
     def before_agent(ctx: Context, config: AgentConfig) -> Context:
         present = [meta.name for meta in config.tools]
@@ -296,15 +297,6 @@ def _refuse_not_async(helper: str, fn: AnyHook) -> None:
     _refuse_uncallable(helper, fn)
     if not is_async(fn):
         raise NotAsyncError(helper, getattr(fn, "__name__", repr(fn)))
-
-
-def _names(helper: str, names: Collection[object]) -> frozenset[str]:
-    if not names:
-        raise HandlerArgumentError(helper, names, "at least one tool's name")
-    for each in names:
-        if not isinstance(each, str):
-            raise HandlerArgumentError(helper, each, "names of tools")
-    return frozenset(map(str, names))
 
 
 def _refuse_misspelt(helper: str, absent: frozenset[str], present: set[str]) -> None:

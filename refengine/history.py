@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from typing import overload
+from operator import eq
+from typing import cast, overload
 
 from refengine.messages import Message
 
@@ -24,7 +25,7 @@ class History(Sequence[Message]):
         """Hold ``messages``; a tuple is kept as it is, anything else copied once."""
         self._head: tuple[Message, ...] = ()
         self._fixed: tuple[Message, ...] = (
-            messages if messages.__class__ is tuple else tuple(messages)
+            messages if isinstance(messages, tuple) else tuple(messages)
         )
         self._tail: list[Message] = []
         self._length = 0
@@ -90,9 +91,8 @@ class History(Sequence[Message]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str):
             return NotImplemented
-        return len(self) == len(other) and all(
-            ours == theirs for ours, theirs in zip(self, other, strict=True)
-        )
+        theirs = cast("Sequence[object]", other)
+        return len(self) == len(theirs) and all(map(eq, self, theirs))
 
     __hash__ = None  # type: ignore[assignment]  # equal to lists, which have none
 
@@ -110,4 +110,4 @@ class History(Sequence[Message]):
 
 def as_history(messages: Sequence[Message]) -> History:
     """Return what a hook handed back as a history; its own object costs nothing."""
-    return messages if messages.__class__ is History else History(messages)
+    return messages if isinstance(messages, History) else History(messages)

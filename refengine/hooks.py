@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 from refengine.context import Context
 from refengine.errors import (
@@ -238,12 +239,12 @@ def _declared(name: str, handler: object) -> dict[str, AnyHook] | None:
     declared = getattr(handler, "hooks", None)
     if not isinstance(declared, (set, frozenset)):
         return None
-    for hook in sorted(declared - _KNOWN, key=str):
-        close = difflib.get_close_matches(str(hook), _KNOWN, 1, 0)
-        raise MisspeltHookError(name, str(hook), close[0])
-    found: dict[str, Any] = {
-        hook: getattr(handler, hook, None) for hook in sorted(declared)
-    }
+    hooks = sorted(map(str, cast("AbstractSet[object]", declared)))
+    for hook in hooks:
+        if hook not in _KNOWN:
+            close = difflib.get_close_matches(hook, _KNOWN, 1, 0)
+            raise MisspeltHookError(name, hook, close[0])
+    found: dict[str, Any] = {hook: getattr(handler, hook, None) for hook in hooks}
     return found
 
 
@@ -266,7 +267,7 @@ def _refuse_mixed(name: str, found: dict[str, AnyHook]) -> None:
 
 def _refuse_misspelt(name: str, handler: object, spelt: set[type]) -> None:
     kind = type(handler)
-    methods = set(getattr(handler, "__dict__", ()))
+    methods: set[str] = set(getattr(handler, "__dict__", ()))
     if kind not in spelt:
         spelt.add(kind)
         methods.update(dir(kind))

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Generic, TypeVar
 
+from refengine.errors import StreamBrokenOffError
 from refengine.scope import SCOPE, Scope
 from refengine.stream import StreamReader
 
@@ -77,5 +78,9 @@ class LiveStream(Generic[T]):
             except Exception as error:  # noqa: BLE001  # kept for both readers
                 self._ended = True
                 self._failed = error
+            except BaseException:  # the source went with the reader that waited for it
+                self._ended = True
+                self._failed = StreamBrokenOffError()
+                raise
             finally:
                 SCOPE.reset(token)

@@ -73,7 +73,7 @@ class ToolCallChunk:
 class MessageChunk:
     """A piece of an assistant message, as a stream brings it.
 
-    ``extra`` is frozen as a message's is: the run and the event's consumer share chunks.
+    ``extra`` is frozen as a message's is: a run and its events' consumer share chunks.
     """
 
     content: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any
+from typing import Any, cast
 
 from refengine.context import Context
 from refengine.direct import DirectFlags
@@ -181,7 +181,7 @@ class Planner:
         default: list[ToolMeta],
         flags: DirectFlags,
     ) -> Plan:
-        left: list[ToolMeta] | None = config.tools
+        left = cast("list[ToolMeta] | None", config.tools)
         shown = runnable = left or []
         if left is None:
             runnable = default

@@ -106,7 +106,8 @@ class Loop:
         self._options = options
         self._locals: RunLocals = {}
         self._run_path = (*ctx.run_path, machine.name)
-        self._ctx = ctx._placed(self._run_path, None, self._locals)  # noqa: SLF001
+        place = ctx._placed  # noqa: SLF001  # the engine places contexts
+        self._ctx = place(self._run_path, None, self._locals)
         self._bound: Mapping[str, BoundTool] = {}
         self._cell = StateCell()
         self._single_call = (
@@ -180,7 +181,7 @@ class Loop:
         return self._ctx if reaches == "before_hooks" else ctx
 
     def _tools_context(self, ctx: Context) -> Context:
-        """Return the context the tools are called with, given that of the after-hooks."""
+        """Return the context of the tools, given that of the after-hooks."""
         reaches = self._machine.profile.model_context
         return ctx if reaches == "iteration" else self._ctx
 
@@ -215,15 +216,19 @@ class Loop:
         live, call = self._live, self._model_call
         if live is None or call is None:
             raise AssertionError
-        message: Message | None = None
         try:
             message = join_chunks(await live.drain())
         except Exception as error:
+            self._tell_answer(live, None)
             raise call.leaving(error) from error
-        finally:
-            chunks = tuple(live.chunks)
-            self._tell(AgentEvent("model", self._run_path, message, chunks=chunks))
+        self._tell_answer(live, message)
         return message
+
+    def _tell_answer(
+        self, live: LiveStream[MessageChunk], message: Message | None
+    ) -> None:
+        chunks = tuple(live.chunks)
+        self._tell(AgentEvent("model", self._run_path, message, chunks=chunks))
 
     def _call_model(self) -> ModelCall:
         request = ModelRequest(

@@ -130,7 +130,8 @@ def look_after(reader: StreamReader[Any], at: int) -> None:
 def keep_stream(got: object, at: int, name: LayerName) -> None:
     """Look after the stream a layer gave; raises HookReturnError if it is none."""
     if isinstance(got, StreamReader):
-        look_after(got, at)
+        reader: Any = got
+        look_after(reader, at)
         return
     error = HookReturnError(name.owner, name.hook, got, "a StreamReader")
     SCOPE.get().blame(error, at)

@@ -80,7 +80,7 @@ class StreamReader(Generic[T]):
             raise
 
     async def aclose(self) -> None:
-        """Close the source; a second time, here or where it was converted, does nothing.
+        """Close the source; again, here or where it was converted, does nothing.
 
         Nothing is flattened for it: an engine closes every reader of a chain of
         conversions, and each would walk the rest of the chain.
@@ -147,7 +147,7 @@ def convert_stream(reader: StreamReader[T], fn: Callable[[T], U]) -> StreamReade
     """
     if reader._converts is not None or reader._spent:
         raise StreamConsumedError
-    made: StreamReader[U] = StreamReader.__new__(StreamReader)
+    made = cast("StreamReader[U]", object.__new__(StreamReader))
     made._source = reader._source
     made._from = (cast("StreamReader[object]", reader), cast("_Convert", fn))
     made._root = reader._root or cast("StreamReader[object]", reader)

@@ -113,7 +113,7 @@ class ToolsConfig:
     """
 
     tools: Sequence[Tool | ToolMeta] = ()
-    return_directly: Mapping[str, bool] = field(default_factory=dict)
+    return_directly: Mapping[str, bool] = field(default_factory=dict[str, bool])
     tool_call_middlewares: Sequence[ToolMiddleware] = ()
     unknown_tools_handler: Callable[[str, str], str] | None = None
     sequential: bool = False

@@ -8,7 +8,7 @@ tools; factories are given an endpoint a tool, so theirs is compiled a tool.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from refengine.chain import Call, Layer, Onion
 from refengine.context import Context
@@ -138,7 +138,7 @@ async def _stream(ctx: Context, value: ToolCallInput) -> StreamToolCallResult:
         raise AssertionError(value.name)
     _notice_changes(value)
     try:
-        reader = await tool.stream(
+        reader: Any = await tool.stream(
             scope.innermost(ctx), value.arguments, value.call_options
         )
         if not isinstance(reader, StreamReader):
@@ -146,8 +146,9 @@ async def _stream(ctx: Context, value: ToolCallInput) -> StreamToolCallResult:
     except Exception as error:
         scope.blame(error, INNERMOST)
         raise
-    look_after(reader, INNERMOST)
-    return StreamToolCallResult(reader)
+    chunks = cast("StreamReader[str]", reader)
+    look_after(chunks, INNERMOST)
+    return StreamToolCallResult(chunks)
 
 
 def _keep(result: StreamToolCallResult, at: int, name: LayerName) -> None:

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
-from refengine.agent import Agent, ChatModelAgentConfig, RunResult, build_agent
+from refengine.agent import Agent, ChatModelAgentConfig, Run, RunResult, build_agent
 from refengine.context import Context
+from refengine.events import AgentEvent, Chunk
 from refengine.messages import Message, ToolCall
 from refengine.model import ModelRequest
 from refengine.profile import SEED_001, Profile
@@ -38,7 +39,7 @@ async def read(stream: StreamReader[T]) -> list[T]:
 
 
 def calls(*names: str, arguments: str = "x") -> Message:
-    """Return an assistant message that calls these tools, as calls c0, c1, and so on."""
+    """Return an assistant message that calls these tools; the calls are c0, c1 …."""
     made = tuple(ToolCall(f"c{n}", name, arguments) for n, name in enumerate(names))
     return Message("assistant", tool_calls=made)
 
@@ -154,3 +155,15 @@ def play(*handlers: object, stream: bool = False, **made_of: Any) -> RunResult:
 def tool_texts(result: RunResult) -> list[str]:
     """Return the contents of the tool messages."""
     return [each.content for each in result.messages if each.role == "tool"]
+
+
+def stream_of(event: AgentEvent) -> StreamReader[Chunk]:
+    """Return the stream of an event that has one."""
+    assert event.stream is not None
+    return event.stream
+
+
+def outcome_of(started: Run) -> RunResult:
+    """Return how a run ended that is over."""
+    assert started.outcome is not None
+    return started.outcome

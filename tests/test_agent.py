@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.support import run as aio
 
 from refengine import (
     AgentAction,
@@ -15,6 +14,7 @@ from refengine import (
     Message,
     ModelError,
     NoMessagesLeftError,
+    ToolCall,
     ToolsConfig,
     attach_action,
     build_agent,
@@ -31,6 +31,7 @@ from refengine.testing import (
     UnexpectedCallError,
 )
 from refengine.testing import run as virtual
+from tests.support import run as aio
 
 HI = [Message("user", "hi")]
 CALL_T = "assistant:[1:t({})]"
@@ -58,7 +59,7 @@ async def play(script: Sequence[Any], *tools: RecordingTool, **parts: Any) -> An
     async with made.run(HI, stream=stream) as run:
         async for event in run:
             if event.stream is not None:
-                assert [chunk async for chunk in event.stream] is not None
+                assert [chunk async for chunk in event.stream]
     return run
 
 
@@ -254,7 +255,7 @@ def test_options_reach_the_model_and_the_tools() -> None:
         async def invoke(self, ctx, messages, tools, options):
             seen.append(options)
             calls = Message("assistant", "done")
-            return calls if len(seen) > 1 else Message("assistant", "", (CALL,))
+            return calls if len(seen) > 1 else Message("assistant", "", (ToolCall("1", "t", "{}"),))
 
     class Spy:
         info = tool().info
@@ -262,10 +263,6 @@ def test_options_reach_the_model_and_the_tools() -> None:
         async def invoke(self, ctx, arguments, options):
             seen.append(options)
             return "r"
-
-    from refengine import ToolCall
-
-    CALL = ToolCall("1", "t", "{}")
 
     async def scenario() -> None:
         made = await agent((), model=Model(), tools_config=ToolsConfig(tools=[Spy()]))

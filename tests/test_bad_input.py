@@ -1,7 +1,9 @@
-"""What is wrong is refused when the agent is built, in a line or two that say what to do.
+"""What is wrong is refused at build, in a line or two that say what to do.
 
 The border shows name, value and type; see ``refengine.errors`` for the tree.
 """
+
+from typing import Any
 
 import pytest
 
@@ -198,9 +200,7 @@ def test_a_class_instead_of_an_instance_is_refused():
     ],
 )
 def test_a_method_named_almost_like_a_hook_is_refused(method, meant):
-    misspelt = type("Misspelt", (), {"name": "mine", "after_agent": keep, method: keep})
-    if meant == "after_agent":
-        del misspelt.after_agent
+    misspelt = type("Misspelt", (), {"name": "mine", "wrap": wrap, method: keep})
     message = refused(errors.MisspeltHookError, misspelt())
 
     assert message == (
@@ -290,10 +290,14 @@ def test_a_capability_beside_the_hook_it_stands_for_is_refused(capability, hook)
     assert f"has {hook} and {capability}" in refused(errors.MixedCapabilityError, mixed)
 
 
+def calling_wrap(*args):
+    return wrap(*args)
+
+
 @pytest.mark.parametrize(
     "hook", ["wrap_model_call", "wrap_invokable_tool_call", "wrap_streamable_tool_call"]
 )
-@pytest.mark.parametrize("plain", [keep, lambda *args: wrap(*args)])
+@pytest.mark.parametrize("plain", [keep, calling_wrap])
 def test_a_wrapper_that_is_not_async_is_refused(hook, plain):
     message = refused(errors.NotAsyncError, Handler(**{hook: plain}))
 
@@ -386,8 +390,9 @@ def test_a_handler_of_unknown_tools_that_returns_no_text_is_told_so(answer):
             model=Model(calls("missing"), DONE),
             tools_config=ToolsConfig(unknown_tools_handler=answer),
         )
-    if caught.value.got is not None:
-        caught.value.got.close()
+    got: Any = caught.value.got
+    if got is not None:
+        got.close()
 
     assert "'unknown_tools_handler' returned" in checked(caught.value)
 
@@ -396,7 +401,9 @@ def test_a_tool_that_is_not_there_is_answered_with_those_that_are():
     with pytest.raises(errors.ToolNotFound) as caught:
         play(model=Model(calls("missing"), DONE), tools=[Whole("a"), Whole("b")])
 
-    assert str(caught.value).startswith("the model called tool 'missing'; available: a, b.")
+    assert str(caught.value).startswith(
+        "the model called tool 'missing'; available: a, b."
+    )
 
 
 def test_a_refused_run_can_be_repeated_with_good_input():

@@ -16,7 +16,6 @@ from refengine.errors import (
     ToolResultTypeError,
 )
 from refengine.messages import Message, MessageChunk
-from refengine.stream import StreamReader, convert_stream
 from refengine.tools import (
     StreamToolCallResult,
     ToolCallResult,
@@ -178,7 +177,9 @@ def test_a_wrapper_may_call_next_twice_and_the_tool_runs_twice():
 
     tool = Whole()
     result = play(
-        Named(wrap_invokable_tool_call=twice), model=Model(calls("t"), DONE), tools=[tool]
+        Named(wrap_invokable_tool_call=twice),
+        model=Model(calls("t"), DONE),
+        tools=[tool],
     )
 
     assert tool_texts(result) == ["t(x) t(x)"]
@@ -204,7 +205,7 @@ def decorated(hook):
 
 
 def hidden_async(hook):
-    """A plain function that returns a coroutine, as many decorators make one."""
+    """Return a plain function that gives a coroutine, as many decorators do."""
     return decorated(async_function(hook))
 
 
@@ -270,7 +271,9 @@ class AsyncCallableObject:
         return await self._wrap(*args)
 
 
-@pytest.mark.parametrize("form", [async_decorated, functools.partial, AsyncCallableObject])
+@pytest.mark.parametrize(
+    "form", [async_decorated, functools.partial, AsyncCallableObject]
+)
 @pytest.mark.parametrize("hook", ONIONS)
 def test_a_wrapper_may_be_decorated_partial_or_an_object(hook, form):
     entered = []
@@ -541,26 +544,25 @@ class LikeAContext(Context):
     """A context of another class, whose copies would be plain ones."""
 
 
+WRONG_PAIRS = [
+    None,
+    Context(),
+    [],
+    (Context(),),
+    (Context(), [], []),
+    (Context(), None),
+    (Context(), "text"),
+    (Context(), iter([])),
+    (Context(), {}),
+    (None, []),
+    ([], Context()),
+    (LikeAContext(), []),
+]
 WRONG = {
     "before_agent": [None, "ctx", (Context(), None)],
     "after_agent": [None, "ctx", (Context(), []), LikeAContext()],
-    **dict.fromkeys(
-        REWRITES,
-        [
-            None,
-            Context(),
-            [],
-            (Context(),),
-            (Context(), [], []),
-            (Context(), None),
-            (Context(), "text"),
-            (Context(), iter([])),
-            (Context(), {}),
-            (None, []),
-            ([], Context()),
-            (LikeAContext(), []),
-        ],
-    ),
+    "before_model_rewrite_history": WRONG_PAIRS,
+    "after_model_rewrite_history": WRONG_PAIRS,
     "wrap_model_call": [None, "text", (Context(), DONE), MessageChunk("a")],
     "wrap_invokable_tool_call": [
         None,

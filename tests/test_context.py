@@ -181,7 +181,9 @@ def test_call_id_and_run_path_survive_a_wrapper_that_hands_on_another_context():
 
     tool = Whole()
     play(
-        Named(wrap_invokable_tool_call=wrap), model=Model(calls("t"), DONE), tools=[tool]
+        Named(wrap_invokable_tool_call=wrap),
+        model=Model(calls("t"), DONE),
+        tools=[tool],
     )
     (ctx,) = tool.contexts
 

@@ -20,9 +20,9 @@ from refengine.profile import (
 
 @pytest.mark.parametrize("each", PROFILES, ids=lambda each: each.name)
 def test_every_profile_has_an_allowed_value_for_every_posture(each):
-    assert {name: getattr(each, name) in allowed for name, allowed in options().items()} == (
-        dict.fromkeys(options(), True)
-    )
+    assert {
+        name: getattr(each, name) in allowed for name, allowed in options().items()
+    } == (dict.fromkeys(options(), True))
 
 
 def test_every_field_but_the_name_is_a_posture_with_options():
@@ -83,7 +83,7 @@ def test_differences_read_the_other_way_round_swap_the_values():
 
 
 def test_an_unknown_profile_is_answered_with_the_nearest_name():
-    with pytest.raises(UnknownProfileError, match="did you mean 'eino-0.8'"):
+    with pytest.raises(UnknownProfileError, match=r"did you mean 'eino-0\.8'"):
         profile("eino-08")
 
 

@@ -24,6 +24,7 @@ from tests.support import (
     read,
     reader,
     run,
+    stream_of,
     tool_texts,
 )
 
@@ -121,7 +122,9 @@ def test_what_an_unread_conversion_came_from_can_still_be_closed():
 
 
 def test_conversions_apply_in_the_order_they_were_made():
-    stream = convert_stream(convert_stream(reader("ab"), lambda c: c + "1"), "{}2".format)
+    stream = convert_stream(
+        convert_stream(reader("ab"), lambda c: c + "1"), "{}2".format
+    )
 
     assert run(read(stream)) == ["a12", "b12"]
 
@@ -140,7 +143,11 @@ def test_a_stream_may_consist_of_dropped_chunks_only():
 
 
 def test_none_and_empty_text_are_chunks():
-    assert run(read(convert_stream(reader([None, "", 0]), lambda c: c))) == [None, "", 0]
+    assert run(read(convert_stream(reader([None, "", 0]), lambda c: c))) == [
+        None,
+        "",
+        0,
+    ]
 
 
 def test_converting_uses_up_the_source():
@@ -185,7 +192,7 @@ def test_the_error_wrapper_is_applied_once_after_many_conversions():
         assert await stream.__anext__() == "a"
         await stream.__anext__()
 
-    with pytest.raises(LookupError, match="^x$") as caught:
+    with pytest.raises(LookupError, match=r"^x$") as caught:
         run(convert_and_read())
 
     assert [str(error) for error in seen] == ["x"]
@@ -203,7 +210,7 @@ def test_the_error_of_a_conversion_is_not_wrapped_as_one_of_the_source():
 def test_after_an_error_a_stream_is_over():
     async def read_on():
         stream = StreamReader(failing("a", error=OSError()))
-        with pytest.raises(OSError, match="^$"):
+        with pytest.raises(OSError, match=r"^$"):
             await read(stream)
         return await read(stream)
 
@@ -348,8 +355,8 @@ def test_a_read_that_is_cancelled_does_not_pass_for_the_end_of_the_stream():
             async for event in started:
                 if event.kind != "tool":
                     continue
-                assert await event.stream.__anext__() == "a"
-                pull = asyncio.ensure_future(event.stream.__anext__())
+                assert await stream_of(event).__anext__() == "a"
+                pull = asyncio.ensure_future(stream_of(event).__anext__())
                 await asyncio.wait([pull], timeout=0)
                 pull.cancel()
                 await asyncio.wait([pull])

@@ -60,7 +60,7 @@ def observe(
         profiles = None if profile_name is None else [profile(profile_name).name]
     judge = Judge(profiles, purposes())
     console = Console(highlight=False, soft_wrap=True)
-    verdicts = []
+    verdicts: list[Verdict] = []
     for row in rows:
         verdict = judge.judge(row)
         verdicts.append(verdict)

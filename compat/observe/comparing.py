@@ -21,8 +21,10 @@ from compat.observe.matching import (
 )
 from compat.observe.projection import END, Entry, Event, entries_of, events_of
 from compat.observe.rows import Group
+from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.trace import Trace
 
+Fact: TypeAlias = Any  # what its key says: a number, names, messages
 Same: TypeAlias = Callable[[Any, Any], bool]
 Check: TypeAlias = "Callable[[Seen, Any, bool], str | None]"
 
@@ -59,9 +61,9 @@ def first_difference(group: Group, trace: Trace, *, with_ctx: bool) -> str | Non
 
 def _without_ctx(value: object) -> object:
     """Drop context values; they count only where a scenario sets one."""
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {k: _without_ctx(v) for k, v in value.items() if k != "ctx"}
-    if isinstance(value, list):
+    if is_list(value):
         return [_without_ctx(each) for each in value]
     return value
 
@@ -175,7 +177,7 @@ def _model_calls(seen: Seen, wanted: list[Entry], _: bool) -> str | None:
     return None
 
 
-def _fact_holds(key: str, wanted: Any, call: Entry) -> bool:  # noqa: ANN401
+def _fact_holds(key: str, wanted: Fact, call: Entry) -> bool:
     given, tools = call["in"], call["tools"]
     if key == "call":
         return True
@@ -217,7 +219,7 @@ def _system_message_contains(
 
 def _system(seen: Seen) -> str | None:
     calls = seen.model_calls
-    first = calls[0]["in"][:1] if calls else []
+    first: list[str] = calls[0]["in"][:1] if calls else []
     head, _, content = "".join(first).partition(":")
     return content if head == "system" else None
 

@@ -14,6 +14,7 @@ from compat.observe.rows import PROFILE_OF, Row
 from refengine.profile import PROFILES, profile
 from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
+from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.reading import ScenarioError, read_scenario
 from refengine.testing.scenario import Scenario
 from refengine.testing.world import play
@@ -89,7 +90,7 @@ class Judge:
         engine = ReferenceEngine(profile(PROFILE_OF[version]))
         trace = run(play(scenario, engine))
         with_ctx = any(name.startswith("ctx_") for name in operations(row))
-        for group in row.for_profile(engine.profile.name):
+        for group in row.for_version(version):
             found = first_difference(group, trace, with_ctx=with_ctx)
             if found is not None:
                 return found
@@ -98,7 +99,7 @@ class Judge:
 
 def purposes() -> list[Purpose]:
     """Return the differences that are meant, as shipped in ``on_purpose.toml``."""
-    text = files(__package__).joinpath("on_purpose.toml").read_text(encoding="utf-8")
+    text = files("compat.observe").joinpath("on_purpose.toml").read_text("utf-8")
     return [
         Purpose(
             each["id"],
@@ -116,11 +117,11 @@ def operations(row: Row) -> frozenset[str]:
 
 
 def _names(value: object) -> Iterable[str]:
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         for key, each in value.items():
             yield str(each) if key == "op" else str(key)
             yield from _names(each)
-    elif isinstance(value, list):
+    elif is_list(value):
         for each in value:
             yield from _names(each)
 
@@ -139,11 +140,11 @@ def _operation(scenario: object, problem: str) -> str:
     at = scenario
     path = problem.partition(" = ")[0].split(".")
     for part in path:
-        if isinstance(at, Mapping) and part in at:
+        if is_mapping(at) and part in at:
             at = at[part]
-        elif isinstance(at, list) and part.isdigit() and int(part) < len(at):
+        elif is_list(at) and part.isdigit() and int(part) < len(at):
             at = at[int(part)]
-    return str(at["op"]) if isinstance(at, Mapping) and "op" in at else path[-1]
+    return str(at["op"]) if is_mapping(at) and "op" in at else path[-1]
 
 
 def summary(verdicts: Sequence[Verdict], rows: Sequence[Row]) -> dict[str, Any]:

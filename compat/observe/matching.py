@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from compat.observe.projection import END, Entry, Event, joined
+from refengine.testing.narrowing import is_list, is_mapping
 
 NOT_COMPARED: Final = frozenset(
     ("tools_option", "tools_bound", "text", "panic", "note")
@@ -19,13 +20,13 @@ def matches(expected: object, seen: object) -> bool:
 
     Of an object only the keys that are expected count; ``*`` stands for any text.
     """
-    if isinstance(expected, Mapping):
-        return isinstance(seen, Mapping) and all(
+    if is_mapping(expected):
+        return is_mapping(seen) and all(
             _key_matches(key, value, seen) for key, value in expected.items()
         )
-    if isinstance(expected, list):
+    if is_list(expected):
         return (
-            isinstance(seen, (list, tuple))
+            is_list(seen)
             and len(expected) == len(seen)
             and all(matches(e, s) for e, s in zip(expected, seen, strict=True))
         )
@@ -47,7 +48,7 @@ def _key_matches(key: str, value: object, seen: Mapping[str, Any]) -> bool:
         return True
     if key == "message_count_at_least":
         return isinstance(value, int) and int(seen.get("message_count", -1)) >= value
-    if key == "error" and isinstance(value, Mapping):
+    if key == "error" and is_mapping(value):
         return error_matches(value, seen.get("error"))
     if key == "options" and not value:
         return not seen.get("options")
@@ -56,7 +57,7 @@ def _key_matches(key: str, value: object, seen: Mapping[str, Any]) -> bool:
 
 def error_matches(expected: Mapping[str, Any], seen: object) -> bool:
     """Compare errors by point; whose it is only where both sides can tell."""
-    if not isinstance(seen, Mapping) or expected.get("point") != seen.get("point"):
+    if not is_mapping(seen) or expected.get("point") != seen.get("point"):
         return False
     for key in ("of", "call"):
         if key in expected and key in seen and expected[key] != seen[key]:
@@ -64,7 +65,7 @@ def error_matches(expected: Mapping[str, Any], seen: object) -> bool:
     text = str(seen.get("text", ""))
     contained = expected.get("text_contains")
     if contained is not None:
-        wanted = contained if isinstance(contained, list) else [contained]
+        wanted = contained if is_list(contained) else [contained]
         if not all(str(each) in text for each in wanted):
             return False
     names = [expected[key] for key in ("is", "last") if key in expected]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from refengine.messages import Message
+from refengine.testing.narrowing import is_mapping
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.recorder import RECORDED
 from refengine.testing.trace import Observation, Trace
@@ -98,7 +99,7 @@ def _event(data: Mapping[str, Any]) -> Event:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         raise TypeError(value)
     return value
 

@@ -30,7 +30,7 @@ class Difference:
 
 def scenarios() -> dict[str, Mapping[str, Any]]:
     """Return the smallest scenario that shows each posture, as JSON."""
-    text = files(__package__).joinpath("scenarios.json").read_text(encoding="utf-8")
+    text = files("compat.profiles").joinpath("scenarios.json").read_text("utf-8")
     return cast("dict[str, Mapping[str, Any]]", json.loads(text))
 
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from refengine.context import Context
 from refengine.errors import HandlerArgumentError
+from refengine.handlers.tool_filter import tool_names
 from refengine.stream import StreamReader
 from refengine.tools import (
     Endpoint,
@@ -42,12 +43,10 @@ class CacheHandler:
     __slots__ = ("_limit", "_only", "_results", "_running", "name")
 
     def __init__(self, *, only: Iterable[str] | None = None, limit: int = 1000) -> None:
-        if isinstance(only, str):
-            raise HandlerArgumentError("CacheHandler", only, "a list of names")
         if type(limit) is not int or limit < 1:
             raise HandlerArgumentError("CacheHandler", limit, "a limit of at least 1")
         self.name = "cache"
-        self._only = None if only is None else frozenset(only)
+        self._only = None if only is None else tool_names("CacheHandler", only)
         self._limit = limit
         self._results: dict[_Key, _Chunks] = {}
         self._running: dict[_Key, asyncio.Event] = {}

@@ -27,7 +27,7 @@ class ToolFilterHandler:
             wanted = "either allow= or deny="
             raise HandlerArgumentError("ToolFilterHandler", (allow, deny), wanted)
         self.name = "tool_filter"
-        self._names = _names(given[0])
+        self._names = tool_names("ToolFilterHandler", given[0])
         self._deny = deny is not None
 
     def before_agent(self, ctx: Context, config: AgentConfigLike) -> Context:
@@ -44,11 +44,14 @@ class ToolFilterHandler:
         return ctx
 
 
-def _names(given: Iterable[str]) -> frozenset[str]:
-    if isinstance(given, str):
-        raise HandlerArgumentError("ToolFilterHandler", given, "a list of names")
-    names = list(given)
-    wrong = next((each for each in names if not isinstance(each, str)), None)
-    if wrong is not None or not names:
-        raise HandlerArgumentError("ToolFilterHandler", wrong or names, "tools' names")
-    return frozenset(names)
+def tool_names(owner: str, given: Iterable[object]) -> frozenset[str]:
+    """Return the tools' names that ``owner`` was given.
+
+    Raises HandlerArgumentError if there is none, or something that is no name. A single
+    text is refused: its letters would be taken for names.
+    """
+    names = () if isinstance(given, str) else tuple(given)
+    if not names or not all(isinstance(each, str) for each in names):
+        wanted = "a list of tools' names"
+        raise HandlerArgumentError(owner, names or given, wanted)
+    return frozenset(map(str, names))

@@ -7,7 +7,7 @@ else its operations do.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from refengine.context import Context
 from refengine.hooks import ModelEndpoint
@@ -48,10 +48,10 @@ from refengine.tools import (
 if TYPE_CHECKING:
     from refengine.testing.world import World
 
-T = TypeVar("T")
 R = TypeVar("R", ToolCallResult, StreamToolCallResult)
-INVOKED: Final = Invoked()
-STREAMED: Final = Streamed()
+_Endpoint: TypeAlias = Callable[[Context, ToolCallInput], Awaitable[R]]
+INVOKED: Final[ToolKind[ToolCallResult]] = Invoked()
+STREAMED: Final[ToolKind[StreamToolCallResult]] = Streamed()
 
 HOOK_OF: Final = {
     "before_agent": "before_agent",
@@ -147,7 +147,7 @@ class WorldHandler:
                 "call": value.call_id,
                 "ctx": ctx.get("h", UNSET),
             }
-            self._me.note(at, seen)
+            self._me.note(at, seen, value.call_id)
         return _made(self._me, spec, kind, middleware=False)
 
     def _rewrite(
@@ -215,12 +215,12 @@ def _state_hook(
     return act
 
 
-def _factory(me: Extension, spec: ToolWrapSpec, kind: ToolKind[R]) -> Any:  # noqa: ANN401
+def _factory(
+    me: Extension, spec: ToolWrapSpec, kind: ToolKind[R]
+) -> Callable[[_Endpoint[R]], _Endpoint[R]]:
     """Return a factory of endpoints, which counts how often it is called."""
 
-    def make(
-        inner: Callable[[Context, ToolCallInput], Awaitable[R]],
-    ) -> Callable[[Context, ToolCallInput], Awaitable[R]]:
+    def make(inner: _Endpoint[R]) -> _Endpoint[R]:
         made = _made(me, spec, kind, middleware=True)
 
         async def outer(ctx: Context, value: ToolCallInput) -> R:
@@ -242,6 +242,6 @@ def _made(
         me,
         spec,
         "tool_middleware" if middleware else "tool_wrapper",
-        "invoke" if isinstance(kind, Invoked) else "stream",
+        kind.mode,
         kind,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from refengine.context import (
     Context,
@@ -38,16 +38,18 @@ class Extension:
     world: World
     label: str
     kept: Sequence[Message] = ()
-    runs: dict[str, int] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict[str, int])
 
     def due(self, hook: str, todo: Sequence[ops.Op]) -> Sequence[ops.Op]:
         """Count this run of a hook; return the operations that it is the turn of."""
         count = self.runs[hook] = self.runs.get(hook, 0) + 1
         return [op for op in todo if op.on_call in (None, count)]
 
-    def note(self, at: str, entry: Mapping[str, object]) -> None:
+    def note(
+        self, at: str, entry: Mapping[str, object], call_id: str | None = None
+    ) -> None:
         """Put down an entry of this extension."""
-        self.world.recorder.note({"at": at, "by": self.label, **entry})
+        self.world.recorder.note({"at": at, "by": self.label, **entry}, call_id)
 
 
 def perform_config(
@@ -77,7 +79,7 @@ def _perform_tools(
         config.tools = [meta for meta in tools if meta.name != op.name]
     elif isinstance(op, ops.SetTools):
         # null has no place in the engine's types; what it does is a posture.
-        config.tools = None if op.value is None else []  # type: ignore[assignment]
+        config.tools = cast("list[ToolMeta]", None if op.value is None else [])
     elif isinstance(op, ops.SetReturnDirectly):
         name = me.world.numbered(op.name)
         config.tools = [_flagged(m, op.value) if m.name == name else m for m in tools]
@@ -181,15 +183,17 @@ def perform_any(me: Extension, hook: str, ctx: Context, op: ops.Op) -> Context:
     if isinstance(op, ops.CtxAppend):
         return appended(ctx, op.key, op.text)
     if isinstance(op, ops.CtxGet):
-        me.note(hook, {"ctx_get": {"key": op.key, "value": ctx.get(op.key, UNSET)}})
+        got = {"key": op.key, "value": ctx.get(op.key, UNSET)}
+        me.note(hook, {"ctx_get": got}, ctx.tool_call_id)
     elif isinstance(op, ops.RunLocalSet):
         done = _set_local(ctx, op.key, op.value)
         if op.record:
-            me.note(hook, {"runlocal_set": {"key": op.key, "ok": done}})
+            entry = {"key": op.key, "ok": done}
+            me.note(hook, {"runlocal_set": entry}, ctx.tool_call_id)
     elif isinstance(op, ops.RunLocalRead):
         _read_local(me, hook, ctx, op)
     elif isinstance(op, ops.Record):
-        me.note(hook, {"ctx": ctx.get("h", UNSET)})
+        me.note(hook, {"ctx": ctx.get("h", UNSET)}, ctx.tool_call_id)
     return ctx
 
 
@@ -208,7 +212,7 @@ def _set_local(ctx: Context, key: str, value: str) -> bool:
 
 def _read_local(me: Extension, hook: str, ctx: Context, op: ops.RunLocalRead) -> None:
     if op.op == "runlocal_get":
-        me.note(hook, {"runlocal_get": local_entry(ctx, op.key)})
+        me.note(hook, {"runlocal_get": local_entry(ctx, op.key)}, ctx.tool_call_id)
         return
     try:
         delete_run_local(ctx, op.key)

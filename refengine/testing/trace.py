@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Final, Literal, TypeAlias, cast, get_args, overload
 
 from refengine.messages import Json
+from refengine.testing.narrowing import is_mapping
 
 ObservationKind: TypeAlias = Literal[
     "build",
@@ -202,7 +203,7 @@ def to_json(value: object) -> Json:
     """Return JSON values for anything an observation holds; raises TypeError."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {str(key): to_json(each) for key, each in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         return {
@@ -210,8 +211,8 @@ def to_json(value: object) -> Json:
             for each in fields(value)
             if (part := getattr(value, each.name)) not in (None, (), "", {})
         }
-    if isinstance(value, (Sequence, frozenset)):
-        return [to_json(each) for each in value]
+    if isinstance(value, Sequence):
+        return [to_json(each) for each in cast("Sequence[object]", value)]
     raise TypeError(f"{type(value).__name__} cannot stand in an observation: {value!r}")
 
 

@@ -52,20 +52,21 @@ class Made(Generic[R]):
         value: ToolCallInput,
         inner: Callable[[Context, ToolCallInput], Awaitable[R]],
     ) -> R:
-        name = value.name
         self._enter(spec, ctx, value)
-        own = spec.by_tool.get(name)
+        own = spec.by_tool.get(value.name)
         if own is not None:
             return await self._called(own, ctx, value, inner)
         if spec.runlocal_get is not None:
-            self._note({"runlocal_get": local_entry(ctx, spec.runlocal_get)})
+            found = local_entry(ctx, spec.runlocal_get)
+            self._note({"runlocal_get": found}, value.call_id)
         if spec.ctx_append is not None:
             ctx = appended(ctx, spec.ctx_append.key, spec.ctx_append.text)
         if spec.short_circuit is not None:
             return self.kind.of(spec.short_circuit)
+        call_id = value.call_id
         self._change(spec, value)
         try:
-            result = await self._next(spec, ctx, value, inner)
+            result = await self._next(spec, ctx, value, inner, call_id)
         except Exception as error:  # what is caught is the scenario's business
             if spec.catch_error is None:
                 raise
@@ -75,11 +76,11 @@ class Made(Generic[R]):
     def _enter(self, spec: ToolWrapSpec, ctx: Context, value: ToolCallInput) -> None:
         for label in (spec.record, spec.record_enter):
             if label is not None:
-                self._phase(label, "enter", value.name, ctx, value.arguments)
+                self._phase(label, "enter", ctx, value)
         if spec.closure_counter is not None:
             self.entered += 1
             entry = {"by": spec.closure_counter, "closure_count": self.entered}
-            self._note(entry)
+            self._note(entry, value.call_id)
 
     def _change(self, spec: ToolWrapSpec, value: ToolCallInput) -> None:
         if spec.rewrite_args is not None:
@@ -95,36 +96,44 @@ class Made(Generic[R]):
         ctx: Context,
         value: ToolCallInput,
         inner: Callable[[Context, ToolCallInput], Awaitable[R]],
+        call_id: str,
     ) -> R:
-        name = value.name
+        # Wrappers further in may change name and id; the call stays the one it was.
+        entered = replace(value, call_id=call_id)
         try:
             for _ in range(spec.call_next - 1):
                 await inner(ctx, value)
             return await inner(ctx, value)
         finally:
             if spec.record is not None:
-                self._phase(spec.record, "exit", name, ctx, value.arguments)
+                left = replace(entered, arguments=value.arguments)
+                self._phase(spec.record, "exit", ctx, left)
 
     def _phase(
-        self, label: str, phase: str, tool: str, ctx: Context, arguments: str
+        self, label: str, phase: str, ctx: Context, value: ToolCallInput
     ) -> None:
-        self._note(
-            {
-                "by": label,
-                "phase": phase,
-                "mode": self.mode,
-                "tool": tool,
-                "args": arguments,
-                "ctx": ctx.get("h", UNSET),
-            }
-        )
+        entry = {
+            "by": label,
+            "phase": phase,
+            "mode": self.mode,
+            "tool": value.name,
+            "args": value.arguments,
+            "ctx": ctx.get("h", UNSET),
+        }
+        self._note(entry, value.call_id)
 
-    def _note(self, entry: Mapping[str, object]) -> None:
-        self.me.world.recorder.note({"at": self.at, "by": self.me.label, **entry})
+    def _note(self, entry: Mapping[str, object], call_id: str) -> None:
+        seen = {"at": self.at, "by": self.me.label, **entry}
+        self.me.world.recorder.note(seen, call_id)
 
 
 class ToolKind(Protocol[R]):
     """How results of one kind are made and edited."""
+
+    @property
+    def mode(self) -> Mode:
+        """How calls of this kind are recorded."""
+        ...
 
     def of(self, text: str) -> R:
         """Return a result of that text."""
@@ -138,6 +147,8 @@ class ToolKind(Protocol[R]):
 class Invoked:
     """Results in one piece."""
 
+    mode: Mode = "invoke"
+
     def of(self, text: str) -> ToolCallResult:
         return ToolCallResult(text)
 
@@ -150,6 +161,8 @@ class Invoked:
 
 class Streamed:
     """Results in chunks: a prefix comes first, a mapping is applied to each chunk."""
+
+    mode: Mode = "stream"
 
     def of(self, text: str) -> StreamToolCallResult:
         return StreamToolCallResult(stream_of(text))

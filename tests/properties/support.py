@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, currently_in_test_context, note, settings
 
 from refengine.messages import Json
 from refengine.profile import Profile
@@ -47,7 +47,12 @@ def searching(examples: int) -> Callable[[Any], Any]:
 
 
 def played(scenario: Scenario, profile: Profile) -> Trace:
-    """Play a scenario on the reference engine, on a virtual clock."""
+    """Play a scenario on the reference engine, on a virtual clock.
+
+    If that ends in a failure, the scenario is told as JSON that can be played again.
+    """
+    if currently_in_test_context():
+        note(f"{profile.name}: {scenario.model_dump_json(exclude_defaults=True)}")
     return clock.run(play(scenario, ReferenceEngine(profile)))
 
 
