@@ -349,7 +349,7 @@ class StreamBrokenOffError(RefengineError):
 
     def __init__(self) -> None:
         super().__init__(
-            "a reader of this stream was cancelled while it waited, so the rest is lost:"
+            "a reader of this stream was cancelled while it waited, the rest is lost:"
             " read an event's stream without a time-out, or give the whole run one"
         )
 

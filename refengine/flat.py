@@ -22,7 +22,7 @@ T = TypeVar("T")
 STRIDE: Final = 24
 """Every how many layers the depth is measured; walking the stack is not free."""
 
-STREAM_STRIDE: Final = 8
+STREAM_STRIDE: Final = 12
 """The same for streams that wrap a stream: one takes three frames or more, not two, and
 enough has to be left in an event loop that itself was started deep."""
 

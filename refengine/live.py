@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Generic, TypeVar
 
 from refengine.errors import StreamBrokenOffError
+from refengine.flat import flat, is_deep
 from refengine.scope import SCOPE, Scope
 from refengine.stream import StreamReader
 
@@ -37,14 +38,17 @@ class LiveStream(Generic[T]):
 
     async def drain(self) -> list[T]:
         """Read to the end, close everything the call opened, return all chunks."""
+        await flat(self._drain)
+        if self._failed is not None:
+            raise self._failed
+        return self.chunks
+
+    async def _drain(self) -> None:
         try:
             while not self._ended:
                 await self._pull(len(self.chunks))
         finally:
             await self.close()
-        if self._failed is not None:
-            raise self._failed
-        return self.chunks
 
     async def close(self) -> None:
         """Close what wrappers and tool opened, the outermost first; each once."""
@@ -55,13 +59,15 @@ class LiveStream(Generic[T]):
 
     async def _read(self) -> AsyncIterator[T]:
         at = 0
+        deep = is_deep()  # asked once: one consumer reads from one depth
         while True:
             while at < len(self.chunks):
                 yield self.chunks[at]
                 at += 1
             if self._ended:
                 break
-            await self._pull(at)
+            pull = self._pull(at)
+            await (asyncio.ensure_future(pull) if deep else pull)
         if self._failed is not None:
             raise self._failed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from refengine.chain import Layer, Onion
+from refengine.chain import Call, Layer, Onion
 from refengine.context import Context, RunLocals
 from refengine.errors import HookReturnError, ModelError
 from refengine.extensions import Extensions
@@ -17,23 +17,36 @@ from refengine.tools import Options, ToolInfo
 
 
 class ModelOnion:
-    """The compiled wrappers around a model. Its length is their number."""
+    """The compiled wrappers around a model. Its length is their number.
 
-    __slots__ = ("_invoke", "_names", "_stream", "call", "open")
+    Each mode is compiled when it is first run: 10,000 layers that nobody enters would
+    only lie between those that are.
+    """
+
+    __slots__ = ("_calls", "_invoke", "_layers", "_names", "_stream")
 
     def __init__(self, model: ChatModel, extensions: Extensions) -> None:
         self._invoke = invoker(model)
         self._stream = streamer(model)
         wraps = extensions.with_hook("wrap_model_call")
         self._names: Sequence[LayerName] = [name for name, _ in wraps]
-        layers = [Layer(name, wrap=wrap) for name, wrap in wraps]
-        self.call = Onion(Message).compile(layers, self._innermost_call)
-        self.open = Onion(StreamReader, keep_stream).compile(
-            layers, self._innermost_open
-        )
+        self._layers = [Layer(name, wrap=wrap) for name, wrap in wraps]
+        self._calls: dict[bool, Call] = {}
 
     def __len__(self) -> int:
         return len(self._names)
+
+    def call(self, *, streaming: bool) -> Call:
+        """Return the onion of a mode: from a request to a message, or to a stream."""
+        if streaming not in self._calls:
+            self._calls[streaming] = self._compiled(streaming=streaming)
+        return self._calls[streaming]
+
+    def _compiled(self, *, streaming: bool) -> Call:
+        if streaming:
+            onion, innermost = Onion(StreamReader, keep_stream), self._innermost_open
+            return onion.compile(self._layers, innermost)
+        return Onion(Message).compile(self._layers, self._innermost_call)
 
     def leaving(self, error: Exception, scope: Scope) -> Exception:
         """Return the error as it leaves the onion."""
@@ -113,7 +126,9 @@ class ModelCall:
         """Return the answer; raises ModelError, HookError or HookReturnError."""
         token = SCOPE.set(self._scope)
         try:
-            answer: Message = await self._onion.call(ctx, self._request)
+            answer: Message = await self._onion.call(streaming=False)(
+                ctx, self._request
+            )
         except Exception as error:
             raise self.leaving(error) from error
         finally:
@@ -124,7 +139,9 @@ class ModelCall:
         """Return the open answer; raises as ``invoke`` does, draining it too."""
         token = SCOPE.set(self._scope)
         try:
-            reader: MessageStream = await self._onion.open(ctx, self._request)
+            reader: MessageStream = await self._onion.call(streaming=True)(
+                ctx, self._request
+            )
         except Exception as error:
             raise self.leaving(error) from error
         finally:

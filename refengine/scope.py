@@ -9,7 +9,7 @@ that costs more than the layer.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from refengine.context import Context, RunLocals
 from refengine.errors import HookError, HookReturnError, NotInToolCallError
@@ -123,15 +123,15 @@ def look_after(reader: StreamReader[Any], at: int) -> None:
         return
     scope = SCOPE.get()
     reader._on_error = lambda error, seen: scope.blame(error, at, seen)  # noqa: SLF001  # engine
-    reader._deep = at >= 0 and at % STREAM_STRIDE == 0  # noqa: SLF001  # engine
+    # The outermost stream is read by LiveStream, which has looked at the depth itself.
+    reader._deep = at > 0 and at % STREAM_STRIDE == 0  # noqa: SLF001  # engine
     scope.readers.append(reader)
 
 
 def keep_stream(got: object, at: int, name: LayerName) -> None:
     """Look after the stream a layer gave; raises HookReturnError if it is none."""
     if isinstance(got, StreamReader):
-        reader: Any = got
-        look_after(reader, at)
+        look_after(cast("Any", got), at)
         return
     error = HookReturnError(name.owner, name.hook, got, "a StreamReader")
     SCOPE.get().blame(error, at)

@@ -14,7 +14,8 @@ from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
 _CALL: Final = re.compile(
     r"\[([^:()\[\]]*):([^:()\[\]]+)\(((?:(?!\)\]).)*)\)\]", re.DOTALL
 )
-_CALLS_AT_END: Final = re.compile(rf"^(.*?)((?:{_CALL.pattern})*)$", re.DOTALL)
+# \Z and not $, which also stands before a last newline and would drop it.
+_CALLS_AT_END: Final = re.compile(rf"^(.*?)((?:{_CALL.pattern})*)\Z", re.DOTALL)
 _TOOL: Final = re.compile(r"^tool\(([^:()\[\]]*)\):(.*)$", re.DOTALL)
 _ROLE: Final = re.compile(r"^(system|user|assistant):(.*)$", re.DOTALL)
 

@@ -163,14 +163,27 @@ def difference(a: Json, b: Json, path: str = "") -> tuple[str, Json, Json] | Non
                 return found
         return None
     if isinstance(a, list) and isinstance(b, list):
-        for index in range(max(len(a), len(b))):
-            ours = a[index] if index < len(a) else MISSING
-            theirs = b[index] if index < len(b) else MISSING
+        for index, (ours, theirs) in enumerate(zip(a, b, strict=False)):
             found = difference(ours, theirs, f"{path}[{index}]")
             if found is not None:
                 return found
+        return _longer(a, b, path)
+    return None if _same(a, b) else (path, a, b)
+
+
+def _longer(a: list[Json], b: list[Json], path: str) -> tuple[str, Json, Json] | None:
+    """Return the first entry that only one of two lists has."""
+    if len(a) == len(b):
         return None
-    return None if type(a) is type(b) and a == b else (path, a, b)
+    index = min(len(a), len(b))
+    ours = a[index] if index < len(a) else MISSING
+    theirs = b[index] if index < len(b) else MISSING
+    return f"{path}[{index}]", ours, theirs
+
+
+def _same(a: Json, b: Json) -> bool:
+    """Compare as canonical JSON does: 1, 1.0 and true differ, and 0.0 and -0.0."""
+    return type(a) is type(b) and a == b and (a != 0 or str(a) == str(b))
 
 
 def comparable(trace: Trace) -> list[dict[str, Json]]:

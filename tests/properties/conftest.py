@@ -1,3 +1,3 @@
 """Knows the search profiles before the command line asks for one (see support.py)."""
 
-from tests.properties import support as support
+import tests.properties.support  # noqa: F401  # it registers them

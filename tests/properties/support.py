@@ -13,10 +13,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, currently_in_test_context, note, settings
 
 from refengine.messages import Json
-from refengine.profile import Profile
+from refengine.profile import PROFILES, profile
 from refengine.testing import ReferenceEngine, Scenario, Trace, clock, play
 from refengine.testing.trace import ObservationKind
 
@@ -25,6 +26,9 @@ Entry = dict[str, Any]
 # A world is worth its time: its size is that of a session, not of a number.
 UNTIMED = [HealthCheck.too_slow, HealthCheck.data_too_large]
 LONGER = {"short": 1, "long": 50}
+
+# By name: a failing example is told with its arguments, and a profile has many fields.
+under_every_profile = pytest.mark.parametrize("under", [each.name for each in PROFILES])
 
 settings.register_profile(
     "short",
@@ -46,14 +50,14 @@ def searching(examples: int) -> Callable[[Any], Any]:
     return settings(settings.get_profile(name), max_examples=examples * LONGER[name])
 
 
-def played(scenario: Scenario, profile: Profile) -> Trace:
+def played(scenario: Scenario, under: str) -> Trace:
     """Play a scenario on the reference engine, on a virtual clock.
 
     If that ends in a failure, the scenario is told as JSON that can be played again.
     """
     if currently_in_test_context():
-        note(f"{profile.name}: {scenario.model_dump_json(exclude_defaults=True)}")
-    return clock.run(play(scenario, ReferenceEngine(profile)))
+        note(f"{under}: {scenario.model_dump_json(exclude_defaults=True)}")
+    return clock.run(play(scenario, ReferenceEngine(profile(under))))
 
 
 def entries(trace: Trace, *kinds: ObservationKind) -> list[Entry]:

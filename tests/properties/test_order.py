@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refengine.profile import PROFILES, Profile
+from refengine.profile import profile
 from refengine.testing import Scenario, Trace
 from refengine.testing.ops import Record
 from refengine.testing.scenario import (
@@ -26,9 +25,9 @@ from tests.properties.support import (
     entries,
     played,
     searching,
+    under_every_profile,
 )
 
-under_every_profile = pytest.mark.parametrize("profile", PROFILES, ids=lambda p: p.name)
 RECORD = (Record(op="record"),)
 AROUND_TOOLS = {"tool_middleware", "tool_wrapper"}
 MODEL_HOOKS = ("before_chat_model", "before_model", "after_chat_model", "after_model")
@@ -98,21 +97,25 @@ def names(kind: str, size: int) -> list[str]:
 @searching(20)
 @given(bare, sizes)
 def test_pipelines_go_down_the_list(
-    profile: Profile, scenario: Scenario, sizes: tuple[int, int, int]
+    under: str, scenario: Scenario, sizes: tuple[int, int, int]
 ) -> None:
-    trace = played(recording(scenario, sizes), profile)
-    found, structs, handlers = recorded(trace), names("m", sizes[1]), names("h", sizes[2])
+    trace = played(recording(scenario, sizes), under)
+    found, structs, handlers = (
+        recorded(trace),
+        names("m", sizes[1]),
+        names("h", sizes[2]),
+    )
     requests, responses = (
         len(trace.of("model_request")),
         len(trace.of("model_response")),
     )
     after = structs + handlers
-    if profile.after_hooks == "handlers_first":
+    if profile(under).after_hooks == "handlers_first":
         after = handlers + structs
-    times = 1 if profile.before_agent == "build" else len(scenario.runs)
+    times = 1 if profile(under).before_agent == "build" else len(scenario.runs)
     statuses = [entry["data"]["status"] for entry in entries(trace, "run_end")]
     successes = sum(s in {"completed", "returned_directly"} for s in statuses)
-    ended = successes if profile.after_agent == "on_success" else 0
+    ended = successes if profile(under).after_agent == "on_success" else 0
 
     assert said_by(found, "before_agent") == handlers * times
     assert said_by(found, *MODEL_HOOKS[:2]) == (structs + handlers) * requests
@@ -124,10 +127,12 @@ def test_pipelines_go_down_the_list(
 @searching(20)
 @given(bare, sizes)
 def test_onions_nest_with_the_first_outermost(
-    profile: Profile, scenario: Scenario, sizes: tuple[int, int, int]
+    under: str, scenario: Scenario, sizes: tuple[int, int, int]
 ) -> None:
-    trace = played(recording(scenario, sizes), profile)
-    layers = [n for kind, size in zip("wmh", sizes, strict=True) for n in names(kind, size)]
+    trace = played(recording(scenario, sizes), under)
+    layers = [
+        n for kind, size in zip("wmh", sizes, strict=True) for n in names(kind, size)
+    ]
     handlers = names("h", sizes[2])
     around_tools = [e for e in recorded(trace) if e["at"] in AROUND_TOOLS]
     around_model = [e for e in recorded(trace) if e["at"] == "model_wrapper"]
@@ -153,9 +158,9 @@ def onion(layers: list[str]) -> list[tuple[str, str]]:
 @searching(20)
 @given(scenarios(failures=True))
 def test_hooks_are_left_in_the_reverse_order_of_entering(
-    profile: Profile, scenario: Scenario
+    under: str, scenario: Scenario
 ) -> None:
-    trace = played(scenario, profile)
+    trace = played(scenario, under)
     found = entries(trace, "hook_enter", "hook_exit")
 
     for run in {entry["run"] for entry in found}:
@@ -183,9 +188,9 @@ def open_hooks(found: list[Entry]) -> Iterator[list[Any]]:
 @searching(20)
 @given(scenarios(middlewares=False, counting=True))
 def test_handlers_are_entered_in_the_order_of_the_list(
-    profile: Profile, scenario: Scenario
+    under: str, scenario: Scenario
 ) -> None:
-    trace = played(scenario, profile)
+    trace = played(scenario, under)
     found = entries(trace, "hook_enter")
     for hook in ("before_agent", "before_model", "after_model", "after_agent"):
         positions = [

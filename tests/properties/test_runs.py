@@ -1,4 +1,4 @@
-"""Runs of one agent: none leaves anything to the next, none sees another (INS, CONC)."""
+"""Runs of one agent: none leaves anything to the next or sees another (INS, CONC)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from refengine.agent import Agent, ChatModelAgentConfig, RunResult, build_agent
 from refengine.context import Context, get_run_local, set_run_local
+from refengine.hooks import ModelEndpoint
 from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
 from refengine.model import MessageStream, ModelRequest
-from refengine.hooks import ModelEndpoint
 from refengine.plan import AgentConfig
-from refengine.profile import PROFILES, Profile
+from refengine.profile import Profile, profile
 from refengine.stream import StreamReader, convert_stream
 from refengine.testing import Scenario, clock
 from refengine.testing.strategies import scenarios
@@ -33,15 +33,14 @@ from tests.properties.support import (
     played,
     runs_of,
     searching,
+    under_every_profile,
 )
 
-under_every_profile = pytest.mark.parametrize("profile", PROFILES, ids=lambda p: p.name)
 
-
-def twice(scenario: Scenario, profile: Profile) -> Scenario:
+def twice(scenario: Scenario, under: str) -> Scenario:
     """Return the scenario's first run two times, the model answering alike in both."""
     once = scenario.model_copy(update={"runs": scenario.runs[:1]})
-    calls = len(played(once, profile).of("model_request"))
+    calls = len(played(once, under).of("model_request"))
     script = list(scenario.model_script)
     rest = script[-1] if scenario.script_end == "repeat_last" else "assistant:EXHAUSTED"
     answers = tuple((script + [rest] * calls)[:calls])
@@ -57,11 +56,9 @@ def unnumbered(run: list[Entry]) -> list[Entry]:
 @under_every_profile
 @searching(40)
 @given(scenarios(failures=True, unknown_calls=True))
-def test_a_second_equal_run_is_like_the_first(
-    profile: Profile, scenario: Scenario
-) -> None:
+def test_a_second_equal_run_is_like_the_first(under: str, scenario: Scenario) -> None:
     # counting=False: what an extension itself keeps over runs is its own to keep.
-    runs = runs_of(played(twice(scenario, profile), profile))
+    runs = runs_of(played(twice(scenario, under), under))
     if runs:  # none, if the agent could not be built
         first, second = map(unnumbered, runs)
 
@@ -72,9 +69,9 @@ def test_a_second_equal_run_is_like_the_first(
 @searching(40)
 @given(scenarios(failures=True, unknown_calls=True, counting=True))
 def test_a_scenario_played_again_gives_the_same_bytes(
-    profile: Profile, scenario: Scenario
+    under: str, scenario: Scenario
 ) -> None:
-    assert played(scenario, profile).to_jsonl() == played(scenario, profile).to_jsonl()
+    assert played(scenario, under).to_jsonl() == played(scenario, under).to_jsonl()
 
 
 class Echo:
@@ -206,7 +203,9 @@ async def one(agent: Agent, tag: str, wait: int, *, stream: bool) -> RunResult:
         return await run.result()
 
 
-async def together(profile: Profile, waits: list[int], *, stream: bool) -> list[RunResult]:
+async def together(
+    profile: Profile, waits: list[int], *, stream: bool
+) -> list[RunResult]:
     """Run one agent once a wait, all at once."""
     config = ChatModelAgentConfig(
         name="agent",
@@ -235,10 +234,10 @@ def texts_of(result: RunResult) -> list[str]:
 @searching(3)
 @given(st.lists(st.integers(0, 5), min_size=100, max_size=100))
 def test_a_hundred_runs_at_once_see_only_their_own(
-    stream: bool, profile: Profile, waits: list[int]
+    stream: bool, under: str, waits: list[int]
 ) -> None:
-    results = clock.run(together(profile, waits, stream=stream))
-    alone = clock.run(together(profile, [1], stream=stream))[0]
+    results = clock.run(together(profile(under), waits, stream=stream))
+    alone = clock.run(together(profile(under), [1], stream=stream))[0]
 
     for at, result in enumerate(results):
         tag = f"<{at}>"

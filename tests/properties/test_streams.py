@@ -1,4 +1,4 @@
-"""Streamed, invoked and re-chunked runs end the same, where operations distribute (STR).
+"""Streamed, invoked and re-chunked runs end the same if operations distribute (STR).
 
 ``scenarios(distributes=True)`` is the precondition: no operation that looks at chunks,
 the same wrapper for both kinds of tool, one result whichever way a tool is run.
@@ -6,12 +6,10 @@ the same wrapper for both kinds of tool, one result whichever way a tool is run.
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refengine.profile import PROFILES, Profile
-from refengine.testing import Scenario, Trace, parse_message, show_message
+from refengine.testing import Scenario, Trace, parse_message
 from refengine.testing.strategies import distributes, rechunked, scenarios
 from tests.properties.support import (
     Entry,
@@ -20,10 +18,10 @@ from tests.properties.support import (
     entries,
     played,
     searching,
+    under_every_profile,
     without,
 )
 
-under_every_profile = pytest.mark.parametrize("profile", PROFILES, ids=lambda p: p.name)
 worlds = scenarios(distributes=True, failures=True, unknown_calls=True, counting=True)
 
 EITHER = {"wrap_invokable": "wrap_tool", "wrap_streamable": "wrap_tool"}
@@ -64,11 +62,9 @@ def requests(trace: Trace) -> list[Entry]:
 @under_every_profile
 @searching(50)
 @given(worlds)
-def test_a_streamed_run_ends_as_an_invoked_one(
-    profile: Profile, scenario: Scenario
-) -> None:
-    invoked = played(in_mode(scenario, streaming=False), profile)
-    streamed = played(in_mode(scenario, streaming=True), profile)
+def test_a_streamed_run_ends_as_an_invoked_one(under: str, scenario: Scenario) -> None:
+    invoked = played(in_mode(scenario, streaming=False), under)
+    streamed = played(in_mode(scenario, streaming=True), under)
 
     assert ends(streamed) == ends(invoked)
     assert requests(streamed) == requests(invoked)
@@ -92,8 +88,8 @@ def joined(trace: Trace) -> list[Entry]:
 def with_whole_stream(entry: Entry) -> Entry:
     chunks = [parse_message(chunk) for chunk in entry["data"]["stream"]]
     text = "".join(chunk.content for chunk in chunks)
-    calls = [show_message(c) for c in chunks if c.tool_calls]
-    data = {**without(entry["data"], "stream"), "text": text, "calls": calls[-1:]}
+    calls = [call for chunk in chunks for call in chunk.tool_calls]
+    data = {**without(entry["data"], "stream"), "text": text, "calls": calls}
     return {**entry, "data": data}
 
 
@@ -101,9 +97,9 @@ def with_whole_stream(entry: Entry) -> Entry:
 @searching(50)
 @given(worlds.flatmap(lambda s: st.tuples(st.just(s), rechunked(s))))
 def test_other_chunks_change_nothing_but_where_they_are_cut(
-    profile: Profile, worlds: tuple[Scenario, Scenario]
+    under: str, worlds: tuple[Scenario, Scenario]
 ) -> None:
-    first, then = (played(scenario, profile) for scenario in worlds)
+    first, then = (played(scenario, under) for scenario in worlds)
 
     assert joined(then) == joined(first)
 

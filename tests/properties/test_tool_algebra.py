@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refengine.tools import Tool, ToolInfo, ToolMeta, as_meta, merge, normalise
 from refengine.toolfold import ToolFold
+from refengine.tools import Tool, ToolInfo, ToolMeta, as_meta, merge, normalise
 from tests.properties.support import searching
 
 NAMES = ("t", "u", "v")
