@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from refengine.errors import (
         ConfigurationError,
+        FieldTypeError,
         HandlerArgumentError,
         HookError,
         HookReturnError,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         NoMessagesLeftError,
         NoRunLocalError,
         NotAsyncError,
+        NotAToolError,
         NotInToolCallError,
         NotKnownAtBuild,
         RefengineError,
@@ -122,6 +124,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "Context",
     "DROP",
     "Endpoint",
+    "FieldTypeError",
     "HandlerArgumentError",
     "History",
     "HookError",
@@ -147,6 +150,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "NoHookError",
     "NoMessagesLeftError",
     "NoRunLocalError",
+    "NotAToolError",
     "NotAsyncError",
     "NotInToolCallError",
     "NotKnownAtBuild",
@@ -211,11 +215,12 @@ _ROOMS = {
     "agent": "Agent ChatModelAgentConfig Run RunResult build_agent",
     "context": "Context delete_run_local get_run_local set_run_local",
     "errors": (
-        "ConfigurationError HandlerArgumentError HookError HookReturnError "
-        "IncompleteProfileError InputError MaxIterationsError "
+        "ConfigurationError FieldTypeError HandlerArgumentError HookError "
+        "HookReturnError IncompleteProfileError InputError MaxIterationsError "
         "MaxIterationsExceededError MisspeltHookError MixedCapabilityError "
         "MixedExtensionsWarning ModelError NoHookError NoMessagesLeftError "
-        "NoRunLocalError NotAsyncError NotInToolCallError NotKnownAtBuild "
+        "NoRunLocalError NotAToolError NotAsyncError NotInToolCallError "
+        "NotKnownAtBuild "
         "RefengineError RoutingError SameExtensionTwiceError "
         "StreamBrokenOffError StreamConsumedError TooManyExtensionsError "
         "ToolError ToolKindError ToolNotFound ToolResultTypeError "

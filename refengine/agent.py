@@ -12,6 +12,7 @@ from refengine.binding import Binder
 from refengine.chain import Pipeline
 from refengine.context import Context, lay_over
 from refengine.errors import (
+    FieldTypeError,
     InputError,
     MaxIterationsError,
     MixedExtensionsWarning,
@@ -240,6 +241,7 @@ async def build_agent(
     """
     if type(config.max_iterations) is not int or config.max_iterations < 1:
         raise MaxIterationsError(config.max_iterations)
+    _check_types(config)
     extensions = collect(config.middlewares, config.handlers, profile)
     _warn(extensions, profile, on_notice)
     planner = Planner(
@@ -250,6 +252,23 @@ async def build_agent(
     start = ctx or Context()
     plan = await planner.plan(start) if profile.before_agent == "build" else None
     return Agent(machine, planner, extensions, start, plan)
+
+
+def _check_types(config: ChatModelAgentConfig) -> None:
+    """Look at what the compiled parts would trip over; raises FieldTypeError."""
+    lists = (list, tuple)
+    for field_, wanted, fits in (
+        ("instruction", "a text", isinstance(config.instruction, str)),
+        ("handlers", "a list of handlers", isinstance(config.handlers, lists)),
+        (
+            "middlewares",
+            "a list of AgentMiddleware",
+            isinstance(config.middlewares, lists)
+            and all(isinstance(each, AgentMiddleware) for each in config.middlewares),
+        ),
+    ):
+        if not fits:
+            raise FieldTypeError(field_, getattr(config, field_), wanted)
 
 
 def _compile(

@@ -65,7 +65,7 @@ class Pipeline:
                     result = await waiting
                 new_ctx, new = result
                 if new is not messages:
-                    if new.__class__ not in _LISTS and not _is_history(new):
+                    if not is_history(new):
                         raise TypeError
                     messages = new
                 if new_ctx is not ctx:
@@ -98,8 +98,18 @@ class Pipeline:
         return ctx
 
 
-def _is_history(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+def is_history(value: Any) -> bool:  # noqa: ANN401  # what a hook gave
+    """Tell whether it is a sequence that begins and ends with a message.
+
+    Looking at every message would make a trimmed history cost more than its trimming.
+    """
+    if value.__class__ not in _LISTS and (
+        not isinstance(value, Sequence) or isinstance(value, (str, bytes))
+    ):
+        return False
+    return not value or (
+        isinstance(value[0], Message) and isinstance(value[-1], Message)
+    )
 
 
 def _leaving(
@@ -173,8 +183,16 @@ class Onion:
 
 def _entering(layer: Layer, inner: Call) -> Wrap:
     """Call the layer's factory once, now, and enter what it made."""
-    outer = inner if layer.bind is None else layer.bind(inner)
+    outer = inner if layer.bind is None else _made(layer.name, layer.bind, inner)
     return lambda ctx, value, _: outer(ctx, value)
+
+
+def _made(name: LayerName, bind: Bind, inner: Call) -> Call:
+    """Call a factory, outside of any call that could be blamed; raises HookError."""
+    try:
+        return bind(inner)
+    except Exception as error:
+        raise HookError(name.owner, name.position, name.hook, error) from error
 
 
 def _probe(inner: Call) -> Call:

@@ -10,6 +10,8 @@
     │   ├── MixedCapabilityError             handler and capability methods together
     │   ├── NotAsyncError                    a wrapper or tool method that cannot wait
     │   ├── ToolKindError                    a tool or model without invoke and stream
+    │   ├── NotAToolError                    something else stands among the tools
+    │   ├── FieldTypeError                   a field of a configuration has another type
     │   ├── InputError                       run() is given something but messages
     │   └── HandlerArgumentError             a helper or built-in handler is misused
     ├── UnknownProfileError (LookupError)    no profile of that name
@@ -144,6 +146,28 @@ class ToolKindError(ConfigurationError):
     def __init__(self, what: str) -> None:
         self.what = what
         super().__init__(f"{what} has neither invoke nor stream: give it one")
+
+
+class NotAToolError(ConfigurationError):
+    """Something stands among the tools that is none."""
+
+    def __init__(self, got: object) -> None:
+        self.got = got
+        super().__init__(
+            f"{shortened(got)} is no tool: give an object with info=ToolInfo(name)"
+            " and an async invoke, stream or both"
+        )
+
+
+class FieldTypeError(ConfigurationError):
+    """A field of the agent's configuration is of another type."""
+
+    def __init__(self, field: str, got: object, wanted: str) -> None:
+        self.field = field
+        self.got = got
+        super().__init__(
+            f"{field}={shortened(got)} ({type(got).__name__}): give {wanted}"
+        )
 
 
 class InputError(ConfigurationError):

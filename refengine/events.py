@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from refengine.messages import Json, Message, MessageChunk, nothing
+from refengine.messages import NOTHING, Json, Message, MessageChunk
 from refengine.stream import StreamReader
 
 EventKind: TypeAlias = Literal["model", "tool", "error"]
@@ -23,7 +23,7 @@ class AgentAction:
     exit: bool = False
     transfer_to: str | None = None
     break_loop: bool = False
-    state_delta: Mapping[str, Json] = field(default_factory=nothing, hash=False)
+    state_delta: Mapping[str, Json] = field(default=NOTHING, hash=False)
 
 
 @dataclass(frozen=True, init=False)

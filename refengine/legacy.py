@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from inspect import isawaitable
 
+from refengine.chain import is_history
 from refengine.context import Context
 from refengine.errors import HookError, HookReturnError
 from refengine.hooks import AnyHook
@@ -72,7 +73,10 @@ async def _enter(
     if got is not None:
         wanted = "nothing: it edits state.messages"
         raise HookReturnError(name.owner, name.hook, got, wanted)
-    if not isinstance(state.messages, (list, tuple)):
+    if not is_history(state.messages):
         raise HookReturnError(
-            name.owner, name.hook, state.messages, "state.messages as a list"
+            name.owner,
+            name.hook,
+            state.messages,
+            "state.messages as a list of messages",
         )

@@ -6,9 +6,8 @@ the model's text everywhere; only a matcher parses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 Json: TypeAlias = (
@@ -16,12 +15,45 @@ Json: TypeAlias = (
 )
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
-NOTHING: Final[Mapping[str, Json]] = MappingProxyType({})
+
+class FrozenDict(Mapping[str, Json]):
+    """A mapping that nobody can change; a copy of it is itself.
+
+    Not a MappingProxyType: that can be neither copied nor pickled, and handlers copy
+    messages.
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[str, Json]) -> None:
+        self._items = dict(items)
+
+    def __getitem__(self, key: str) -> Json:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items))
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+    def __copy__(self) -> FrozenDict:
+        return self
+
+    def __deepcopy__(self, _: object) -> FrozenDict:
+        return self
+
+    def __reduce__(self) -> tuple[type[FrozenDict], tuple[dict[str, Json]]]:
+        return FrozenDict, (self._items,)
 
 
-def nothing() -> Mapping[str, Json]:
-    """Return the one empty mapping, as a default that costs nothing to recognise."""
-    return NOTHING
+NOTHING: Final[Mapping[str, Json]] = FrozenDict({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +79,7 @@ class Message:
     tool_call_id: str | None = None
     name: str | None = None
     id: str | None = None
-    extra: Mapping[str, Json] = field(default_factory=nothing, hash=False)
+    extra: Mapping[str, Json] = field(default=NOTHING, hash=False)
 
     def __post_init__(self) -> None:
         if self.extra is not NOTHING:
@@ -80,7 +112,7 @@ class MessageChunk:
     tool_calls: tuple[ToolCallChunk, ...] = ()
     id: str | None = None
     name: str | None = None
-    extra: Mapping[str, Json] = field(default_factory=nothing, hash=False)
+    extra: Mapping[str, Json] = field(default=NOTHING, hash=False)
 
     def __post_init__(self) -> None:
         if self.extra is not NOTHING:
@@ -90,7 +122,7 @@ class MessageChunk:
 def frozen_json(value: Json) -> Json:
     """Return a copy that nobody can change: dicts read-only, lists as tuples."""
     if isinstance(value, Mapping):
-        return MappingProxyType({k: frozen_json(v) for k, v in value.items()})
+        return FrozenDict({k: frozen_json(v) for k, v in value.items()})
     if isinstance(value, (list, tuple)):
         return tuple(frozen_json(v) for v in value)
     return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any, cast
+from typing import Any
 
 from refengine.context import Context
 from refengine.direct import DirectFlags
@@ -137,7 +137,7 @@ class Planner:
         fold = ToolFold(config.tools, one_entry=self._one_entry)
         for name, hook in self._extensions.with_hook("before_agent"):
             ctx = await self._enter(name, hook, ctx, config, fold)
-        return self._resolve(ctx, config, default, flags)
+        return self._resolve(ctx, config, default, flags, fold)
 
     async def _enter(
         self,
@@ -164,6 +164,8 @@ class Planner:
         """Normalise what the handler left; its whole set counts (contract TOOL)."""
         left: Any = config.tools
         if left is None and self._profile.null_tools != "refused":
+            # What comes later may append to it; null counts if nothing does.
+            config.tools = fold.null()
             return
         got = next((x for x in (left, config.instruction) if not _usable(x)), None)
         if got is not None or left is None:
@@ -180,8 +182,9 @@ class Planner:
         config: AgentConfig,
         default: list[ToolMeta],
         flags: DirectFlags,
+        fold: ToolFold,
     ) -> Plan:
-        left = cast("list[ToolMeta] | None", config.tools)
+        left = None if fold.nulled else config.tools
         shown = runnable = left or []
         if left is None:
             runnable = default

@@ -14,14 +14,24 @@ from refengine.tools import Tool, ToolMeta, as_meta, normalise
 
 
 class ToolFold:
-    """The normalised set so far."""
+    """The normalised set so far.
 
-    __slots__ = ("_index", "_metas", "_one_entry")
+    ``nulled`` tells that a handler put null in the place of the list and that nobody
+    has put anything into it since.
+    """
+
+    __slots__ = ("_index", "_metas", "_one_entry", "nulled")
 
     def __init__(self, metas: Sequence[ToolMeta], *, one_entry: bool) -> None:
         self._metas = list(metas)
         self._one_entry = one_entry
+        self.nulled = False
         self._index = {meta.name: at for at, meta in enumerate(metas)}
+
+    def null(self) -> list[ToolMeta]:
+        """Take null for the list; return the empty one that comes in its place."""
+        self._metas, self._index, self.nulled = [], {}, True
+        return []
 
     def update(
         self, left: Sequence[Tool | ToolMeta]
@@ -30,6 +40,7 @@ class ToolFold:
 
         The list is a fresh one: a handler that kept the old list changes nothing.
         """
+        self.nulled = self.nulled and not left
         known = len(self._metas)
         if list(left[:known]) == self._metas:
             self._append([as_meta(each) for each in left[known:]])

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from refengine.context import Context
-from refengine.errors import ToolKindError
-from refengine.messages import Json, nothing
+from refengine.errors import NotAToolError, ToolKindError
+from refengine.messages import NOTHING, Json
 from refengine.stream import StreamReader
 
 Options: TypeAlias = "Mapping[str, object]"
@@ -27,7 +27,7 @@ class ToolInfo:
 
     name: str
     description: str = ""
-    parameters: Mapping[str, Json] = field(default_factory=nothing, hash=False)
+    parameters: Mapping[str, Json] = field(default=NOTHING, hash=False)
 
 
 @runtime_checkable
@@ -120,8 +120,15 @@ class ToolsConfig:
 
 
 def as_meta(tool: Tool | ToolMeta) -> ToolMeta:
-    """Return the tool as an entry of a set; raises ToolKindError for no tool."""
+    """Return the tool as an entry of a set.
+
+    Raises NotAToolError, or ToolKindError for a tool that cannot be called.
+    """
     meta = tool if isinstance(tool, ToolMeta) else ToolMeta(tool)
+    if isinstance(meta.tool, type) or not isinstance(
+        getattr(meta.tool, "info", None), ToolInfo
+    ):
+        raise NotAToolError(meta.tool)
     if not (hasattr(meta.tool, "invoke") or hasattr(meta.tool, "stream")):
         raise ToolKindError(f"tool {meta.name!r}")
     return meta

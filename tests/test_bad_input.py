@@ -10,7 +10,7 @@ import pytest
 from refengine import errors
 from refengine.context import Context
 from refengine.extensions import MAX_EXTENSIONS
-from refengine.helpers import with_instruction
+from refengine.helpers import with_before_model_rewrite_history, with_instruction
 from refengine.messages import Message
 from refengine.middleware import AgentMiddleware
 from refengine.profile import EINO_0_8, profile
@@ -414,3 +414,31 @@ def test_a_refused_run_can_be_repeated_with_good_input():
         return await finish(agent, [USER], ctx=Context())
 
     assert run(run_twice()).answer == DONE
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("instruction", ["Be brief."], "instruction=['Be brief.'] (list): give a text"),
+        ("middlewares", [Whole()], "give a list of AgentMiddleware"),
+    ],
+)
+def test_a_field_of_another_type_is_told_by_its_name(field, value, told):
+    with pytest.raises(errors.FieldTypeError) as caught:
+        run(build(**{field: value}))
+
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("tool", ["abc", 3, Whole])
+def test_what_is_no_tool_is_refused_at_build(tool):
+    with pytest.raises(errors.NotAToolError, match="is no tool: give an object with info="):
+        run(build(tools=[tool]))
+
+
+@pytest.mark.parametrize("left", [["text"], [Message("user", "x"), None], "text"])
+def test_a_history_of_something_else_is_blamed_on_who_left_it(left):
+    handler = with_before_model_rewrite_history(lambda ctx, _: (ctx, left))
+
+    with pytest.raises(errors.HookReturnError, match="with_before_model_rewrite_history"):
+        play(handler)

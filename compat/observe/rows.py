@@ -134,7 +134,7 @@ class Row(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _only_versions_of_tagged_rows(cls, data: Any) -> Any:  # noqa: ANN401  # JSON
+    def _only_versions_of_tagged_rows(cls, data: Any) -> Any:  # noqa: ANN401  # any JSON value
         """Keep only the versions of a tagged row; the rest is another notation."""
         if is_mapping(data) and data.get("beyond"):
             return {**data, "expected": _versions_alone(data.get("expected"))}

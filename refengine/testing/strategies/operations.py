@@ -51,6 +51,12 @@ def config_ops(
         _op("set_return_directly", name=name, value=st.booleans()),
         _op("replace_return_directly", value=st.none() | flags),
     ]
+    if wanted.counting:
+        numbered = tools.map(lambda tool: (tool.model_copy(update={"name": "t<run>"}),))
+        kinds += [
+            _op("append_tools", tools=numbered),
+            _op("append_instruction", text=st.just("run <run>")),
+        ]
     if wanted.unknown_calls:
         kinds.append(_op("set_tools", value=st.just(())))
     if wanted.unknown_calls and wanted.failures:  # null is refused by some profiles
