@@ -82,6 +82,7 @@ class Loop:
         "_run_path",
         "_single_call",
         "_streaming",
+        "_telling",
         "_turn",
         "answer",
         "events",
@@ -116,6 +117,7 @@ class Loop:
         self._model_call: ModelCall | None = None
         self._live: LiveStream[MessageChunk] | None = None
         self._turn: Turn | None = None
+        self._telling: AsyncGenerator[AgentEvent, None] | None = None
         self.history = History(messages)
         self.first: Message | None = None
         if plan.instruction:
@@ -151,8 +153,8 @@ class Loop:
                     self.status = "completed"
                     break
                 self._turn = turn = self._turn_of(calls, self._tools_context(ctx))
-                one_by_one = machine.tools_config.sequential
-                async for event in turn.run(one_by_one=one_by_one):
+                self._telling = turn.run(one_by_one=machine.tools_config.sequential)
+                async for event in self._telling:
                     yield event
                 if self._settle(turn):
                     self.status = "returned_directly"
@@ -221,6 +223,7 @@ class Loop:
         except Exception as error:
             self._tell_answer(live, None)
             raise call.leaving(error) from error
+        self._live = None
         self._tell_answer(live, message)
         return message
 
@@ -295,6 +298,7 @@ class Loop:
 
     def _settle(self, turn: Turn) -> bool:
         """Keep the results of a turn; tell whether one of them is the answer."""
+        self._turn = None
         self.events.extend(turn.snapshots())
         self._tell_ignored(turn)
         error = turn.error()
@@ -324,8 +328,10 @@ class Loop:
         """Leave nothing open or running, also if the consumer went away."""
         if self._live is not None:
             await self._live.close()
-        if self._turn is not None:
+        if self._turn is not None and self._telling is not None:
+            await self._telling.aclose()
             await self._turn.leave()
+            self.events.extend(self._turn.snapshots())
 
 
 def _last_answer(history: History) -> Message | None:

@@ -8,7 +8,7 @@ would cost more than all else that a call needs.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import TypeAlias
 
 from refengine.call import ToolCallRun
@@ -80,7 +80,7 @@ class Turn:
         self._tasks: list[asyncio.Task[None]] = []
         self._told: list[tuple[ToolCallRun, str]] = []
 
-    async def run(self, *, one_by_one: bool) -> AsyncIterator[AgentEvent]:
+    async def run(self, *, one_by_one: bool) -> AsyncGenerator[AgentEvent, None]:
         """Yield the events; afterwards every call has a text or an error.
 
         Whoever iterates calls ``leave`` in the end, also after breaking off.

@@ -1,4 +1,4 @@
-"""What the strategies promise: worlds of all shapes, and only those that were wanted."""
+"""What the strategies promise: worlds of all shapes, and only what was wanted."""
 
 import subprocess
 import sys
@@ -241,7 +241,7 @@ def test_words_are_fit_for_the_notation(
     assert parse_message(answer).tool_calls == ()
     assert parse_message(message).tool_calls == ()
     assert parse_message(f"assistant:{text}[c:{name}({{}})]").content == text
-    assert text.encode()
+    assert text.encode().decode() == text
 
 
 @searching(100)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -20,6 +20,9 @@ from refengine.testing.strategies.operations import (
 )
 from refengine.testing.strategies.wanted import ANYTHING, Wanted
 from refengine.testing.strategies.words import instructions, texts, tool_names
+
+Fields: TypeAlias = "dict[str, object]"
+Parts: TypeAlias = "Callable[[Wanted, str], dict[str, SearchStrategy[object]]]"
 
 TOOL_HOOKS: Final = ("wrap_invokable", "wrap_streamable")
 HANDLER_HOOKS: Final = (
@@ -59,8 +62,7 @@ def middlewares(
     draw: DrawFn, wanted: Wanted = ANYTHING, label: str = ""
 ) -> MiddlewareSpec:
     """Draw a struct middleware with some of its fields."""
-    fields = _struct_fields(wanted)
-    spec = {name: draw(fields[name]) for name in draw(_some_of(tuple(fields)))}
+    spec = draw(_some_fields(_struct_fields, wanted, label))
     wraps = _both_kinds(draw, wanted, label, lambda kind: kind.removeprefix("wrap_"))
     return MiddlewareSpec.model_validate({"id": label, "wrap_tool_call": wraps, **spec})
 
@@ -68,8 +70,7 @@ def middlewares(
 @st.composite
 def handlers(draw: DrawFn, wanted: Wanted = ANYTHING, label: str = "") -> HandlerSpec:
     """Draw a handler with one or more hooks."""
-    fields = _handler_fields(wanted, label)
-    spec = {name: draw(fields[name]) for name in draw(_some_of(tuple(fields)))}
+    spec = draw(_some_fields(_handler_fields, wanted, label))
     wraps = _both_kinds(draw, wanted, label, str)
     return HandlerSpec.model_validate({"id": label, **wraps, **spec})
 
@@ -87,7 +88,7 @@ def _both_kinds(
 
 
 @cache
-def _struct_fields(wanted: Wanted) -> dict[str, SearchStrategy[object]]:
+def _struct_fields(wanted: Wanted, _: str) -> dict[str, SearchStrategy[object]]:
     return {
         "before_chat_model": message_ops(wanted, after=False),
         "after_chat_model": message_ops(wanted, after=True),
@@ -107,6 +108,11 @@ def _handler_fields(wanted: Wanted, label: str) -> dict[str, SearchStrategy[obje
     }
 
 
-@cache
-def _some_of(names: tuple[str, ...]) -> SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(names), unique=True, max_size=3)
+@st.composite
+def _some_fields(draw: DrawFn, of: Parts, wanted: Wanted, label: str) -> Fields:
+    """Draw each of the fields, or leave it out.
+
+    By a number, 0 or 1: what depends on a boolean is not dropped when a failure shrinks.
+    """
+    either = st.integers(0, 1)
+    return {name: draw(f) for name, f in of(wanted, label).items() if draw(either)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Final, Literal
 
@@ -34,9 +35,7 @@ def tool_names(wanted: Wanted = ANYTHING) -> SearchStrategy[str]:
 @cache
 def texts(wanted: Wanted = ANYTHING) -> SearchStrategy[str]:
     """Contents of messages, Unicode included, but nothing like the start of a call."""
-    some = st.text(_CHARACTERS, max_size=12)
-    small = st.sampled_from([*TEXTS, *wanted.words])
-    return st.one_of(small, some).filter(_is_content)
+    return _some(TEXTS, wanted, 12).filter(_is_content)
 
 
 @cache
@@ -48,9 +47,7 @@ def instructions(wanted: Wanted) -> SearchStrategy[str]:
 @cache
 def arguments(wanted: Wanted) -> SearchStrategy[str]:
     """Raw argument texts, usually JSON; the notation keeps ``)]`` out of them."""
-    some = st.text(_CHARACTERS, max_size=6)
-    small = st.sampled_from([*ARGUMENTS, *wanted.words])
-    return st.one_of(small, some).filter(lambda text: ")]" not in f"{text})")
+    return _some(ARGUMENTS, wanted, 6).filter(lambda text: ")]" not in f"{text})")
 
 
 @cache
@@ -71,6 +68,12 @@ def calls(names: tuple[str, ...], wanted: Wanted) -> SearchStrategy[list[ToolCal
 def answers(wanted: Wanted = ANYTHING) -> SearchStrategy[str]:
     """Plain answers of a model, in the notation."""
     return texts(wanted).map(lambda text: show_message(Message("assistant", text)))
+
+
+def _some(small: Sequence[str], wanted: Wanted, size: int) -> SearchStrategy[str]:
+    """Small texts first, then the subject's words, then any up to a size."""
+    own = [st.sampled_from(wanted.words)] if wanted.words else []
+    return st.one_of(st.sampled_from(small), *own, st.text(_CHARACTERS, max_size=size))
 
 
 def _is_name(text: str) -> bool:

@@ -40,6 +40,8 @@ from refengine.testing.strategies_variants import recut
 T = TypeVar("T")
 
 ABSENT: Final = "no-such-tool"
+MANY: Final = 3
+"""So many tools, and extensions of one kind, an agent has at most."""
 
 
 def scenarios(  # noqa: PLR0913  # choices by name, and all have a default
@@ -99,7 +101,7 @@ def rechunked(draw: DrawFn, scenario: Scenario) -> Scenario:
 def _scenarios(draw: DrawFn, wanted: Wanted) -> Scenario:
     agent = draw(_agents(wanted))
     names = tuple(sorted(_callable(agent, wanted)))
-    runs = draw(st.lists(_runs(wanted), min_size=1, max_size=wanted.max_runs))
+    runs = draw(_up_to(wanted.max_runs, lambda _: _runs(wanted), 1))
     number = Ids("c")
     script: list[ScriptEntry] = []
     for _ in runs:
@@ -114,7 +116,7 @@ def _scenarios(draw: DrawFn, wanted: Wanted) -> Scenario:
         agent=agent,
         model_script=tuple(script),
         script_end="repeat_last" if endless else "exhausted",
-        runs=tuple(runs),
+        runs=runs,
     )
     tell(scenario)
     return scenario
@@ -127,29 +129,36 @@ def _agents(draw: DrawFn, wanted: Wanted) -> AgentSpec:
     return AgentSpec(
         name="agent",
         instruction=draw(instructions(wanted)),
-        tools=tuple(draw(st.lists(tools(wanted), max_size=3))),
+        tools=draw(_up_to(MANY, lambda _: tools(wanted))),
         return_directly=draw(st.dictionaries(names, st.booleans(), max_size=2)),
-        tool_call_middlewares=_labelled(
-            draw, wanted.tool_call_middlewares, lambda n: tool_wraps(wanted, f"w{n}")
+        tool_call_middlewares=draw(
+            _up_to(
+                MANY * wanted.tool_call_middlewares,
+                lambda n: tool_wraps(wanted, f"w{n}"),
+            )
         ),
-        middlewares=_labelled(
-            draw, wanted.middlewares, lambda n: middlewares(wanted, f"m{n}")
+        middlewares=draw(
+            _up_to(MANY * wanted.middlewares, lambda n: middlewares(wanted, f"m{n}"))
         ),
-        handlers=_labelled(draw, wanted.handlers, lambda n: handlers(wanted, f"h{n}")),
+        handlers=draw(
+            _up_to(MANY * wanted.handlers, lambda n: handlers(wanted, f"h{n}"))
+        ),
         max_iterations=draw(st.sampled_from([20, 20, 3, 2, 1])),
         unknown_tools_handler=draw(unknown) if wanted.unknown_calls else None,
         sequential=draw(st.booleans()),
     )
 
 
-def _labelled(
-    draw: DrawFn,
-    wanted: bool,
-    make: Callable[[int], SearchStrategy[T]],
+@st.composite
+def _up_to(
+    draw: DrawFn, most: int, make: Callable[[int], SearchStrategy[T]], least: int = 0
 ) -> tuple[T, ...]:
-    """Draw up to three, each with an id of its own."""
-    count = draw(st.integers(0, 3)) if wanted else 0
-    return tuple(draw(make(at)) for at in range(count))
+    """Draw so many, each made for its place.
+
+    A number and then the elements, not a list: long elements of a list are not dropped
+    one by one when a failure shrinks.
+    """
+    return tuple(draw(make(at)) for at in range(draw(st.integers(least, most))))
 
 
 def _callable(agent: AgentSpec, wanted: Wanted) -> set[str]:
