@@ -254,8 +254,8 @@ def test_options_reach_the_model_and_the_tools() -> None:
     class Model:
         async def invoke(self, ctx, messages, tools, options):
             seen.append(options)
-            calls = Message("assistant", "done")
-            return calls if len(seen) > 1 else Message("assistant", "", (ToolCall("1", "t", "{}"),))
+            calls = () if len(seen) > 1 else (ToolCall("1", "t", "{}"),)
+            return Message("assistant", "done", calls)
 
     class Spy:
         info = tool().info

@@ -112,7 +112,7 @@ def _handler_fields(wanted: Wanted, label: str) -> dict[str, SearchStrategy[obje
 def _some_fields(draw: DrawFn, of: Parts, wanted: Wanted, label: str) -> Fields:
     """Draw each of the fields, or leave it out.
 
-    By a number, 0 or 1: what depends on a boolean is not dropped when a failure shrinks.
+    By a number, 0 or 1: what hangs on a boolean is not dropped when a failure shrinks.
     """
     either = st.integers(0, 1)
     return {name: draw(f) for name, f in of(wanted, label).items() if draw(either)}

@@ -72,7 +72,6 @@ def message_ops(
     msg = messages(wanted)
     kinds = [
         *_any_ops(wanted),
-        _op("replace_last_if_tool_calls", msg=msg),
         _op("keep_first_and_last"),
         _op("keep_messages"),
         _op("append_to_kept", msg=msg),
@@ -85,6 +84,7 @@ def message_ops(
     last = [
         _op("append", msg=msg),
         _op("replace_last", msg=msg),
+        _op("replace_last_if_tool_calls", msg=msg),
         st.sampled_from(none),
     ]
     kinds.extend([st.one_of(last).map(dict)] if after else last)  # map: one of many

@@ -20,6 +20,11 @@ ARGUMENTS: Final = ("{}", '{"q":"a"}', '{"q":[1,2]}', "", "not json", '{"é":"(x
 INSTRUCTIONS: Final = ("", "be brief", "", "a very long one, " * 400)
 CALL_START: Final = re.compile(r"\[[^:()\[\]]*:[^:()\[\]]+\(")
 """What no content holds: the start of a call (see VOCABULARY, Messages)."""
+PLACE: Final = re.compile(r"<[a-z_]+>")
+"""What stands for something else in a scenario; only strategies that mean it write it.
+
+Hypothesis also draws constants of the modules it sees, and ours hold such texts.
+"""
 
 # Lone surrogates are no text: pydantic refuses them, and so does UTF-8.
 _SURROGATES: Final[tuple[Literal["Cs"]]] = ("Cs",)
@@ -81,4 +86,4 @@ def _is_name(text: str) -> bool:
 
 
 def _is_content(text: str) -> bool:
-    return CALL_START.search(text) is None
+    return not (CALL_START.search(text) or PLACE.search(text))
