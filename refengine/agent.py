@@ -208,9 +208,7 @@ class Agent:
         A tuple is used as it is, a list is copied. ``ctx`` is laid over the agent's
         context and wins; ``options`` reach the model and the tools.
         """
-        given = messages if isinstance(messages, tuple) else tuple(messages)
-        if given and not isinstance(given[0], Message):
-            raise InputError(given[0])
+        given = _given(messages)
         return Run(self, given, ctx, options or NO_OPTIONS, streaming=stream)
 
     def explain(self, style: Literal["text", "mermaid"] = "text") -> str:
@@ -252,6 +250,21 @@ async def build_agent(
     start = ctx or Context()
     plan = await planner.plan(start) if profile.before_agent == "build" else None
     return Agent(machine, planner, extensions, start, plan)
+
+
+def _given(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages as a tuple; raises InputError for anything else.
+
+    Of a tuple the ends are looked at: a run must not cost more over a long history.
+    """
+    if isinstance(messages, (Message, str)):
+        raise InputError(messages)
+    given = messages if isinstance(messages, tuple) else tuple(messages)
+    looked_at = given if given is not messages else (*given[:1], *given[-1:])
+    for each in looked_at:
+        if not isinstance(each, Message):
+            raise InputError(each)
+    return given
 
 
 def _check_types(config: ChatModelAgentConfig) -> None:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import isawaitable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from refengine.context import Context
-from refengine.hooks import CAPABILITY_HOOKS, AgentConfigLike, AnyHook
+from refengine.hooks import CAPABILITY_HOOKS, CAPABILITY_REWRITES, AnyHook
 from refengine.messages import Message
+
+if TYPE_CHECKING:
+    from refengine.plan import AgentConfig
 
 
 def as_hooks(found: dict[str, AnyHook]) -> dict[str, AnyHook]:
@@ -24,17 +27,14 @@ def as_hooks(found: dict[str, AnyHook]) -> dict[str, AnyHook]:
     tools = found.get("modify_tools")
     if instruction is not None or tools is not None:
         hooks["before_agent"] = _before_agent(instruction, tools)
-    for method, hook in (
-        ("pre_process_message_state", "before_model_rewrite_history"),
-        ("post_process_message_state", "after_model_rewrite_history"),
-    ):
+    for method, hook in CAPABILITY_REWRITES.items():
         if method in found:
             hooks[hook] = _rewrite(found[method])
     return hooks
 
 
 def _before_agent(instruction: AnyHook | None, tools: AnyHook | None) -> AnyHook:
-    async def before_agent(ctx: Context, config: AgentConfigLike) -> Context:
+    async def before_agent(ctx: Context, config: AgentConfig) -> Context:
         if instruction is not None:
             config.instruction = await settled(instruction(ctx, config.instruction))
         if tools is not None:

@@ -176,8 +176,8 @@ class InputError(ConfigurationError):
     def __init__(self, got: object) -> None:
         self.got = got
         super().__init__(
-            f"run() got {got!r} ({type(got).__name__}) as a message:"
-            " give Message(role, content)"
+            f"run() got {shortened(got)} ({type(got).__name__}):"
+            " give a list or tuple of Message(role, content)"
         )
 
 

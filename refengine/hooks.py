@@ -10,7 +10,7 @@ import difflib
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from refengine.context import Context
 from refengine.errors import (
@@ -30,6 +30,9 @@ from refengine.tools import (
     ToolCallResult,
     ToolMeta,
 )
+
+if TYPE_CHECKING:
+    from refengine.plan import AgentConfig
 
 PIPELINE_HOOKS: Final = (
     "before_agent",
@@ -80,7 +83,7 @@ class AgentHandler(Protocol):
         """What errors, traces and ``explain`` call it."""
         ...
 
-    async def before_agent(self, ctx: Context, config: AgentConfigLike) -> Context:
+    async def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
         """Change ``config.instruction`` and ``config.tools``; return the context."""
         raise NotImplementedError
 
@@ -117,13 +120,6 @@ class AgentHandler(Protocol):
     async def after_agent(self, ctx: Context, messages: Sequence[Message]) -> Context:
         """See the history of a run that succeeded."""
         raise NotImplementedError
-
-
-class AgentConfigLike(Protocol):
-    """What ``before_agent`` may change."""
-
-    instruction: str
-    tools: list[ToolMeta]
 
 
 class InstructionModifier(Protocol):

@@ -442,3 +442,13 @@ def test_a_history_of_something_else_is_blamed_on_who_left_it(left):
 
     with pytest.raises(errors.HookReturnError, match="with_before_model_rewrite"):
         play(handler)
+
+
+@pytest.mark.parametrize(
+    "messages", ["hi", USER, [USER, "x"], (USER, "x"), [None]], ids=repr
+)
+def test_a_run_of_something_else_than_messages_is_refused_at_once(messages):
+    agent = run(build())
+
+    with pytest.raises(errors.InputError, match="give a list or tuple of Message"):
+        agent.run(messages)

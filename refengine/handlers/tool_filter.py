@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from refengine.context import Context
 from refengine.errors import HandlerArgumentError, UnknownToolNameError
-from refengine.hooks import AgentConfigLike
+from refengine.plan import AgentConfig
 
 
 class ToolFilterHandler:
@@ -30,7 +30,7 @@ class ToolFilterHandler:
         self._names = tool_names("ToolFilterHandler", given[0])
         self._deny = deny is not None
 
-    def before_agent(self, ctx: Context, config: AgentConfigLike) -> Context:
+    def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
         """Leave only the tools that may stay."""
         present = [meta.name for meta in config.tools]
         unknown = sorted(self._names.difference(present))
