@@ -237,8 +237,7 @@ async def build_agent(
     ``on_notice`` is told what nobody else can see (see Notice). Raises a
     ConfigurationError, or the HookError of a ``before_agent``.
     """
-    if type(config.max_iterations) is not int or config.max_iterations < 1:
-        raise MaxIterationsError(config.max_iterations)
+    limit = _limit(config.max_iterations, profile)
     _check_types(config)
     extensions = collect(config.middlewares, config.handlers, profile)
     _warn(extensions, profile, on_notice)
@@ -246,7 +245,7 @@ async def build_agent(
         config.instruction, config.tools_config, extensions, profile, on_notice
     )
     planner.default_tools()  # refuses a tool without a method now, not at the first run
-    machine = _compile(config, profile, extensions, on_notice)
+    machine = _compile(config, profile, extensions, limit, on_notice)
     start = ctx or Context()
     plan = await planner.plan(start) if profile.before_agent == "build" else None
     return Agent(machine, planner, extensions, start, plan)
@@ -265,6 +264,16 @@ def _given(messages: Sequence[Message]) -> tuple[Message, ...]:
         if not isinstance(each, Message):
             raise InputError(each)
     return given
+
+
+def _limit(given: object, profile: Profile) -> int:
+    """Return how many iterations a run has; raises MaxIterationsError."""
+    if type(given) is int:  # a bool is none
+        if given >= 1:
+            return given
+        if profile.iterations_below_one == "default":
+            return DEFAULT_MAX_ITERATIONS
+    raise MaxIterationsError(given)
 
 
 def _check_types(config: ChatModelAgentConfig) -> None:
@@ -288,6 +297,7 @@ def _compile(
     config: ChatModelAgentConfig,
     profile: Profile,
     extensions: Extensions,
+    limit: int,
     on_notice: OnNotice | None,
 ) -> Machine:
     before = _phases(
@@ -303,7 +313,7 @@ def _compile(
     return Machine(
         config.name,
         profile,
-        config.max_iterations,
+        limit,
         config.tools_config,
         tuple(before),
         tuple(after),

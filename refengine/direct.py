@@ -10,43 +10,51 @@ from refengine.tools import ToolMeta
 
 
 class DirectFlags:
-    """The flags of one ``before_agent`` phase, by the profile's rule."""
+    """The flags of one ``before_agent`` phase, by the profile's rule.
+
+    Where flags are three-valued they stand on the tools. Other engines keep a map by
+    name, which covers tools that are not there yet; flags on tools write into it.
+    """
 
     def __init__(
         self, profile: Profile, configured: Mapping[str, bool], default: list[ToolMeta]
     ) -> None:
         self._rule = profile.return_directly
+        self._by_name = self._rule in {"membership", "true_or_configured"}
         own = {
             m.name: m.return_directly for m in default if m.return_directly is not None
         }
         self._configured = {**configured, **own}
-        self._known = {meta.name for meta in default}
 
-    def start(self, default: list[ToolMeta]) -> list[ToolMeta]:
-        """Return the entries as the first handler sees them."""
-        if self._rule not in {"membership", "true_or_configured"}:
-            return list(default)
-        return [
-            replace(meta, return_directly=self._configured.get(meta.name))
-            for meta in default
-        ]
+    def start(
+        self, default: list[ToolMeta]
+    ) -> tuple[list[ToolMeta], dict[str, bool] | None]:
+        """Return tools and map as the first handler sees them; None for no map."""
+        if not self._by_name:
+            return list(default), None
+        unset = [replace(meta, return_directly=None) for meta in default]
+        return unset, dict(self._configured)
 
-    def end(self, left: Sequence[ToolMeta]) -> frozenset[str]:
-        """Return the names that return directly."""
-        configured = frozenset(n for n, value in self._configured.items() if value)
+    def end(
+        self, left: Sequence[ToolMeta], by_name: Mapping[str, bool] | None
+    ) -> frozenset[str]:
+        """Return the names that return directly, from what the handlers left."""
         if self._rule == "configured":
-            return configured
-        flags = {meta.name: self._flag(meta) for meta in left}
+            return _true(self._configured)
+        flags = {m.name: m.return_directly for m in left}
         if self._rule == "three_valued":
-            return frozenset(name for name, flag in flags.items() if flag)
-        if self._rule == "true_or_configured":
-            return frozenset(n for n, flag in flags.items() if flag) or configured
-        members = frozenset(n for n, flag in flags.items() if flag is not None)
-        return members or frozenset(self._configured)
+            return _true(
+                {
+                    name: self._configured.get(name, False) if flag is None else flag
+                    for name, flag in flags.items()
+                }
+            )
+        written = {name: flag for name, flag in flags.items() if flag is not None}
+        final = {**(by_name or {}), **written}
+        if self._rule == "membership":  # what stands in the map counts, true or false
+            return frozenset(final or self._configured)
+        return _true(final) or _true(self._configured)
 
-    def _flag(self, meta: ToolMeta) -> bool | None:
-        unset = meta.return_directly is None
-        three_valued = self._rule == "three_valued"
-        if unset and (three_valued or meta.name not in self._known):
-            return self._configured.get(meta.name)
-        return meta.return_directly
+
+def _true(flags: Mapping[str, bool]) -> frozenset[str]:
+    return frozenset(name for name, flag in flags.items() if flag)

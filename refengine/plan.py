@@ -41,19 +41,29 @@ class AgentConfig:
     """What ``before_agent`` changes in place; private to one build, or to one run.
 
     ``input`` and ``run_options`` belong to a run: reading them while the agent is
-    built raises NotKnownAtBuild.
+    built raises NotKnownAtBuild. ``return_directly`` holds the flags by name in
+    engines that keep them so (posture ``return_directly``); it is None where they
+    stand on the tools.
     """
 
-    __slots__ = ("_input", "_run_options", "instruction", "tools")
+    __slots__ = (
+        "_input",
+        "_run_options",
+        "instruction",
+        "return_directly",
+        "tools",
+    )
 
     def __init__(
         self,
         instruction: str,
         tools: list[ToolMeta],
         run: tuple[Sequence[Message], Options] | None = None,
+        return_directly: dict[str, bool] | None = None,
     ) -> None:
         self.instruction = instruction
         self.tools = tools
+        self.return_directly = return_directly
         self._input = None if run is None else run[0]
         self._run_options = None if run is None else run[1]
 
@@ -133,7 +143,8 @@ class Planner:
         """Run the phase; raises HookError or HookReturnError."""
         default = self.default_tools()
         flags = DirectFlags(self._profile, self._config.return_directly, default)
-        config = AgentConfig(self._instruction, flags.start(default), run)
+        tools, by_name = flags.start(default)
+        config = AgentConfig(self._instruction, tools, run, by_name)
         fold = ToolFold(config.tools, one_entry=self._one_entry)
         for name, hook in self._extensions.with_hook("before_agent"):
             ctx = await self._enter(name, hook, ctx, config, fold)
@@ -198,7 +209,7 @@ class Planner:
             tuple(meta.tool.info for meta in shown),
             tuple(runnable),
             tuple(default or runnable),
-            flags.end(runnable),
+            flags.end(runnable, config.return_directly),
             not default and not runnable,
         )
 

@@ -65,6 +65,8 @@ class Profile:
     """no answer after max_iterations"""
     after_agent: Literal["on_success", "never"]
     """whether after_agent hooks are called"""
+    iterations_below_one: Literal["refused", "default"]
+    """max_iterations of 0 or less: refused at build, or read as the default"""
     hidden_tool: Literal["unknown", "runs"]
     """a call to a tool that wrap_model_call took out of the request"""
     without_tools: Literal["loop", "single_call"]
@@ -136,6 +138,7 @@ SEED_001: Final = Profile(
     state_object="per_pass",
     wrapper_factory="once_a_tool",
     exhaustion="outcome",
+    iterations_below_one="refused",
     after_agent="on_success",
     hidden_tool="unknown",
     without_tools="loop",
@@ -168,6 +171,7 @@ EINO_0_7: Final = Profile(
     state_object="per_pass",
     wrapper_factory="once_a_tool",
     exhaustion="error",
+    iterations_below_one="default",
     after_agent="on_success",
     hidden_tool="runs",
     without_tools="single_call",
@@ -200,6 +204,7 @@ EINO_DRAFT: Final = Profile(
     state_object="per_middleware",
     wrapper_factory="per_call",
     exhaustion="error",
+    iterations_below_one="default",
     after_agent="never",
     hidden_tool="runs",
     without_tools="single_call",
@@ -232,6 +237,7 @@ EINO_0_8: Final = Profile(
     state_object="per_iteration",
     wrapper_factory="per_run",
     exhaustion="error",
+    iterations_below_one="default",
     after_agent="never",
     hidden_tool="runs",
     without_tools="single_call",
@@ -264,6 +270,7 @@ EINO_0_9: Final = Profile(
     state_object="per_iteration",
     wrapper_factory="per_run",
     exhaustion="error",
+    iterations_below_one="default",
     after_agent="on_success",
     hidden_tool="runs",
     without_tools="single_call",

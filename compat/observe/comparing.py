@@ -199,9 +199,12 @@ def _about(key: str, call: Entry) -> object:
     return call["tools"] if key.startswith("tools") else call["in"]
 
 
-def _system_message(seen: Seen, wanted: str, _: bool) -> str | None:
+def _system_message(seen: Seen, wanted: str | None, _: bool) -> str | None:
     content = _system(seen)
-    fits = content is not None and text_matches(wanted, content)
+    if content is None or wanted is None:
+        fits = content is wanted
+    else:
+        fits = text_matches(wanted, content)
     return None if fits else f"{content!r}, not {wanted!r}"
 
 

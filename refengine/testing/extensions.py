@@ -7,7 +7,7 @@ else its operations do.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from refengine.context import Context
 from refengine.hooks import ModelEndpoint
@@ -52,6 +52,9 @@ R = TypeVar("R", ToolCallResult, StreamToolCallResult)
 _Endpoint: TypeAlias = Callable[[Context, ToolCallInput], Awaitable[R]]
 INVOKED: Final[ToolKind[ToolCallResult]] = Invoked()
 STREAMED: Final[ToolKind[StreamToolCallResult]] = Streamed()
+
+EDITED: Final = "refengine.testing.after_agent"
+"""Where in the context the messages stand that after_agent hooks edited."""
 
 HOOK_OF: Final = {
     "before_agent": "before_agent",
@@ -98,8 +101,10 @@ class WorldHandler:
         return self._rewrite("after_model", ctx, messages, self._spec.after_model)
 
     async def after_agent(self, ctx: Context, messages: Sequence[Message]) -> Context:
-        todo = self._spec.after_agent
-        return self._rewrite("after_agent", ctx, messages, todo)[0]
+        # The hook gives back a context only; what one edits the next one finds there.
+        seen = cast("Sequence[Message]", ctx.get(EDITED, messages))
+        ctx, left = self._rewrite("after_agent", ctx, seen, self._spec.after_agent)
+        return ctx if left is messages else ctx.with_value(EDITED, left)
 
     async def wrap_model_call(
         self, ctx: Context, request: ModelRequest, next: ModelEndpoint
@@ -141,13 +146,14 @@ class WorldHandler:
         value: ToolCallInput,
     ) -> Made[R]:
         """Make the wrapper for this call, as a handler's factory would."""
-        if spec.record_factory:
-            seen = {
-                "tool": value.name,
-                "call": value.call_id,
-                "ctx": ctx.get("h", UNSET),
-            }
-            self._me.note(at, seen, value.call_id)
+        own = spec.by_tool.get(value.name)
+        for each in (spec,) if own is None else (spec, own):
+            if each.record_factory:
+                seen = {"tool": value.name, "call": value.call_id}
+                shown = {**seen, "ctx": ctx.get("h", UNSET)}
+                self._me.note(at, shown, value.call_id)
+        if own is not None:
+            _made(self._me, own, kind, middleware=False)
         return _made(self._me, spec, kind, middleware=False)
 
     def _rewrite(

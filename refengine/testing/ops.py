@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PositiveInt,
+)
 
 from refengine.testing.notation import parse_message
 
@@ -142,7 +149,7 @@ class CtxSet(Op):
 
     op: Literal["ctx_set"]
     key: str
-    value: str
+    value: JsonValue
 
 
 class CtxAppend(Op):
@@ -165,7 +172,7 @@ class RunLocalSet(Op):
 
     op: Literal["runlocal_set"]
     key: str
-    value: str
+    value: JsonValue
     record: bool = False
 
 

@@ -7,6 +7,7 @@ keeps what ``keep_messages`` kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
@@ -73,7 +74,7 @@ def _perform_tools(
 ) -> Context:
     tools: Sequence[ToolMeta] = config.tools or ()
     if isinstance(op, ops.AppendTools):
-        made = [ToolMeta(me.world.tool(spec)) for spec in op.tools]
+        made = [ToolMeta(me.world.tool(me.world.of_run(spec))) for spec in op.tools]
         config.tools = [*tools, *made]
     elif isinstance(op, ops.RemoveTool):
         config.tools = [meta for meta in tools if meta.name != op.name]
@@ -82,26 +83,41 @@ def _perform_tools(
         config.tools = cast("list[ToolMeta]", None if op.value is None else [])
     elif isinstance(op, ops.SetReturnDirectly):
         name = me.world.numbered(op.name)
-        config.tools = [_flagged(m, op.value) if m.name == name else m for m in tools]
+        _set_flags(config, {name: op.value}, {name})
     elif isinstance(op, ops.ReplaceReturnDirectly):
-        flags = op.value or {}
-        config.tools = [_flagged(meta, flags.get(meta.name)) for meta in tools]
+        names = {meta.name for meta in tools} | set(config.return_directly or {})
+        _set_flags(config, op.value or {}, names)
     else:
         return perform_any(me, "before_agent", ctx, op)
     return ctx
 
 
-def _flagged(meta: ToolMeta, value: bool | None) -> ToolMeta:  # the flag
-    return replace(meta, return_directly=value)
+def _set_flags(
+    config: AgentConfig, flags: Mapping[str, bool], names: AbstractSet[str]
+) -> None:
+    """Set the flags of these names, where the engine keeps them; others are unset."""
+    if config.return_directly is not None:
+        kept = {k: v for k, v in config.return_directly.items() if k not in names}
+        config.return_directly = {**kept, **flags}
+        return
+    config.tools = [
+        replace(meta, return_directly=flags.get(meta.name))
+        if meta.name in names
+        else meta
+        for meta in config.tools
+    ]
 
 
 def _seen_config(ctx: Context, config: AgentConfig) -> dict[str, object]:
     tools: Sequence[ToolMeta] = config.tools or ()
-    flags = {m.name: m.return_directly for m in tools if m.return_directly is not None}
+    flags = config.return_directly
+    if flags is None:
+        set_ = {m.name: m.return_directly for m in tools}
+        flags = {name: flag for name, flag in set_.items() if flag is not None}
     return {
         "instruction": config.instruction,
         "tools": [meta.name for meta in tools],
-        "return_directly": flags,
+        "return_directly": dict(flags),
         "ctx": ctx.get("h", UNSET),
         "tools_count": len(tools),
         "return_directly_count": len(flags),
@@ -179,7 +195,10 @@ def perform_any(me: Extension, hook: str, ctx: Context, op: ops.Op) -> Context:
     if isinstance(op, ops.Fail):
         raise ScriptedError(op.text)
     if isinstance(op, ops.CtxSet):
-        return ctx.with_value(op.key, me.world.numbered(op.value))
+        value = op.value
+        if isinstance(value, str):
+            value = me.world.numbered(value)
+        return ctx.with_value(op.key, value)
     if isinstance(op, ops.CtxAppend):
         return appended(ctx, op.key, op.text)
     if isinstance(op, ops.CtxGet):
@@ -202,7 +221,7 @@ def appended(ctx: Context, key: str, text: str) -> Context:
     return ctx.with_value(key, f"{ctx.get(key, UNSET)}{text}")
 
 
-def _set_local(ctx: Context, key: str, value: str) -> bool:
+def _set_local(ctx: Context, key: str, value: object) -> bool:
     try:
         set_run_local(ctx, key, value)
     except NoRunLocalError:

@@ -20,13 +20,12 @@ from refengine.errors import (
 )
 from refengine.testing.wrapping import FactoryError
 
+_STRUCT_HOOKS: Final = frozenset(("before_chat_model", "after_chat_model"))
 _POINT_OF_HOOK: Final = {
     "before_agent": "before_agent",
     "before_model_rewrite_history": "before_model",
     "after_model_rewrite_history": "after_model",
     "after_agent": "after_agent",
-    "before_chat_model": "before_chat_model",
-    "after_chat_model": "after_chat_model",
     "wrap_model_call": "model",
 }
 
@@ -59,6 +58,8 @@ def point_of(  # noqa: PLR0911  # a table: one return a cause
 def _of_hook(error: HookError) -> dict[str, str]:
     text = str(error.cause)
     point = _POINT_OF_HOOK.get(error.hook)
+    if error.hook in _STRUCT_HOOKS:  # a struct has no name that others know
+        return {"point": error.hook, "text": text}
     if point is not None:
         return {"point": point, "of": error.handler, "text": text}
     if isinstance(error.cause, FactoryError):

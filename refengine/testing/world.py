@@ -79,9 +79,17 @@ class World:
         )
 
     def tool(self, spec: ToolSpec) -> Tool:
-        """Return a recording tool; ``<run>`` in its name is the number of the run."""
-        named = spec.model_copy(update={"name": self.numbered(spec.name)})
-        return RecordingTool(named, recorder=self.recorder, body=self._body(named))
+        """Return a recording tool that does what the spec says."""
+        return RecordingTool(spec, recorder=self.recorder, body=self._body(spec))
+
+    def of_run(self, spec: ToolSpec) -> ToolSpec:
+        """Return the spec with the number of the run where ``<run>`` stands."""
+        changed = {
+            "name": self.numbered(spec.name),
+            "result": self.numbered(spec.result),
+            "chunks": tuple(map(self.numbered, spec.chunks)),
+        }
+        return spec.model_copy(update=changed)
 
     def effect(self, name: str, data: object) -> None:
         """Put down what a subject did outside of the agent (contract §0)."""

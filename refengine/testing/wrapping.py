@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -55,7 +56,7 @@ class Made(Generic[R]):
         self._enter(spec, ctx, value)
         own = spec.by_tool.get(value.name)
         if own is not None:
-            return await self._called(own, ctx, value, inner)
+            return await self._own(spec, own, ctx, value, inner)
         if spec.runlocal_get is not None:
             found = local_entry(ctx, spec.runlocal_get)
             self._note({"runlocal_get": found}, value.call_id)
@@ -72,6 +73,22 @@ class Made(Generic[R]):
                 raise
             return self.kind.of(spec.catch_error.replace("<error>", str(error)))
         return self.kind.edited(result, spec)
+
+    async def _own(
+        self,
+        spec: ToolWrapSpec,
+        own: ToolWrapSpec,
+        ctx: Context,
+        value: ToolCallInput,
+        inner: Callable[[Context, ToolCallInput], Awaitable[R]],
+    ) -> R:
+        """Let a tool's own wrap do the rest."""
+        entered = replace(value)
+        try:
+            return await self._called(own, ctx, value, inner)
+        finally:
+            if spec.record is not None:
+                self._phase(spec.record, "exit", ctx, entered)
 
     def _enter(self, spec: ToolWrapSpec, ctx: Context, value: ToolCallInput) -> None:
         for label in (spec.record, spec.record_enter):
@@ -102,7 +119,8 @@ class Made(Generic[R]):
         entered = replace(value, call_id=call_id)
         try:
             for _ in range(spec.call_next - 1):
-                await inner(ctx, value)
+                with suppress(Exception):  # of several results the last one counts
+                    await inner(ctx, value)
             return await inner(ctx, value)
         finally:
             if spec.record is not None:

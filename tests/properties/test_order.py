@@ -1,7 +1,7 @@
 """Order: pipelines go down the list, onions nest, and middlewares stand first (ORD)."""
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 from hypothesis import given
@@ -11,6 +11,7 @@ from refengine.profile import profile
 from refengine.testing import Scenario, Trace
 from refengine.testing.ops import Record
 from refengine.testing.scenario import (
+    AgentSpec,
     HandlerSpec,
     MiddlewareSpec,
     ModelWrapSpec,
@@ -35,7 +36,6 @@ MODEL_HOOKS = ("before_chat_model", "before_model", "after_chat_model", "after_m
 
 def recording(scenario: Scenario, sizes: tuple[int, int, int]) -> Scenario:
     """Return the scenario with extensions that record every hook and change nothing."""
-    assert scenario.agent is not None
     outer, structs, inner = (
         [f"{kind}{at}" for at in range(size)]
         for kind, size in zip("wmh", sizes, strict=True)
@@ -45,7 +45,17 @@ def recording(scenario: Scenario, sizes: tuple[int, int, int]) -> Scenario:
         "middlewares": tuple(map(struct, structs)),
         "handlers": tuple(map(handler, inner)),
     }
-    agent = scenario.agent.model_copy(update=changed)
+    agent = agent_of(scenario).model_copy(update=changed)
+    return scenario.model_copy(update={"agent": agent})
+
+
+def agent_of(scenario: Scenario) -> AgentSpec:
+    [agent] = scenario.all_agents
+    return agent
+
+
+def in_turn(scenario: Scenario) -> Scenario:
+    agent = agent_of(scenario).model_copy(update={"sequential": True})
     return scenario.model_copy(update={"agent": agent})
 
 
@@ -201,3 +211,59 @@ def test_handlers_are_entered_in_the_order_of_the_list(
         for before, after in pairwise(positions):
             again = after[1] == positions[0][1]  # from the first one on
             assert after > before or again
+
+
+def asked(messages: list[Any]) -> list[list[str]]:
+    """Return the ids of the calls of each message that has some."""
+    return [[c["id"] for c in m["tool_calls"]] for m in messages if m.get("tool_calls")]
+
+
+def answered(messages: list[Any]) -> list[list[str]]:
+    """Return the ids of results, those that stand together in one list."""
+    groups = groupby(messages, lambda message: message["role"] == "tool")
+    return [[m["tool_call_id"] for m in group] for tools, group in groups if tools]
+
+
+@under_every_profile
+@searching(40)
+@given(bare)
+def test_results_and_their_events_come_in_the_order_of_the_calls(
+    under: str, scenario: Scenario
+) -> None:
+    trace = played(scenario, under)
+    starts, ends = entries(trace, "run_start"), entries(trace, "run_end")
+    for start, end in zip(starts, ends, strict=True):
+        system = bool(agent_of(scenario).instruction)
+        own = end["data"]["messages"][len(start["data"]["messages"]) + system :]
+        told = [
+            entry["call_id"]
+            for entry in entries(trace, "event")
+            if entry["run"] == end["run"] and entry["data"]["kind"] == "tool"
+        ]
+        turns = asked(own)
+
+        assert answered(own) == turns
+        assert told == list(chain.from_iterable(event_order(turns, end, under)))
+
+
+def event_order(turns: list[list[str]], end: Entry, under: str) -> list[list[str]]:
+    """Return the calls as their events come: the one that ends the run may be last."""
+    ending = end["data"]["status"] == "returned_directly"
+    if not ending or profile(under).direct_event == "call_order":
+        return turns
+    last = end["data"]["answer"]["tool_call_id"]
+    before = [call_id for call_id in turns[-1] if call_id != last]
+    return [*turns[:-1], [*before, last]]
+
+
+@under_every_profile
+@searching(30)
+@given(bare.map(in_turn))
+def test_calls_of_a_sequential_agent_never_overlap(
+    under: str, scenario: Scenario
+) -> None:
+    found = entries(played(scenario, under), "tool_start", "tool_end")
+
+    for start, end in zip(found[::2], found[1::2], strict=True):
+        assert (start["kind"], end["kind"]) == ("tool_start", "tool_end")
+        assert start["call_id"] == end["call_id"]

@@ -134,8 +134,12 @@ def test_a_fold_over_any_edits_is_normalising_each_time(
     for _ in range(data.draw(st.integers(1, 5), "edits")):
         left = data.draw(edited(now), "left")
         before = {meta.name for meta in now}
-        now, gone = fold.update(left)
         wanted = settled([as_meta(each) for each in left])
+        if data.draw(st.booleans(), "in place"):
+            given: list[Tool | ToolMeta] = now  # type: ignore[assignment]
+            given[:] = left
+            left = given
+        now, gone = fold.update(left)
 
         assert now == wanted
         assert gone == sorted(before - {meta.name for meta in wanted})
