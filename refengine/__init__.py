@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         MisspeltHookError,
         MixedCapabilityError,
         MixedExtensionsWarning,
+        ModelAnswerError,
         ModelError,
         NoHookError,
         NoMessagesLeftError,
@@ -144,6 +145,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "MisspeltHookError",
     "MixedCapabilityError",
     "MixedExtensionsWarning",
+    "ModelAnswerError",
     "ModelEndpoint",
     "ModelError",
     "ModelRequest",
@@ -218,7 +220,8 @@ _ROOMS = {
         "ConfigurationError FieldTypeError HandlerArgumentError HookError "
         "HookReturnError IncompleteProfileError InputError MaxIterationsError "
         "MaxIterationsExceededError MisspeltHookError MixedCapabilityError "
-        "MixedExtensionsWarning ModelError NoHookError NoMessagesLeftError "
+        "MixedExtensionsWarning ModelAnswerError ModelError NoHookError "
+        "NoMessagesLeftError "
         "NoRunLocalError NotAToolError NotAsyncError NotInToolCallError "
         "NotKnownAtBuild "
         "RefengineError RoutingError SameExtensionTwiceError "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Final, Literal, Self
 
 from refengine.binding import Binder
@@ -155,8 +155,8 @@ class Run:
         return self._events
 
     def _fail(self, error: Exception) -> AgentEvent:
-        outer = () if self._ctx is None else self._ctx.run_path
-        event = AgentEvent("error", (*outer, self._agent.machine.name), error=error)
+        path = self._agent.run_path(self._ctx)
+        event = AgentEvent("error", path, error=error)
         self.error = error
         self._end("error", event)
         return event
@@ -209,11 +209,18 @@ class Agent:
         context and wins; ``options`` reach the model and the tools.
         """
         given = _given(messages)
-        return Run(self, given, ctx, options or NO_OPTIONS, streaming=stream)
+        # A copy that nobody can change: runs, calls and their wrappers share it.
+        frozen = MappingProxyType(dict(options)) if options else NO_OPTIONS
+        return Run(self, given, ctx, frozen, streaming=stream)
 
     def explain(self, style: Literal["text", "mermaid"] = "text") -> str:
         """Return the resolved order of everything that acts, as text or a picture."""
         return explain(self.machine, self.extensions, style)
+
+    def run_path(self, ctx: Context | None) -> tuple[str, ...]:
+        """Return the path of a run that is given this context."""
+        outer = self._ctx if ctx is None else ctx
+        return (*outer.run_path, self.machine.name)
 
     async def planned(
         self, messages: Sequence[Message], ctx: Context | None, options: Options

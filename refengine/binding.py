@@ -50,7 +50,7 @@ class Binder:
         last, bound = self._last
         if last is not plan:
             self._kept = {id(m.tool): self._once(m) for m in plan.runnable}
-            bound = {each.info.name: each for _, each in self._kept.values()}
+            bound = {m.name: self._kept[id(m.tool)][1] for m in plan.runnable}
             self._last = plan, bound
         return bound
 

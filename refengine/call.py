@@ -50,6 +50,11 @@ class ToolCallRun:
         self._event: AgentEvent | None = None
 
     @property
+    def opened(self) -> bool:
+        """Whether there is a result, or a stream of it."""
+        return self.error is None and (self.text is not None or self._live is not None)
+
+    @property
     def changed(self) -> tuple[str, str] | None:
         """The name and call id that a wrapper asked for in vain."""
         return self._scope.changed
@@ -64,12 +69,14 @@ class ToolCallRun:
         endpoint, streams, self._names = self._tool.endpoint(streaming)
         token = SCOPE.set(self._scope)
         try:
-            result = await endpoint(ctx, self._input)
-        except Exception as error:  # noqa: BLE001  # siblings run on; the turn raises
+            result = await endpoint(self._scope.innermost(ctx), self._input)
+        except Exception as error:  # noqa: BLE001  # siblings run on; raised later
             self.error = self._leaving(error)
+            await self._scope.close()
             return
         finally:
             SCOPE.reset(token)
+            self._scope.compare(self._input, self.call.name)
         if streams:
             self._live = LiveStream(result.result, self._scope)
         elif isinstance(result.result, str):
@@ -139,8 +146,6 @@ class ToolCallRun:
         )
 
     def _leaving(self, error: Exception) -> Exception:
-        if isinstance(error, ToolResultTypeError):
-            return error
         if self._scope.is_innermost(error):
             made: Exception = ToolError(self.call.name, self.call.id, error)
         else:

@@ -7,9 +7,9 @@ have the names of hooks already.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from inspect import isawaitable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from refengine.awaiting import settled
 from refengine.context import Context
 from refengine.hooks import CAPABILITY_HOOKS, CAPABILITY_REWRITES, AnyHook
 from refengine.messages import Message
@@ -51,8 +51,3 @@ def _rewrite(method: AnyHook) -> AnyHook:
         return ctx, await settled(method(ctx, messages))
 
     return rewrite
-
-
-async def settled(value: Any) -> Any:  # noqa: ANN401  # whatever a hook gave
-    """Return the value, awaited if it has to be: pipeline hooks may be plain."""
-    return await value if isawaitable(value) else value

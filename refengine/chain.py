@@ -14,11 +14,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
+from refengine.awaiting import is_async
 from refengine.context import Context
 from refengine.errors import HookError, HookReturnError
 from refengine.flat import STRIDE, is_deep
 from refengine.history import History
-from refengine.hooks import AnyHook, is_async
+from refengine.hooks import AnyHook
 from refengine.messages import Message
 from refengine.scope import SCOPE, LayerName
 
@@ -71,7 +72,7 @@ class Pipeline:
                 if new_ctx is not ctx:
                     if new_ctx.__class__ is not Context:
                         raise TypeError
-                    ctx = new_ctx
+                    ctx = new_ctx._at_place_of(ctx)  # noqa: SLF001  # engine
         except Exception as error:
             raise _leaving(error, name, result, _PAIR) from error
         return ctx, messages
@@ -92,7 +93,7 @@ class Pipeline:
                     result = await waiting
                 if result.__class__ is not Context:
                     raise TypeError
-                ctx = result
+                ctx = result._at_place_of(ctx)  # noqa: SLF001  # engine
         except Exception as error:
             raise _leaving(error, name, result, _CONTEXT) from error
         return ctx
@@ -173,7 +174,7 @@ class Onion:
                 SCOPE.get().blame(error, at)
                 raise
             if result.__class__ is not wanted:
-                _refuse(result, wanted, layer.name, at)
+                _refuse(result, wanted, layer.name)
             if keep is not None:
                 keep(result, at, layer.name)
             return result
@@ -204,9 +205,8 @@ def _probe(inner: Call) -> Call:
     return enter
 
 
-def _refuse(result: object, wanted: type[object], name: LayerName, at: int) -> None:
+def _refuse(result: object, wanted: type[object], name: LayerName) -> None:
     if isinstance(result, wanted):
         return
     error = HookReturnError(name.owner, name.hook, result, f"a {wanted.__name__}")
-    SCOPE.get().blame(error, at)
-    raise error
+    raise SCOPE.get().own(error)

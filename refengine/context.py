@@ -99,6 +99,10 @@ class Context:
         made._locals = locals_
         return made
 
+    def _at_place_of(self, other: Context) -> Context:
+        """Return this context where the other one stands, whoever made it anew."""
+        return self._placed(other._run_path, other._tool_call_id, other._locals)
+
     def _is_at(
         self, run_path: tuple[str, ...], call_id: str | None, locals_: RunLocals | None
     ) -> bool:

@@ -20,6 +20,7 @@
     ├── HookReturnError (TypeError)          a hook gave back another shape
     ├── NotKnownAtBuild                      the run's input was asked for at build
     ├── ModelError                           the model raised
+    ├── ModelAnswerError (TypeError)         the model gave back something else
     ├── ToolError                            the tool itself raised
     ├── ToolResultTypeError (TypeError)      a tool gave back something but text
     ├── ToolNotFound (LookupError)           the model called a tool it does not have
@@ -267,6 +268,14 @@ class ModelError(RefengineError):
         super().__init__(f"the model raised {type(cause).__name__}: {cause}")
 
 
+class ModelAnswerError(RefengineError, TypeError):
+    """The model gave back something else than its method has to."""
+
+    def __init__(self, got: object, wanted: str) -> None:
+        self.got = got
+        super().__init__(f"the model returned {shortened(got)}: it has to be {wanted}")
+
+
 class ToolError(RefengineError):
     """The tool itself raised, not a wrapper around it."""
 
@@ -369,12 +378,12 @@ class StreamConsumedError(RefengineError):
 
 
 class StreamBrokenOffError(RefengineError):
-    """One reader of a shared stream was cancelled while it waited for a chunk."""
+    """A stream ended before its end, because its run did."""
 
     def __init__(self) -> None:
         super().__init__(
-            "a reader of this stream was cancelled while it waited, the rest is lost:"
-            " read an event's stream without a time-out, or give the whole run one"
+            "the run was left or cancelled before this stream ended, the rest is lost:"
+            " read it to its end inside 'async with', or treat it as cut off"
         )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from logging import Logger
 from typing import TypeAlias, TypeVar, final
 
-from refengine.capabilities import settled
+from refengine.awaiting import is_async, settled
 from refengine.context import Context
 from refengine.errors import (
     HandlerArgumentError,
@@ -26,7 +26,7 @@ from refengine.errors import (
 )
 from refengine.handlers.logging import LoggingHandler
 from refengine.handlers.tool_filter import tool_names
-from refengine.hooks import HOOKS, AnyHook, Rewritten, is_async
+from refengine.hooks import HOOKS, AnyHook, Rewritten
 from refengine.messages import Message
 from refengine.plan import AgentConfig
 from refengine.tools import (

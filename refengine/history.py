@@ -36,7 +36,7 @@ class History(Sequence[Message]):
         made._head = (first, *self._head)
         return made
 
-    def append(self, message: Message) -> History:
+    def appended(self, message: Message) -> History:
         """Return a history with one message more; this one stays as it is."""
         tail = self._tail
         if len(tail) != self._length:
@@ -67,10 +67,10 @@ class History(Sequence[Message]):
     @overload
     def __getitem__(self, index: int) -> Message: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
-    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
+    def __getitem__(self, index: slice) -> History: ...
+    def __getitem__(self, index: int | slice) -> Message | History:
         if isinstance(index, slice):
-            return tuple(self)[index]
+            return History(tuple(self)[index])
         at = index + len(self) if index < 0 else index
         if at < 0:
             raise IndexError(index)

@@ -7,11 +7,11 @@ if the object has the method and did not inherit it from ``AgentHandler``.
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
+from refengine.awaiting import is_async
 from refengine.context import Context
 from refengine.errors import (
     HandlerArgumentError,
@@ -224,13 +224,6 @@ def hooks_of(handler: object, spelt: set[type]) -> tuple[str, dict[str, AnyHook]
     return name, found
 
 
-def is_async(hook: AnyHook) -> bool:
-    """Tell whether calling it gives a coroutine, also through a callable object."""
-    return inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(
-        getattr(hook, "__call__", None)  # noqa: B004  # its type matters, not its being
-    )
-
-
 def _declared(name: str, handler: object) -> dict[str, AnyHook] | None:
     declared = getattr(handler, "hooks", None)
     if not isinstance(declared, (set, frozenset)):
@@ -245,11 +238,13 @@ def _declared(name: str, handler: object) -> dict[str, AnyHook] | None:
 
 
 def _overrides(handler: object, hook: str) -> bool:
-    method = getattr(handler, hook, None)
-    if method is None:
+    """Tell whether an object has a hook of its own, not one a protocol handed down."""
+    if getattr(handler, hook, None) is None:
         return False
-    inherited = getattr(AgentHandler, hook, None)
-    return inherited is None or getattr(method, "__func__", method) is not inherited
+    for kind in type(handler).__mro__:
+        if hook in vars(kind):
+            return kind not in _PROTOCOLS
+    return True  # the instance's own
 
 
 def _refuse_mixed(name: str, found: dict[str, AnyHook]) -> None:
@@ -288,3 +283,16 @@ def _within_two(a: str, b: str) -> bool:
             best = min(row[j] + 1, row[j - 1] + 1, diagonal + (letter != other))
             diagonal, row[j] = row[j], best
     return row[-1] <= 2
+
+
+_PROTOCOLS: Final = frozenset(
+    (
+        AgentHandler,
+        InstructionModifier,
+        ToolsModifier,
+        MessageStatePreProcessor,
+        MessageStatePostProcessor,
+        InvokableToolCallWrapper,
+        StreamableToolCallWrapper,
+    )
+)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from typing import Generic, TypeVar
 
 from refengine.errors import StreamBrokenOffError
-from refengine.flat import flat, is_deep
+from refengine.flat import flat
 from refengine.scope import SCOPE, Scope
 from refengine.stream import StreamReader
 
@@ -22,12 +21,21 @@ T = TypeVar("T")
 class LiveStream(Generic[T]):
     """Shares one stream; its chunks are kept until the call is over."""
 
-    __slots__ = ("_ended", "_failed", "_lock", "_scope", "_source", "chunks")
+    __slots__ = (
+        "_ended",
+        "_failed",
+        "_lock",
+        "_pulling",
+        "_scope",
+        "_source",
+        "chunks",
+    )
 
     def __init__(self, source: StreamReader[T], scope: Scope) -> None:
         self._source = source
         self._scope = scope
         self._lock = asyncio.Lock()
+        self._pulling: asyncio.Task[None] | None = None
         self._ended = False
         self._failed: Exception | None = None
         self.chunks: list[T] = []
@@ -51,25 +59,37 @@ class LiveStream(Generic[T]):
             await self.close()
 
     async def close(self) -> None:
-        """Close what wrappers and tool opened, the outermost first; each once."""
-        self._ended = True
-        for reader in reversed(self._scope.readers):
-            with suppress(Exception):  # a stream that fails to close has no reader left
-                await reader.aclose()
+        """Close what wrappers and tool opened; who still reads is told, not fooled."""
+        if not self._ended:
+            self._ended = True
+            self._failed = StreamBrokenOffError()
+        if self._pulling is not None and not self._pulling.done():
+            self._pulling.cancel()
+            await asyncio.wait({self._pulling})
+        await self._scope.close()
 
     async def _read(self) -> AsyncIterator[T]:
         at = 0
-        deep = is_deep()  # asked once: one consumer reads from one depth
         while True:
             while at < len(self.chunks):
                 yield self.chunks[at]
                 at += 1
             if self._ended:
                 break
-            pull = self._pull(at)
-            await (asyncio.ensure_future(pull) if deep else pull)
+            await self._pull_apart(at)
         if self._failed is not None:
             raise self._failed
+
+    async def _pull_apart(self, have: int) -> None:
+        """Pull for the consumer, in a task of the stream's own.
+
+        A consumer that is cancelled while it waits must not take the source with it,
+        one that waits must not keep the run from closing it, and one may read from a
+        stack that is deep already.
+        """
+        if self._pulling is None or self._pulling.done():
+            self._pulling = asyncio.ensure_future(self._pull(have))
+        await asyncio.wait({self._pulling})
 
     async def _pull(self, have: int) -> None:
         """Get a chunk more than ``have``, unless somebody just did."""
@@ -84,9 +104,9 @@ class LiveStream(Generic[T]):
             except Exception as error:  # noqa: BLE001  # kept for both readers
                 self._ended = True
                 self._failed = error
-            except BaseException:  # the source went with the reader that waited for it
+            except BaseException:  # the source went with who waited for it
                 self._ended = True
-                self._failed = StreamBrokenOffError()
+                self._failed = self._failed or StreamBrokenOffError()
                 raise
             finally:
                 SCOPE.reset(token)

@@ -150,6 +150,10 @@ def join_chunks(chunks: Iterable[MessageChunk]) -> Message:
     name: str | None = None
     extra: dict[str, Json] = {}
     for chunk in chunks:
+        if chunk.__class__ is not MessageChunk:
+            raise TypeError(
+                f"{chunk!r} stands among the chunks: MessageChunk is wanted"
+            )
         texts.append(chunk.content)
         message_id = message_id or chunk.id
         name = name or chunk.name

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 from refengine.context import Context
-from refengine.errors import ToolKindError
+from refengine.errors import ModelAnswerError, ToolKindError
 from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
 from refengine.stream import StreamReader
 from refengine.tools import Options, ToolInfo, no_options
@@ -84,8 +84,11 @@ def invoker(model: ChatModel) -> Invoke:
         tools: Sequence[ToolInfo],
         options: Options,
     ) -> Message:
-        reader = await stream(ctx, messages, tools, options)
-        return join_chunks([chunk async for chunk in reader])
+        reader = streamed(await stream(ctx, messages, tools, options))
+        try:
+            return join_chunks([chunk async for chunk in reader])
+        finally:
+            await reader.aclose()
 
     return invoke
 
@@ -102,10 +105,24 @@ def streamer(model: ChatModel) -> Stream:
         tools: Sequence[ToolInfo],
         options: Options,
     ) -> MessageStream:
-        whole = await invoke(ctx, messages, tools, options)
-        return StreamReader(_one(chunk_of(whole)))
+        answer = whole(await invoke(ctx, messages, tools, options))
+        return StreamReader(_one(chunk_of(answer)))
 
     return stream
+
+
+def whole(answer: object) -> Message:
+    """Return what a model answered in one piece; raises ModelAnswerError."""
+    if not isinstance(answer, Message):
+        raise ModelAnswerError(answer, "a Message")
+    return answer
+
+
+def streamed(answer: object) -> MessageStream:
+    """Return what a model answered as a stream; raises ModelAnswerError."""
+    if not isinstance(answer, StreamReader):
+        raise ModelAnswerError(answer, "a StreamReader of MessageChunk")
+    return cast("MessageStream", answer)
 
 
 def _stream_of(model: object) -> Stream:

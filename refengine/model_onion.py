@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 from refengine.chain import Call, Layer, Onion
 from refengine.context import Context, RunLocals
-from refengine.errors import HookReturnError, ModelError
+from refengine.errors import ModelError
 from refengine.extensions import Extensions
 from refengine.live import LiveStream
 from refengine.messages import Message, MessageChunk
-from refengine.model import ChatModel, MessageStream, ModelRequest, invoker, streamer
+from refengine.model import (
+    ChatModel,
+    MessageStream,
+    ModelRequest,
+    invoker,
+    streamed,
+    streamer,
+    whole,
+)
 from refengine.scope import INNERMOST, SCOPE, LayerName, Scope, keep_stream, look_after
 from refengine.stream import StreamReader
 from refengine.tools import Options, ToolInfo
@@ -49,12 +58,11 @@ class ModelOnion:
         return Onion(Message).compile(self._layers, self._innermost_call)
 
     def leaving(self, error: Exception, scope: Scope) -> Exception:
-        """Return the error as it leaves the onion."""
-        if isinstance(error, HookReturnError):
-            return error
-        if scope.is_innermost(error):
+        """Return the error as it leaves the onion; the model's own is a ModelError."""
+        made = scope.leaving(error, self._names)
+        if made is error and error is not scope.made:
             return ModelError(error)
-        return scope.leaving(error, self._names)
+        return made
 
     async def bare(
         self,
@@ -65,19 +73,17 @@ class ModelOnion:
     ) -> Message:
         """Invoke the model where nobody wraps it; raises ModelError."""
         try:
-            answer = await self._invoke(ctx, messages, tools, options)
+            return whole(await self._invoke(ctx, messages, tools, options))
         except Exception as error:
             raise ModelError(error) from error
-        return _message(answer)
 
     async def _innermost_call(self, ctx: Context, request: ModelRequest) -> Message:
         scope = SCOPE.get()
         scope.shown = request
+        at = scope.innermost(ctx)
+        asked = request.messages, request.tools, request.options
         try:
-            answer = await self._invoke(
-                scope.innermost(ctx), request.messages, request.tools, request.options
-            )
-            return _message(answer)
+            return whole(await self._invoke(at, *asked))
         except Exception as error:
             scope.blame(error, INNERMOST)
             raise
@@ -87,12 +93,10 @@ class ModelOnion:
     ) -> MessageStream:
         scope = SCOPE.get()
         scope.shown = request
+        at = scope.innermost(ctx)
+        asked = request.messages, request.tools, request.options
         try:
-            reader = await self._stream(
-                scope.innermost(ctx), request.messages, request.tools, request.options
-            )
-            if not isinstance(reader, StreamReader):
-                raise HookReturnError("the model", "stream", reader, "a StreamReader")
+            reader = streamed(await self._stream(at, *asked))
         except Exception as error:
             scope.blame(error, INNERMOST)
             raise
@@ -129,8 +133,8 @@ class ModelCall:
             answer: Message = await self._onion.call(streaming=False)(
                 ctx, self._request
             )
-        except Exception as error:
-            raise self.leaving(error) from error
+        except Exception as error:  # noqa: BLE001  # raise_as raises it
+            raise_as(error, self.leaving(error))
         finally:
             SCOPE.reset(token)
         return answer
@@ -142,8 +146,9 @@ class ModelCall:
             reader: MessageStream = await self._onion.call(streaming=True)(
                 ctx, self._request
             )
-        except Exception as error:
-            raise self.leaving(error) from error
+        except Exception as error:  # noqa: BLE001  # raise_as raises it
+            await self._scope.close()
+            raise_as(error, self.leaving(error))
         finally:
             SCOPE.reset(token)
         return LiveStream(reader, self._scope)
@@ -153,7 +158,8 @@ class ModelCall:
         return self._onion.leaving(error, self._scope)
 
 
-def _message(answer: Message) -> Message:
-    if not isinstance(answer, Message):
-        raise HookReturnError("the model", "invoke", answer, "a Message")
-    return answer
+def raise_as(error: Exception, made: Exception) -> NoReturn:
+    """Raise what an error became, with it as the cause unless it stayed itself."""
+    if made is error:
+        raise error
+    raise made from error

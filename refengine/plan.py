@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any
+from typing import Any, cast
 
 from refengine.context import Context
 from refengine.direct import DirectFlags
 from refengine.errors import (
+    ConfigurationError,
     HookError,
     HookReturnError,
     NotKnownAtBuild,
@@ -178,11 +179,16 @@ class Planner:
             # What comes later may append to it; null counts if nothing does.
             config.tools = fold.null()
             return
-        got = next((x for x in (left, config.instruction) if not _usable(x)), None)
-        if got is not None or left is None:
-            wanted = "config with .tools a list of tools and .instruction a text"
-            raise HookReturnError(name.owner, name.hook, got, wanted)
-        config.tools, gone = fold.update(left)
+        if not isinstance(left, (list, tuple)):
+            wanted = "config with .tools as a list of tools"
+            raise HookReturnError(name.owner, name.hook, left, wanted)
+        if not isinstance(config.instruction, str):
+            wanted = "config with .instruction as a text"
+            raise HookReturnError(name.owner, name.hook, config.instruction, wanted)
+        try:
+            config.tools, gone = fold.update(cast("list[ToolMeta]", left))
+        except ConfigurationError as error:
+            raise HookError(name.owner, name.position, name.hook, error) from error
         if gone and self._on_notice is not None:
             data: Mapping[str, Json] = {"handler": name.owner, "names": gone}
             self._on_notice(Notice("tools_removed", data))
@@ -212,10 +218,6 @@ class Planner:
             flags.end(runnable, config.return_directly),
             not default and not runnable,
         )
-
-
-def _usable(value: object) -> bool:
-    return isinstance(value, (list, tuple, str))
 
 
 def instruction_with(base: str, additions: Iterable[str], profile: Profile) -> str:

@@ -43,6 +43,8 @@ class Profile:
     """where the event of the call that ends the run stands among its siblings"""
     route: Literal["last_left", "model_response"]
     """what decides after the after-hooks: the message they left, or the response"""
+    answer: Literal["last_assistant", "last_message"]
+    """the answer of a run that ends on a message of another role"""
     after_leaves_none: Literal["error", "ignored"]
     """an empty history after the after-hooks"""
     unknown_tool: Literal["abort"]
@@ -128,6 +130,7 @@ SEED_001: Final = Profile(
     return_directly="three_valued",
     direct_event="call_order",
     route="last_left",
+    answer="last_assistant",
     after_leaves_none="error",
     unknown_tool="abort",
     wrapper_raises="abort",
@@ -161,6 +164,7 @@ EINO_0_7: Final = Profile(
     return_directly="configured",
     direct_event="last",
     route="model_response",
+    answer="last_assistant",
     after_leaves_none="ignored",
     unknown_tool="abort",
     wrapper_raises="abort",
@@ -194,6 +198,7 @@ EINO_DRAFT: Final = Profile(
     return_directly="true_or_configured",
     direct_event="last",
     route="model_response",
+    answer="last_assistant",
     after_leaves_none="ignored",
     unknown_tool="abort",
     wrapper_raises="abort",
@@ -227,6 +232,7 @@ EINO_0_8: Final = Profile(
     return_directly="membership",
     direct_event="last",
     route="last_left",
+    answer="last_message",
     after_leaves_none="error",
     unknown_tool="abort",
     wrapper_raises="abort",
@@ -260,6 +266,7 @@ EINO_0_9: Final = Profile(
     return_directly="membership",
     direct_event="last",
     route="last_left",
+    answer="last_message",
     after_leaves_none="error",
     unknown_tool="abort",
     wrapper_raises="abort",

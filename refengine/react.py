@@ -29,7 +29,7 @@ from refengine.legacy import LegacyPass, StateCell
 from refengine.live import LiveStream
 from refengine.messages import Json, Message, MessageChunk, ToolCall, join_chunks
 from refengine.model import ModelRequest
-from refengine.model_onion import ModelCall, ModelOnion
+from refengine.model_onion import ModelCall, ModelOnion, raise_as
 from refengine.plan import OnNotice, Plan
 from refengine.profile import Profile
 from refengine.scope import Scope
@@ -144,7 +144,7 @@ class Loop:
                 else:
                     response = await self._answer(model_ctx)
                     yield self._tell(AgentEvent("model", self._run_path, response))
-                self.history = self.history.append(response)
+                self.history = self.history.appended(response)
                 ctx = model_ctx
                 if machine.after:
                     ctx = await self._phases(machine.after, model_ctx)
@@ -220,9 +220,10 @@ class Loop:
             raise AssertionError
         try:
             message = join_chunks(await live.drain())
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # raise_as raises it
+            self._live = None
             self._tell_answer(live, None)
-            raise call.leaving(error) from error
+            raise_as(error, call.leaving(error))
         self._live = None
         self._tell_answer(live, message)
         return message
@@ -251,10 +252,18 @@ class Loop:
             left = response if last is None else last
             calls = left.tool_calls if left.role == "assistant" else ()
         if self._single_call or not calls:
-            by_response = profile.route == "model_response" or last is None
-            self.answer = response if by_response else _last_answer(self.history)
+            self.answer = self._answer_of(response, last)
             return ()
         return calls
+
+    def _answer_of(self, response: Message, last: Message | None) -> Message | None:
+        """Return the answer of a run that completes."""
+        profile = self._machine.profile
+        if last is not None and profile.answer == "last_message":
+            return last
+        if last is None or profile.route == "model_response":
+            return response
+        return _last_answer(self.history)
 
     def _turn_of(self, calls: Sequence[ToolCall], ctx: Context) -> Turn:
         profile = self._machine.profile
@@ -294,6 +303,9 @@ class Loop:
         names = self._plan.direct
         if not names:
             return None
+        if self._machine.profile.return_directly == "three_valued":
+            # A tool that is unknown for this iteration has no flag either.
+            runs = [run for run in runs if isinstance(run, ToolCallRun)]
         return next((run for run in reversed(runs) if run.call.name in names), None)
 
     def _settle(self, turn: Turn) -> bool:
@@ -305,7 +317,7 @@ class Loop:
         if error is not None:
             raise error
         for run in turn.calls:
-            self.history = self.history.append(run.message())
+            self.history = self.history.appended(run.message())
         direct = self._direct(turn.calls)
         if direct is not None:
             self.answer = direct.message()
@@ -328,6 +340,7 @@ class Loop:
         """Leave nothing open or running, also if the consumer went away."""
         if self._live is not None:
             await self._live.close()
+            self._tell_answer(self._live, None)
         if self._turn is not None and self._telling is not None:
             await self._telling.aclose()
             await self._turn.leave()

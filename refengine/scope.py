@@ -8,11 +8,18 @@ that costs more than the layer.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from refengine.context import Context, RunLocals
-from refengine.errors import HookError, HookReturnError, NotInToolCallError
+from refengine.errors import (
+    HookError,
+    HookReturnError,
+    NotInToolCallError,
+    RefengineError,
+    StreamConsumedError,
+)
 from refengine.flat import STREAM_STRIDE
 from refengine.stream import StreamReader
 
@@ -21,21 +28,22 @@ if TYPE_CHECKING:
 
     from refengine.events import AgentAction
     from refengine.model import ModelRequest
+    from refengine.tools import ToolCallInput
     from refengine.toolset import BoundTool
 
 INNERMOST: Final = -1
 
 
 class Scope:
-    """One call: where it is, what it calls, and which layer failed first."""
+    """One call: where it is, what it calls, and which layer raised what."""
 
     __slots__ = (
         "action",
         "call_id",
         "changed",
-        "fault",
-        "fault_at",
+        "faults",
         "locals",
+        "made",
         "readers",
         "run_path",
         "shown",
@@ -53,8 +61,8 @@ class Scope:
         self.locals = run_locals
         self.tool = tool
         self.call_id = call_id
-        self.fault: BaseException | None = None
-        self.fault_at = INNERMOST
+        self.faults: dict[int, tuple[BaseException, int]] = {}
+        self.made: RefengineError | None = None
         self.readers: list[StreamReader[Any]] = []
         self.shown: ModelRequest | None = None
         self.changed: tuple[str, str] | None = None
@@ -64,24 +72,34 @@ class Scope:
         """Return the context as the tool or model sees it, with nothing lost."""
         return ctx._placed(self.run_path, self.call_id, self.locals)  # noqa: SLF001  # engine
 
+    def compare(self, value: ToolCallInput, name: str) -> None:
+        """Keep a name or call id that a wrapper asked for in vain (contract WRAP)."""
+        if value.name != name or value.call_id != self.call_id:
+            self.changed = (value.name, value.call_id)
+
     def blame(
         self, error: BaseException, at: int, seen: BaseException | None = None
     ) -> None:
         """Remember which layer an error came from; the layers outside see it later.
 
-        ``seen`` is what they see instead, if a stream's error wrapper replaced it.
+        A wrapper may catch one error, get another and raise the first, so all are
+        kept. ``seen`` is what is seen instead, if a stream's error wrapper replaced it.
         """
-        if self.fault is not error:
-            self.fault = error
-            self.fault_at = at
+        _, at = self.faults.setdefault(id(error), (error, at))
         if seen is not None:
-            self.fault = seen
+            self.faults[id(seen)] = (seen, at)
+
+    def own(self, error: RefengineError) -> RefengineError:
+        """Mark an error that the engine made for this call: it leaves as it is."""
+        self.made = error
+        return error
 
     def leaving(self, error: Exception, layers: Sequence[LayerName]) -> Exception:
         """Return the error as it leaves the onion: wrapped once, by who raised it."""
-        if isinstance(error, HookReturnError) or not self._saw(error):
+        _, at = self.faults.get(id(error), (error, INNERMOST))
+        if error is self.made or at == INNERMOST:
             return error
-        layer = layers[self.fault_at]
+        layer = layers[at]
         tool = None if self.tool is None else self.tool.info.name
         return HookError(
             layer.owner,
@@ -94,10 +112,14 @@ class Scope:
 
     def is_innermost(self, error: Exception) -> bool:
         """Tell whether the tool or model itself raised this error."""
-        return self._saw(error) and self.fault_at == INNERMOST
+        _, at = self.faults.get(id(error), (error, 0))
+        return at == INNERMOST and error is not self.made
 
-    def _saw(self, error: Exception) -> bool:
-        return self.fault is error
+    async def close(self) -> None:
+        """Close the streams that wrappers, tool or model opened, outermost first."""
+        while self.readers:
+            with suppress(Exception):  # one that fails to close has no reader left
+                await self.readers.pop().aclose()
 
 
 class LayerName:
@@ -129,13 +151,21 @@ def look_after(reader: StreamReader[Any], at: int) -> None:
 
 
 def keep_stream(got: object, at: int, name: LayerName) -> None:
-    """Look after the stream a layer gave; raises HookReturnError if it is none."""
-    if isinstance(got, StreamReader):
-        look_after(cast("Any", got), at)
-        return
-    error = HookReturnError(name.owner, name.hook, got, "a StreamReader")
-    SCOPE.get().blame(error, at)
-    raise error
+    """Look after the stream a layer gave.
+
+    Raises HookReturnError if it is none, StreamConsumedError if it was read already.
+    """
+    scope = SCOPE.get()
+    error: RefengineError
+    if not isinstance(got, StreamReader):
+        error = HookReturnError(name.owner, name.hook, got, "a StreamReader")
+        raise scope.own(error)
+    reader = cast("Any", got)  # mypy narrows it to what pyright cannot name
+    if reader._spent:  # noqa: SLF001  # engine
+        error = StreamConsumedError()
+        scope.blame(error, at)
+        raise error
+    look_after(reader, at)
 
 
 def attach_action(action: AgentAction) -> None:

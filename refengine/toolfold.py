@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import is_
 
 from refengine.tools import Tool, ToolMeta, as_meta, normalise
 
@@ -42,7 +43,7 @@ class ToolFold:
         """
         self.nulled = self.nulled and not left
         known = len(self._metas)
-        if list(left[:known]) == self._metas:
+        if len(left) >= known and all(map(is_, left, self._metas)):
             self._append([as_meta(each) for each in left[known:]])
             return list(self._metas), []
         metas = [as_meta(each) for each in left]

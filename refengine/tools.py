@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
+from refengine.awaiting import is_async
 from refengine.context import Context
-from refengine.errors import NotAToolError, ToolKindError
-from refengine.messages import NOTHING, Json
+from refengine.errors import NotAsyncError, NotAToolError, ToolKindError
+from refengine.messages import NOTHING, Json, frozen_json
 from refengine.stream import StreamReader
 
 Options: TypeAlias = "Mapping[str, object]"
@@ -28,6 +29,10 @@ class ToolInfo:
     name: str
     description: str = ""
     parameters: Mapping[str, Json] = field(default=NOTHING, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.parameters is not NOTHING:
+            object.__setattr__(self, "parameters", frozen_json(self.parameters))
 
 
 @runtime_checkable
@@ -122,15 +127,19 @@ class ToolsConfig:
 def as_meta(tool: Tool | ToolMeta) -> ToolMeta:
     """Return the tool as an entry of a set.
 
-    Raises NotAToolError, or ToolKindError for a tool that cannot be called.
+    Raises NotAToolError; ToolKindError or NotAsyncError if it cannot be called.
     """
     meta = tool if isinstance(tool, ToolMeta) else ToolMeta(tool)
     if isinstance(meta.tool, type) or not isinstance(
         getattr(meta.tool, "info", None), ToolInfo
     ):
         raise NotAToolError(meta.tool)
-    if not (hasattr(meta.tool, "invoke") or hasattr(meta.tool, "stream")):
+    methods = {name: getattr(meta.tool, name, None) for name in ("invoke", "stream")}
+    if not any(map(callable, methods.values())):
         raise ToolKindError(f"tool {meta.name!r}")
+    for name, method in methods.items():
+        if method is not None and not is_async(method):
+            raise NotAsyncError(f"tool {meta.name}", name)
     return meta
 
 

@@ -13,7 +13,14 @@ from typing import Any, Literal, TypeAlias, cast
 from refengine.chain import Call, Layer, Onion
 from refengine.context import Context
 from refengine.errors import ToolResultTypeError
-from refengine.scope import INNERMOST, SCOPE, LayerName, keep_stream, look_after
+from refengine.scope import (
+    INNERMOST,
+    SCOPE,
+    LayerName,
+    Scope,
+    keep_stream,
+    look_after,
+)
 from refengine.stream import StreamReader
 from refengine.tools import (
     StreamToolCallResult,
@@ -95,8 +102,8 @@ class BoundTool:
 
     def __init__(self, meta: ToolMeta, invokable: ToolOnion, stream: ToolOnion) -> None:
         self.info = meta.tool.info
-        self.invoke = getattr(meta.tool, "invoke", None)
-        self.stream = getattr(meta.tool, "stream", None)
+        self.invoke: Any = getattr(meta.tool, "invoke", None)
+        self.stream: Any = getattr(meta.tool, "stream", None)
         self._names = (invokable.names, stream.names)
         self._streamable = None if self.stream is None else stream.bind(self.info)
         self._invokable = None if self.invoke is None else invokable.bind(self.info)
@@ -114,51 +121,41 @@ class BoundTool:
 
 
 async def _invoke(ctx: Context, value: ToolCallInput) -> ToolCallResult:
-    scope = SCOPE.get()
-    tool = scope.tool
-    if tool is None or tool.invoke is None:
-        raise AssertionError(value.name)
-    _notice_changes(value)
+    scope, tool, ctx = _arrive(ctx, value)
     try:
-        result = await tool.invoke(
-            scope.innermost(ctx), value.arguments, value.call_options
-        )
-        if not isinstance(result, str):
-            raise ToolResultTypeError(tool.info.name, result)
+        result = await tool.invoke(ctx, value.arguments, value.call_options)
     except Exception as error:
         scope.blame(error, INNERMOST)
         raise
+    if not isinstance(result, str):
+        raise scope.own(ToolResultTypeError(tool.info.name, result))
     return ToolCallResult(result)
 
 
 async def _stream(ctx: Context, value: ToolCallInput) -> StreamToolCallResult:
-    scope = SCOPE.get()
-    tool = scope.tool
-    if tool is None or tool.stream is None:
-        raise AssertionError(value.name)
-    _notice_changes(value)
+    scope, tool, ctx = _arrive(ctx, value)
     try:
-        reader: Any = await tool.stream(
-            scope.innermost(ctx), value.arguments, value.call_options
-        )
-        if not isinstance(reader, StreamReader):
-            raise ToolResultTypeError(tool.info.name, reader)
+        reader = await tool.stream(ctx, value.arguments, value.call_options)
     except Exception as error:
         scope.blame(error, INNERMOST)
         raise
+    if not isinstance(reader, StreamReader):
+        raise scope.own(ToolResultTypeError(tool.info.name, reader))
     chunks = cast("StreamReader[str]", reader)
     look_after(chunks, INNERMOST)
     return StreamToolCallResult(chunks)
 
 
+def _arrive(ctx: Context, value: ToolCallInput) -> tuple[Scope, BoundTool, Context]:
+    """Return what the innermost point goes by, whatever the wrappers handed on.
+
+    What fails here is the last wrapper's doing and not the tool's.
+    """
+    scope = SCOPE.get()
+    tool = cast("BoundTool", scope.tool)  # a tool onion is entered with one
+    scope.compare(value, tool.info.name)
+    return scope, tool, scope.innermost(ctx)
+
+
 def _keep(result: StreamToolCallResult, at: int, name: LayerName) -> None:
     keep_stream(result.result, at, name)
-
-
-def _notice_changes(value: ToolCallInput) -> None:
-    scope = SCOPE.get()
-    tool = scope.tool
-    if tool is not None and (
-        value.name != tool.info.name or value.call_id != scope.call_id
-    ):
-        scope.changed = (value.name, value.call_id)

@@ -138,7 +138,7 @@ class Turn:
         await call.finish()
 
     def _is_due(self, call: ToolCallRun) -> bool:
-        if call.error is not None:
+        if not call.opened:  # failed, or cancelled on the way
             return False
         return call is not self._held or self._event_id(call) != call.call.id
 

@@ -13,24 +13,24 @@ A, B, C, D, E, F = MESSAGES
 
 def test_appending_leaves_the_older_state_as_it_was():
     older = History((A,))
-    newer = older.append(B)
+    newer = older.appended(B)
 
     assert older == [A]
     assert newer == [A, B]
 
 
 def test_appending_to_the_newest_state_copies_nothing():
-    first = History((A,)).append(B)
-    second = first.append(C)
+    first = History((A,)).appended(B)
+    second = first.appended(C)
 
     assert second._tail is first._tail
 
 
 def test_appending_twice_to_one_state_gives_two_that_do_not_mix():
-    base = History((A,)).append(B)
-    left = base.append(C)
-    right = base.append(D)
-    longer = right.append(E)
+    base = History((A,)).appended(B)
+    left = base.appended(C)
+    right = base.appended(D)
+    longer = right.appended(E)
 
     assert left == [A, B, C]
     assert right == [A, B, D]
@@ -39,9 +39,9 @@ def test_appending_twice_to_one_state_gives_two_that_do_not_mix():
 
 
 def test_putting_a_message_first_leaves_the_rest_shared_and_apart():
-    base = History((B,)).append(C)
+    base = History((B,)).appended(C)
     headed = base.after(A)
-    base_on, headed_on = base.append(D), headed.append(E)
+    base_on, headed_on = base.appended(D), headed.appended(E)
 
     assert headed == [A, B, C]
     assert base_on == [B, C, D]
@@ -59,7 +59,7 @@ def test_a_tuple_is_kept_and_a_list_is_copied():
 
 
 def test_a_history_is_equal_to_any_sequence_of_equal_messages():
-    history = History((A,)).append(B)
+    history = History((A,)).appended(B)
 
     assert history == (A, B)
     assert history == [A, Message("user", "1")]
@@ -76,10 +76,10 @@ def test_a_history_has_no_hash_as_a_list_has_none():
 
 
 def test_iterating_sees_the_state_it_began_with():
-    history = History((A,)).append(B)
+    history = History((A,)).appended(B)
     walk = iter(history)
     next(walk)
-    history.append(C)
+    history.appended(C)
 
     assert list(walk) == [B]
 
@@ -88,7 +88,7 @@ def test_last_is_none_only_if_there_is_no_message():
     assert History().last() is None
     assert History((A,)).last() is A
     assert History().after(A).last() is A
-    assert History((A,)).append(B).last() is B
+    assert History((A,)).appended(B).last() is B
 
 
 def test_without_drops_the_very_object_and_not_an_equal_one():
@@ -108,7 +108,7 @@ def test_what_a_hook_hands_back_unchanged_is_the_same_object():
 
 @pytest.mark.parametrize("index", [3, -4, 10**9])
 def test_an_index_outside_is_an_error(index):
-    history = History((A, B)).append(C)
+    history = History((A, B)).appended(C)
 
     with pytest.raises(IndexError):
         history[index]
@@ -117,7 +117,7 @@ def test_an_index_outside_is_an_error(index):
 some_messages = st.lists(st.sampled_from(MESSAGES), max_size=6)
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["append", "after", "add", "radd"]),
+        st.sampled_from(["appended", "after", "add", "radd"]),
         st.integers(0, 100),  # which earlier state it starts from
         st.sampled_from(MESSAGES),
     ),
@@ -131,7 +131,7 @@ def test_every_state_behaves_as_the_tuple_it_stands_for(start, todo):
     for step, which, message in todo:
         history, model = states[which % len(states)]
         made = {
-            "append": lambda h=history, m=message: h.append(m),
+            "appended": lambda h=history, m=message: h.appended(m),
             "after": lambda h=history, m=message: h.after(m),
             "add": lambda h=history, m=message: History(h + [m]),  # noqa: RUF005  # + itself
             "radd": lambda h=history, m=message: History([m] + h),  # noqa: RUF005  # + itself
@@ -157,6 +157,16 @@ def behaves_as(history, model):
 def test_a_slice_is_the_tuple_s_slice(fixed, tail, cut):
     history = History(fixed)
     for message in tail:
-        history = history.append(message)
+        history = history.appended(message)
 
     assert history[cut] == (*fixed, *tail)[cut]
+
+
+def test_appending_in_place_fails_loudly():
+    """A hook that writes ``messages.append(m)`` must not lose the message silently."""
+    with pytest.raises(AttributeError):
+        History((A,)).append(B)  # type: ignore[attr-defined]  # that is the point
+
+
+def test_a_slice_can_be_added_to_as_the_whole_can():
+    assert History((A, B))[-1:] + [C] == (B, C)  # noqa: RUF005  # + itself

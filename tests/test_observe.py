@@ -1,6 +1,7 @@
 """Rows of observed behaviour: reading, comparing, judging, and the command."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from compat.observe.comparing import first_difference
 from compat.observe.judging import Judge, operations, purposes, summary
 from compat.observe.matching import error_matches, matches, unmatched
-from compat.observe.rows import PROFILE_OF, Group, RowsError, load_rows
+from compat.observe.rows import PROFILE_OF, Group, Row, RowsError, load_rows
 from refengine.profile import PROFILES, Profile, choosing, options, profile
 from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
@@ -70,7 +71,7 @@ def row(tmp_path: Path, **changes: Any) -> Path:
 
 
 def test_golden_rows_hold_and_what_is_beyond_is_so_by_its_tag() -> None:
-    rows = load_rows(ROWS)
+    rows = known()
     verdicts = [Judge(purposes=purposes()).judge(row) for row in rows]
     counts = summary(verdicts, rows)
     tags = [", ".join(row.beyond) for row in rows if row.beyond]
@@ -87,9 +88,16 @@ def test_golden_rows_hold_and_what_is_beyond_is_so_by_its_tag() -> None:
     assert counts["versions_without_profile"] == ["v0.6.0", "v0.7.37", "v0.8.0"]
 
 
+def known(path: Path = ROWS) -> list[Row]:
+    """Return the rows of a file, all of which can be read."""
+    rows = load_rows(path)
+    assert all(isinstance(row, Row) for row in rows)
+    return [row for row in rows if isinstance(row, Row)]
+
+
 def differs(version: str, chosen: Profile) -> bool:
     """Tell whether a golden row of that version differs under another profile."""
-    for each in load_rows(ROWS):
+    for each in known():
         groups = [g for g in each.groups if version in g.versions]
         if each.beyond or not groups:
             continue
@@ -229,7 +237,7 @@ def test_calls_of_one_message_may_interleave_where_the_row_says_so() -> None:
 
 
 def test_a_range_names_all_builds_between_its_ends(tmp_path: Path) -> None:
-    [found] = load_rows(row(tmp_path))
+    [found] = known(row(tmp_path))
 
     assert found.versions[0] == "v0.6.0"
     assert len(found.versions) == 7
@@ -251,8 +259,56 @@ def test_a_range_names_all_builds_between_its_ends(tmp_path: Path) -> None:
 def test_a_row_that_cannot_be_read_is_told(
     tmp_path: Path, changes: dict[str, Any], problem: str
 ) -> None:
-    with pytest.raises(RowsError, match=problem):
-        load_rows(row(tmp_path, **changes))
+    [found] = load_rows(row(tmp_path, **changes))
+    verdict = Judge().judge(found)
+
+    assert verdict.unknown
+    assert re.search(problem, verdict.detail)
+
+
+def test_a_row_that_cannot_be_read_does_not_keep_the_others_from_being_judged(
+    tmp_path: Path,
+) -> None:
+    whole = json.loads(row(tmp_path).read_text(encoding="utf-8"))
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps([{"id": "X", "more": 1}, *whole]), encoding="utf-8")
+
+    done = observe(str(path))
+
+    assert done.returncode == 2
+    assert done.stdout.splitlines()[1].startswith("holds")
+
+
+@pytest.mark.parametrize("text", ["no JSON", "{}", "[]"])
+def test_a_file_without_rows_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(RowsError, match=r"rows\.json: (is no JSON|holds no list)"):
+        load_rows(path)
+
+
+def test_an_answer_is_kept_under_the_agents_output_key(tmp_path: Path) -> None:
+    append = [{"op": "append", "msg": "user:more"}]
+    agent = {"output_key": "out", "handlers": [{"id": "H", "after_model": append}]}
+    scenario = {
+        "agent": agent,
+        "model_script": ["assistant:x"],
+        "runs": [{"input": ["user:hi"]}],
+    }
+    groups = [
+        {"versions": ["v0.7.17"], "session_values": {"out": "x"}},
+        {"versions": ["HEAD"], "session_values": {"out": "more"}},
+    ]
+    changes = {"scenario": scenario, "expected": {"by_version": groups}}
+    [found] = load_rows(row(tmp_path, **changes))
+
+    assert Judge().judge(found).status == "holds"
+
+
+def test_null_stands_for_what_is_left_out_or_empty() -> None:
+    assert matches({"tools": None, "value": None}, {"tools": []})
+    assert not matches({"tools": None}, {"tools": ["t"]})
 
 
 def test_command_prints_a_line_a_row_and_writes_counts(tmp_path: Path) -> None:

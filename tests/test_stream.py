@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from refengine.agent import RunResult
 from refengine.errors import (
     HookError,
     StreamBrokenOffError,
@@ -337,7 +338,7 @@ def test_all_streams_of_a_call_are_closed_when_it_is_over():
     assert source.closed == 1
 
 
-def test_a_read_that_is_cancelled_does_not_pass_for_the_end_of_the_stream():
+def test_a_read_that_is_cancelled_takes_nothing_from_the_run():
     async def cancel_a_read():
         going_on = asyncio.Event()
 
@@ -363,5 +364,82 @@ def test_a_read_that_is_cancelled_does_not_pass_for_the_end_of_the_stream():
                 going_on.set()
             return await started.result()
 
-    with pytest.raises(StreamBrokenOffError):
-        run(cancel_a_read())
+    assert tool_texts(run(cancel_a_read())) == ["ab"]
+
+
+class Endless:
+    """A tool whose stream waits forever after its first piece; counts its closings."""
+
+    def __init__(self):
+        self.info = Pieces().info
+        self.closed = 0
+
+    async def stream(self, ctx, arguments, options):
+        return StreamReader(self._read())
+
+    async def _read(self):
+        try:
+            yield "a"
+            await asyncio.Event().wait()
+        finally:
+            self.closed += 1
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+def test_leaving_a_run_breaks_its_streams_off_and_closes_them(waiting):
+    tool = Endless()
+
+    async def leave() -> RunResult:
+        stream = pending = None
+        agent = await build(model=Model(calls("t"), DONE), tools=[tool])
+        async with agent.run((), stream=True) as started:
+            async for event in started:
+                if event.kind == "tool":
+                    stream = stream_of(event)
+                    assert await stream.__anext__() == "a"
+                    if waiting:
+                        pending = asyncio.ensure_future(stream.__anext__())
+                        await asyncio.sleep(0)
+                    break
+        assert stream is not None
+        assert started.outcome is not None
+        with pytest.raises(StreamBrokenOffError):
+            await (pending or stream.__anext__())
+        return started.outcome
+
+    outcome = run(leave())
+
+    assert tool.closed == 1
+    assert [event.kind for event in outcome.events] == ["model", "tool"]
+
+
+def test_a_wrapper_that_fails_after_next_leaves_no_stream_open():
+    tool = Endless()
+
+    async def fail(ctx, input, next):
+        stream = await next(ctx, input)
+        await stream.result.__anext__()
+        raise ValueError
+
+    with pytest.raises(HookError):
+        play(
+            with_streamable_tool_wrapper(fail),
+            model=Model(calls("t"), DONE),
+            tools=[tool],
+        )
+    assert tool.closed == 1
+
+
+def test_a_stream_that_a_wrapper_has_read_is_no_result():
+    async def read_it(ctx, input, next):
+        result = await next(ctx, input)
+        await read(result.result)
+        return result
+
+    with pytest.raises(HookError) as caught:
+        play(
+            with_streamable_tool_wrapper(read_it),
+            model=Model(calls("t"), DONE),
+            tools=[Pieces()],
+        )
+    assert isinstance(caught.value.cause, StreamConsumedError)

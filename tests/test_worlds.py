@@ -320,7 +320,7 @@ RUNS = [{"input": ["user:hi"]}]
             {"agent": {"instructions": "x"}, "runs": RUNS},
             (
                 "agent.instructions = 'x': there is no such field; allowed here:"
-                " handlers, instruction, max_iterations, middlewares, name,"
+                " handlers, instruction, max_iterations, middlewares, name, output_key,"
                 " return_directly, sequential, tool_call_middlewares, tools,"
                 " unknown_tools_handler"
             ),
@@ -363,7 +363,7 @@ RUNS = [{"input": ["user:hi"]}]
             {"agent": {"max_iterations": "3"}, "runs": RUNS},
             "agent.max_iterations = '3': Input should be a valid integer",
         ),
-        ({"agent": {}}, "runs = {'agent': {}}: Field required"),
+        ({"agent": {}, "runs": None}, "runs = None: Input should be a valid tuple"),
         (
             {"runs": RUNS},
             (

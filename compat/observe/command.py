@@ -19,7 +19,7 @@ from compat.commands import (
     told,
 )
 from compat.observe.judging import Judge, Verdict, purposes, summary, to_json
-from compat.observe.rows import Row, RowsError, load_rows
+from compat.observe.rows import Row, RowsError, Unreadable, load_rows
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile
 
@@ -81,7 +81,7 @@ def _line(verdict: Verdict) -> Text:
     return line
 
 
-def _counts(verdicts: list[Verdict], rows: list[Row]) -> str:
+def _counts(verdicts: list[Verdict], rows: list[Row | Unreadable]) -> str:
     counts = summary(verdicts, rows)
     parts = ", ".join(
         f"{counts[status]} {word.lower()}" for status, (word, _) in SHOWN.items()

@@ -19,7 +19,14 @@ from compat.observe.matching import (
     text_matches,
     unmatched,
 )
-from compat.observe.projection import END, Entry, Event, entries_of, events_of
+from compat.observe.projection import (
+    END,
+    Entry,
+    Event,
+    entries_of,
+    events_of,
+    kept_of,
+)
 from compat.observe.rows import Group
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.trace import Trace
@@ -38,6 +45,7 @@ class Seen:
             for entry in self.entries:
                 entry.pop("ctx", None)
         self.events: list[Event] = events_of(trace)
+        self.kept = kept_of(trace)
         self.build_error = len(trace.of("build_error")) > 0
 
     @property
@@ -111,7 +119,7 @@ def _events_has(seen: Seen, wanted: list[Event], free: bool) -> str | None:
 
 
 def _last_event(seen: Seen, wanted: Event, _: bool) -> str | None:
-    events = [event for event in seen.events if event != END]
+    events = [event for event in seen.events if wanted == END or event != END]
     last = events[-1] if events else None
     if last is not None and _joining(wanted, last):
         return None
@@ -199,6 +207,10 @@ def _about(key: str, call: Entry) -> object:
     return call["tools"] if key.startswith("tools") else call["in"]
 
 
+def _session_values(seen: Seen, wanted: Mapping[str, str], _: bool) -> str | None:
+    return None if matches(wanted, seen.kept) else f"{seen.kept}, not {wanted}"
+
+
 def _system_message(seen: Seen, wanted: str | None, _: bool) -> str | None:
     content = _system(seen)
     if content is None or wanted is None:
@@ -244,6 +256,7 @@ _CHECKS: Mapping[str, Check] = {
     "build_error": _build_error,
     "model_call_count": _model_call_count,
     "model_calls": _model_calls,
+    "session_values": _session_values,
     "system_message": _system_message,
     "system_message_contains": _system_message_contains,
 }
@@ -254,7 +267,8 @@ def _joining(wanted: Event, seen: Event) -> bool:
 
 
 def _kind(entry: Entry) -> str:
-    return str(entry.get("at") or next(iter(entry)))
+    known = (key for key in ("model_call", "tool_run", "run") if key in entry)
+    return str(entry.get("at") or next(known, entry))
 
 
 def _whole(

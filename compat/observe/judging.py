@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
 from compat.observe.comparing import first_difference
-from compat.observe.rows import PROFILE_OF, Row
+from compat.observe.rows import PROFILE_OF, Row, Unreadable
 from refengine.profile import PROFILES, profile
 from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
@@ -61,18 +61,25 @@ class Judge:
         self._versions = [v for v, name in PROFILE_OF.items() if name in wanted]
         self._purposes = purposes
 
-    def judge(self, row: Row) -> Verdict:
+    def judge(self, row: Row | Unreadable) -> Verdict:
         """Play and compare one row in every version that has a profile."""
+        if isinstance(row, Unreadable):
+            return Verdict(row.id, "beyond", f"no row: {row.problem}", unknown=True)
         try:
-            scenario = read_scenario(dict(row.scenario), row.id)
+            scenario = read_scenario(_without_nulls(row.scenario), row.id)
         except ScenarioError as error:
             return _beyond(row, error.problems)
         if row.beyond:
             return _beyond(row, ())
         compared = tuple(v for v in self._versions if v in row.versions)
-        if not compared:
-            have = ", ".join(row.versions)
-            return Verdict(row.id, "not_compared", f"no profile stands for {have}")
+        if compared:
+            return self._compared(row, scenario, compared)
+        have = ", ".join(row.versions)
+        return Verdict(row.id, "not_compared", f"no profile stands for {have}")
+
+    def _compared(
+        self, row: Row, scenario: Scenario, compared: tuple[str, ...]
+    ) -> Verdict:
         meant: list[str] = []
         for version in compared:
             found = self._difference(row, scenario, version)
@@ -126,6 +133,17 @@ def _names(value: object) -> Iterable[str]:
             yield from _names(each)
 
 
+def _without_nulls(value: object) -> object:
+    """Drop keys that hold null, which is how a left out one may be written."""
+    if is_mapping(value):
+        return {
+            key: _without_nulls(each)
+            for key, each in value.items()
+            if each is not None or key == "value"
+        }
+    return [_without_nulls(each) for each in value] if is_list(value) else value
+
+
 def _beyond(row: Row, problems: Sequence[str]) -> Verdict:
     if not row.beyond:
         detail = f"no tag, but {'; '.join(problems)}"
@@ -147,13 +165,15 @@ def _operation(scenario: object, problem: str) -> str:
     return str(at["op"]) if is_mapping(at) and "op" in at else path[-1]
 
 
-def summary(verdicts: Sequence[Verdict], rows: Sequence[Row]) -> dict[str, Any]:
+def summary(
+    verdicts: Sequence[Verdict], rows: Sequence[Row | Unreadable]
+) -> dict[str, Any]:
     """Return the counts, what was compared of each version, and a list by id."""
     counts = {
         status: sum(verdict.status == status for verdict in verdicts)
         for status in ("holds", "differs", "beyond", "on_purpose", "not_compared")
     }
-    versions = sorted({version for row in rows for version in row.versions})
+    versions = sorted({v for row in rows if isinstance(row, Row) for v in row.versions})
     compared = {v: sum(v in each.versions for each in verdicts) for v in PROFILE_OF}
     return {
         "rows": len(verdicts),

@@ -12,6 +12,7 @@ from refengine.testing.narrowing import is_mapping
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.recorder import RECORDED
 from refengine.testing.trace import Observation, Trace
+from refengine.testing.world import KEPT
 
 Entry: TypeAlias = "dict[str, Any]"
 Event: TypeAlias = "dict[str, Any] | str"
@@ -102,6 +103,15 @@ def _mapping(value: object) -> Mapping[str, Any]:
     if not is_mapping(value):
         raise TypeError(value)
     return value
+
+
+def kept_of(trace: Trace) -> dict[str, str]:
+    """Return the answers that the caller kept, by their key; later runs win."""
+    kept: dict[str, str] = {}
+    for each in trace.of("effect"):
+        if each.data["name"] == KEPT:
+            kept.update(_mapping(each.data["data"]))
+    return kept
 
 
 def joined(chunks: Sequence[str]) -> str:

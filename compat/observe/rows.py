@@ -6,7 +6,9 @@ that of the recorded rows; what it does not name is refused.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -15,12 +17,11 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    TypeAdapter,
     ValidationError,
     model_validator,
 )
 
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.narrowing import is_list, is_mapping
 
 VERSIONS: Final = (
     "v0.6.0",
@@ -86,7 +87,7 @@ class Group(BaseModel):
     trace_counts: list[Anything] | None = None
     events: list[Anything | Literal["END"]] | None = None
     events_has: list[Anything | Literal["END"]] | None = None
-    last_event: Anything | None = None
+    last_event: Anything | Literal["END"] | None = None
     event_count: int | None = None
     event_count_at_least: int | None = None
     event_roles: list[str] | None = None
@@ -95,6 +96,7 @@ class Group(BaseModel):
     build_error: bool | None = None
     model_call_count: int | None = None
     model_calls: list[Anything] | None = None
+    session_values: dict[str, str] | None = None
     system_message: str | None = None
     system_message_contains: str | list[str] | None = None
 
@@ -169,16 +171,23 @@ def _versions_alone(expected: Any) -> Any:  # noqa: ANN401  # JSON, not looked a
     }
 
 
-_FILE: Final = TypeAdapter(Annotated[list[Row], Field(min_length=1)])
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A row that is none; the rest of its file is judged all the same."""
+
+    id: str
+    problem: str
 
 
-def load_rows(path: Path) -> list[Row]:
+def load_rows(path: Path) -> list[Row | Unreadable]:
     """Read a file of rows; raises RowsError, or OSError."""
-    text = path.read_bytes()
     try:
-        rows = _FILE.validate_json(text)
-    except ValidationError as error:
-        raise RowsError(path.name, _told(error)) from None
+        data: object = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise RowsError(path.name, f"is no JSON: {error}") from None
+    if not is_list(data) or not data:
+        raise RowsError(path.name, "holds no list of rows")
+    rows = [_row(each, f"{path.name}[{at}]") for at, each in enumerate(data)]
     seen: set[str] = set()
     for row in rows:
         if row.id in seen:
@@ -187,10 +196,18 @@ def load_rows(path: Path) -> list[Row]:
     return rows
 
 
+def _row(data: object, place: str) -> Row | Unreadable:
+    try:
+        return Row.model_validate(data)
+    except ValidationError as error:
+        named = data.get("id") if is_mapping(data) else None
+        return Unreadable(str(named or place), _told(error))
+
+
 def _told(error: ValidationError) -> str:
     """Tell the first problem: where, what was given, and what is asked for."""
     first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "the file"
+    where = ".".join(str(part) for part in first["loc"]) or "the row"
     given = repr(first["input"])
     if len(given) > 60:
         given = given[:57] + "..."

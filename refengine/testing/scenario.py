@@ -115,7 +115,10 @@ class HandlerSpec(Spec):
 
 
 class AgentSpec(Spec):
-    """An agent; every key may be left out."""
+    """An agent; every key may be left out.
+
+    ``output_key`` is the name under which the caller keeps the answer of a run.
+    """
 
     name: str = ""
     instruction: str = ""
@@ -127,6 +130,7 @@ class AgentSpec(Spec):
     max_iterations: int = 20
     unknown_tools_handler: str | None = None
     sequential: bool = False
+    output_key: str | None = None
 
     @model_validator(mode="after")
     def _refer_back(self) -> AgentSpec:
@@ -188,19 +192,18 @@ class Scenario(Spec):
     """
 
     version: Literal[1] = VERSION
+    subject: Literal["agent"] = "agent"
     agent: AgentSpec | None = None
     agents: tuple[AgentSpec, ...] = ()
     model_script: tuple[ScriptEntry, ...] = ()
     script_end: Literal["exhausted", "repeat_last", "fail"] = "exhausted"
-    runs: tuple[RunSpec, ...]
+    runs: tuple[RunSpec, ...] = ()
     after_build: tuple[CallerOp, ...] = ()
 
     @model_validator(mode="after")
     def _one_way_to_name_agents(self) -> Scenario:
         if (self.agent is None) == (not self.agents):
             raise ValueError("give either 'agent' or a non-empty list 'agents'")
-        if not self.runs:
-            raise ValueError("'runs' is empty: nothing would be played")
         for at, run in enumerate(self.runs):
             if run.agent >= len(self.all_agents):
                 raise ValueError(

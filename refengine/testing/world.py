@@ -11,9 +11,9 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from refengine.agent import ChatModelAgentConfig
+from refengine.agent import ChatModelAgentConfig, RunResult
 from refengine.context import Context
 from refengine.events import AgentEvent, Chunk, Notice
 from refengine.messages import Message
@@ -35,6 +35,9 @@ from refengine.testing.scripted import Body, RecordingTool, ScriptedModel
 from refengine.testing.trace import Trace
 from refengine.tools import Tool, ToolsConfig
 
+KEPT: Final = "session_value"
+"""The effect by which a caller keeps an answer under the agent's ``output_key``."""
+
 
 class World:
     """The real objects of one agent of a scenario."""
@@ -46,6 +49,7 @@ class World:
             scenario.model_script, at_end=scenario.script_end, recorder=recorder
         )
         self._spec = spec
+        self.output_key = spec.output_key
         self.run = 0
         self._state: ChatModelAgentState | None = None
         self._states = 0
@@ -187,6 +191,9 @@ class Session:
                 "iterations": outcome.iterations,
             }
             self._recorder.add("run_end", data)
+            key = world.output_key
+            if key is not None and outcome.answer is not None and _succeeded(outcome):
+                world.effect(KEPT, {key: outcome.answer.content})
         if given != before:
             self._recorder.add("caller_object_changed", {"path": "messages"})
         self._caller(spec.after, spec.agent)
@@ -206,6 +213,10 @@ class Session:
 async def play(scenario: Scenario, engine: Engine) -> Trace:
     """Play a scenario on an engine and return what was seen."""
     return await Session(scenario, engine).play()
+
+
+def _succeeded(outcome: RunResult) -> bool:
+    return outcome.status in {"completed", "returned_directly"}
 
 
 async def _seen(event: AgentEvent) -> dict[str, Any]:

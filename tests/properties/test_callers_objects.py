@@ -26,7 +26,7 @@ def snapshot(config: ChatModelAgentConfig, given: Sequence[list[Message]]) -> li
         [list(map(id, each)) for each in lists],
         [parts(struct) for struct in (*config.middlewares, tools, config)],
         dict(tools.return_directly),
-        to_json([*given, [tool.info for tool in tools.tools]]),  # type: ignore[union-attr]
+        to_json([*given, [tool.info for tool in tools.tools]]),  # type: ignore[union-attr]  # worlds give tools, no entries
     ]
 
 

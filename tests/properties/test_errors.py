@@ -20,21 +20,21 @@ def points(trace: Trace) -> set[Any]:
 
 
 @under_every_profile
-@searching(40)
+@searching(25)
 @given(failing)
 def test_every_error_is_the_engine_s_own(under: str, scenario: Scenario) -> None:
     assert "harness" not in points(played(scenario, under))
 
 
 @under_every_profile
-@searching(40)
+@searching(25)
 @given(scenarios())
 def test_there_is_no_error_where_nothing_fails(under: str, scenario: Scenario) -> None:
     assert points(played(scenario, under)) <= ROUTED
 
 
 @under_every_profile
-@searching(40)
+@searching(25)
 @given(failing)
 def test_an_error_ends_a_run_and_is_its_last_event(
     under: str, scenario: Scenario
@@ -49,7 +49,7 @@ def test_an_error_ends_a_run_and_is_its_last_event(
 
 
 @under_every_profile
-@searching(40)
+@searching(25)
 @given(failing)
 def test_nothing_happens_after_a_run_has_ended(under: str, scenario: Scenario) -> None:
     found = entries(played(scenario, under))
@@ -60,7 +60,7 @@ def test_nothing_happens_after_a_run_has_ended(under: str, scenario: Scenario) -
 
 
 @under_every_profile
-@searching(40)
+@searching(25)
 @given(failing)
 def test_every_stream_that_was_begun_is_closed(under: str, scenario: Scenario) -> None:
     trace = played(scenario, under)

@@ -104,7 +104,7 @@ def test_other_chunks_change_nothing_but_where_they_are_cut(
     assert joined(then) == joined(first)
 
 
-@searching(100)
+@searching(40)
 @given(scenarios(distributes=True))
 def test_worlds_that_distribute_are_made_of_what_does(scenario: Scenario) -> None:
     agent = scenario.agent
@@ -112,3 +112,16 @@ def test_worlds_that_distribute_are_made_of_what_does(scenario: Scenario) -> Non
     made = (*agent.tool_call_middlewares, *agent.middlewares, *agent.handlers)
 
     assert all(map(distributes, made))
+
+
+@under_every_profile
+@searching(40)
+@given(scenarios(middlewares=False, handlers=False, tool_call_middlewares=False))
+def test_a_result_is_all_that_the_tool_gave(under: str, scenario: Scenario) -> None:
+    trace = played(scenario, under)
+    gave = {(e["run"], e["call_id"]): e["data"] for e in entries(trace, "tool_end")}
+    for end in entries(trace, "run_end"):
+        for message in end["data"]["messages"]:
+            key = end["run"], message.get("tool_call_id")
+            if key in gave:
+                assert message.get("content", "") == gave[key]["result"]

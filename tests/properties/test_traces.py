@@ -64,7 +64,7 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-@searching(500)
+@searching(300)
 @example(([[]], [[MISSING]]))
 @given(pairs)
 def test_there_is_a_divergence_if_and_only_if_the_canonical_texts_differ(
@@ -76,7 +76,7 @@ def test_there_is_a_divergence_if_and_only_if_the_canonical_texts_differ(
     assert (found is None) == (canonical(left) == canonical(right))
 
 
-@searching(500)
+@searching(300)
 @given(pairs)
 def test_a_divergence_is_the_same_from_both_sides(
     pair: tuple[list[Any], list[Any]],
@@ -103,7 +103,7 @@ def test_what_stands_before_a_divergence_is_equal(
 
 
 @under_every_profile
-@searching(30)
+@searching(25)
 @given(worlds)
 def test_a_trace_read_back_is_the_same_trace(under: str, scenario: Scenario) -> None:
     trace = played(scenario, under)
@@ -116,7 +116,7 @@ def test_a_trace_read_back_is_the_same_trace(under: str, scenario: Scenario) -> 
 
 
 @under_every_profile
-@searching(30)
+@searching(25)
 @given(worlds, worlds)
 def test_traces_diverge_if_what_is_compared_of_them_differs(
     under: str, one: Scenario, other: Scenario

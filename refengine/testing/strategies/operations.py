@@ -29,6 +29,9 @@ T = TypeVar("T")
 KEYS: Final = st.sampled_from(["h", "k"])
 """Keys of the context; ``h`` is the one that traces show."""
 
+VALUES: Final = (0, 1.5, True, None, ["a"], {"a": 1})
+"""Values of the context that are no text."""
+
 _CONFIG: Final[TypeAdapter[ConfigOp]] = TypeAdapter(ConfigOp)
 _MESSAGE: Final[TypeAdapter[MessageOp]] = TypeAdapter(MessageOp)
 _BODY: Final[TypeAdapter[BodyOp]] = TypeAdapter(BodyOp)
@@ -44,7 +47,7 @@ def config_ops(
     kinds = [
         *_any_ops(wanted),
         _op("record_counts"),
-        _op("append_instruction", sep=st.sampled_from(["", "\n"]), text=text),
+        _op("append_instruction", sep=st.sampled_from(["\n", "\n\n"]), text=text),
         _op("append_instruction", text=text, if_base_empty=st.just("replace")),
         _op("append_tools", tools=st.lists(tools, min_size=1, max_size=2).map(tuple)),
         _op("remove_tool", name=name),
@@ -169,12 +172,13 @@ def model_wraps(
 def _any_ops(wanted: Wanted) -> list[SearchStrategy[Fields]]:
     """Operations that every hook may hold."""
     text = texts(wanted)
+    value = st.one_of(text, st.sampled_from(VALUES))
     kinds = [
         _op("record"),
         _op("ctx_append", key=KEYS, text=text),
-        _op("ctx_set", key=KEYS, value=text),
+        _op("ctx_set", key=KEYS, value=value),
         _op("ctx_get", key=KEYS),
-        _op("runlocal_set", key=KEYS, value=text, record=st.booleans()),
+        _op("runlocal_set", key=KEYS, value=value, record=st.booleans()),
         _op("runlocal_get", key=KEYS),
         _op("runlocal_delete", key=KEYS),
     ]

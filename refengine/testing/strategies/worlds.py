@@ -108,7 +108,7 @@ def _scenarios(draw: DrawFn, wanted: Wanted) -> Scenario:
         said = [_numbered(each, number) for each in draw(_turns(names, wanted))]
         script += [draw(_entries(text, wanted)) for text in said]
     calling = [entry for entry in script if calls_of(entry)]
-    endless = bool(calling) and draw(st.integers(0, 9)) == 9
+    endless = bool(calling) and draw(st.integers(0, 4)) == 4
     if endless:  # the last answer calls tools for ever, up to a low limit
         agent = agent.model_copy(update={"max_iterations": draw(st.integers(1, 4))})
         script = calling
@@ -176,7 +176,7 @@ def _callable(agent: AgentSpec, wanted: Wanted) -> set[str]:
 def _runs(draw: DrawFn, wanted: Wanted) -> RunSpec:
     some = st.one_of(st.just(["user:a"]), st.lists(messages(wanted), max_size=3))
     given = draw(some)
-    if draw(st.integers(0, 9)) == 9:
+    if draw(st.integers(0, 6)) == 6:
         given = [f"user:{at}" for at in range(HISTORY)] + given
     streaming = wanted.streaming
     return RunSpec(
@@ -205,9 +205,9 @@ def _numbered(message: Message, number: Ids) -> str:
 def _entries(draw: DrawFn, text: str, wanted: Wanted) -> ScriptEntry:
     """Draw how an answer comes: plain, in chunks, or not at all."""
     how = draw(st.integers(0, 9))
-    if how < 7:
+    if how < 6:
         return text
-    if how < 9 or not wanted.failures:
+    if how < 8 or not wanted.failures:
         return draw(_recut(text))
     name = draw(st.sampled_from(["no-model", "büm"]))
     if wanted.distributes or draw(st.booleans()):
