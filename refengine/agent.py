@@ -352,12 +352,13 @@ def _warn(extensions: Extensions, profile: Profile, on_notice: OnNotice | None) 
         and profile.both_lists == "warning"
     ):
         text = (
-            "both middlewares= and handlers= are used: middlewares act first;"
-            " move them over with handlers=[*adapt(middlewares), *handlers]"
+            "both middlewares= and handlers= are used: struct middlewares act first,"
+            " and what stands in both is done twice; move to handlers= alone"
         )
         _give(MixedExtensionsWarning(text), on_notice)
     if extensions.middlewares and profile.struct_middleware == "deprecated":
-        text = "middlewares= is deprecated under this profile: write handlers"
+        text = "struct middlewares (middlewares=) are deprecated under this profile:"
+            " write handlers"
         _give(DeprecationWarning(text), on_notice)
 
 

@@ -18,7 +18,7 @@ from refengine.toolset import BoundTool, ToolOnion
 class Binder:
     """The tool onions of one agent, and the tools it has bound."""
 
-    __slots__ = ("_kept", "_last", "_often", "_per_turn", "invokable", "streamable")
+    __slots__ = ("_kept", "_last", "_often", "_per_message", "invokable", "streamable")
 
     def __init__(
         self, extensions: Extensions, config: ToolsConfig, profile: Profile
@@ -35,7 +35,7 @@ class Binder:
         self.invokable = ToolOnion("invokable", layers["invokable"])
         self.streamable = ToolOnion("streamable", layers["streamable"])
         self._often = profile.wrapper_factory == "per_run"
-        self._per_turn = self._often and bool(extensions.handlers)
+        self._per_message = self._often and bool(extensions.handlers)
         self._kept: dict[int, tuple[Tool, BoundTool]] = {}
         self._last: tuple[Plan | None, Mapping[str, BoundTool]] = (None, {})
 
@@ -54,11 +54,11 @@ class Binder:
             self._last = plan, bound
         return bound
 
-    def for_turn(
+    def for_message(
         self, plan: Plan, bound: Mapping[str, BoundTool]
     ) -> Mapping[str, BoundTool]:
-        """Return the tools of one turn: those of the run, or bound anew."""
-        return self._bind(plan.runnable) if self._per_turn else bound
+        """Return the tools of one message's calls: those of the run, or bound anew."""
+        return self._bind(plan.runnable) if self._per_message else bound
 
     def _once(self, meta: ToolMeta) -> tuple[Tool, BoundTool]:
         kept = self._kept.get(id(meta.tool))

@@ -93,7 +93,7 @@ class ToolCallRun:
             return
         try:
             chunks = await self._live.drain()
-        except Exception as error:  # noqa: BLE001  # siblings run on; the turn raises
+        except Exception as error:  # noqa: BLE001  # siblings run on; the batch raises
             self.error = self._leaving(error)
             return
         try:

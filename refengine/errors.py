@@ -71,7 +71,7 @@ class TooManyExtensionsError(ConfigurationError):
         self.given = given
         self.limit = limit
         super().__init__(
-            f"{given} middlewares and handlers, but at most {limit} are run:"
+            f"{given} struct middlewares and handlers, but at most {limit} are run:"
             " merge some of them"
         )
 

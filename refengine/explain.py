@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 from refengine.extensions import Extensions
 from refengine.react import Machine
 from refengine.scope import LayerName
 
+_ADDITIONS: Final = ("additional_instruction", "additional_tools")
 Section = tuple[str, str, list[LayerName]]
 
 
@@ -48,8 +49,9 @@ def _sections(machine: Machine, extensions: Extensions) -> Iterator[Section]:
 
 def _before_agent(extensions: Extensions) -> list[LayerName]:
     structs = [
-        LayerName(each.name, each.position, "additional_instruction, additional_tools")
+        LayerName(each.name, each.position, ", ".join(fields))
         for each in extensions.middlewares
+        if (fields := [f for f in _ADDITIONS if getattr(each.struct, f)])
     ]
     return structs + [name for name, _ in extensions.with_hook("before_agent")]
 

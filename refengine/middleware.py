@@ -1,6 +1,6 @@
 """The struct middleware: the interface before the refactor (seed 001 §1.1).
 
-The engine runs it natively; see ``compat.adapters`` for turning it into a handler.
+The engine runs it natively, under every profile.
 """
 
 from __future__ import annotations

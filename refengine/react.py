@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
+from refengine.batch import AnyCall, CallBatch, UnknownCall
 from refengine.binding import Binder
 from refengine.call import ToolCallRun
 from refengine.chain import Pipeline
@@ -36,7 +37,6 @@ from refengine.scope import Scope
 from refengine.stream import StreamReader
 from refengine.tools import NO_OPTIONS, Options, ToolsConfig
 from refengine.toolset import BoundTool
-from refengine.turn import AnyCall, Turn, UnknownCall
 
 Status: TypeAlias = Literal[
     "completed",
@@ -70,6 +70,7 @@ class Loop:
     """The state of one run."""
 
     __slots__ = (
+        "_batch",
         "_bound",
         "_cell",
         "_ctx",
@@ -83,7 +84,6 @@ class Loop:
         "_single_call",
         "_streaming",
         "_telling",
-        "_turn",
         "answer",
         "events",
         "first",
@@ -116,7 +116,7 @@ class Loop:
         )
         self._model_call: ModelCall | None = None
         self._live: LiveStream[MessageChunk] | None = None
-        self._turn: Turn | None = None
+        self._batch: CallBatch | None = None
         self._telling: AsyncGenerator[AgentEvent, None] | None = None
         self.history = History(messages)
         self.first: Message | None = None
@@ -152,11 +152,11 @@ class Loop:
                 if not calls:
                     self.status = "completed"
                     break
-                self._turn = turn = self._turn_of(calls, self._tools_context(ctx))
-                self._telling = turn.run(one_by_one=machine.tools_config.sequential)
+                self._batch = batch = self._batch_of(calls, self._tools_context(ctx))
+                self._telling = batch.run(one_by_one=machine.tools_config.sequential)
                 async for event in self._telling:
                     yield event
-                if self._settle(turn):
+                if self._settle(batch):
                     self.status = "returned_directly"
                     break
             if self.status in _SUCCESS and machine.after_agent:
@@ -265,13 +265,13 @@ class Loop:
             return response
         return _last_answer(self.history)
 
-    def _turn_of(self, calls: Sequence[ToolCall], ctx: Context) -> Turn:
+    def _batch_of(self, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
         profile = self._machine.profile
-        bound = self._machine.binder.for_turn(self._plan, self._bound)
+        bound = self._machine.binder.for_message(self._plan, self._bound)
         runs = [self._run_of(call, bound) for call in calls]
         direct = self._direct(runs)
         held = direct if profile.direct_event == "last" else None
-        return Turn(
+        return CallBatch(
             runs,
             ctx,
             streaming=self._streaming,
@@ -308,25 +308,25 @@ class Loop:
             runs = [run for run in runs if isinstance(run, ToolCallRun)]
         return next((run for run in reversed(runs) if run.call.name in names), None)
 
-    def _settle(self, turn: Turn) -> bool:
-        """Keep the results of a turn; tell whether one of them is the answer."""
-        self._turn = None
-        self.events.extend(turn.snapshots())
-        self._tell_ignored(turn)
-        error = turn.error()
+    def _settle(self, batch: CallBatch) -> bool:
+        """Keep the results of a batch; tell whether one of them is the answer."""
+        self._batch = None
+        self.events.extend(batch.snapshots())
+        self._tell_ignored(batch)
+        error = batch.error()
         if error is not None:
             raise error
-        for run in turn.calls:
+        for run in batch.calls:
             self.history = self.history.appended(run.message())
-        direct = self._direct(turn.calls)
+        direct = self._direct(batch.calls)
         if direct is not None:
             self.answer = direct.message()
         return direct is not None
 
-    def _tell_ignored(self, turn: Turn) -> None:
+    def _tell_ignored(self, batch: CallBatch) -> None:
         if self._machine.on_notice is None:
             return
-        for run in turn.calls:
+        for run in batch.calls:
             if isinstance(run, ToolCallRun) and run.changed is not None:
                 name, call_id = run.changed
                 data: Mapping[str, Json] = {"name": name, "call_id": call_id}
@@ -341,10 +341,10 @@ class Loop:
         if self._live is not None:
             await self._live.close()
             self._tell_answer(self._live, None)
-        if self._turn is not None and self._telling is not None:
+        if self._batch is not None and self._telling is not None:
             await self._telling.aclose()
-            await self._turn.leave()
-            self.events.extend(self._turn.snapshots())
+            await self._batch.leave()
+            self.events.extend(self._batch.snapshots())
 
 
 def _last_answer(history: History) -> Message | None:

@@ -246,8 +246,8 @@ def test_a_range_names_all_builds_between_its_ends(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"more": 1}, "0.more = 1: Extra inputs are not permitted"),
-        ({"expected": {}}, "0.expected.by_version = {}: Field required"),
+        ({"more": 1}, "more = 1: Extra inputs are not permitted"),
+        ({"expected": {}}, "expected.by_version = {}: Field required"),
         ({"expected": {"by_version": [{"versions": ["v9"]}]}}, "'v9' is not one of"),
         ({"expected": {"by_version": [{"events": []}]}}, "versions = .*: Field requ"),
         (

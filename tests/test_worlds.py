@@ -363,7 +363,7 @@ RUNS = [{"input": ["user:hi"]}]
             {"agent": {"max_iterations": "3"}, "runs": RUNS},
             "agent.max_iterations = '3': Input should be a valid integer",
         ),
-        ({"agent": {}, "runs": None}, "runs = None: Input should be a valid tuple"),
+        ({"agent": {}, "runs": None}, "runs = None: Input should be a valid array"),
         (
             {"runs": RUNS},
             (

@@ -1,4 +1,4 @@
-"""One turn of tools: the calls of one message, run and told in order (contract CONC).
+"""The calls of one message, run and told in order (contract CONC).
 
 Calls run concurrently, a failing one does not cancel its siblings, events come in call
 order and then the error of the first failing call. A single call runs in place: a task
@@ -32,7 +32,7 @@ class UnknownCall:
             if not isinstance(text, str):
                 raise ToolResultTypeError("unknown_tools_handler", text)
             self.text = text
-        except Exception as error:  # noqa: BLE001  # siblings run on; the turn raises
+        except Exception as error:  # noqa: BLE001  # siblings run on; raised by the batch
             self.error = error
 
     def message(self) -> Message:
@@ -44,7 +44,7 @@ class UnknownCall:
 AnyCall: TypeAlias = ToolCallRun | UnknownCall
 
 
-class Turn:
+class CallBatch:
     """Runs the calls of one message.
 
     ``held`` is a call whose event comes after all others, and only if all succeed
@@ -104,7 +104,7 @@ class Turn:
             yield self._tell(held, held.call.id)
 
     async def leave(self) -> None:
-        """Leave nothing running or open, however the turn ended."""
+        """Leave nothing running or open, however the batch ended."""
         unfinished = [task for task in self._tasks if not task.done()]
         for task in unfinished:
             task.cancel()
