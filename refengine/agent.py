@@ -357,8 +357,7 @@ def _warn(extensions: Extensions, profile: Profile, on_notice: OnNotice | None) 
         )
         _give(MixedExtensionsWarning(text), on_notice)
     if extensions.middlewares and profile.struct_middleware == "deprecated":
-        text = "struct middlewares (middlewares=) are deprecated under this profile:"
-            " write handlers"
+        text = "struct middlewares are deprecated under this profile: write handlers"
         _give(DeprecationWarning(text), on_notice)
 
 
