@@ -136,7 +136,7 @@ def test_a_fold_over_any_edits_is_normalising_each_time(
         before = {meta.name for meta in now}
         wanted = settled([as_meta(each) for each in left])
         if data.draw(st.booleans(), "in place"):
-            given: list[Tool | ToolMeta] = now  # type: ignore[assignment]
+            given: list[Tool | ToolMeta] = now  # type: ignore[assignment]  # a handler may leave tools
             given[:] = left
             left = given
         now, gone = fold.update(left)
