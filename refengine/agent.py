@@ -261,13 +261,12 @@ async def build_agent(
 def _given(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages as a tuple; raises InputError for anything else.
 
-    Of a tuple the ends are looked at: a run must not cost more over a long history.
+    Only the ends are looked at: a run must not cost more over a long history.
     """
     if isinstance(messages, (Message, str)):
         raise InputError(messages)
     given = messages if isinstance(messages, tuple) else tuple(messages)
-    looked_at = given if given is not messages else (*given[:1], *given[-1:])
-    for each in looked_at:
+    for each in (*given[:1], *given[-1:]):
         if not isinstance(each, Message):
             raise InputError(each)
     return given
