@@ -8,12 +8,12 @@ would cost more than all else that a call needs.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from refengine.call import ToolCallRun
 from refengine.context import Context
-from refengine.errors import ToolResultTypeError
+from refengine.errors import ToolError, ToolResultTypeError
 from refengine.events import AgentEvent
 from refengine.messages import Message, ToolCall
 
@@ -29,11 +29,14 @@ class UnknownCall:
         self.error: Exception | None = None
         try:
             text = answer(call.name, call.arguments)
-            if not isinstance(text, str):
-                raise ToolResultTypeError("unknown_tools_handler", text)
+        except Exception as error:  # noqa: BLE001  # siblings run on; raised later
+            self.error = ToolError(call.name, call.id, error)
+            self.error.__cause__ = error
+            return
+        if isinstance(text, str):
             self.text = text
-        except Exception as error:  # noqa: BLE001  # siblings run on; raised by the batch
-            self.error = error
+        else:
+            self.error = ToolResultTypeError("unknown_tools_handler", text)
 
     def message(self) -> Message:
         """Return the tool message that the model sees."""
@@ -53,8 +56,12 @@ class CallBatch:
 
     __slots__ = (
         "_ctx",
+        "_gates",
         "_held",
+        "_in_place",
         "_leak",
+        "_left",
+        "_open",
         "_runs",
         "_streaming",
         "_tasks",
@@ -68,6 +75,7 @@ class CallBatch:
         ctx: Context,
         *,
         streaming: bool,
+        one_by_one: bool,
         held: ToolCallRun | None,
         leak: bool,
     ) -> None:
@@ -75,33 +83,49 @@ class CallBatch:
         self._runs = [call for call in calls if isinstance(call, ToolCallRun)]
         self._ctx = ctx
         self._streaming = streaming
+        self._in_place = one_by_one or len(self._runs) == 1
         self._held = held
         self._leak = leak
+        self._left = iter(self._runs)
+        self._open: ToolCallRun | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._gates: dict[ToolCallRun, asyncio.Event] = {}
         self._told: list[tuple[ToolCallRun, str]] = []
 
-    async def run(self, *, one_by_one: bool) -> AsyncGenerator[AgentEvent, None]:
-        """Yield the events; afterwards every call has a text or an error.
+    async def next_event(self) -> AgentEvent | None:
+        """Return the next event; None if every call has a text or an error.
 
-        Whoever iterates calls ``leave`` in the end, also after breaking off.
+        No generator: that would have to be closed, and costs more than a call.
+        Whoever asks calls ``leave`` if he breaks off.
         """
-        if one_by_one or len(self._runs) == 1:
-            for call in self._runs:
-                await call.open(self._ctx, self._streaming)
-                if self._is_due(call):
-                    yield self._tell(call, self._event_id(call))
-                await call.finish()
+        if not self._in_place and not self._tasks:
+            self._start()
+        await self._finish()
+        for call in self._left:
+            await self._opened(call)
+            if self._is_due(call):
+                return self._tell(call, self._event_id(call))
+            await self._finish()
+        for task in self._tasks:
+            await task
+        held, self._held = self._held, None
+        if held is None or self.error() is not None or self._was_told(held):
+            return None
+        return self._tell(held, held.call.id)
+
+    async def _opened(self, call: ToolCallRun) -> None:
+        """See that a call has a result or a stream: here, or in its task."""
+        if self._in_place:
+            self._open = call
+            await call.open(self._ctx, self._streaming)
         else:
-            gates = self._start()
-            for call, gate in zip(self._runs, gates, strict=True):
-                await gate.wait()
-                if self._is_due(call):
-                    yield self._tell(call, self._event_id(call))
-            for task in self._tasks:
-                await task
-        held = self._held
-        if held is not None and self.error() is None and not self._was_told(held):
-            yield self._tell(held, held.call.id)
+            await self._gates[call].wait()
+
+    async def _finish(self) -> None:
+        """Finish the call that was opened here; tasks finish theirs themselves."""
+        if self._open is not None:
+            await self._open.finish()
+            self._open = None
 
     async def leave(self) -> None:
         """Leave nothing running or open, however the batch ended."""
@@ -121,14 +145,13 @@ class CallBatch:
         """Return the finished form of the events that were yielded."""
         return [call.finished(call_id) for call, call_id in self._told]
 
-    def _start(self) -> list[asyncio.Event]:
+    def _start(self) -> None:
         """Start all calls; each gate opens when its call has a result or a stream."""
-        gates = [asyncio.Event() for _ in self._runs]
+        self._gates = {call: asyncio.Event() for call in self._runs}
         self._tasks = [
             asyncio.create_task(self._whole(call, gate))
-            for call, gate in zip(self._runs, gates, strict=True)
+            for call, gate in self._gates.items()
         ]
-        return gates
 
     async def _whole(self, call: ToolCallRun, gate: asyncio.Event) -> None:
         try:

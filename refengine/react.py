@@ -83,7 +83,6 @@ class Loop:
         "_run_path",
         "_single_call",
         "_streaming",
-        "_telling",
         "answer",
         "events",
         "first",
@@ -117,7 +116,6 @@ class Loop:
         self._model_call: ModelCall | None = None
         self._live: LiveStream[MessageChunk] | None = None
         self._batch: CallBatch | None = None
-        self._telling: AsyncGenerator[AgentEvent, None] | None = None
         self.history = History(messages)
         self.first: Message | None = None
         if plan.instruction:
@@ -153,8 +151,7 @@ class Loop:
                     self.status = "completed"
                     break
                 self._batch = batch = self._batch_of(calls, self._tools_context(ctx))
-                self._telling = batch.run(one_by_one=machine.tools_config.sequential)
-                async for event in self._telling:
+                while (event := await batch.next_event()) is not None:
                     yield event
                 if self._settle(batch):
                     self.status = "returned_directly"
@@ -275,6 +272,7 @@ class Loop:
             runs,
             ctx,
             streaming=self._streaming,
+            one_by_one=self._machine.tools_config.sequential,
             held=held if isinstance(held, ToolCallRun) else None,
             leak=profile.changed_call_id == "leaks_into_event",
         )
@@ -341,8 +339,7 @@ class Loop:
         if self._live is not None:
             await self._live.close()
             self._tell_answer(self._live, None)
-        if self._batch is not None and self._telling is not None:
-            await self._telling.aclose()
+        if self._batch is not None:
             await self._batch.leave()
             self.events.extend(self._batch.snapshots())
 

@@ -61,7 +61,7 @@ class Scope:
         self.locals = run_locals
         self.tool = tool
         self.call_id = call_id
-        self.faults: dict[int, tuple[BaseException, int]] = {}
+        self.faults: dict[int, tuple[BaseException, int]] | None = None
         self.made: RefengineError | None = None
         self.readers: list[StreamReader[Any]] = []
         self.shown: ModelRequest | None = None
@@ -85,6 +85,8 @@ class Scope:
         A wrapper may catch one error, get another and raise the first, so all are
         kept. ``seen`` is what is seen instead, if a stream's error wrapper replaced it.
         """
+        if self.faults is None:
+            self.faults = {}
         _, at = self.faults.setdefault(id(error), (error, at))
         if seen is not None:
             self.faults[id(seen)] = (seen, at)
@@ -96,7 +98,7 @@ class Scope:
 
     def leaving(self, error: Exception, layers: Sequence[LayerName]) -> Exception:
         """Return the error as it leaves the onion: wrapped once, by who raised it."""
-        _, at = self.faults.get(id(error), (error, INNERMOST))
+        at = self._layer_of(error, INNERMOST)
         if error is self.made or at == INNERMOST:
             return error
         layer = layers[at]
@@ -112,8 +114,12 @@ class Scope:
 
     def is_innermost(self, error: Exception) -> bool:
         """Tell whether the tool or model itself raised this error."""
-        _, at = self.faults.get(id(error), (error, 0))
+        at = self._layer_of(error, 0)
         return at == INNERMOST and error is not self.made
+
+    def _layer_of(self, error: Exception, unknown: int) -> int:
+        faults = self.faults or {}
+        return faults[id(error)][1] if id(error) in faults else unknown
 
     async def close(self) -> None:
         """Close the streams that wrappers, tool or model opened, outermost first."""
