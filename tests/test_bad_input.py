@@ -83,7 +83,8 @@ def test_one_extension_too_many_is_refused_with_both_numbers():
     )
 
     assert message == (
-        "10001 struct middlewares and handlers, but at most 10000 are run: merge some of them"
+        "10001 struct middlewares and handlers, but at most 10000 are run:"
+        " merge some of them"
     )
 
 

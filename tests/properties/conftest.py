@@ -1,3 +1,5 @@
 """Knows the search profiles before the command line asks for one (see support.py)."""
 
-import tests.properties.support  # noqa: F401  # it registers them
+from tests.properties import support
+
+__all__ = ["support"]  # importing it registers them

@@ -9,16 +9,14 @@ Needs the extra ``testing``. What is generated is told to ``hypothesis.event``, 
 
 from __future__ import annotations
 
-try:
-    import hypothesis as _hypothesis  # noqa: F401  # only to say what is missing
-except ModuleNotFoundError as error:
-    if error.name != "hypothesis":
-        raise
+from importlib.util import find_spec
+
+if find_spec("hypothesis") is None:
     raise ModuleNotFoundError(
         "refengine.testing.strategies needs Hypothesis, which the extra 'testing'"
         " brings: pip install 'refengine[testing]'",
         name="hypothesis",
-    ) from error
+    )
 
 from refengine.testing.strategies.extensions import (
     handlers,

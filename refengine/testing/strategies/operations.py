@@ -191,14 +191,17 @@ def _op(op: str, /, **fields: SearchStrategy[object]) -> SearchStrategy[Fields]:
     return st.fixed_dictionaries({"op": st.just(op), **fields})
 
 
+def _on_call(op: Fields, nth: int) -> Fields:
+    return {**op, "on_call": nth}
+
+
 def _ops(
     kinds: Sequence[SearchStrategy[Fields]], wanted: Wanted, reader: TypeAdapter[T]
 ) -> SearchStrategy[tuple[T, ...]]:
     """Up to three operations, read as the scenario reads them."""
     one: SearchStrategy[Fields] = st.one_of(kinds)
     if wanted.counting:
-        nth = st.fixed_dictionaries({"on_call": st.integers(1, 3)})
-        one = st.one_of(one, st.builds(lambda op, at: {**op, **at}, one, nth))
+        one = st.one_of(one, st.builds(_on_call, one, st.integers(1, 3)))
     return st.lists(one.map(reader.validate_python), max_size=3).map(tuple)
 
 
