@@ -75,7 +75,7 @@ class Judge:
         if compared:
             return self._compared(row, scenario, compared)
         have = ", ".join(row.versions)
-        return Verdict(row.id, "not_compared", f"no profile stands for {have}")
+        return Verdict(row.id, "not_compared", f"it is about {have} only")
 
     def _compared(
         self, row: Row, scenario: Scenario, compared: tuple[str, ...]
