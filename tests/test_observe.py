@@ -243,12 +243,21 @@ def test_a_range_names_all_builds_between_its_ends(tmp_path: Path) -> None:
     assert len(found.versions) == 7
 
 
+def test_the_end_of_a_range_may_be_a_version_between_two_builds(
+    tmp_path: Path,
+) -> None:
+    groups = [{"versions": ["v0.7.34..v0.8.12"], "events": []}]
+    [found] = known(row(tmp_path, expected={"by_version": groups}))
+
+    assert found.versions == ("v0.7.37", "ae1fb605", "v0.8.0")
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({"more": 1}, "more = 1: Extra inputs are not permitted"),
         ({"expected": {}}, "expected.by_version = {}: Field required"),
-        ({"expected": {"by_version": [{"versions": ["v9"]}]}}, "'v9' is not one of"),
+        ({"expected": {"by_version": [{"versions": ["v9"]}]}}, "'v9' is no version"),
         ({"expected": {"by_version": [{"events": []}]}}, "versions = .*: Field requ"),
         (
             {"expected": {"by_version": [{"versions": ["HEAD"], "evnts": []}]}},

@@ -74,7 +74,7 @@ class Judge:
         compared = tuple(v for v in self._versions if v in row.versions)
         if compared:
             return self._compared(row, scenario, compared)
-        have = ", ".join(row.versions)
+        have = ", ".join(row.versions) or "no build of the profiles"
         return Verdict(row.id, "not_compared", f"it is about {have} only")
 
     def _compared(

@@ -7,6 +7,8 @@ that of the recorded rows; what it does not name is refused.
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,12 +61,25 @@ def _expanded(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _between(name: str) -> Sequence[str]:
-    first, dots, last = name.partition("..")
-    for end in (first, last) if dots else (first,):
-        if end not in VERSIONS:
-            raise ValueError(f"{end!r} is not one of {', '.join(VERSIONS)}")
-    start = VERSIONS.index(first)
-    return VERSIONS[start : VERSIONS.index(last or first) + 1]
+    """Return the builds from one end of a range to the other, both included.
+
+    An end may be a version that no build of the rows is, such as ``v0.8.12``.
+    """
+    first, _, last = name.partition("..")
+    low, high = _rank(first), _rank(last or first)
+    return [version for version in VERSIONS if low <= _rank(version) <= high]
+
+
+def _rank(version: str) -> tuple[int, ...]:
+    """Return the place of a version among all; the draft came after v0.7."""
+    if version == "HEAD":
+        return (sys.maxsize,)
+    if version == "ae1fb605":
+        return 0, 7, sys.maxsize
+    found = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)", version)
+    if found is None:
+        raise ValueError(f"{version!r} is no version: write vX.Y.Z, ae1fb605 or HEAD")
+    return tuple(map(int, found.groups()))
 
 
 Versions: TypeAlias = Annotated[
