@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from refengine.agent import Agent, ChatModelAgentConfig, Run, RunResult, build_agent
+    from refengine.agent import Agent, ChatModelAgentConfig, build_agent
     from refengine.context import (
         Context,
         delete_run_local,
@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from refengine.model import ChatModel, ModelRequest
     from refengine.plan import AgentConfig
     from refengine.profile import PROFILES, SEED_001, Profile
+    from refengine.run import Run, RunResult
     from refengine.scope import attach_action
     from refengine.stream import DROP, StreamReader, convert_stream
     from refengine.tools import (
@@ -214,7 +215,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
 ]
 
 _ROOMS = {
-    "agent": "Agent ChatModelAgentConfig Run RunResult build_agent",
+    "agent": "Agent ChatModelAgentConfig build_agent",
     "context": "Context delete_run_local get_run_local set_run_local",
     "errors": (
         "ConfigurationError FieldTypeError HandlerArgumentError HookError "
@@ -249,6 +250,7 @@ _ROOMS = {
     "model": "ChatModel ModelRequest",
     "plan": "AgentConfig",
     "profile": "PROFILES Profile SEED_001",
+    "run": "Run RunResult",
     "scope": "attach_action",
     "stream": "DROP StreamReader convert_stream",
     "tools": (

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
-from refengine.agent import Agent, ChatModelAgentConfig, Run, RunResult, build_agent
+from refengine.agent import Agent, ChatModelAgentConfig, build_agent
 from refengine.context import Context
 from refengine.events import AgentEvent, Chunk
 from refengine.messages import Message, ToolCall
 from refengine.model import ModelRequest
 from refengine.profile import SEED_001, Profile
+from refengine.run import Run, RunResult
 from refengine.stream import StreamReader
 from refengine.tools import Options, Tool, ToolInfo, ToolMeta, ToolsConfig
 

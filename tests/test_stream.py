@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from refengine.agent import RunResult
 from refengine.errors import (
     HookError,
     StreamBrokenOffError,
@@ -12,6 +11,7 @@ from refengine.errors import (
     ToolError,
 )
 from refengine.helpers import with_streamable_tool_wrapper
+from refengine.run import RunResult
 from refengine.stream import DROP, StreamReader, convert_stream
 from refengine.tools import StreamToolCallResult
 from tests.support import (

@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from refengine.agent import ChatModelAgentConfig, RunResult, build_agent
+from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.events import AgentEvent
 from refengine.messages import Message
 from refengine.plan import OnNotice
 from refengine.profile import Profile
+from refengine.run import RunResult
 
 
 class EngineRun(Protocol):

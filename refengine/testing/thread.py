@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from refengine.agent import Agent, RunResult
+from refengine.agent import Agent
 from refengine.messages import Message
+from refengine.run import RunResult
 
 
 class Thread:

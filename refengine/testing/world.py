@@ -13,11 +13,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Final
 
-from refengine.agent import ChatModelAgentConfig, RunResult
+from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.events import AgentEvent, Chunk, Notice
 from refengine.messages import Message
 from refengine.middleware import AgentMiddleware, ChatModelAgentState
+from refengine.run import RunResult
 from refengine.stream import StreamReader
 from refengine.testing.engine import Engine, EngineAgent
 from refengine.testing.extensions import (

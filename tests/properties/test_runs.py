@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refengine.agent import Agent, ChatModelAgentConfig, RunResult, build_agent
+from refengine.agent import Agent, ChatModelAgentConfig, build_agent
 from refengine.context import Context, get_run_local, set_run_local
 from refengine.hooks import ModelEndpoint
 from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
 from refengine.model import MessageStream, ModelRequest
 from refengine.plan import AgentConfig
 from refengine.profile import Profile, profile
+from refengine.run import RunResult
 from refengine.stream import StreamReader, convert_stream
 from refengine.testing import Scenario, clock
 from refengine.testing.strategies import scenarios
