@@ -380,3 +380,19 @@ def test_a_build_error_the_row_does_not_expect_differs(tmp_path: Path) -> None:
     [found] = load_rows(row(tmp_path, scenario=scenario))
 
     assert Judge().judge(found).status == "differs"
+
+
+def test_a_row_the_harness_fails_at_is_told_and_the_others_go_on(
+    tmp_path: Path,
+) -> None:
+    whole = json.loads(row(tmp_path).read_text(encoding="utf-8"))
+    facts = [{"versions": ["HEAD"], "model_calls": [{"in_count": 1}]}]
+    broken = {**whole[0], "id": "X", "expected": {"by_version": facts}}
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps([broken, *whole]), encoding="utf-8")
+
+    done = observe(str(path))
+
+    assert done.returncode == 3
+    assert "the harness failed: KeyError: 'call'" in done.stdout
+    assert done.stdout.splitlines()[1].startswith("holds")

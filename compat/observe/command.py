@@ -11,6 +11,7 @@ from rich.text import Text
 
 from compat.commands import (
     DIFFERS,
+    FAULT,
     NOTHING_RAN,
     USAGE,
     exit_code,
@@ -53,7 +54,7 @@ def observe(
     that is meant, with the reason. not compared: no profile stands for its versions.
 
     Exit codes: 0 no row differs, 1 a row differs, 2 a file, row or name that cannot be
-    read, 4 no row was compared.
+    read, 3 the harness failed at a row, 4 no row was compared.
     """
     with told("observe", RowsError, OSError, UnknownProfileError):
         rows = [row for file in files for row in load_rows(file)]
@@ -95,6 +96,7 @@ def _counts(verdicts: list[Verdict], rows: list[Row | Unreadable]) -> str:
 
 def _code(verdicts: list[Verdict]) -> int:
     codes = [DIFFERS for verdict in verdicts if verdict.status == "differs"]
+    codes += [FAULT for verdict in verdicts if verdict.fault]
     codes += [USAGE for verdict in verdicts if verdict.unknown]
     if not any(v.status in {"holds", "differs", "on_purpose"} for v in verdicts):
         codes.append(NOTHING_RAN)

@@ -41,7 +41,7 @@ class Verdict:
     """What came of one row.
 
     ``versions`` were compared; ``unknown`` is a row that needs something outside the
-    vocabulary without saying so in a tag.
+    vocabulary without saying so in a tag; ``fault`` is one that the harness failed at.
     """
 
     id: str
@@ -49,6 +49,7 @@ class Verdict:
     detail: str = ""
     versions: tuple[str, ...] = ()
     unknown: bool = False
+    fault: bool = False
 
 
 class Judge:
@@ -73,9 +74,19 @@ class Judge:
             return _beyond(row, ())
         compared = tuple(v for v in self._versions if v in row.versions)
         if compared:
-            return self._compared(row, scenario, compared)
+            return self._compared_or_fault(row, scenario, compared)
         have = ", ".join(row.versions) or "no build of the profiles"
         return Verdict(row.id, "not_compared", f"it is about {have} only")
+
+    def _compared_or_fault(
+        self, row: Row, scenario: Scenario, compared: tuple[str, ...]
+    ) -> Verdict:
+        """Compare; what fails in the harness itself is told, and the rest goes on."""
+        try:
+            return self._compared(row, scenario, compared)
+        except Exception as error:  # noqa: BLE001  # an engine or a row may raise any
+            told = f"the harness failed: {type(error).__name__}: {error}"
+            return Verdict(row.id, "differs", told, compared, fault=True)
 
     def _compared(
         self, row: Row, scenario: Scenario, compared: tuple[str, ...]
