@@ -7,8 +7,8 @@ such hooks has no such pass. Who shares a state object is a posture.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from inspect import isawaitable
 
+from refengine.awaiting import settled
 from refengine.chain import is_history
 from refengine.context import Context
 from refengine.errors import HookError, HookReturnError
@@ -65,9 +65,7 @@ async def _enter(
     name: LayerName, hook: AnyHook, ctx: Context, state: ChatModelAgentState
 ) -> None:
     try:
-        got = hook(ctx, state)
-        if isawaitable(got):
-            got = await got
+        got = await settled(hook(ctx, state))
     except Exception as error:
         raise HookError(name.owner, name.position, name.hook, error) from error
     if got is not None:

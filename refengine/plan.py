@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import isawaitable
 from typing import Any, cast
 
+from refengine.awaiting import settled
 from refengine.context import Context
 from refengine.direct import DirectFlags
 from refengine.errors import (
@@ -160,9 +160,7 @@ class Planner:
         fold: ToolFold,
     ) -> Context:
         try:
-            result = hook(ctx, config)
-            if isawaitable(result):
-                result = await result
+            result = await settled(hook(ctx, config))
         except NotKnownAtBuild:
             raise
         except Exception as error:
