@@ -17,7 +17,7 @@ from refengine.profile import PROFILES, Profile, choosing, options, profile
 from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
-from refengine.testing.world import play
+from refengine.testing.session import play
 
 ROWS = Path(__file__).parent.parent / "compat/observe/rows/eino_probes.json"
 WITNESSES = Path(__file__).parent / "witnesses.json"

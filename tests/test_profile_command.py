@@ -12,7 +12,7 @@ from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
 from refengine.testing.trace import first_divergence
-from refengine.testing.world import play
+from refengine.testing.session import play
 
 CHOICES = {name: found for name, found in options().items() if len(found) > 1}
 

@@ -17,7 +17,7 @@ from refengine.testing.engine import ReferenceEngine
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.reading import ScenarioError, read_scenario
 from refengine.testing.scenario import Scenario
-from refengine.testing.world import play
+from refengine.testing.session import play
 
 Status: TypeAlias = Literal["holds", "differs", "beyond", "on_purpose", "not_compared"]
 

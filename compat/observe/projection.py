@@ -12,7 +12,7 @@ from refengine.testing.narrowing import is_mapping
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.recorder import RECORDED
 from refengine.testing.trace import Observation, Trace
-from refengine.testing.world import KEPT
+from refengine.testing.session import KEPT
 
 Entry: TypeAlias = "dict[str, Any]"
 Event: TypeAlias = "dict[str, Any] | str"

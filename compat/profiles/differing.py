@@ -14,7 +14,7 @@ from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Divergence, Trace, first_divergence
-from refengine.testing.world import play
+from refengine.testing.session import play
 
 
 @dataclass(frozen=True, slots=True)

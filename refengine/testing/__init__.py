@@ -32,13 +32,17 @@ if TYPE_CHECKING:
     from refengine.testing.scripted import ScriptedModel as ScriptedModel
     from refengine.testing.scripted import UnexpectedCallError as UnexpectedCallError
     from refengine.testing.scripted import UnplayedError as UnplayedError
+    from refengine.testing.session import play as play
+    from refengine.testing.subjects import Played as Played
+    from refengine.testing.subjects import SubjectError as SubjectError
+    from refengine.testing.subjects import intends as intends
+    from refengine.testing.subjects import play_subject as play_subject
     from refengine.testing.thread import Thread as Thread
     from refengine.testing.trace import Divergence as Divergence
     from refengine.testing.trace import Observation as Observation
     from refengine.testing.trace import Trace as Trace
     from refengine.testing.trace import first_divergence as first_divergence
     from refengine.testing.world import World as World
-    from refengine.testing.world import play as play
 
 _HOMES = {
     "clock": ("Ids", "VirtualLoop", "run"),
@@ -55,9 +59,11 @@ _HOMES = {
         "UnexpectedCallError",
         "UnplayedError",
     ),
+    "session": ("play",),
+    "subjects": ("Played", "SubjectError", "intends", "play_subject"),
     "thread": ("Thread",),
     "trace": ("Divergence", "Observation", "Trace", "first_divergence"),
-    "world": ("World", "play"),
+    "world": ("World",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -69,6 +75,7 @@ __all__ = [
     "Ids",
     "NotationError",
     "Observation",
+    "Played",
     "Recorder",
     "RecordingTool",
     "ReferenceEngine",
@@ -76,6 +83,7 @@ __all__ = [
     "ScenarioError",
     "ScriptedError",
     "ScriptedModel",
+    "SubjectError",
     "Thread",
     "ToolSpec",
     "Trace",
@@ -84,10 +92,12 @@ __all__ = [
     "VirtualLoop",
     "World",
     "first_divergence",
+    "intends",
     "load_scenario",
     "parse_message",
     "parse_scenario",
     "play",
+    "play_subject",
     "read_scenario",
     "run",
     "show_message",

@@ -16,6 +16,7 @@ from refengine.messages import Message
 from refengine.plan import OnNotice
 from refengine.profile import Profile
 from refengine.run import RunResult
+from refengine.tools import Options
 
 
 class EngineRun(Protocol):
@@ -40,8 +41,14 @@ class EngineRun(Protocol):
 class EngineAgent(Protocol):
     """An agent that an engine built."""
 
-    def run(self, messages: Sequence[Message], stream: bool = False) -> EngineRun:  # noqa: FBT002  # contract §0
-        """Start a run."""
+    def run(
+        self,
+        messages: Sequence[Message],
+        stream: bool = False,  # noqa: FBT002  # contract §0
+        *,
+        options: Options | None = None,
+    ) -> EngineRun:
+        """Start a run; ``options`` are given only where a scenario has some."""
         ...
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import Discriminator, Field, PositiveInt, Tag, model_validator
+from pydantic import Discriminator, Field, JsonValue, PositiveInt, Tag, model_validator
 
 from refengine.testing.ops import (
     CallerOp,
@@ -174,9 +174,16 @@ ScriptEntry: TypeAlias = Annotated[
 
 
 class RunSpec(Spec):
-    """One run of an agent."""
+    """One run of an agent.
+
+    One that ``continues`` is a turn: it starts from the messages of the agent's last
+    run, without the one that the engine itself put first, and then its own input.
+    ``options`` reach the model and the tools.
+    """
 
     input: tuple[MessageText, ...] = ()
+    continues: bool = False
+    options: dict[str, JsonValue] = Field(default_factory=dict)
     streaming: bool = False
     via: Literal["agent", "runner"] = "agent"
     agent: int = Field(default=0, ge=0)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from refengine.context import Context
 from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
 from refengine.stream import StreamReader
-from refengine.testing.notation import parse_message, pieces_of
+from refengine.testing.notation import decoded, parse_message, pieces_of
 from refengine.testing.ops import ToolSpec
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import ModelChunks, ModelFailure, ScriptEntry
@@ -44,7 +44,8 @@ class ScriptedModel:
 
     An entry is a message in the notation, a failure or chunks. ``at_end`` says what
     comes after the last one; by default the call fails. In a streaming run a plain
-    message comes in pieces cut after every space.
+    message comes in pieces cut after every space. A call takes ``seconds``, which cost
+    nothing on a virtual clock.
     """
 
     def __init__(
@@ -53,10 +54,12 @@ class ScriptedModel:
         *,
         at_end: AtEnd = "fail",
         recorder: Recorder | None = None,
+        seconds: float = 0,
     ) -> None:
         self._script = tuple(script)
         self._at_end: AtEnd = at_end
         self._recorder = recorder or Recorder()
+        self._seconds = seconds
         self.calls = 0
 
     @property
@@ -77,7 +80,7 @@ class ScriptedModel:
         options: Options,
     ) -> Message:
         """Return the next answer in one piece."""
-        chunks, failure = self._begin(ctx, messages, tools, options)
+        chunks, failure = await self._begin(ctx, messages, tools, options)
         if failure is not None:
             raise self._failed(failure)
         answer = chunks if isinstance(chunks, Message) else join_chunks(chunks)
@@ -92,14 +95,14 @@ class ScriptedModel:
         options: Options,
     ) -> StreamReader[MessageChunk]:
         """Return the next answer in its chunks."""
-        answer, failure = self._begin(ctx, messages, tools, options)
+        answer, failure = await self._begin(ctx, messages, tools, options)
         if isinstance(answer, Message):
             if failure is not None:
                 raise self._failed(failure)
             return StreamReader(self._chunks(pieces_of(answer), None))
         return StreamReader(self._chunks(answer, failure))
 
-    def _begin(
+    async def _begin(
         self,
         ctx: Context,
         messages: Sequence[Message],
@@ -116,6 +119,8 @@ class ScriptedModel:
             "ctx": ctx.get("h", "-"),
         }
         self._recorder.add("model_request", data)
+        if self._seconds:
+            await asyncio.sleep(self._seconds)
         entry = self._entry()
         if isinstance(entry, ModelFailure):
             return Message("assistant"), entry.error
@@ -167,7 +172,7 @@ class RecordingTool:
     ) -> None:
         self.info = ToolInfo(spec.name, f"tool {spec.name}")
         self._spec = spec
-        self._recorder = recorder or Recorder()
+        self.recorder = recorder or Recorder()
         self._body = body
         self.executions = 0
         if spec.kind != "streamable":
@@ -177,18 +182,21 @@ class RecordingTool:
 
     async def _invoke(self, ctx: Context, arguments: str, options: Options) -> str:
         await self._begin("invoke", ctx, arguments, options)
-        result = self._spec.result.replace("<args>", arguments)
-        self._recorder.add("tool_end", {"result": result}, ctx.tool_call_id)
+        result = self._result(arguments)
+        self.recorder.add("tool_end", {"result": result}, ctx.tool_call_id)
         return result
 
     async def _stream(
         self, ctx: Context, arguments: str, options: Options
     ) -> StreamReader[str]:
         await self._begin("stream", ctx, arguments, options)
-        whole = self._spec.result.replace("<args>", arguments)
+        chunks = tuple(map(decoded, self._spec.chunks))
         return StreamReader(
-            self._chunks(self._spec.chunks or (whole,), ctx.tool_call_id)
+            self._chunks(chunks or (self._result(arguments),), ctx.tool_call_id)
         )
+
+    def _result(self, arguments: str) -> str:
+        return decoded(self._spec.result).replace("<args>", arguments)
 
     async def _begin(
         self, mode: str, ctx: Context, arguments: str, options: Options
@@ -202,7 +210,7 @@ class RecordingTool:
             "options": options,
             "ctx": ctx.get("h", "-"),
         }
-        self._recorder.add("tool_start", data, ctx.tool_call_id)
+        self.recorder.add("tool_start", data, ctx.tool_call_id)
         if self._spec.delay_ms:
             await asyncio.sleep(self._spec.delay_ms / 1000)
         if self._body is not None:
@@ -213,7 +221,7 @@ class RecordingTool:
             raise self._failed(self._spec.error, ctx)
 
     def _failed(self, text: str, ctx: Context) -> ScriptedError:
-        self._recorder.add("tool_error", {"error": text}, ctx.tool_call_id)
+        self.recorder.add("tool_error", {"error": text}, ctx.tool_call_id)
         return ScriptedError(text)
 
     async def _chunks(
@@ -221,8 +229,8 @@ class RecordingTool:
     ) -> AsyncIterator[str]:
         try:
             for chunk in chunks:
-                self._recorder.add("tool_chunk", {"chunk": chunk}, call_id)
+                self.recorder.add("tool_chunk", {"chunk": chunk}, call_id)
                 yield chunk
-            self._recorder.add("tool_end", {"result": "".join(chunks)}, call_id)
+            self.recorder.add("tool_end", {"result": "".join(chunks)}, call_id)
         finally:
-            self._recorder.add("stream_close", {"of": "tool"}, call_id)
+            self.recorder.add("stream_close", {"of": "tool"}, call_id)

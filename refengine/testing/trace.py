@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Final, Literal, TypeAlias, cast, get_args, overload
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias, cast, get_args, overload
 
-from refengine.messages import Json
+from refengine.messages import Json, Message
 from refengine.testing.narrowing import is_mapping
 
 ObservationKind: TypeAlias = Literal[
@@ -36,6 +37,7 @@ ObservationKind: TypeAlias = Literal[
     "checkpoint",
     "caller_object_changed",
 ]
+Written: TypeAlias = "dict[int, Json]"
 KINDS: Final = frozenset(get_args(ObservationKind))
 
 
@@ -49,14 +51,14 @@ class Observation:
     data: Mapping[str, object]
     call_id: str | None = None
 
-    def canonical(self) -> dict[str, Json]:
+    def canonical(self, written: Written | None = None) -> dict[str, Json]:
         """Return it as JSON values, messages and the like written out."""
         return {
             "kind": self.kind,
             "run": self.run,
             "seq": self.seq,
             "call_id": self.call_id,
-            "data": to_json(self.data),
+            "data": to_json(self.data, written),
         }
 
 
@@ -92,9 +94,10 @@ class Trace(Sequence[Observation]):
 
     def to_jsonl(self) -> str:
         """Return one canonical JSON object a line: sorted keys, no spaces, ASCII."""
+        seen: Written = {}
         return "".join(
             json.dumps(
-                each.canonical(),
+                each.canonical(seen),
                 sort_keys=True,
                 separators=(",", ":"),
                 allow_nan=False,
@@ -168,7 +171,7 @@ def difference(a: Json, b: Json, path: str = "") -> tuple[str, Json, Json] | Non
             if found is not None:
                 return found
         return _longer(a, b, path)
-    return None if _same(a, b) else (path, a, b)
+    return None if same(a, b) else (path, a, b)
 
 
 def _longer(a: list[Json], b: list[Json], path: str) -> tuple[str, Json, Json] | None:
@@ -181,13 +184,22 @@ def _longer(a: list[Json], b: list[Json], path: str) -> tuple[str, Json, Json] |
     return f"{path}[{index}]", ours, theirs
 
 
-def _same(a: Json, b: Json) -> bool:
-    """Compare as canonical JSON does: 1, 1.0 and true differ, and 0.0 and -0.0."""
+def same(a: Json, b: Json) -> bool:
+    """Compare two scalars as canonical JSON does: 1, 1.0 and true differ."""
     return type(a) is type(b) and a == b and (a != 0 or str(a) == str(b))
 
 
 def comparable(trace: Trace) -> list[dict[str, Json]]:
-    """Return the entries without sequence numbers, concurrent calls in call order.
+    """Return the entries without sequence numbers, concurrent calls in call order."""
+    written: Written = {}
+    entries = in_call_order(each.canonical(written) for each in trace)
+    for entry in entries:
+        del entry["seq"]
+    return entries
+
+
+def in_call_order(entries: Iterable[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Return canonical entries with those of concurrent calls in call order.
 
     Between two entries that belong to no call, those of different calls may have come
     in any order; they are put in the order of the model's calls, and what the consumer
@@ -196,37 +208,62 @@ def comparable(trace: Trace) -> list[dict[str, Json]]:
     order: dict[str, int] = {}
     out: list[dict[str, Json]] = []
     block: list[tuple[int, dict[str, Json]]] = []
-    for each in trace:
-        entry = each.canonical()
-        del entry["seq"]
-        if each.call_id is not None:
-            place = order.setdefault(each.call_id, len(order))
-            block.append((LAST if each.kind == "event" else place, entry))
+    for entry in entries:
+        call_id = cast("str | None", entry["call_id"])
+        if call_id is not None:
+            place = order.setdefault(call_id, len(order))
+            block.append((LAST if entry["kind"] == "event" else place, entry))
             continue
         out.extend(_in_call_order(block))
         block.clear()
         out.append(entry)
-        if each.kind == "model_response":
+        if entry["kind"] == "model_response":
             order = _call_order(entry)
     out.extend(_in_call_order(block))
     return out
 
 
-def to_json(value: object) -> Json:
-    """Return JSON values for anything an observation holds; raises TypeError."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+def to_json(value: object, written: Written | None = None) -> Json:
+    """Return JSON values for anything an observation holds; raises TypeError.
+
+    ``written`` keeps what became of each message: a history is seen again in every
+    request, and writing it out anew would cost more than the run. Its messages must
+    outlive it, since they are told apart by identity.
+    """
+    kind = value.__class__
+    if kind in _SCALARS:
+        return cast("Json", value)
+    if kind is Message and written is not None:
+        found = written.get(id(value))
+        if found is None:
+            found = written[id(value)] = _fields(value, written)
+        return found
     if is_mapping(value):
-        return {str(key): to_json(each) for key, each in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        return {
-            each.name: to_json(part)
-            for each in fields(value)
-            if (part := getattr(value, each.name)) not in (None, (), "", {})
-        }
-    if isinstance(value, Sequence):
-        return [to_json(each) for each in cast("Sequence[object]", value)]
+        return {str(key): to_json(each, written) for key, each in value.items()}
+    if is_dataclass(kind):
+        return _fields(value, written)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [to_json(each, written) for each in cast("Sequence[object]", value)]
+    if isinstance(value, (bool, int, float, str)):  # of a class of its own
+        return value
     raise TypeError(f"{type(value).__name__} cannot stand in an observation: {value!r}")
+
+
+_SCALARS: Final = frozenset((type(None), bool, int, float, str))
+
+
+def _fields(value: object, written: Written | None) -> Json:
+    return {
+        name: to_json(part, written)
+        for name in _names_of(type(value))
+        if (part := getattr(value, name)) is not None
+        and (part.__class__ in _SCALARS or part)
+    }
+
+
+@cache
+def _names_of(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
 
 
 def _values(entries: Iterable[object]) -> list[Json]:
@@ -244,7 +281,7 @@ def _in_call_order(
 def _call_order(entry: Mapping[str, Json]) -> dict[str, int]:
     data = cast("Mapping[str, Mapping[str, list[Mapping[str, str]]]]", entry["data"])
     calls = data.get("message", {}).get("tool_calls", [])
-    return {call["id"]: at for at, call in reversed(list(enumerate(calls)))}
+    return {call.get("id", ""): at for at, call in reversed(list(enumerate(calls)))}
 
 
 def _read(line: Mapping[str, object]) -> Observation:

@@ -1,0 +1,236 @@
+"""Channels: named projections of a trace, which migrations are compared by.
+
+Each takes a trace to entries in the order in which they happened, concurrent calls in
+call order. The letters are those of the list in verdicts, Migration; (j), checkpoints,
+has none yet.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, cast
+
+from refengine.messages import Json
+from refengine.testing.notation import parse_message
+from refengine.testing.recorder import RECORDED
+from refengine.testing.session import KEPT
+from refengine.testing.trace import Trace, in_call_order
+
+Item: TypeAlias = "Mapping[str, Any]"  # an observation as JSON values
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a channel; ``seq`` says when it was observed."""
+
+    seq: int
+    value: Mapping[str, Json]
+
+
+Channel: TypeAlias = "Callable[[Seen], Iterator[Entry]]"
+
+
+class Seen:
+    """A trace made ready for projections: JSON values, in call order, read once."""
+
+    __slots__ = ("items", "turns")
+
+    def __init__(self, trace: Trace | str) -> None:
+        """Read a trace, or what ``Trace.to_jsonl`` wrote of it."""
+        written = trace if isinstance(trace, str) else trace.to_jsonl()
+        entries = map(json.loads, written.splitlines())
+        self.items = cast("Sequence[Item]", in_call_order(entries))
+        self.turns = frozenset(
+            each["run"]
+            for each in self.items
+            if each["kind"] == "run_start" and each["data"].get("continues")
+        )
+
+    def of(self, *kinds: str) -> Iterator[Item]:
+        """Yield the observations of these kinds."""
+        return (each for each in self.items if each["kind"] in kinds)
+
+
+def project(seen: Seen, channel: str) -> list[Entry]:
+    """Return the entries of one channel; raises KeyError for an unknown one."""
+    return list(CHANNELS[channel](seen))
+
+
+def _entry(item: Item, **value: Json) -> Entry:
+    return Entry(item["seq"], {"run": item["run"], **value})
+
+
+def _requests(seen: Seen) -> Iterator[Entry]:
+    """Yield the canonical body of each model request (a)."""
+    for each in seen.of("model_request"):
+        data = each["data"]
+        parts = ("messages", "tools", "options")
+        yield _entry(each, **{key: data[key] for key in parts})
+
+
+def _model_calls(seen: Seen) -> Iterator[Entry]:
+    """Yield that a model call was made, numbered in its run (b)."""
+    calls: Counter[int] = Counter()
+    for each in seen.of("model_request"):
+        calls[each["run"]] += 1
+        yield _entry(each, call=calls[each["run"]])
+
+
+def _observed(seen: Seen) -> Iterator[Entry]:
+    """Yield what the world's own extensions saw, and effects between it (c)."""
+    for each in seen.of(
+        "hook_enter", "hook_exit", "effect", "model_request", "tool_start"
+    ):
+        kind, data = each["kind"], each["data"]
+        if kind in {"model_request", "tool_start"}:
+            data = {"ctx": data["ctx"]}
+        yield _entry(each, kind=kind, call_id=each["call_id"], data=data)
+
+
+def _tool_executions(seen: Seen) -> Iterator[Entry]:
+    """Yield each execution: which tool, with what, how often (d)."""
+    for each in seen.of("tool_start"):
+        keys = ("name", "arguments", "implementation", "options")
+        told = {key: each["data"][key] for key in keys}
+        yield _entry(each, call_id=each["call_id"], **told)
+
+
+def _answer(seen: Seen) -> Iterator[Entry]:
+    """Yield status and answer of every run that is no later turn (e)."""
+    return _ends(seen, ("status", "answer"), turn=False)
+
+
+def _state(seen: Seen) -> Iterator[Entry]:
+    """Yield the final messages of every run that is no later turn (e)."""
+    return _ends(seen, ("messages",), turn=False)
+
+
+def _second_turn(seen: Seen) -> Iterator[Entry]:
+    """Yield how later turns of a thread ended (f)."""
+    return _ends(seen, ("status", "answer", "messages"), turn=True)
+
+
+def _ends(seen: Seen, keys: Sequence[str], *, turn: bool) -> Iterator[Entry]:
+    for each in seen.of("run_end"):
+        if (each["run"] in seen.turns) == turn:
+            yield _entry(each, **{key: each["data"].get(key) for key in keys})
+
+
+def _pairing(seen: Seen) -> Iterator[Entry]:
+    """Yield what is wrong with ids and results of calls, where messages are sent (g).
+
+    Vendors refuse a request in which a call has no result or a result no call.
+    """
+    for each in seen.of("model_request", "run_end"):
+        yield _entry(each, **_unpaired(each["data"]["messages"]))
+
+
+def _unpaired(messages: Iterable[Mapping[str, Any]]) -> dict[str, Json]:
+    calls: list[str] = []
+    results: list[str] = []
+    for message in messages:
+        calls += [call.get("id", "") for call in message.get("tool_calls", ())]
+        if message["role"] == "tool":
+            results.append(message.get("tool_call_id", ""))
+    return {
+        "repeated_ids": sorted({id_ for id_ in calls if calls.count(id_) > 1}),
+        "calls_without_result": [id_ for id_ in calls if id_ not in results],
+        "results_without_call": [id_ for id_ in results if id_ not in calls],
+    }
+
+
+def _events(seen: Seen) -> Iterator[Entry]:
+    """Yield what the consumer received, the text of a stream in one piece (h)."""
+    for each in seen.of("event"):
+        data = each["data"]
+        if data["kind"] == "error":
+            yield _entry(each, kind="error")
+            continue
+        told = {"kind": data["kind"], "call_id": each["call_id"], **_whole(data)}
+        if "action" in data:
+            told["action"] = data["action"]
+        yield _entry(each, **told, failed="stream_error" in data)
+
+
+def _whole(data: Item) -> dict[str, Json]:
+    """Return text and calls of an event, however it was cut."""
+    pieces = data.get("stream") or [data.get("message")]
+    texts: list[str] = []
+    calls: list[Json] = []
+    for message in map(parse_message, filter(None, pieces)):
+        texts.append(message.content)
+        calls += [[c.id, c.name, c.arguments] for c in message.tool_calls]
+    return {"text": "".join(texts), "tool_calls": calls}
+
+
+def _chunks(seen: Seen) -> Iterator[Entry]:
+    """Yield where the streams that the consumer received were cut (h)."""
+    for each in seen.of("event"):
+        if "stream" in each["data"]:
+            yield _entry(each, chunks=each["data"]["stream"])
+
+
+def _errors(seen: Seen) -> Iterator[Entry]:
+    """Yield class and point of each error that came out (i)."""
+    for each in seen.of("build_error", "event"):
+        data = each["data"]
+        if "error" in data:
+            error = data["error"]
+            told = {key: error.get(key) for key in ("of", "call")}
+            point = POINTS.get(error["point"], error["point"])
+            yield _entry(each, point=point, error=data["class"], **told)
+
+
+POINTS: Final = MappingProxyType(
+    {"before_chat_model": "before_model", "after_chat_model": "after_model"}
+)
+"""One point of a run has one name here, whatever interface the extension has."""
+
+
+def _interleaving(seen: Seen) -> Iterator[Entry]:
+    """Yield in which order calls of one message really ran (k): sync or async.
+
+    A wrapper that blocks, or takes a lock around ``next``, is told by this alone.
+    """
+    kinds = ("tool_start", "tool_end", "tool_error")
+    for each in sorted(seen.of(*kinds), key=lambda item: cast("int", item["seq"])):
+        yield _entry(each, kind=each["kind"], call_id=each["call_id"])
+
+
+def _caller_objects(seen: Seen) -> Iterator[Entry]:
+    """Yield which of the caller's objects were changed (l)."""
+    return (_entry(each, **each["data"]) for each in seen.of("caller_object_changed"))
+
+
+def _effects(seen: Seen) -> Iterator[Entry]:
+    """Yield the subject's own side effects, one for each time they were done (m)."""
+    for each in seen.of("effect"):
+        name = each["data"]["name"]
+        if name not in {RECORDED, KEPT}:
+            data = each["data"].get("data")
+            yield _entry(each, call_id=each["call_id"], name=name, data=data)
+
+
+CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
+    {
+        "answer": _answer,
+        "state": _state,
+        "second_turn": _second_turn,
+        "pairing": _pairing,
+        "caller_objects": _caller_objects,
+        "requests": _requests,
+        "model_calls": _model_calls,
+        "tool_executions": _tool_executions,
+        "events": _events,
+        "errors": _errors,
+        "effects": _effects,
+        "observed": _observed,
+        "chunks": _chunks,
+        "interleaving": _interleaving,
+    }
+)
+"""Every channel, by name."""

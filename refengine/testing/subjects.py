@@ -1,0 +1,151 @@
+"""Subjects: middleware or handlers of one side of a migration, played in a world.
+
+    played = run(play_subject(scenario, subject))
+
+A subject is a function ``subject(world)``, called once a session. It returns a list of
+struct middlewares and handlers, or the configuration of an agent (verdicts, Migration).
+Its extensions stand between the scenario's own: struct middlewares before them, and
+handlers after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, TypeVar
+
+from refengine.agent import ChatModelAgentConfig
+from refengine.context import Context
+from refengine.errors import ConfigurationError
+from refengine.middleware import AgentMiddleware
+from refengine.plan import AgentConfig
+from refengine.profile import SEED_001, Profile
+from refengine.testing.engine import ReferenceEngine
+from refengine.testing.narrowing import is_list
+from refengine.testing.observing import observed
+from refengine.testing.scenario import Scenario
+from refengine.testing.session import Session
+from refengine.testing.trace import Trace
+from refengine.testing.watching import Watch
+from refengine.testing.world import World
+
+Subject: TypeAlias = Callable[[World], object]
+F = TypeVar("F", bound=Callable[..., object])
+
+INTENDS: Final = "__refengine_intends__"
+"""The attribute that marks a predicate on a trace; its value says what is intended."""
+
+
+class SubjectError(TypeError):
+    """A subject returned something that cannot be played."""
+
+    def __init__(self, got: object, why: str) -> None:
+        self.got = got
+        super().__init__(
+            f"subject(world) returned {_short(got)}: {why};"
+            " return a list of AgentMiddleware and handlers, or world.config(...)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One session: what the world saw, and how often each hook of the subject ran."""
+
+    trace: Trace
+    hooks: Mapping[str, int]
+
+
+def intends(text: str) -> Callable[[F], F]:
+    """Mark a predicate on a trace as what a subject intends, in words.
+
+    It is checked on both sides of a migration, because equal is not right. The
+    predicate is given a Trace of JSON values and returns whether all is well.
+    """
+
+    def mark(predicate: F) -> F:
+        setattr(predicate, INTENDS, text)
+        return predicate
+
+    return mark
+
+
+async def play_subject(
+    scenario: Scenario, subject: Subject, profile: Profile = SEED_001
+) -> Played:
+    """Play one session with the subject's extensions in every agent of the scenario.
+
+    Raises SubjectError, EffectError, or what the subject itself raises.
+    """
+    watch = Watch()
+
+    def dress(world: World, config: ChatModelAgentConfig) -> ChatModelAgentConfig:
+        return _worn(subject(world), world, config, watch)
+
+    trace = await Session(scenario, ReferenceEngine(profile), dress, watch.names).play()
+    return Played(trace, dict(watch.hooks))
+
+
+def _worn(
+    got: object, world: World, config: ChatModelAgentConfig, watch: Watch
+) -> ChatModelAgentConfig:
+    if isinstance(got, ChatModelAgentConfig):
+        config, given = got, (*got.middlewares, *got.handlers)
+        if got.model is not world.model:
+            raise SubjectError(got, "its model is not world.model, so nobody sees it")
+    elif is_list(got):
+        given = tuple(got)
+    else:
+        raise SubjectError(got, "that is no list and no configuration")
+    mine = [each for each in given if not world.owns(each)]
+    if not mine and config is not got:
+        raise SubjectError(got, "there is nothing in it to look at")
+    return _watched(config, mine, world, watch)
+
+
+def _watched(
+    config: ChatModelAgentConfig, mine: Sequence[object], world: World, watch: Watch
+) -> ChatModelAgentConfig:
+    """Return the configuration with all that is the subject's watched."""
+    structs = [each for each in mine if isinstance(each, AgentMiddleware)]
+    others = [each for each in mine if not isinstance(each, AgentMiddleware)]
+    try:
+        handlers = watch.handlers(others)
+    except ConfigurationError as error:
+        raise SubjectError(mine, str(error)) from error
+    wraps = [
+        each
+        if world.owns(each)
+        else watch.tool_middleware(each, f"tool_call_middlewares[{at}]")
+        for at, each in enumerate(config.tools_config.tool_call_middlewares)
+    ]
+    watched = [watch.middleware(each, at) for at, each in enumerate(structs)]
+    return replace(
+        config,
+        tools_config=replace(config.tools_config, tool_call_middlewares=wraps),
+        middlewares=(*world.middlewares, *watched),
+        handlers=(*handlers, *world.handlers, ToolObserver(world)),
+    )
+
+
+class ToolObserver:
+    """The last handler: what runs under it is observed, whosever tool it is.
+
+    A world's tools observe themselves. Those of a subject are put into an observing
+    one here, where no extension comes after; model and wrappers see the same info.
+    """
+
+    name = "world"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
+        """Put the subject's own tools into observing ones."""
+        recorder = self._world.recorder
+        config.tools = [observed(meta, recorder) for meta in config.tools]
+        return ctx
+
+
+def _short(value: Any) -> str:  # noqa: ANN401  # whatever a subject returned
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
