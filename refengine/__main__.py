@@ -17,6 +17,8 @@ OK: Final = 0
 USAGE: Final = 2
 
 COMMANDS: Final = {
+    "init": ("compat.migration.skeleton", "write a migration to start from"),
+    "migrate": ("compat.migration.command", "check that a migration changed nothing"),
     "observe": ("compat.observe.command", "run rows of observed behaviour"),
     "profile": ("compat.profiles.command", "list profiles, show how two differ"),
 }

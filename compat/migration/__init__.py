@@ -1,0 +1,1 @@
+"""Old against new: does the migrated middleware still do the same?"""

@@ -1,0 +1,80 @@
+"""``assert_migrates``: the check of the command line as an assertion in a test."""
+
+from __future__ import annotations
+
+import inspect
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from rich.console import Console
+
+from compat.migration.checking import EXAMPLES, Check, check
+from compat.migration.folder import terms_of
+from compat.migration.outcomes import code_of
+from compat.migration.refs import SubjectRef, parse_ref
+from compat.migration.settings import known
+from compat.report.migration import lines
+from compat.verdicts import RELATIONS, Migration
+
+Given: TypeAlias = "str | Path | Callable[..., object]"
+
+
+class NotImportableError(TypeError):
+    """A subject that a process of its own could not find again."""
+
+    def __init__(self, given: object) -> None:
+        self.given = given
+        super().__init__(
+            f"{given!r} is no function at the top of a module: give one that is,"
+            " or a text such as 'old.py:subject'"
+        )
+
+
+def assert_migrates(
+    old: Given,
+    new: Given,
+    require: str | None = None,
+    *,
+    examples: int = EXAMPLES,
+    seed: int = 0,
+    settings: Path | None = None,
+) -> Migration:
+    """Raise AssertionError with the report unless NEW still does what OLD did.
+
+    A subject is a text as on the command line, the path of a file whose ``subject`` is
+    meant, or a function of a module. ``settings`` is a migration.toml; ``require`` wins
+    over it and is same-effects otherwise. Returns the verdict. Raises RefError,
+    NotImportableError, SettingsError or ValueError for what cannot be meant.
+    """
+    __tracebackhide__ = True
+    if require is not None:
+        known(require, RELATIONS, "relation")
+    refs = _ref(old), _ref(new)
+    terms = terms_of(settings, refs[1], require)
+    verdict = check(*refs, terms, Check(examples, seed)).verdict
+    if code_of(verdict):
+        raise AssertionError(_text(verdict))
+    return verdict
+
+
+def _ref(given: Given) -> SubjectRef:
+    if isinstance(given, (str, Path)):
+        return parse_ref(str(given))
+    name = getattr(given, "__qualname__", "")
+    try:
+        file = inspect.getfile(given)
+    except TypeError:
+        raise NotImportableError(given) from None
+    if not name.isidentifier() or not file.endswith(".py"):
+        raise NotImportableError(given)
+    return parse_ref(f"{file}:{name}")
+
+
+def _text(verdict: Migration) -> str:
+    console = Console(file=io.StringIO(), width=100, highlight=False, soft_wrap=True)
+    with console.capture() as captured:
+        for line in lines(verdict):
+            console.print(line)
+    return f"the migration is not accepted\n{captured.get()}"

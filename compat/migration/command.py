@@ -1,0 +1,216 @@
+"""``refengine migrate check``: tells whether migrated middleware does the same."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Final, Optional
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from compat.commands import new_app, refuse, runner, told
+from compat.migration.checking import EXAMPLES, Check, Checked, check
+from compat.migration.folder import (
+    NoPiecesError,
+    folder_code,
+    judge_pieces,
+    pieces_in,
+    terms_of,
+)
+from compat.migration.judging import Terms
+from compat.migration.outcomes import code_of
+from compat.migration.refs import RefError, SubjectRef, parse_ref
+from compat.migration.reproducer import NotOursError, check_folder, write_reproducer
+from compat.migration.settings import SettingsError, known
+from compat.migration.side import TIMEOUT
+from compat.report.folder import case_line, folder_json, folder_lines
+from compat.report.migration import lines
+from compat.report.migration_json import dump, report
+from compat.verdicts import DEFAULT_RELATION, RELATIONS, JudgedCase
+from refengine.errors import UnknownProfileError
+from refengine.profile import profile
+
+MISTAKES: Final = (
+    RefError,
+    SettingsError,
+    NoPiecesError,
+    NotOursError,
+    UnknownProfileError,
+    ValueError,
+    OSError,
+)
+"""What a user can get wrong: told in its own words, without a traceback."""
+
+app = new_app("Check that migrated middleware still does the same.")
+
+
+@app.callback()
+def _migrate() -> None:
+    """Check that migrated middleware still does the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the command line asks for, read and checked."""
+
+    how: Check
+    require: str | None
+    json_file: Path | None
+    reproducer: Path | None
+
+
+@app.command("check")
+def check_command(  # noqa: PLR0913, PLR0917  # the options of the command
+    subjects: Annotated[
+        Optional[list[str]],  # noqa: UP045  # typer reads the annotation at run time
+        typer.Argument(metavar="OLD NEW", help="module:name, file.py:name or file.py"),
+    ] = None,
+    old: Annotated[
+        Optional[str],  # noqa: UP045  # as above
+        typer.Option(help="OLD of an earlier commit: REV:file.py:name"),
+    ] = None,
+    every: Annotated[
+        Optional[Path],  # noqa: UP045  # as above
+        typer.Option("--all", help="judge every migration.toml of this folder"),
+    ] = None,
+    require: Annotated[
+        Optional[str],  # noqa: UP045  # as above
+        typer.Option(help=f"{', '.join(RELATIONS)} [default: {DEFAULT_RELATION}]"),
+    ] = None,
+    settings: Annotated[
+        Optional[Path],  # noqa: UP045  # as above
+        typer.Option(help="a migration.toml: volatile fields, allowances of NEW"),
+    ] = None,
+    examples: Annotated[int, typer.Option(min=1, help="generated worlds")] = EXAMPLES,
+    seed: Annotated[int, typer.Option(min=0, help="of the generated worlds")] = 0,
+    timeout: Annotated[
+        float, typer.Option(min=0.01, help="seconds a world may take on one side")
+    ] = TIMEOUT,
+    profile_name: Annotated[
+        str, typer.Option("--profile", help="the engine both sides are played on")
+    ] = "seed-001",
+    json_file: Annotated[
+        Optional[Path],  # noqa: UP045  # as above
+        typer.Option("--json", help="write the whole report to this file"),
+    ] = None,
+    reproducer: Annotated[
+        Optional[Path],  # noqa: UP045  # as above
+        typer.Option(metavar="DIR", help="write a script that shows the divergence"),
+    ] = None,
+) -> None:
+    """Play OLD and NEW in the same worlds and tell whether NEW does the same.
+
+    A subject is a function subject(world) that returns a list of struct middlewares or
+    handlers, or the configuration of an agent. The answer is the strongest relation
+    that holds, with the smallest world that breaks the next one.
+
+    Exit codes: 0 what is required holds, 1 it diverges, 2 a mistake in what was given,
+    3 a side hung or ended, 4 a hook was never entered or nothing ran, 5 an allowance
+    is not used, 6 not comparable: a side differs from itself. If several apply, the
+    first of 2, 3, 4, 6, 1, 5 wins.
+    """
+    with told("migrate check", *MISTAKES):
+        how = Check(examples, seed, timeout, profile(profile_name).name)
+        if require is not None:
+            known(require, RELATIONS, "relation")
+        wanted = Wanted(how, require, json_file, reproducer)
+        if every is not None:
+            _refuse_beside_all(subjects, old, settings, reproducer, require)
+            raise typer.Exit(_folder(every, wanted))
+        refs = _refs(subjects or [], old)
+        raise typer.Exit(_pair(*refs, terms_of(settings, refs[1], require), wanted))
+
+
+def _refuse_beside_all(*given: object) -> None:
+    if any(given):
+        refuse("migrate check", "--all takes all else from each migration.toml")
+
+
+def _refs(subjects: Sequence[str], old: str | None) -> tuple[SubjectRef, SubjectRef]:
+    given = [*([] if old is None else [old]), *subjects]
+    if len(given) != 2:
+        refuse("migrate check", f"give OLD and NEW; {len(given)} given: {given}")
+    first = parse_ref(given[0], revisions=True)
+    return first, parse_ref(given[1])
+
+
+def _pair(old: SubjectRef, new: SubjectRef, terms: Terms, wanted: Wanted) -> int:
+    if wanted.reproducer is not None:
+        check_folder(wanted.reproducer)
+    with _progress(wanted.how) as how:
+        found = check(old, new, terms, how)
+    console = Console(highlight=False, soft_wrap=True)
+    for line in lines(found.verdict):
+        console.print(line)
+    code = code_of(found.verdict)
+    if wanted.json_file is not None:
+        text = dump(report(found.verdict, _header(old, new, wanted.how), code))
+        wanted.json_file.write_text(text, "utf-8")
+    if wanted.reproducer is not None:
+        _reproduce(console, found, wanted.reproducer, wanted.how.profile)
+    return code
+
+
+def _reproduce(console: Console, found: Checked, folder: Path, name: str) -> None:
+    if found.verdict.divergence is None:
+        console.print("\nNo divergence was found, so no reproducer is written.")
+        return
+    script = write_reproducer(folder, found.verdict, found.files, name)
+    console.print(f"\nReproduce it: python {script}")
+
+
+def _folder(folder: Path, wanted: Wanted) -> int:
+    pieces = pieces_in(folder)
+    console = Console(highlight=False, soft_wrap=True)
+
+    def done(case: JudgedCase) -> None:
+        console.print(case_line(case))
+
+    cases = judge_pieces(pieces, wanted.how, done)
+    for line in folder_lines(cases):
+        console.print(line)
+    code = folder_code(cases)
+    if wanted.json_file is not None:
+        wanted.json_file.write_text(dump(folder_json(cases, code)), "utf-8")
+    return code
+
+
+def _header(old: SubjectRef, new: SubjectRef, how: Check) -> dict[str, object]:
+    return {
+        "refengine": version("refengine"),
+        "python": platform.python_version(),
+        "old": str(old),
+        "new": str(new),
+        "profile": how.profile,
+        "examples": how.examples,
+        "seed": how.seed,
+    }
+
+
+@contextmanager
+def _progress(how: Check) -> Generator[Check, None, None]:
+    """Show how far a check has come, on a terminal only."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}"),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def told_so_far(phase: str, worlds: int) -> None:
+            bar.update(task, description=phase, completed=worlds)
+
+        yield replace(how, told=told_so_far)
+
+
+main = runner(app, "migrate")

@@ -1,0 +1,71 @@
+"""Both sides in one world: whether they differ, how it is named, and what is noise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from compat.migration.differing import Mask, broken, differences
+from compat.migration.naming import first_in_time, named
+from compat.migration.playing import Played, Player, PlayError, Told, shown
+from compat.verdicts import Divergence, Noise, Side
+from refengine.testing.channels import CHANNELS
+from refengine.testing.scenario import Scenario
+
+SESSIONS: Final = 3
+"""So often a side plays a world, to tell noise from differences."""
+
+
+@dataclass(slots=True)
+class Pair:
+    """Two sides that are played in one world after the other."""
+
+    old: Player
+    new: Player
+    masks: Sequence[Mask]
+    told: Told
+    tried: int = 0
+
+    def differs(self, world: Scenario, channels: Sequence[str]) -> bool:
+        """Tell whether the sides differ; one that cannot be played shows nothing."""
+        self.tried += 1
+        self.told("shrinking", self.tried)
+        try:
+            sides = shown(self.old.play(world)), shown(self.new.play(world))
+        except PlayError:
+            return False
+        return bool(broken(*sides, channels, self.masks))
+
+    def divergence(self, world: Scenario, channels: Sequence[str]) -> Divergence:
+        """Return the first difference in time in these channels, named."""
+        old, new = shown(self.old.play(world)), shown(self.new.play(world))
+        found = differences(old, new, channels, self.masks)
+        return named(first_in_time(found), old, new)
+
+    def noise(self, world: Scenario, volatile: Sequence[Mask]) -> tuple[Noise, ...]:
+        """Return the fields in which a side differs from itself in this world."""
+        sides: tuple[tuple[Side, Player], ...] = (("old", self.old), ("new", self.new))
+        found: list[Noise] = []
+        for side, player in sides:
+            played = [player.play(world) for _ in range(SESSIONS)]
+            found += noise_between(side, played, volatile)
+        return unique(found)
+
+
+def noise_between(
+    side: Side, played: Iterable[Played], volatile: Sequence[Mask]
+) -> Iterator[Noise]:
+    """Yield each field in which sessions of one side in one world differ."""
+    for first, other in pairwise(map(shown, played)):
+        for each in differences(first, other, tuple(CHANNELS), volatile):
+            path = re.sub(r"\[\d+\]", "[*]", each.path)
+            yield Noise(side, each.channel, path, (each.old, each.new))
+
+
+def unique(found: Iterable[Noise]) -> tuple[Noise, ...]:
+    """Return the first of each field."""
+    first = {(each.side, each.channel, each.path): each for each in [*found][::-1]}
+    return tuple(first.values())[::-1]

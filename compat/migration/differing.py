@@ -1,0 +1,125 @@
+"""Where two traces differ: channel by channel, every place, type-strict.
+
+1, 1.0 and true differ. What is declared volatile or allowed is a pattern of a path,
+``[*]`` for any index, and covers all that lies under it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from compat.verdicts import Difference
+from refengine.messages import Json
+from refengine.testing.channels import CHANNELS, Entry, Seen, project
+from refengine.testing.trace import MISSING, same
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """Places of a channel: a path in which ``[*]`` stands for any index."""
+
+    channel: str
+    path: str
+
+    def covers(self, difference: Difference) -> bool:
+        """Tell whether the difference lies at such a place or under it."""
+        if difference.channel != self.channel:
+            return False
+        steps = re.escape(self.path).replace(re.escape("[*]"), r"\[\d+\]")
+        return re.match(rf"{steps}(?=[.\[]|$)", difference.path) is not None
+
+
+class Shown:
+    """One trace by channel; a channel is projected when it is first asked for."""
+
+    def __init__(self, jsonl: str) -> None:
+        self.jsonl = jsonl
+        self._seen: Seen | None = None
+        self._entries: dict[str, list[Entry]] = {}
+        self._texts: dict[str, str] = {}
+
+    def entries(self, channel: str) -> list[Entry]:
+        """Return the entries of a channel."""
+        if channel not in self._entries:
+            self._seen = self._seen or Seen(self.jsonl)
+            self._entries[channel] = project(self._seen, channel)
+        return self._entries[channel]
+
+    def text(self, channel: str) -> str:
+        """Return a channel as canonical JSON: equal texts, equal channels."""
+        if channel not in self._texts:
+            values = [entry.value for entry in self.entries(channel)]
+            self._texts[channel] = json.dumps(values, sort_keys=True)
+        return self._texts[channel]
+
+
+def broken(
+    old: Shown,
+    new: Shown,
+    channels: Iterable[str],
+    masks: Sequence[Mask] = (),
+) -> frozenset[str]:
+    """Return those of these channels that differ where no mask covers it.
+
+    Only a channel with a mask is looked at in its places.
+    """
+    if old.jsonl == new.jsonl:
+        return frozenset()
+    masked = {mask.channel for mask in masks}
+    return frozenset(
+        channel
+        for channel in channels
+        if old.text(channel) != new.text(channel)
+        and (channel not in masked or differences(old, new, (channel,), masks))
+    )
+
+
+def differences(
+    old: Shown,
+    new: Shown,
+    channels: Iterable[str] = tuple(CHANNELS),
+    masks: Sequence[Mask] = (),
+) -> list[Difference]:
+    """Return every place in these channels that differs and that no mask covers."""
+    if old.jsonl == new.jsonl:
+        return []
+    return [
+        each
+        for channel in channels
+        if old.text(channel) != new.text(channel)
+        for each in _in_channel(channel, old.entries(channel), new.entries(channel))
+        if not any(mask.covers(each) for mask in masks)
+    ]
+
+
+def _in_channel(
+    channel: str, old: Sequence[Entry], new: Sequence[Entry]
+) -> Iterator[Difference]:
+    for at in range(max(len(old), len(new))):
+        ours = old[at] if at < len(old) else None
+        theirs = new[at] if at < len(new) else None
+        seq = min(each.seq for each in (ours, theirs) if each is not None)
+        for path, left, right in _places(
+            MISSING if ours is None else ours.value,
+            MISSING if theirs is None else theirs.value,
+            f"[{at}]",
+        ):
+            yield Difference(channel, path, left, right, seq)
+
+
+def _places(old: Json, new: Json, path: str) -> Iterator[tuple[str, Json, Json]]:
+    """Yield path and values of every innermost difference."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in sorted({*old, *new}):
+            ours, theirs = old.get(key, MISSING), new.get(key, MISSING)
+            yield from _places(ours, theirs, f"{path}.{key}")
+    elif isinstance(old, list) and isinstance(new, list):
+        for at in range(max(len(old), len(new))):
+            ours = old[at] if at < len(old) else MISSING
+            theirs = new[at] if at < len(new) else MISSING
+            yield from _places(ours, theirs, f"{path}[{at}]")
+    elif not same(old, new):
+        yield path, old, new

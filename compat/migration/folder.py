@@ -1,0 +1,205 @@
+"""A folder of migrations, each judged as its ``migration.toml`` declares.
+
+A case that ``holds`` has to hold; one that ``diverges`` has to diverge, with that code.
+What is not declared is an error: nothing passes by absence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from compat.commands import DIFFERS, NOTHING_RAN, exit_code
+from compat.migration.checking import Check, Checked, check_all, corpus_of
+from compat.migration.differing import Mask
+from compat.migration.judging import Allow, Terms
+from compat.migration.outcomes import code_of
+from compat.migration.refs import SubjectRef, parse_ref
+from compat.migration.settings import FILE, Case, Settings, SettingsError, load_settings
+from compat.verdicts import DEFAULT_RELATION, RELATIONS, JudgedCase, Migration
+from refengine.testing.reading import ScenarioError, load_scenario
+from refengine.testing.scenario import Scenario
+
+AT_ONCE: Final = 2
+"""So many pieces are judged at the same time; each keeps two children busy."""
+
+Done: TypeAlias = Callable[[JudgedCase], None]
+
+
+class NoPiecesError(ValueError):
+    """A folder in which no folder has a file of settings."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        super().__init__(
+            f"{folder}: no folder in it has a {FILE};"
+            " refengine init migration writes one to start from"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One folder: its settings and where they stand."""
+
+    name: str
+    folder: Path
+    settings: Settings
+
+    def ref(self, text: str) -> SubjectRef:
+        """Return which subject an entry names; raises RefError."""
+        return parse_ref(text, cwd=self.folder)
+
+    def terms(self, case: str) -> Terms:
+        """Return what a case is held to; raises SettingsError."""
+        settings = self.settings
+        found = settings.cases.get(case, Case())
+        return Terms(
+            found.holds or settings.require,
+            tuple(Mask(each.channel, each.path) for each in settings.volatile),
+            tuple(
+                Allow(
+                    Mask(each.channel, each.path), each.reason, self._world(each.world)
+                )
+                for each in found.allow
+            ),
+        )
+
+    def _world(self, name: str) -> Scenario:
+        try:
+            return load_scenario(self.folder / name)
+        except (ScenarioError, OSError) as error:
+            raise SettingsError(
+                self.folder / FILE, [f"world {name!r}: {error}"]
+            ) from None
+
+
+def pieces_in(folder: Path) -> list[Piece]:
+    """Return the pieces of a folder, or the folder itself as the only one.
+
+    Raises NoPiecesError, SettingsError or OSError, before anything is judged.
+    """
+    files = sorted(folder.glob(f"*/{FILE}"))
+    if (folder / FILE).is_file():
+        files.insert(0, folder / FILE)
+    if not files:
+        raise NoPiecesError(folder)
+    return [_piece(file) for file in files]
+
+
+def terms_of(settings: Path | None, new: SubjectRef, require: str | None) -> Terms:
+    """Return what one pair is held to; ``require`` wins over the file.
+
+    Allowances are those of the case that has NEW's file. Raises SettingsError, OSError.
+    """
+    if settings is None:
+        return Terms(require or DEFAULT_RELATION)
+    folder = settings.parent.resolve()
+    piece = Piece(folder.name, folder, load_settings(settings))
+    names = [name for name in piece.settings.cases if piece.ref(name).file == new.file]
+    terms = piece.terms(names[0] if names else "")
+    return terms if require is None else replace(terms, required=require)
+
+
+def judge_pieces(pieces: Sequence[Piece], how: Check, done: Done) -> list[JudgedCase]:
+    """Judge all cases; ``done`` hears of each. Raises RefError or SettingsError."""
+    plans = [
+        (
+            piece,
+            {
+                case: (piece.ref(case), piece.terms(case))
+                for case in piece.settings.cases
+            },
+        )
+        for piece in pieces
+    ]
+
+    def judged(
+        plan: tuple[Piece, Mapping[str, tuple[SubjectRef, Terms]]],
+    ) -> list[JudgedCase]:
+        piece, news = plan
+        old = piece.ref(piece.settings.old)
+        corpus = corpus_of([old, *(ref for ref, _ in news.values())], how)
+        found = check_all(old, news, corpus, how, explain=False)
+        cases = [_case(piece, name, found[name]) for name in news]
+        for each in cases:
+            done(each)
+        return cases
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [case for cases in pool.map(judged, plans) for case in cases]
+
+
+def folder_code(cases: Sequence[JudgedCase]) -> int:
+    """Return the exit code of a folder."""
+    if not cases:
+        return NOTHING_RAN
+    codes = [DIFFERS for each in cases if not each.met]
+    for each in cases:
+        code = code_of(each.verdict)
+        codes += [code] if not each.met and code != DIFFERS else []
+    return exit_code(*codes)
+
+
+def _piece(file: Path) -> Piece:
+    settings = load_settings(file)
+    folder = file.parent.resolve()
+    problems = list(_undeclared(folder, settings))
+    if problems:
+        raise SettingsError(file, problems)
+    return Piece(folder.name or str(folder), folder, settings)
+
+
+def _undeclared(folder: Path, settings: Settings) -> Iterator[str]:
+    """Yield what is declared and not there, or there and not declared."""
+    if not settings.cases:
+        yield 'there is no case: add [cases."new.py"]'
+    declared = {_file(name) for name in settings.cases}
+    for pattern in ("right*.py", "wrong_*.py"):
+        for path in sorted(folder.glob(pattern)):
+            if path.name not in declared:
+                yield f'{path.name} is no case: add [cases."{path.name}"]'
+
+
+def _file(case: str) -> str:
+    return case.partition(":")[0]
+
+
+def _case(piece: Piece, name: str, checked: Checked) -> JudgedCase:
+    case, verdict = piece.settings.cases[name], checked.verdict
+    expected = case.diverges or case.holds or piece.settings.require
+    return JudgedCase(
+        piece.name,
+        name,
+        expected,
+        _got(verdict),
+        _met(case, expected, verdict),
+        verdict,
+    )
+
+
+def _met(case: Case, expected: str, verdict: Migration) -> bool:
+    if case.diverges is not None:
+        found = verdict.divergence
+        ran = not (verdict.fault or verdict.noise or verdict.idle or verdict.sufficient)
+        return ran and found is not None and found.code == expected
+    holds = verdict.holds
+    strong = holds is not None and RELATIONS.index(holds) >= RELATIONS.index(expected)
+    return strong and code_of(verdict) == 0
+
+
+def _got(verdict: Migration) -> str:
+    """Return in a word or two how a case came out."""
+    if verdict.fault is not None:
+        return verdict.fault.kind
+    if verdict.noise:
+        return "not comparable"
+    if not verdict.sufficient and verdict.divergence is not None:
+        return verdict.divergence.code
+    if verdict.idle:
+        return "not exercised"
+    if verdict.broken:
+        return "INTENT"
+    return verdict.holds or "nothing"

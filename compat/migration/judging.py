@@ -1,0 +1,198 @@
+"""Judging a migration: both sides in the same worlds, compared, shrunk, explained.
+
+    old, new → the same corpus → two traces each → first divergence, shrunk → relation
+
+Source: verdicts, Migration. The old side is judged against itself first: what differs
+there is noise, and nothing can be said about what is not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeAlias, TypeVar
+
+from compat.migration.comparing import Pair, noise_between, unique
+from compat.migration.corpus import Corpus
+from compat.migration.differing import Mask, Shown, broken, differences
+from compat.migration.playing import Played, Player, Told, shown, silent
+from compat.migration.shrinking import shrink, size
+from compat.verdicts import (
+    DEFAULT_RELATION,
+    RELATIONS,
+    Allowed,
+    Broken,
+    Migration,
+    Noise,
+    Side,
+    channels_of,
+    strongest,
+)
+from refengine.testing.channels import CHANNELS
+from refengine.testing.scenario import Scenario
+
+P = TypeVar("P", bound=Player)
+Anew: TypeAlias = Callable[[], AbstractContextManager[Player]]
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """A declared intended difference and the smallest world that needs it."""
+
+    mask: Mask
+    reason: str
+    world: Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a migration is held to, and what may differ."""
+
+    required: str = DEFAULT_RELATION
+    volatile: tuple[Mask, ...] = ()
+    allowed: tuple[Allow, ...] = ()
+
+    @property
+    def masks(self) -> tuple[Mask, ...]:
+        """All places that may differ."""
+        return (*self.volatile, *(each.mask for each in self.allowed))
+
+
+@dataclass(slots=True)
+class Judge(Generic[P]):
+    """Judges new sides against one old side, which plays the corpus only once.
+
+    ``anew`` opens the old side once more, in a process of its own: what hangs on a
+    process, such as the order of a set, differs only there.
+    """
+
+    old: P
+    corpus: Corpus
+    anew: Anew
+    told: Told = silent
+    _sessions: list[list[Played]] = field(default_factory=list[list[Played]])
+    _shown: list[Shown] = field(default_factory=list[Shown])
+
+    @property
+    def worlds(self) -> list[Scenario]:
+        """The worlds of the corpus, in order."""
+        return [each.scenario for each in self.corpus.worlds]
+
+    def judge(self, new: Player, terms: Terms, *, explain: bool = True) -> Migration:
+        """Return the answer for one new side.
+
+        Without ``explain`` a divergence is shrunk only if less holds than is required.
+        Raises PlayError.
+        """
+        base = self._base(terms)
+        noise = self._noise(terms.volatile)
+        if noise:
+            return replace(base, noise=noise, exercise={"old": self.old.exercise})
+        played = self._play(new, "new")
+        sides = list(zip(self._shown, map(shown, played), strict=True))
+        differing = [broken(*pair, tuple(CHANNELS), terms.masks) for pair in sides]
+        bare = differing
+        if terms.masks and not any(differing):
+            bare = [broken(*pair, tuple(CHANNELS)) for pair in sides]
+        base = replace(
+            base,
+            holds=strongest(set().union(*differing), masked=bare != differing),
+            exercise={"old": self.old.exercise, "new": new.exercise},
+            broken=tuple(self._lacking(new, played)),
+            allowed=tuple(self._used(each, new, terms) for each in terms.allowed),
+        )
+        if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
+            return base
+        return self._explained(base, new, bare, terms)
+
+    def _base(self, terms: Terms) -> Migration:
+        return Migration(
+            required=terms.required,
+            worlds=len(self.corpus.worlds),
+            digest=self.corpus.digest,
+            families=Counter(each.family for each in self.corpus.worlds),
+        )
+
+    def _play(self, side: Player, phase: str) -> list[Played]:
+        played: list[Played] = []
+        for each in side.play_all(self.worlds):
+            played.append(each)
+            self.told(phase, len(played))
+        return played
+
+    def _noise(self, volatile: Sequence[Mask]) -> tuple[Noise, ...]:
+        """Return the fields in which three sessions of the old side differ.
+
+        The second one goes through the worlds backwards, to find in one world what
+        another one left behind.
+        """
+        if not self._sessions:
+            first = self._play(self.old, "old")
+            again = [*self.old.play_all(self.worlds[::-1])][::-1]
+            with self.anew() as other:
+                self._sessions = [first, again, self._play(other, "old, anew")]
+            self._shown = list(map(shown, first))
+        return unique(
+            each
+            for sessions in zip(*self._sessions, strict=True)
+            for each in noise_between("old", sessions, volatile)
+        )
+
+    def _lacking(self, new: Player, played: Sequence[Played]) -> Iterator[Broken]:
+        """Yield each intended effect that a side does not have, with one world.
+
+        Equal is not right: what either subject intends is looked for on both sides.
+        """
+        sides: tuple[tuple[Side, Sequence[Played]], ...] = (
+            ("old", self._sessions[0]),
+            ("new", played),
+        )
+        subjects = [each for each in (self.old, new) if each.intends]
+        for side, each in sides:
+            found: dict[str, Scenario] = {}
+            for subject in subjects:
+                for world, seen in zip(self.worlds, each, strict=True):
+                    for text in subject.broken(seen):
+                        found.setdefault(text, world)
+            yield from (Broken(side, text, world) for text, world in found.items())
+
+    def _used(self, allow: Allow, new: Player, terms: Terms) -> Allowed:
+        """Tell whether the allowance's own world needs it; that alone decides."""
+        sides = shown(self.old.play(allow.world)), shown(new.play(allow.world))
+        found = differences(*sides, masks=terms.volatile)
+        used = any(allow.mask.covers(each) for each in found)
+        return Allowed(allow.mask.channel, allow.mask.path, allow.reason, used)
+
+    def _explained(
+        self,
+        base: Migration,
+        new: Player,
+        differing: Sequence[frozenset[str]],
+        terms: Terms,
+    ) -> Migration:
+        """Shrink a world that breaks the next relation and name what is seen there."""
+        weakest = RELATIONS[0 if base.holds is None else _place(base.holds) + 1]
+        channels = channels_of(weakest)
+        pair = Pair(self.old, new, terms.masks, self.told)
+        if weakest == RELATIONS[-1]:
+            pair.masks = ()
+        breaking = [
+            world
+            for world, names in zip(self.worlds, differing, strict=True)
+            if not names.isdisjoint(channels)
+        ]
+        smallest = min(breaking, key=size)
+        world = shrink(smallest, lambda each: pair.differs(each, channels))
+        found = replace(base, world=world, diverging=len(breaking))
+        noise = pair.noise(world, terms.volatile)
+        if noise:
+            return replace(found, noise=noise)
+        required = max(weakest, terms.required, key=_place)
+        divergence = pair.divergence(world, channels_of(required))
+        return replace(found, divergence=divergence)
+
+
+def _place(relation: str) -> int:
+    return RELATIONS.index(relation)

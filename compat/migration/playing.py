@@ -1,0 +1,65 @@
+"""What the judge asks of a side: to play worlds, and to tell what that made it do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeAlias
+
+from compat.migration.differing import Shown
+from compat.verdicts import Exercise, Fault
+from refengine.testing.scenario import Scenario
+
+Told: TypeAlias = Callable[[str, int], None]
+"""Is told a phase and how many worlds it has come through."""
+
+
+def silent(phase: str, worlds: int) -> None:
+    """Tell nobody."""
+
+
+class PlayError(Exception):
+    """A side could not be played."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+        super().__init__(fault.text)
+
+
+class Played(Protocol):
+    """One world, played."""
+
+    @property
+    def jsonl(self) -> str:
+        """Its trace as canonical text, which is equal for most pairs."""
+        ...
+
+
+class Player(Protocol):
+    """One side; what it does may raise PlayError."""
+
+    def play(self, world: Scenario) -> Played:
+        """Play one world."""
+        ...
+
+    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[Played]:
+        """Play many worlds, in this order."""
+        ...
+
+    def broken(self, played: Played) -> Sequence[str]:
+        """Return the intended effects of this subject that a world lacks."""
+        ...
+
+    @property
+    def intends(self) -> Sequence[str]:
+        """What the subject says it intends."""
+        ...
+
+    @property
+    def exercise(self) -> Exercise:
+        """What all worlds so far made the subject do."""
+        ...
+
+
+def shown(played: Played) -> Shown:
+    """Return what was played by channel."""
+    return Shown(played.jsonl)

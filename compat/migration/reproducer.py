@@ -1,0 +1,153 @@
+"""A reproducer: a folder with the world, both sides and a script, which runs alone.
+
+The script needs refengine and what the subjects themselves import, nothing of the
+harness (verdicts, Migration: "a stand-alone reproducer").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from compat.report.story import short, story
+from compat.verdicts import Divergence, Migration, Side
+from refengine.testing.scenario import Scenario
+
+SCRIPT: Final = "reproduce.py"
+WORLD: Final = "world.json"
+
+
+class NotOursError(ValueError):
+    """The folder for a reproducer holds other things, which must not be mixed up."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        super().__init__(
+            f"{folder} is not empty and holds no {SCRIPT}: name a new folder"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SideFiles:
+    """One side's own files as they were run, which one holds the subject, its name."""
+
+    files: Mapping[str, bytes]
+    entry: str
+    name: str
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is somebody else's; raises NotOursError."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / SCRIPT).exists():
+        raise NotOursError(folder)
+
+
+def write_reproducer(
+    folder: Path, verdict: Migration, sides: Mapping[Side, SideFiles], profile: str
+) -> Path:
+    """Write the reproducer of a divergence; returns the script's path.
+
+    Raises NotOursError or OSError.
+    """
+    found, world = verdict.divergence, verdict.world
+    if found is None or world is None:
+        raise AssertionError(verdict)
+    check_folder(folder)
+    for side, files in sides.items():
+        for name, text in files.files.items():
+            target = folder / side / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(text)
+    data = world.model_dump_json(exclude_defaults=True, indent=2)
+    (folder / WORLD).write_text(f"{data}\n", "utf-8")
+    script = folder / SCRIPT
+    script.write_text(_script(found, world, sides, profile), "utf-8")
+    return script
+
+
+def _script(
+    found: Divergence,
+    world: Scenario,
+    sides: Mapping[Side, SideFiles],
+    profile: str,
+) -> str:
+    at = found.difference
+    about = "\n".join(
+        (
+            f"{found.code}: {found.summary}.",
+            "",
+            f"{found.where} ({at.channel} {at.path}), in this world:",
+            "",
+            *(f"    {short(line)}" for line in story(world)),
+        )
+    )
+    where = {side: (files.entry, files.name) for side, files in sides.items()}
+    return _TEMPLATE.format(
+        about=about.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'),
+        channel=at.channel,
+        profile=profile,
+        where=where,
+        world=WORLD,
+    )
+
+
+_TEMPLATE: Final = '''"""{about}
+
+Run it with a Python that has refengine; it exits with 1 while the sides differ.
+"""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from refengine.profile import profile
+from refengine.testing import load_scenario, play_subject, run
+from refengine.testing.channels import Seen, project
+
+HERE = Path(__file__).resolve().parent
+SUBJECTS = {where!r}
+
+
+def entries(side):
+    """Play the world with one side; print what is compared as JSON."""
+    file, name = SUBJECTS[side]
+    path = HERE / side / file
+    sys.path[0] = str(path.parent)
+    sys.path.insert(1, str(HERE / side))
+    spec = importlib.util.spec_from_file_location(f"subject_{{path.stem}}", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    world = load_scenario(HERE / {world!r})
+    played = run(play_subject(world, getattr(module, name), profile({profile!r})))
+    seen = project(Seen(played.trace), {channel!r})
+    print("\\n" + json.dumps([entry.value for entry in seen], sort_keys=True))
+
+
+def ask(side):
+    """Return the entries of one side, from a process of its own."""
+    command = [sys.executable, __file__, side]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main():
+    """Compare both sides and print where they differ."""
+    old, new = ask("old"), ask("new")
+    for number in range(max(len(old), len(new))):
+        ours = json.dumps(old[number], indent=2) if number < len(old) else "(nothing)"
+        theirs = json.dumps(new[number], indent=2) if number < len(new) else "(nothing)"
+        if ours != theirs:
+            print("{channel}", number + 1)
+            print(f"--- old\\n{{ours}}\\n--- new\\n{{theirs}}")
+    print("the sides differ" if old != new else "no difference any more")
+    return int(old != new)
+
+
+if __name__ == "__main__":
+    sys.exit(entries(sys.argv[1]) if len(sys.argv) > 1 else main())
+'''

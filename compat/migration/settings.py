@@ -1,0 +1,140 @@
+"""``migration.toml``: what a migration is held to, and what may differ in it.
+
+about = "Keeps the last messages of a long history."
+old = "old.py"
+require = "same-effects"
+
+[cases."right.py"]
+holds = "same-effects"
+
+[cases."wrong.py"]
+diverges = "MESSAGE_LOST"
+
+[[volatile]]
+channel = "effects"
+path = "[*].data.at"
+reason = "a time stamp"
+
+[[cases."right.py".allow]]
+channel = "requests"
+path = "[*].messages[0].content"
+reason = "one newline less on purpose"
+world = "worlds/newline.json"
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from compat.migration.codes import CODES
+from compat.verdicts import DEFAULT_RELATION, RELATIONS
+from refengine.testing.channels import CHANNELS
+
+FILE: Final = "migration.toml"
+
+
+class SettingsError(ValueError):
+    """A file of settings that cannot be read, or that says something unknown."""
+
+    def __init__(self, path: Path, problems: Iterable[str]) -> None:
+        self.path = path
+        self.problems = tuple(problems)
+        super().__init__("\n".join((f"{path}:", *(f"  {p}" for p in self.problems))))
+
+
+def known(value: str, names: Iterable[str], what: str) -> str:
+    """Return the value if it is one of the names; raises ValueError with the nearest.
+
+    For options of the command line and for entries of the file.
+    """
+    options = list(names)
+    if value in options:
+        return value
+    close = difflib.get_close_matches(value, options, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(options)}"
+    raise ValueError(f"{value!r} is no {what}; {hint}")
+
+
+Relation = Annotated[str, AfterValidator(lambda v: known(v, RELATIONS, "relation"))]
+CodeName = Annotated[str, AfterValidator(lambda v: known(v, CODES, "code"))]
+ChannelName = Annotated[str, AfterValidator(lambda v: known(v, CHANNELS, "channel"))]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Part(BaseModel):
+    """A part of the file: frozen, and nothing in it is unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Place(Part):
+    """Places of a channel, and why they may differ."""
+
+    channel: ChannelName
+    path: Text
+    reason: Text
+
+
+class Allowance(Place):
+    """An intended difference; ``world`` is the file of the smallest one needing it."""
+
+    world: Text
+
+
+class Case(Part):
+    """A new side: it ``holds`` a relation, or ``diverges`` with a code."""
+
+    about: str = ""
+    holds: Relation | None = None
+    diverges: CodeName | None = None
+    allow: tuple[Allowance, ...] = ()
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Case:
+        if self.holds is not None and self.diverges is not None:
+            raise ValueError("give 'holds' or 'diverges', not both")
+        return self
+
+
+class Settings(Part):
+    """One migration: the old side, the new ones by file, what may differ."""
+
+    about: str = ""
+    old: Text = "old.py"
+    require: Relation = DEFAULT_RELATION
+    cases: dict[str, Case] = Field(default_factory=dict[str, Case])
+    volatile: tuple[Place, ...] = ()
+
+
+def load_settings(path: Path) -> Settings:
+    """Read a file of settings; raises SettingsError or OSError."""
+    try:
+        return Settings.model_validate(tomllib.loads(path.read_text("utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(path, [f"is no TOML: {error}"]) from None
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        problems = [
+            f"{'.'.join(map(str, each['loc'])) or 'top level'}: {_said(each['msg'])}"
+            for each in found
+        ]
+        raise SettingsError(path, problems) from None
+
+
+def _said(message: str) -> str:
+    if message == "Extra inputs are not permitted":
+        return "there is no such entry"
+    return message.removeprefix("Value error, ")

@@ -1,0 +1,192 @@
+"""Shrinking a world: the smallest one found in which something still happens.
+
+Greedy, on the scenario as JSON: parts are taken away, the largest first, then texts
+and numbers are made small. Whatever is no scenario any more is not tried. Hypothesis
+could shrink too, but only what it generated in this process, and the two sides are
+played in processes of their own from a corpus that was written before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from refengine.messages import Message
+from refengine.testing.notation import NotationError, parse_message, show_message
+from refengine.testing.reading import ScenarioError, parse_scenario
+from refengine.testing.scenario import Scenario
+
+Doc: TypeAlias = Any  # JSON values; their shape is what validation finds
+Path: TypeAlias = "tuple[str | int, ...]"
+Still: TypeAlias = Callable[[Scenario], bool]
+
+TRIES: Final = 1_500
+"""So many worlds are played at most; each costs about a millisecond on both sides."""
+
+
+def shrink(world: Scenario, still: Still, tries: int = TRIES) -> Scenario:
+    """Return the smallest world found for which ``still`` is true, as it is for this.
+
+    Deterministic. ``still`` is asked at most ``tries`` times.
+    """
+    return _Search(world, still, tries).run()
+
+
+def size(world: Scenario) -> int:
+    """Return how large a world is, for choosing where to start."""
+    return len(_json(world))
+
+
+class _Search:
+    def __init__(self, world: Scenario, still: Still, tries: int) -> None:
+        self._still = still
+        self._left = tries
+        self._seen: set[str] = set()
+        self._best = world
+        self._doc: Doc = json.loads(_json(world))
+
+    def run(self) -> Scenario:
+        """Try all passes until none of them finds anything smaller."""
+        before = None
+        while before != self._doc and self._left > 0:
+            before = json.loads(json.dumps(self._doc))
+            for path in self._paths():
+                self._at(path)
+        return self._best
+
+    def _paths(self) -> list[Path]:
+        """Return where something stands, outer places first, the later ones first.
+
+        What comes late in a session often only follows from what came before it.
+        """
+        latest_first = [*_walk(self._doc, ())][::-1]
+        return sorted(latest_first, key=len)
+
+    def _at(self, path: Path) -> None:
+        """Make what stands at a place as small as it gets."""
+        try:
+            value = _get(self._doc, path)
+        except (KeyError, IndexError, TypeError):  # went away with something larger
+            return
+        if isinstance(value, list):
+            self._cut(path)
+        elif isinstance(value, str) and value:
+            self._text(path, value)
+        for smaller in _smaller(value):
+            if self._try(path, smaller):
+                return
+        if path and isinstance(path[-1], str):
+            self._drop(path)
+
+    def _cut(self, path: Path) -> None:
+        """Take parts out of a list or text: halves first, then ever smaller ones."""
+        step = len(_get(self._doc, path))
+        while step:
+            start = len(_get(self._doc, path)) - step
+            while start > -step:
+                value = _get(self._doc, path)
+                at = max(start, 0)
+                self._try(path, value[:at] + value[start + step :])
+                start -= step
+            step //= 2
+
+    def _text(self, path: Path, value: str) -> None:
+        """Make a text short; one letter is plainer to read than none at all."""
+        try:
+            message = parse_message(value)
+        except NotationError:
+            if not self._try(path, "a") and len(value) > 1:
+                self._cut(path)
+            return
+        self._message(path, message)
+
+    def _message(self, path: Path, message: Message) -> None:
+        """Take calls out of a message, then make its content and arguments short.
+
+        Ids and names stay: they say what belongs together.
+        """
+        for at in range(len(message.tool_calls))[::-1]:
+            fewer = message.tool_calls[:at] + message.tool_calls[at + 1 :]
+            message = self._said(path, message, tool_calls=fewer)
+        for at, call in enumerate(message.tool_calls):
+            calls = list(message.tool_calls)
+            calls[at] = replace(call, arguments="{}")
+            message = self._said(path, message, tool_calls=tuple(calls))
+        message = self._said(path, message, content="a")
+        step = len(message.content) // 2 if message.content != "a" else 0
+        while step:
+            start = len(message.content)
+            while (start := start - step) > -step:
+                text = message.content
+                cut = text[: max(start, 0)] + text[start + step :]
+                message = self._said(path, message, content=cut)
+            step //= 2
+
+    def _said(self, path: Path, message: Message, **changes: Any) -> Message:  # noqa: ANN401  # of its fields
+        """Return the message with these changes if it still happens with them."""
+        changed = replace(message, **changes)
+        return changed if self._try(path, show_message(changed)) else message
+
+    def _drop(self, path: Path) -> None:
+        """Leave a field out: it has its default then."""
+        doc = json.loads(json.dumps(self._doc))
+        del _get(doc, path[:-1])[path[-1]]
+        self._keep(doc)
+
+    def _try(self, path: Path, value: Doc) -> bool:
+        doc = json.loads(json.dumps(self._doc))
+        if not path:
+            return False
+        _get(doc, path[:-1])[path[-1]] = value
+        return self._keep(doc)
+
+    def _keep(self, doc: Doc) -> bool:
+        """Keep a document if it is a new scenario in which it still happens."""
+        text = json.dumps(doc)
+        if text in self._seen or self._left <= 0:
+            return False
+        self._seen.add(text)
+        try:
+            world = parse_scenario(text)
+        except ScenarioError:
+            return False
+        self._left -= 1
+        if not self._still(world):
+            return False
+        self._best, self._doc = world, doc
+        return True
+
+
+def _smaller(value: Doc) -> Iterator[Doc]:
+    """Yield plainer values of a scalar, and an object without its parts."""
+    if value is True:
+        yield False
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield from (small for small in (0, 1, 2) if small < value)
+    elif isinstance(value, dict) and value:
+        yield {}
+        if list(value) == ["chunks"]:  # an answer in chunks that might come in one
+            yield value["chunks"][0] if value["chunks"] else ""
+
+
+def _walk(value: Doc, path: Path) -> Iterator[Path]:
+    yield path
+    parts: list[tuple[str | int, Doc]] = []
+    if isinstance(value, dict):
+        parts = list(value.items())
+    elif isinstance(value, list):
+        parts = list(enumerate(value))
+    for key, part in parts:
+        yield from _walk(part, (*path, key))
+
+
+def _get(value: Doc, path: Path) -> Doc:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _json(world: Scenario) -> str:
+    return world.model_dump_json(exclude_defaults=True)

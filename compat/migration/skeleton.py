@@ -1,0 +1,151 @@
+"""``refengine init migration [DIR]``: a migration to start from, which can be checked.
+
+Both sides are small and real, so the first check says "holds"; what is in them is then
+replaced by what is to be migrated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Final
+
+import typer
+
+from compat.commands import new_app, runner, told
+
+OLD: Final = '''"""The old side: put the struct middleware that you have here."""
+
+from refengine import AgentMiddleware
+
+LIMIT = 10
+
+
+def subject(world):
+    """Return what an agent is extended with; called once for every session.
+
+    Take time, ids and random numbers from world.now(), world.new_id() and world.random,
+    and tell what leaves the agent by world.effect(name, data).
+    """
+    return [AgentMiddleware(additional_instruction="Be brief.", before_chat_model=trim)]
+
+
+def trim(ctx, state):
+    """Keep the last messages."""
+    state.messages = state.messages[-LIMIT:]
+'''
+
+NEW: Final = '''"""The new side: put the port to handlers here."""
+
+LIMIT = 10
+
+
+def subject(world):
+    """Return what an agent is extended with; called once for every session."""
+    return [Trim()]
+
+
+class Trim:
+    """Asks for short answers and keeps the last messages."""
+
+    name = "trim"
+
+    def before_agent(self, ctx, config):
+        """Add a line to the instruction, as the struct did."""
+        config.instruction += "\\nBe brief."
+        return ctx
+
+    def before_model_rewrite_history(self, ctx, messages):
+        """Keep the last messages."""
+        return ctx, messages[-LIMIT:]
+'''
+
+SETTINGS: Final = """about = "What this piece does."
+old = "old.py"
+require = "same-effects"  # same-answer, same-state, same-effects, same-up-to-volatile, identical
+
+[cases."new.py"]
+holds = "same-effects"
+
+# A field that differs from run to run by its nature:
+# [[volatile]]
+# channel = "effects"
+# path = "[*].data.at"
+# reason = "a time stamp of the vendor"
+
+# A difference that is meant. "world" is the smallest world that needs it, as
+# "refengine migrate check old.py new.py --reproducer DIR" writes it (world.json).
+# [[cases."new.py".allow]]
+# channel = "requests"
+# path = "[*].messages[0].content"
+# reason = "one newline less"
+# world = "worlds/newline.json"
+"""
+
+TEST: Final = '''"""The same check in pytest; needs refengine[testing]."""
+
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def test_port_does_what_the_old_side_did(assert_migrates):
+    assert_migrates(HERE / "old.py", HERE / "new.py")
+'''
+
+FILES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "old.py": OLD,
+        "new.py": NEW,
+        "migration.toml": SETTINGS,
+        "test_migration.py": TEST,
+    }
+)
+
+app = new_app("Write a skeleton to start from.")
+
+
+class AlreadyThereError(FileExistsError):
+    """A file of the skeleton would overwrite one that is there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(path)
+
+    def __str__(self) -> str:
+        return f"{self.path} is already there: name another folder"
+
+
+@app.callback()
+def _init() -> None:
+    """Write a skeleton to start from."""
+
+
+@app.command()
+def migration(
+    folder: Annotated[
+        Path, typer.Argument(help="where to; made if it is not there")
+    ] = (Path("migration")),
+) -> None:
+    """Write old.py, new.py, migration.toml and a test, which can be checked at once.
+
+    Exit codes: 0 written, 2 a file is already there, or cannot be written.
+    """
+    with told("init", AlreadyThereError, OSError):
+        write(folder)
+    typer.echo(f"wrote {', '.join(FILES)} to {folder}")
+    typer.echo(f"next: refengine migrate check {folder / 'old.py'} {folder / 'new.py'}")
+
+
+def write(folder: Path) -> None:
+    """Write the skeleton; raises AlreadyThereError before anything is written."""
+    for name in FILES:
+        if (folder / name).exists():
+            raise AlreadyThereError(folder / name)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in FILES.items():
+        (folder / name).write_text(text, "utf-8")
+
+
+main = runner(app, "init")

@@ -1,0 +1,118 @@
+"""A world told as a short story: what the agent has, what is said, what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from refengine.testing.notation import parse_message
+from refengine.testing.ops import ToolSpec
+from refengine.testing.scenario import (
+    AgentSpec,
+    ModelChunks,
+    ModelFailure,
+    RunSpec,
+    Scenario,
+    ScriptEntry,
+)
+
+LONGEST = 100
+"""So many characters of one text are shown; the reproducer has all of them."""
+
+
+def story(world: Scenario) -> Iterator[str]:
+    """Yield the lines of a story: agent, runs, the model's answers in order."""
+    for agent in world.all_agents:
+        yield from _agent(agent)
+    for number, run in enumerate(world.runs, 1):
+        yield f"run {number}: {_run(run)}"
+        yield from _messages(run.input)
+    if world.model_script:
+        yield "the model answers, call by call:"
+        yield from (f"    {_answer(entry)}" for entry in world.model_script)
+    elif world.runs:
+        yield 'the model answers "EXHAUSTED"'
+    if world.script_end != "exhausted":
+        end = {"repeat_last": "and then the same again", "fail": "and then fails"}
+        yield f"    {end[world.script_end]}"
+
+
+def short(text: str) -> str:
+    """Return a text in one line, the middle of a long one left out."""
+    plain = text.encode("utf-8", "backslashreplace").decode()
+    plain = plain.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    if len(plain) <= LONGEST:
+        return plain
+    half = LONGEST // 2 - 8
+    left_out = len(plain) - 2 * half
+    return f"{plain[:half]}…({left_out} more)…{plain[-half:]}"
+
+
+def message_line(message: Mapping[str, Any]) -> str:
+    """Return a message of a trace in one line: its role, its content, its calls."""
+    calls = "".join(
+        f" [{call.get('id', '')}: {call['name']}({call.get('arguments', '')})]"
+        for call in message.get("tool_calls", ())
+    )
+    whose = f" ({message.get('tool_call_id')})" if message["role"] == "tool" else ""
+    return f"{message['role']}{whose}: {message.get('content', '')}{calls}"
+
+
+def _agent(agent: AgentSpec) -> Iterator[str]:
+    if agent.instruction:
+        yield f'instruction: "{short(agent.instruction)}"'
+    for tool in agent.tools:
+        yield f"tool {_tool(tool)}"
+    if agent.return_directly:
+        yield f"return_directly: {agent.return_directly}"
+    for what in ("tool_call_middlewares", "middlewares", "handlers"):
+        for each in getattr(agent, what):
+            yield f"neighbour in {what}: {each.model_dump_json(exclude_defaults=True)}"
+    if agent.max_iterations != 20:
+        yield f"max_iterations: {agent.max_iterations}"
+    if agent.sequential:
+        yield "calls of one message run one after the other"
+    if agent.unknown_tools_handler is not None:
+        yield f'unknown tools answer "{short(agent.unknown_tools_handler)}"'
+
+
+def _tool(tool: ToolSpec) -> str:
+    text = f"{tool.name} ({tool.kind})"
+    if tool.error is not None:
+        return f"{text}, which fails with {tool.error!r}"
+    if tool.chunks:
+        pieces = ", ".join(f'"{short(chunk)}"' for chunk in tool.chunks)
+        return f"{text}, which gives {pieces}"
+    return f'{text}, which gives "{short(tool.result)}"'
+
+
+def _run(run: RunSpec) -> str:
+    how = "streaming" if run.streaming else "in one piece"
+    turn = ", a later turn of the thread" if run.continues else ""
+    options = f", options {run.options}" if run.options else ""
+    return f"{how}{turn}{options}"
+
+
+def _messages(texts: Sequence[str]) -> Iterator[str]:
+    if not texts:
+        yield "    (no message)"
+    yield from (f"    {_said(text)}" for text in texts)
+
+
+def _answer(entry: ScriptEntry) -> str:
+    if isinstance(entry, ModelFailure):
+        return f"an error, {entry.error!r}"
+    if isinstance(entry, ModelChunks):
+        pieces = " | ".join(map(_said, entry.chunks))
+        failed = f", then the error {entry.stream_error!r}"
+        return f"in chunks: {pieces}{failed if entry.stream_error else ''}"
+    return _said(entry)
+
+
+def _said(text: str) -> str:
+    message = parse_message(text)
+    calls = "".join(
+        f" [{c.id}: {c.name}({short(c.arguments)})]" for c in message.tool_calls
+    )
+    whose = f" ({message.tool_call_id})" if message.role == "tool" else ""
+    return f"{message.role}{whose}: {short(message.content)}{calls}"

@@ -1,0 +1,202 @@
+"""Verdict types: what a judgement of a migration says, without how it was reached.
+
+Source: verdicts, Migration. A report reads these and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from refengine.messages import Json
+from refengine.testing.scenario import Scenario
+
+Side: TypeAlias = Literal["old", "new"]
+SIDES: Final[tuple[Side, Side]] = ("old", "new")
+
+_ADDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "same-answer": ("answer",),
+        "same-state": ("state", "second_turn", "pairing", "caller_objects"),
+        "same-effects": (
+            "requests",
+            "model_calls",
+            "tool_executions",
+            "events",
+            "errors",
+            "effects",
+        ),
+        "same-up-to-volatile": ("observed", "chunks", "interleaving"),
+        "identical": (),
+    }
+)
+"""The channels that each relation adds to the one before it."""
+
+RELATIONS: Final = tuple(_ADDED)
+"""From the weakest to the strongest."""
+
+DEFAULT_RELATION: Final = "same-effects"
+"""Everything that leaves the agent is equal."""
+
+
+def channels_of(relation: str) -> tuple[str, ...]:
+    """Return the channels that must be equal; raises KeyError for an unknown name."""
+    found: list[str] = []
+    for name, added in _ADDED.items():
+        found += added
+        if name == relation:
+            return tuple(found)
+    raise KeyError(relation)
+
+
+def strongest(broken: AbstractSet[str], *, masked: bool = False) -> str | None:
+    """Return the strongest relation that no broken channel belongs to, None if none.
+
+    ``masked`` says that something differs that is declared to: then the last relation,
+    which masks nothing, does not hold.
+    """
+    fit = [each for each in RELATIONS if broken.isdisjoint(channels_of(each))]
+    if masked and RELATIONS[-1] in fit:
+        fit.remove(RELATIONS[-1])
+    return fit[-1] if fit else None
+
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One place in a channel where the sides differ, with both values there.
+
+    ``path`` is a place among its entries, such as ``[2].messages[0].content``.
+    ``seq`` says when the entry was observed, on the side that has it.
+    """
+
+    channel: str
+    path: str
+    old: Json
+    new: Json
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first place where two traces differ, told in words.
+
+    ``code`` is stable, for machines; ``summary`` is one sentence for a person.
+    ``lines`` are what both sides show around it, marked ``-`` if only the old one does
+    and ``+`` if only the new one.
+    """
+
+    code: str
+    severity: Severity
+    summary: str
+    difference: Difference
+    where: str
+    lines: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """A field in which one side differs from itself in the same world."""
+
+    side: Side
+    channel: str
+    path: str
+    values: tuple[Json, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An intended effect that a side does not have, and the world that shows it."""
+
+    side: Side
+    text: str
+    world: Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A declared intended difference, and whether its own world needs it."""
+
+    channel: str
+    path: str
+    reason: str
+    used: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """What the worlds made one side do: hooks by times entered, branches not taken."""
+
+    subject: str
+    hooks: Mapping[str, int]
+    arms: int = 0
+    uncovered: Sequence[str] = ()
+    printed: Sequence[str] = ()
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """The hooks that no world entered."""
+        return tuple(hook for hook, times in self.hooks.items() if not times)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a side could not be judged at all."""
+
+    side: Side
+    kind: str
+    text: str
+    usage: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """The answer to "does NEW still do what OLD did?".
+
+    ``holds`` is the strongest relation that holds over all worlds, None if not even the
+    weakest does. ``world`` is the smallest one found that breaks the next one.
+    """
+
+    required: str
+    worlds: int
+    digest: str
+    holds: str | None = None
+    divergence: Divergence | None = None
+    world: Scenario | None = None
+    diverging: int = 0
+    exercise: Mapping[Side, Exercise] = field(default_factory=dict[Side, Exercise])
+    noise: Sequence[Noise] = ()
+    broken: Sequence[Broken] = ()
+    allowed: Sequence[Allowed] = ()
+    fault: Fault | None = None
+    families: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def sufficient(self) -> bool:
+        """Whether what holds is at least what is required."""
+        holds, required = self.holds, self.required
+        return holds is not None and RELATIONS.index(holds) >= RELATIONS.index(required)
+
+    @property
+    def idle(self) -> tuple[tuple[Side, str], ...]:
+        """The hooks of either side that no world entered."""
+        return tuple(
+            (side, hook) for side, each in self.exercise.items() for hook in each.idle
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCase:
+    """One case of a folder: what it is expected to be, what it is, in one word each."""
+
+    piece: str
+    case: str
+    expected: str
+    got: str
+    met: bool
+    verdict: Migration

@@ -1,0 +1,357 @@
+"""The judge: the strongest relation, noise, allowances, what was exercised."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat.migration.corpus import Corpus, Entry
+from compat.migration.differing import Mask
+from compat.migration.judging import Allow, Judge, Terms
+from compat.migration.outcomes import code_of
+from compat.verdicts import (
+    RELATIONS,
+    Allowed,
+    Broken,
+    Exercise,
+    Fault,
+    Migration,
+    Noise,
+    channels_of,
+    strongest,
+)
+from refengine import (
+    Message,
+    with_after_model_rewrite_history,
+    with_before_agent,
+    with_before_model_rewrite_history,
+    with_streamable_tool_wrapper,
+)
+from refengine.testing import Scenario
+from refengine.testing.channels import CHANNELS
+from tests.players import CALLS, STREAMS, TURNS, Here, Subject, world
+
+WORLDS = (CALLS, TURNS, STREAMS)
+PLAIN = Terms()
+
+
+def judge(
+    old: Subject,
+    new: Subject,
+    terms: Terms = PLAIN,
+    worlds: Sequence[Scenario] = WORLDS,
+) -> Migration:
+    corpus = Corpus(tuple(Entry(w, "here", fixed=True) for w in worlds), 0)
+    here = Here(old)
+    return Judge(here, corpus, lambda: nullcontext(here)).judge(Here(new), terms)
+
+
+def rewriting(edit):
+    return lambda _: [with_before_model_rewrite_history(lambda c, m: (c, edit(m)))]
+
+
+def same(_):
+    return [with_before_model_rewrite_history(lambda ctx, messages: (ctx, messages))]
+
+
+def telling(data):
+    def subject(world):
+        def before(ctx, messages):
+            world.effect("told", data(world))
+            return ctx, messages
+
+        return [with_before_model_rewrite_history(before)]
+
+    return subject
+
+
+def test_same_subject_is_identical() -> None:
+    verdict = judge(same, same)
+
+    assert (verdict.holds, verdict.divergence) == ("identical", None)
+    assert code_of(verdict) == 0
+
+
+def test_neighbour_that_sees_something_else_breaks_only_what_masks_volatile() -> None:
+    neighbour = {"id": "n", "before_model": [{"op": "ctx_get", "key": "k"}]}
+    watched = world(agent={"handlers": [neighbour]})
+
+    def setting(value):
+        def before(ctx, messages):
+            return ctx.with_value("k", value), messages
+
+        return lambda _: [with_before_model_rewrite_history(before)]
+
+    verdict = judge(setting(1), setting(2), worlds=[watched])
+
+    assert verdict.holds == "same-effects"
+    assert verdict.divergence is not None
+    assert verdict.divergence.code == "OBSERVED"
+    assert code_of(verdict) == 0
+
+
+def test_request_that_differs_leaves_the_same_answer_and_state() -> None:
+    def hiding(_):
+        class Hides:
+            name = "hides"
+
+            async def wrap_model_call(self, ctx, request, next):
+                return await next(ctx, replace(request, messages=request.messages[1:]))
+
+        return [Hides()]
+
+    verdict = judge(same, hiding)
+
+    assert verdict.holds == "same-state"
+    assert code_of(verdict) == 1
+
+
+def test_state_that_differs_leaves_the_same_answer() -> None:
+    kept = with_after_model_rewrite_history(lambda c, m: (c, m[1:]))
+
+    verdict = judge(same, lambda _: [kept])
+
+    assert verdict.holds == "same-answer"
+
+
+def test_another_answer_leaves_nothing() -> None:
+    def other(ctx, messages):
+        return ctx, (*messages[:-1], Message("assistant", "no"))
+
+    verdict = judge(same, lambda _: [with_after_model_rewrite_history(other)])
+
+    assert verdict.holds is None
+    assert not verdict.sufficient
+
+
+def test_difference_of_a_later_turn_is_found_in_a_world_with_two() -> None:
+    def forgetting(ctx, messages):
+        return ctx, (messages[-2:] if len(messages) > 3 else messages)
+
+    short = world(model_script=["assistant:x"])
+    new = with_after_model_rewrite_history(forgetting)
+
+    verdict = judge(same, lambda _: [new], worlds=[short, TURNS])
+
+    assert verdict.world is not None
+    assert len(verdict.world.runs) == 2
+    assert verdict.diverging == 1
+
+
+def test_less_is_required_where_less_is_asked_for() -> None:
+    kept = with_after_model_rewrite_history(lambda c, m: (c, m[1:]))
+
+    verdict = judge(same, lambda _: [kept], Terms("same-answer"))
+
+    assert verdict.sufficient
+    assert code_of(verdict) == 0
+
+
+def test_subject_that_differs_from_itself_is_not_comparable() -> None:
+    numbers = iter(range(1000))
+
+    verdict = judge(telling(lambda _: {"n": next(numbers)}), same)
+
+    assert [(n.side, n.channel, n.path) for n in verdict.noise][:1] == [
+        ("old", "effects", "[*].data.n")
+    ]
+    assert code_of(verdict) == 6
+
+
+def test_new_side_that_differs_from_itself_is_not_comparable_either() -> None:
+    numbers = iter(range(10_000))
+
+    verdict = judge(telling(lambda _: 0), telling(lambda _: next(numbers)))
+
+    assert {(n.side, n.channel) for n in verdict.noise} >= {("new", "effects")}
+    assert verdict.divergence is None
+    assert code_of(verdict) == 6
+
+
+def test_what_one_world_leaves_behind_for_another_is_noise() -> None:
+    seen = []
+
+    def counting(world):
+        seen.append(world)
+        world.effect("seen", len(seen))
+        return same(world)
+
+    assert judge(counting, counting).noise
+
+
+def test_clock_ids_and_random_numbers_of_the_world_are_no_noise() -> None:
+    drawn = telling(lambda w: [w.now(), w.new_id(), w.random.random()])
+
+    assert judge(drawn, drawn).holds == "identical"
+
+
+def test_volatile_field_is_masked_but_nothing_is_masked_for_identical() -> None:
+    numbers = iter(range(1000))
+    noisy = telling(lambda _: {"n": next(numbers), "a": 1})
+    volatile = Terms(volatile=(Mask("effects", "[*].data.n"), Mask("observed", "[*]")))
+
+    verdict = judge(noisy, noisy, volatile)
+
+    assert verdict.noise == ()
+    assert verdict.holds == "same-up-to-volatile"
+
+
+def test_volatile_field_hides_no_other_one() -> None:
+    numbers = iter(range(1000))
+    volatile = Terms(volatile=(Mask("effects", "[*].data.n"), Mask("observed", "[*]")))
+    sides = (telling(lambda _, a=a: {"n": next(numbers), "a": a}) for a in (1, 2))
+
+    verdict = judge(*sides, volatile)
+
+    assert verdict.divergence is not None
+    assert verdict.divergence.code == "EFFECT_CHANGED"
+    assert verdict.divergence.difference.path == "[0].data"
+
+
+ADDED = Message("user", "please")
+PLEASE = Mask("requests", "[*].messages[0].content")
+
+
+def shouting(_):
+    return rewriting(lambda m: (replace(m[0], content="A"), *m[1:]))(_)
+
+
+def test_allowed_difference_is_used_if_its_own_world_needs_it() -> None:
+    masks = [PLEASE, Mask("state", "[*].messages[0].content")]
+    masks.append(Mask("second_turn", "[*].messages[0].content"))
+    allowed = tuple(Allow(mask, "shouts", TURNS) for mask in masks)
+
+    verdict = judge(same, shouting, Terms(allowed=allowed))
+
+    assert verdict.holds == "same-up-to-volatile"
+    assert [each.used for each in verdict.allowed] == [True, True, True]
+    assert code_of(verdict) == 0
+
+
+def test_unused_allowance_is_stale() -> None:
+    verdict = judge(same, same, Terms(allowed=(Allow(PLEASE, "shouts", CALLS),)))
+
+    assert [each.used for each in verdict.allowed] == [False]
+    assert code_of(verdict) == 5
+
+
+@pytest.mark.parametrize(
+    ("mask", "path", "covers"),
+    [
+        ("[*].a", "[3].a", True),
+        ("[*].a", "[3].a.b[0]", True),
+        ("[*].a", "[3].ab", False),
+        ("[3].a", "[4].a", False),
+        ("[*]", "[12]", True),
+        ("[*].a[0]", "[1].a[00]", False),
+    ],
+)
+def test_mask_covers_its_place_and_what_lies_under_it(mask, path, covers) -> None:
+    from compat.verdicts import Difference
+
+    assert Mask("effects", mask).covers(Difference("effects", path, 1, 2)) is covers
+    assert not Mask("effects", mask).covers(Difference("state", path, 1, 2))
+
+
+def test_hook_that_no_world_entered_is_never_a_pass() -> None:
+    def streaming(_):
+        async def wrap(ctx, input, next):
+            return await next(ctx, input)
+
+        return [with_streamable_tool_wrapper(wrap), *same(_)]
+
+    verdict = judge(streaming, streaming, worlds=[CALLS, TURNS])
+
+    assert verdict.holds == "identical"
+    assert verdict.idle == (
+        ("old", "handlers[0] with_streamable_tool_wrapper.wrap_streamable_tool_call"),
+        ("new", "handlers[0] with_streamable_tool_wrapper.wrap_streamable_tool_call"),
+    )
+    assert code_of(verdict) == 4
+
+
+def test_world_shrinks_to_what_the_divergence_needs() -> None:
+    def dropping(ctx, messages):
+        return ctx, (messages if len(messages) < 4 else messages[1:])
+
+    long = world(
+        agent={"instruction": "be brief", "tools": [{"name": "t", "result": "r"}]},
+        model_script=["assistant:well[c1:t({})]", "assistant:done"],
+        runs=[{"input": [f"user:{n}" for n in range(9)], "streaming": True}],
+    )
+
+    verdict = judge(
+        same, lambda _: [with_before_model_rewrite_history(dropping)], worlds=[long]
+    )
+
+    assert verdict.world is not None
+    assert verdict.world.model_dump(exclude_defaults=True) == {
+        "agent": {},
+        "runs": ({"input": ("user:a",) * 4},),
+    }
+
+
+@given(
+    st.sets(st.sampled_from(sorted(CHANNELS))),
+    st.sets(st.sampled_from(sorted(CHANNELS))),
+)
+def test_more_broken_channels_never_make_more_hold(
+    some: set[str], more: set[str]
+) -> None:
+    ranks = [None, *RELATIONS]
+
+    assert ranks.index(strongest(some | more)) <= ranks.index(strongest(some))
+
+
+@given(st.sets(st.sampled_from(sorted(CHANNELS))))
+def test_what_holds_needs_none_of_the_broken_channels(broken: set[str]) -> None:
+    holds = strongest(broken)
+    above = RELATIONS[0 if holds is None else RELATIONS.index(holds) + 1 :]
+
+    assert holds is None or broken.isdisjoint(channels_of(holds))
+    assert all(broken.intersection(channels_of(name)) for name in above)
+
+
+def test_strongest_relation_is_made_of_all_channels() -> None:
+    assert set(channels_of(RELATIONS[-1])) == set(CHANNELS)
+
+
+FINE = Migration("same-effects", 1, "", holds="identical")
+IDLE = Exercise("x", {"hook": 0})
+NOISY = Noise("old", "effects", "[*]", (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"),
+    [
+        (FINE, 0),
+        (replace(FINE, holds="same-state"), 1),
+        (replace(FINE, holds=None), 1),
+        (replace(FINE, broken=(Broken("new", "x", CALLS),)), 1),
+        (replace(FINE, fault=Fault("old", "import", "x", usage=True)), 2),
+        (replace(FINE, fault=Fault("old", "timeout", "x", usage=False)), 3),
+        (replace(FINE, exercise={"old": IDLE}), 4),
+        (replace(FINE, exercise={"old": IDLE}, holds=None), 4),
+        (replace(FINE, allowed=(Allowed("state", "[*]", "why", used=False),)), 5),
+        (replace(FINE, holds=None, allowed=(Allowed("state", "", "", used=False),)), 1),
+        (replace(FINE, noise=(NOISY,)), 6),
+        (replace(FINE, noise=(NOISY,), holds=None), 6),
+        (replace(FINE, noise=(NOISY,), exercise={"new": IDLE}), 4),
+    ],
+)
+def test_exit_code_is_the_one_that_wins(verdict: Migration, code: int) -> None:
+    assert code_of(verdict) == code
+
+
+def test_before_agent_hook_counts_as_a_hook() -> None:
+    def subject(_):
+        return [with_before_agent(lambda ctx, config: ctx)]
+
+    verdict = judge(subject, subject)
+
+    assert dict(verdict.exercise["new"].hooks) == {
+        "handlers[0] with_before_agent.before_agent": 3
+    }
