@@ -10,11 +10,12 @@ from typing import TypeAlias
 
 from rich.console import Console
 
-from compat.migration.checking import EXAMPLES, Check, check
+from compat.migration.checking import check
 from compat.migration.folder import terms_of
 from compat.migration.outcomes import code_of
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.settings import known
+from compat.migration.side_player import EXAMPLES, Check
 from compat.report.migration import lines
 from compat.verdicts import RELATIONS, Migration
 

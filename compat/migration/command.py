@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from compat.commands import new_app, refuse, runner, told
-from compat.migration.checking import EXAMPLES, Check, Checked, check
+from compat.migration.checking import Checked, check
 from compat.migration.folder import (
     NoPiecesError,
     folder_code,
@@ -25,10 +25,12 @@ from compat.migration.folder import (
 )
 from compat.migration.judging import Terms
 from compat.migration.outcomes import code_of
-from compat.migration.refs import RefError, SubjectRef, parse_ref
+from compat.migration.ref_errors import RefError
+from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.reproducer import NotOursError, check_folder, write_reproducer
 from compat.migration.settings import SettingsError, known
 from compat.migration.side import TIMEOUT
+from compat.migration.side_player import EXAMPLES, Check
 from compat.report.folder import case_line, folder_json, folder_lines
 from compat.report.migration import lines
 from compat.report.migration_json import dump, report

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from compat.commands import DIFFERS, NOTHING_RAN, exit_code
-from compat.migration.checking import Check, Checked, check_all, corpus_of
+from compat.migration.checking import Checked, check_all, corpus_of
 from compat.migration.differing import Mask
 from compat.migration.judging import Allow, Terms
 from compat.migration.outcomes import code_of
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.settings import FILE, Case, Settings, SettingsError, load_settings
+from compat.migration.side_player import Check
 from compat.verdicts import DEFAULT_RELATION, RELATIONS, JudgedCase, Migration
 from refengine.testing.reading import ScenarioError, load_scenario
 from refengine.testing.scenario import Scenario

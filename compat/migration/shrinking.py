@@ -43,7 +43,7 @@ class _Search:
     def __init__(self, world: Scenario, still: Still, tries: int) -> None:
         self._still = still
         self._left = tries
-        self._seen: set[str] = set()
+        self._seen = {_json(world)}
         self._best = world
         self._doc: Doc = json.loads(_json(world))
 
@@ -144,14 +144,14 @@ class _Search:
 
     def _keep(self, doc: Doc) -> bool:
         """Keep a document if it is a new scenario in which it still happens."""
-        text = json.dumps(doc)
+        try:
+            world = parse_scenario(json.dumps(doc))
+        except ScenarioError:
+            return False
+        text = _json(world)  # without defaults: one world, one text
         if text in self._seen or self._left <= 0:
             return False
         self._seen.add(text)
-        try:
-            world = parse_scenario(text)
-        except ScenarioError:
-            return False
         self._left -= 1
         if not self._still(world):
             return False

@@ -106,15 +106,12 @@ FILES: Final[Mapping[str, str]] = MappingProxyType(
 app = new_app("Write a skeleton to start from.")
 
 
-class AlreadyThereError(FileExistsError):
+class AlreadyThereError(ValueError):
     """A file of the skeleton would overwrite one that is there."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        super().__init__(path)
-
-    def __str__(self) -> str:
-        return f"{self.path} is already there: name another folder"
+        super().__init__(f"{path} is already there: name another folder")
 
 
 @app.callback()

@@ -1,0 +1,216 @@
+"""Naming what one channel shows: the code of two entries, or of two sequences."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from difflib import SequenceMatcher
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from refengine.messages import Json
+from refengine.testing.trace import MISSING
+
+Value: TypeAlias = "Mapping[str, Any]"
+Named: TypeAlias = "tuple[str, str, Json, Json]"  # code, rest of the path, both values
+Namer: TypeAlias = Callable[[Value, Value, str], Named]
+
+SEQUENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "effects": ("EFFECT_LOST", "EFFECT_EXTRA"),
+        "tool_executions": ("MISSING_CALL", "EXTRA_CALL"),
+        "errors": ("ERROR_LOST", "ERROR_NEW"),
+    }
+)
+"""Channels whose entries may be lost or added, and what that is called."""
+
+_OTHERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "events": "EVENT_ORDER",
+        "observed": "OBSERVED",
+        "chunks": "CHUNKS",
+        "interleaving": "INTERLEAVING",
+        "pairing": "PAIRING",
+        "caller_objects": "CALLER_CHANGED",
+    }
+)
+
+
+def missing(channel: str, *, added: bool) -> str:
+    """Return the code of an entry that only one side has."""
+    if channel in {"requests", "model_calls"}:
+        return "EXTRA_CALL" if added else "MISSING_CALL"
+    return _OTHERS.get(channel, "STATUS")
+
+
+def sequence(
+    old: Sequence[Value], new: Sequence[Value], codes: tuple[str, str]
+) -> Named:
+    """Name the first place where two sequences part, things lost and added aligned.
+
+    The code is CHANGED if entries stand in each other's place; then the path is the
+    index of the pair.
+    """
+    ours, theirs = list(map(_text, old)), list(map(_text, new))
+    if ours != theirs and sorted(ours) == sorted(theirs):
+        at = next(
+            i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b
+        )
+        return "ORDER", f"[{at}]", old[at], new[at]
+    lost, added = codes
+    how, at, until, there, to = _first_change(ours, theirs)
+    if how == "replace" and until - at == to - there and at == there:
+        return "CHANGED", f"[{at}]", old[at], new[there]
+    if until - at > to - there:
+        return lost, f"[{at}]", old[at], MISSING
+    return added, f"[{there}]", MISSING, new[there]
+
+
+def _first_change(
+    ours: Sequence[str], theirs: Sequence[str]
+) -> tuple[str, int, int, int, int]:
+    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+    return next(each for each in matcher.get_opcodes() if each[0] != "equal")
+
+
+def _request(old: Value, new: Value, _: str) -> Named:
+    if old["run"] != new["run"]:  # one side made fewer calls in an earlier run
+        fewer = new["run"] > old["run"]
+        return ("MISSING_CALL" if fewer else "EXTRA_CALL"), "", dict(old), dict(new)
+    if _text(old["messages"]) != _text(new["messages"]):
+        return _messages(old["messages"], new["messages"])
+    if _text(old["tools"]) != _text(new["tools"]):
+        return _tools(old["tools"], new["tools"])
+    return _typed("SETTINGS", ".options", old["options"], new["options"])
+
+
+def _messages(old: Sequence[Value], new: Sequence[Value]) -> Named:
+    ours, theirs = list(map(_text, old)), list(map(_text, new))
+    if sorted(ours) == sorted(theirs):
+        at = next(
+            i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b
+        )
+        return "ORDER", f".messages[{at}]", old[at], new[at]
+    _, at, until, there, to = _first_change(ours, theirs)
+    left = old[at] if until > at else MISSING
+    right = new[there] if to > there else MISSING
+    path = f".messages[{at}]"
+    if at == there == 0 and _is_system(left, right):
+        return "INSTRUCTION", path, left, right
+    if until - at > to - there:
+        return "MESSAGE_LOST", path, left, MISSING if to == there else right
+    if until - at < to - there:
+        return "MESSAGE_ADDED", f".messages[{there}]", left, right
+    return _typed("MESSAGE_CHANGED", path, left, right)
+
+
+def _is_system(*messages: Json) -> bool:
+    return any(isinstance(m, Mapping) and m.get("role") == "system" for m in messages)
+
+
+def _tools(old: Sequence[Value], new: Sequence[Value]) -> Named:
+    same = Counter(map(_text, old)) == Counter(map(_text, new))
+    code = "TOOLS_ORDER" if same else "TOOLS_MERGE"
+    return (
+        code,
+        ".tools",
+        [each["name"] for each in old] if _names(old) != _names(new) else list(old),
+        [each["name"] for each in new] if _names(old) != _names(new) else list(new),
+    )
+
+
+def _names(tools: Sequence[Value]) -> list[str]:
+    return [each["name"] for each in tools]
+
+
+def _execution(old: Value, new: Value, _: str) -> Named:
+    for key, code in (
+        ("name", "TOOL_REPLACED"),
+        ("implementation", "TOOL_REPLACED"),
+        ("arguments", "TOOL_ARGUMENTS"),
+        ("options", "SETTINGS"),
+    ):
+        if _text(old[key]) != _text(new[key]):
+            return code, f".{key}", old[key], new[key]
+    return "PAIRING", ".call_id", old["call_id"], new["call_id"]
+
+
+def _event(old: Value, new: Value, _: str) -> Named:
+    for key in ("kind", "call_id", "failed", "action"):
+        if _text(old.get(key)) != _text(new.get(key)):
+            return (
+                "EVENT_ORDER",
+                f".{key}",
+                old.get(key, MISSING),
+                new.get(key, MISSING),
+            )
+    if old.get("text") != new.get("text"):
+        return "STREAM_TEXT", ".text", old.get("text"), new.get("text")
+    return "EVENT_ORDER", "", old, new
+
+
+def _error(old: Value, new: Value, _: str) -> Named:
+    if old["error"] != new["error"]:
+        return "ERROR_CLASS", ".error", old["error"], new["error"]
+    return "ERROR_POINT", "", _point(old), _point(new)
+
+
+def _point(error: Value) -> Json:
+    return {key: error[key] for key in ("point", "of", "call") if error.get(key)}
+
+
+def _effect(old: Value, new: Value, _: str) -> Named:
+    for key in ("name", "data"):
+        if _text(old[key]) != _text(new[key]):
+            return _typed("EFFECT_CHANGED", f".{key}", old[key], new[key])
+    return "ORDER", ".call_id", old["call_id"], new["call_id"]
+
+
+def _end(old: Value, new: Value, _: str) -> Named:
+    for key, code in (("status", "STATUS"), ("answer", "ANSWER")):
+        if _text(old.get(key)) != _text(new.get(key)):
+            return code, f".{key}", old.get(key), new.get(key)
+    code, path, left, right = _messages(old["messages"], new["messages"])
+    return (
+        "STATE_LOST" if code == "MESSAGE_LOST" else "STATE_CHANGED",
+        path,
+        left,
+        right,
+    )
+
+
+def _other(old: Value, new: Value, channel: str) -> Named:
+    code = _OTHERS.get(channel, "STATUS")
+    key = next(
+        k for k in sorted({*old, *new}) if _text(old.get(k)) != _text(new.get(k))
+    )
+    return code, f".{key}", old.get(key, MISSING), new.get(key, MISSING)
+
+
+_BY_CHANNEL: Final[Mapping[str, Namer]] = MappingProxyType(
+    {
+        "requests": _request,
+        "tool_executions": _execution,
+        "events": _event,
+        "errors": _error,
+        "effects": _effect,
+        "answer": _end,
+        "state": _end,
+        "second_turn": _end,
+    }
+)
+
+
+def name(channel: str, old: Value, new: Value) -> Named:
+    """Return the code of two entries of a channel, and where in them they differ."""
+    return _BY_CHANNEL.get(channel, _other)(old, new, channel)
+
+
+def _typed(code: str, path: str, old: Json, new: Json) -> Named:
+    """Return the code, or TYPE if the values are equal but for their types."""
+    return ("TYPE" if old == new else code), path, old, new
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, sort_keys=True)

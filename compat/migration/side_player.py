@@ -1,0 +1,144 @@
+"""A side as the judge plays it: a child, started over if need be, and what it did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from compat.migration.playing import Played, PlayError, Told, silent
+from compat.migration.refs import SubjectRef
+from compat.migration.reproducer import SideFiles
+from compat.migration.faults import SideFault
+from compat.migration.side import TIMEOUT, Label, Side, SidePlayed
+from compat.verdicts import Exercise, Fault
+from refengine.testing.scenario import Scenario
+
+EXAMPLES: Final = 100
+"""So many generated worlds a corpus has, beside the fixed ones."""
+
+USER_FAULTS: Final = frozenset(
+    (
+        "missing-file",
+        "missing-name",
+        "not-callable",
+        "syntax",
+        "import",
+        "raised",
+        "wrong-result",
+        "effect",
+        "intent",
+    )
+)
+"""Faults that are a mistake in the reference or in the subject, told as usage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """How a check is run; ``told`` hears how far it has come."""
+
+    examples: int = EXAMPLES
+    seed: int = 0
+    timeout: float = TIMEOUT
+    profile: str = "seed-001"
+    told: Told = silent
+
+
+class SidePlayer:
+    """A side as the judge plays it: starts over after a fault, sums up what ran."""
+
+    def __init__(
+        self, ref: SubjectRef, label: Label, check: Check, *, hash_seed: int = 0
+    ) -> None:
+        self._hash_seed = hash_seed
+        self._ref = ref
+        self._label: Label = label
+        self._check = check
+        self._hooks: Counter[str] = Counter()
+        self._taken: set[int] = set()
+        self._printed: dict[str, None] = {}
+        self._side: Side | None = None
+        self._side = self._started()
+
+    def close(self) -> None:
+        """End the child."""
+        self._running.close()
+
+    @property
+    def intends(self) -> Sequence[str]:
+        """What the subject says it intends."""
+        return self._running.loaded.intents
+
+    @property
+    def exercise(self) -> Exercise:
+        """What all worlds so far made the subject do."""
+        arms = self._running.loaded.arms
+        missed = [arm for arm in arms if arm.id not in self._taken]
+        return Exercise(
+            str(self._ref),
+            dict(self._hooks),
+            len(arms),
+            tuple(f"{arm.file}, line {arm.line}: {arm.text}" for arm in missed),
+            tuple(self._printed),
+        )
+
+    @property
+    def files(self) -> SideFiles:
+        """The subject's own files, for a reproducer."""
+        loaded = self._running.loaded
+        texts = {name: (loaded.folder / name).read_bytes() for name in loaded.files}
+        return SideFiles(texts, loaded.files[0], self._ref.name)
+
+    def play(self, world: Scenario) -> Played:
+        """Play one world; raises PlayError."""
+        with self._told():
+            return self._summed(self._running.play(world))
+
+    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[Played]:
+        """Play many worlds; raises PlayError."""
+        with self._told():
+            for played in self._running.play_all(worlds, first=1):
+                yield self._summed(played)
+
+    def broken(self, played: Played) -> Sequence[str]:
+        """Return which intended effects a trace does not show; raises PlayError."""
+        with self._told():
+            return self._running.broken_intents(played.jsonl)
+
+    @property
+    def _running(self) -> Side:
+        if self._side is None:
+            raise AssertionError(self._ref)  # __init__ started it, or raised
+        return self._side
+
+    def _started(self) -> Side:
+        with self._told():
+            return Side.start(
+                self._ref,
+                self._label,
+                timeout=self._check.timeout,
+                profile=self._check.profile,
+                hash_seed=self._hash_seed,
+            )
+
+    def _summed(self, played: SidePlayed) -> SidePlayed:
+        for hook, times in played.hooks.items():
+            self._hooks[hook] += times
+        self._taken |= played.arms
+        for line in played.printed.lines[:1]:
+            self._printed.setdefault(line)
+        return played
+
+    @contextmanager
+    def _told(self) -> Generator[None, None, None]:
+        """Tell a fault as PlayError, and start over if it ended the child."""
+        try:
+            yield
+        except SideFault as fault:
+            if self._side is not None and not self._side.alive:
+                self._side = self._started()
+            usage = fault.kind in USER_FAULTS
+            told = Fault(self._label, fault.kind, str(fault), usage)
+            raise PlayError(told) from fault

@@ -1,0 +1,437 @@
+"""``refengine migrate check`` on real files, each side in a process of its own."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compat.migration.command import main as migrate
+from compat.migration.skeleton import FILES
+from compat.migration.skeleton import main as init
+
+EXAMPLES = Path(__file__).parent.parent / "examples" / "struct_to_handler"
+FEW = ("--examples", "1")
+
+HEAD = "from refengine import AgentMiddleware\n"
+OLD = """
+def subject(world):
+    def before(ctx, state):
+        world.effect("seen", len(state.messages))
+    return [AgentMiddleware(additional_instruction="x", before_chat_model=before)]
+"""
+NEW = """
+def subject(world):
+    class Sees:
+        name = "sees"
+        def before_agent(self, ctx, config):
+            config.instruction += "\\nx"
+            return ctx
+        def before_model_rewrite_history(self, ctx, messages):
+            BODY
+            return ctx, messages
+    return [Sees()]
+"""
+TELLS = 'world.effect("seen", len(messages))'
+
+
+class Checked:
+    """How a command ended, and what it said."""
+
+    def __init__(self, code: object, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+
+@pytest.fixture
+def command(capfd, monkeypatch, tmp_path):
+    """Run ``refengine migrate check`` in an empty folder that holds old.py."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.py").write_text(HEAD + OLD, "utf-8")
+
+    def run(*arguments: object, few: bool = True) -> Checked:
+        given = ["check", *map(str, arguments), *(FEW if few else ())]
+        with pytest.raises(SystemExit) as raised:
+            migrate(given)
+        captured = capfd.readouterr()
+        return Checked(raised.value.code, captured.out, captured.err)
+
+    return run
+
+
+def new(body: str, head: str = HEAD) -> str:
+    """Write new.py with that in its model hook; return its name."""
+    Path("new.py").write_text(head + NEW.replace("BODY", body), "utf-8")
+    return "new.py"
+
+
+def test_port_that_does_the_same_holds(command) -> None:
+    done = command("old.py", new(TELLS))
+
+    assert done.code == 0
+    assert done.out.startswith("HOLDS  identical\n")
+    assert "middlewares[0].before_chat_model: entered" in done.out
+    assert done.err == ""
+
+
+def test_port_that_does_not_is_told_with_both_values_and_the_world(command) -> None:
+    done = command("old.py", new(TELLS.replace("len(", "1 + len(")))
+
+    assert done.code == 1
+    assert done.out.startswith("DIVERGES  same-state holds, same-effects is required\n")
+    assert "EFFECT_CHANGED  a side effect is done with other data" in done.out
+    assert "  where  run 1, effect 1  (effects [0].data)\n" in done.out
+    assert "  old    1\n  new    2\n" in done.out
+    assert (
+        "The smallest world found that shows it:\n  run 1: in one piece\n" in done.out
+    )
+
+
+def test_report_file_has_the_same_for_machines(command) -> None:
+    done = command("old.py", new("pass"), "--json", "report.json")
+    report = json.loads(Path("report.json").read_text("utf-8"))
+
+    assert done.code == report["exit"] == 1
+    assert report["holds"] == "same-state"
+    assert report["divergence"]["code"] == "EFFECT_LOST"
+    assert report["world"]["runs"] == [{}]
+    assert report["header"]["seed"] == 0
+    assert set(report["exercise"]) == {"old", "new"}
+
+
+def test_same_check_gives_the_same_report(command) -> None:
+    reports = []
+    for _ in range(2):
+        command("old.py", new("pass"), "--json", "report.json")
+        reports.append(json.loads(Path("report.json").read_text("utf-8")))
+
+    assert reports[0] == reports[1]
+    assert reports[0]["hash"]
+
+
+def test_reproducer_runs_alone(command, tmp_path: Path) -> None:
+    (tmp_path / "words.py").write_text("LINE = 'x'\n", "utf-8")
+    old = HEAD + "from words import LINE\n" + OLD.replace('"x"', "LINE")
+    (tmp_path / "old.py").write_text(old, "utf-8")
+    done = command("old.py", new("pass"), "--reproducer", "rep")
+    away = tmp_path.with_name(f"{tmp_path.name}-away")
+    shutil.move("rep", away)
+    shutil.rmtree(tmp_path)
+    tmp_path.mkdir()
+
+    script = [sys.executable, str(away / "reproduce.py")]
+    shown = subprocess.run(
+        script, cwd=away, capture_output=True, text=True, check=False
+    )
+
+    assert done.code == 1
+    assert "python rep/reproduce.py" in done.out
+    assert shown.returncode == 1, shown.stderr
+    assert '"name": "seen"' in shown.stdout
+    assert shown.stdout.endswith("the sides differ\n")
+    (away / "new" / "new.py").write_bytes((away / "old" / "old.py").read_bytes())
+    (away / "new" / "words.py").write_text("LINE = 'x'\n", "utf-8")
+    assert subprocess.run(script, capture_output=True, check=False).returncode == 0
+
+
+def test_reproducer_does_not_mix_with_other_files(command, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x", "utf-8")
+
+    done = command("old.py", new("pass"), "--reproducer", "mine")
+
+    assert done.code == 2
+    assert "mine is not empty" in done.err
+    assert [each.name for each in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_old_may_be_of_an_earlier_commit(command, tmp_path: Path) -> None:
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for step in (["init", "-q"], ["add", "old.py"], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *step], cwd=tmp_path, check=True)
+    (tmp_path / "old.py").write_text("raise RuntimeError('not this one')\n", "utf-8")
+
+    done = command("--old", "HEAD:old.py", new(TELLS))
+
+    assert done.code == 0, done.out + done.err
+    assert "old  HEAD:old.py" in done.out
+
+
+def test_subject_that_differs_from_itself_is_not_comparable(command) -> None:
+    done = command("old.py", new(TELLS), few=True)
+    assert done.code == 0
+    Path("old.py").write_text(
+        HEAD + "import time\n" + OLD.replace("len(state.messages)", "time.time_ns()"),
+        "utf-8",
+    )
+
+    done = command("old.py", new(TELLS))
+
+    assert done.code == 6
+    assert done.out.startswith("NOT COMPARABLE  a side differs from itself\n")
+    assert "old differs from itself in effects [*].data" in done.out
+
+
+def test_order_of_a_set_is_found_to_be_no_order(command) -> None:
+    Path("old.py").write_text(
+        HEAD + OLD.replace("len(state.messages)", 'list({"a", "b", "c", "d", "e"})'),
+        "utf-8",
+    )
+
+    assert command("old.py", "old.py").code == 6
+
+
+NEVER = """
+        def bind_tool(self, info, endpoint, kind):
+            async def call(ctx, input):
+                return await endpoint(ctx, input)
+            return call if info.name == "no such" + " tool" else endpoint
+    return [Sees()]
+"""
+
+
+def test_hook_that_no_world_enters_is_not_exercised(command) -> None:
+    text = NEW.replace("BODY", TELLS).replace("\n    return [Sees()]\n", NEVER)
+    Path("new.py").write_text(HEAD + text, "utf-8")
+
+    done = command("old.py", "new.py")
+
+    assert done.code == 4
+    assert done.out.startswith("NOT EXERCISED  identical holds where it ran\n")
+    assert "handlers[0] sees.bind_tool: NEVER ENTERED" in done.out
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "told"),
+    [
+        ("import time; time.sleep(60)", 3, "within 0.3 s"),
+        ("import os; os._exit(3)", 3, "ended with exit status 3"),
+        ("raise SystemExit", 3, "a subject must not end the process"),
+        ("import os; os.fork()", 3, "it forks"),
+        ("world.effect('x', object())", 2, "world.effect('x', ...): object cannot"),
+    ],
+)
+def test_subject_that_cannot_be_played_is_told(command, body, code, told) -> None:
+    done = command("old.py", new(body), "--timeout", "0.3")
+
+    assert done.code == code
+    assert done.out.startswith("CANNOT BE JUDGED  new (new.py)")
+    assert told in done.out
+    assert "Traceback" not in done.out + done.err
+
+
+MISSPELT = """
+class A:
+    name = "a"
+    def befor_agent(self, ctx, config):
+        return ctx
+def subject(world):
+    return [A()]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("def subject(:", "new.py"),
+        ("subjekt = 1", "subject"),
+        ("def subject(world): return 7", "returned 7"),
+        ("def subject(world): return []", "there is nothing in it to look at"),
+        ("def subject(world): 1 / 0", "ZeroDivisionError"),
+        (MISSPELT, "before_agent"),
+    ],
+)
+def test_mistake_in_a_subject_is_told_as_usage(command, text, told) -> None:
+    Path("new.py").write_text(text + "\n", "utf-8")
+
+    done = command("old.py", "new.py")
+
+    assert done.code == 2
+    assert told in done.out
+    assert "Traceback" not in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["old.py"], "give OLD and NEW; 1 given"),
+        (["old.py", "nwe.py"], "there is no file nwe.py; did you mean new.py?"),
+        (
+            ["old.py", "new.py", "--require", "same-efects"],
+            "did you mean 'same-effects'",
+        ),
+        (["old.py", "new.py", "--profile", "seed-01"], "seed-001"),
+        (["old.py", "new.py", "--settings", "no.toml"], "no.toml: No such file"),
+        (["old.py", "HEAD:new.py:subject"], "only OLD may have a revision"),
+        (["--all", ".", "old.py"], "--all takes all else from each migration.toml"),
+        (["--all", "nowhere"], "no folder in it has a migration.toml"),
+    ],
+)
+def test_mistake_on_the_command_line_is_told(command, arguments, told) -> None:
+    new(TELLS)
+
+    done = command(*arguments)
+
+    assert done.code == 2
+    assert told in done.err
+    assert "Traceback" not in done.err
+
+
+def test_no_example_is_a_usage_error(command) -> None:
+    assert command("old.py", new(TELLS), "--examples", 0, few=False).code == 2
+
+
+def test_what_a_subject_prints_is_noted_and_not_compared(command) -> None:
+    done = command("old.py", new(f"print('hello'); {TELLS}"))
+
+    assert done.code == 0
+    assert "printed, which is not compared: hello" in done.out
+
+
+def test_intended_effect_is_checked_on_both_sides(command) -> None:
+    intends = (
+        "from refengine.testing import intends\n"
+        "@intends('no run sees more than one message')\n"
+        "def few(trace):\n"
+        "    return all(e.data['data'] < 2 for e in trace if e.kind == 'effect'\n"
+        "               and e.data['name'] == 'seen')\n"
+    )
+    Path("old.py").write_text(HEAD + intends + OLD, "utf-8")
+
+    done = command("old.py", new(TELLS))
+
+    assert done.code == 1
+    assert "INTENT  old lacks: no run sees more than one message" in done.out
+    assert "INTENT  new lacks: no run sees more than one message" in done.out
+
+
+SETTINGS = """
+[cases."new.py"]
+[[cases."new.py".allow]]
+channel = "effects"
+path = "[*].data"
+reason = "it counts from one"
+world = "world.json"
+"""
+
+
+def test_allowed_difference_holds_and_an_unused_one_is_stale(command) -> None:
+    one_more = new(TELLS.replace("len(", "1 + len("))
+    Path("world.json").write_text('{"agent": {}, "runs": [{}]}', "utf-8")
+    Path("migration.toml").write_text(SETTINGS, "utf-8")
+
+    used = command("old.py", one_more, "--settings", "migration.toml")
+    unused = command("old.py", new(TELLS), "--settings", "migration.toml")
+
+    assert used.code == 0, used.out
+    assert "allowed in effects [*].data (it counts from one): used" in used.out
+    assert unused.code == 5
+    assert "UNUSED" in unused.out
+
+
+def test_folder_of_the_user_named_compat_does_not_matter(
+    command, tmp_path: Path
+) -> None:
+    for name in ("compat", "property_tests", "benchmarks"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("VALUE = 1\n", "utf-8")
+    text = "from compat import VALUE\nassert VALUE == 1\n" + HEAD + OLD
+    (tmp_path / "old.py").write_text(text, "utf-8")
+    new(TELLS)
+
+    check = ["-m", "refengine", "migrate", "check", "old.py", "new.py", *FEW]
+    done = subprocess.run(
+        [sys.executable, *check], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_folder_is_judged_as_it_declares(command, tmp_path: Path) -> None:
+    piece = tmp_path / "pieces" / "sees"
+    piece.mkdir(parents=True)
+    (piece / "old.py").write_text(HEAD + OLD, "utf-8")
+    for name, body in (
+        ("right.py", TELLS),
+        ("wrong_a.py", "pass"),
+        ("wrong_b.py", "pass"),
+    ):
+        (piece / name).write_text(HEAD + NEW.replace("BODY", body), "utf-8")
+    cases = {
+        "right.py": 'holds = "same-effects"',
+        "wrong_a.py": 'diverges = "EFFECT_LOST"',
+    }
+    text = "".join(f'[cases."{name}"]\n{line}\n' for name, line in cases.items())
+    (piece / "migration.toml").write_text(
+        text + '[cases."wrong_b.py"]\ndiverges = "ORDER"'
+    )
+
+    done = command("--all", "pieces", "--json", "all.json")
+    counts = json.loads(Path("all.json").read_text("utf-8"))
+
+    assert done.code == 1
+    assert (counts["cases"], counts["met"]) == (3, 2)
+    assert "met     sees/right.py  identical\n" in done.out
+    assert "NOT MET sees/wrong_b.py  EFFECT_LOST, expected ORDER\n" in done.out
+    assert "sees/wrong_b.py, expected ORDER:\nDIVERGES" in done.out
+
+
+def test_skeleton_can_be_checked_at_once(command, capfd) -> None:
+    with pytest.raises(SystemExit) as raised:
+        init(["migration", "mine"])
+
+    assert raised.value.code in {0, None}
+    assert sorted(each.name for each in Path("mine").iterdir()) == sorted(FILES)
+    assert command("--all", "mine").code == 0
+    with pytest.raises(SystemExit) as raised:
+        init(["migration", "mine"])
+    assert raised.value.code == 2
+    assert "old.py is already there" in capfd.readouterr().err
+
+
+def test_fixture_asserts_what_the_command_answers(tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    wrong = FILES["new.py"].replace("-LIMIT:", "1 - LIMIT :")
+    (tmp_path / "wrong.py").write_text(wrong, "utf-8")
+    (tmp_path / "test_wrong.py").write_text(
+        "def test_wrong(assert_migrates):\n"
+        "    assert_migrates('old.py', 'wrong.py', examples=1)\n",
+        "utf-8",
+    )
+
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        pytest_, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "the migration is not accepted" in done.stdout
+    assert "DIVERGES" in done.stdout
+
+
+def test_plugin_loads_nothing_before_it_is_used(tmp_path: Path) -> None:
+    code = (
+        "import sys, pytest; pytest.main(['--collect-only', '-q', '.']);"
+        "print(sorted(m for m in sys.modules if m.startswith(('refengine', 'compat'))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.splitlines()[-1] == "['refengine', 'refengine._pytest_plugin']"
+
+
+def test_a_right_and_a_wrong_example_are_told_apart(command) -> None:
+    piece = EXAMPLES / "trim_history"
+
+    assert command(piece / "old.py", piece / "right.py").code == 0
+    assert command(piece / "old.py", piece / "wrong_off_by_one.py").code == 1

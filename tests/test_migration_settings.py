@@ -1,0 +1,100 @@
+"""migration.toml: what it may say, and what is told of everything else."""
+
+from pathlib import Path
+
+import pytest
+
+from compat.migration.folder import NoPiecesError, pieces_in
+from compat.migration.settings import SettingsError, load_settings
+
+
+def written(folder: Path, text: str, *files: str) -> Path:
+    for name in files:
+        (folder / name).write_text("def subject(world): ...\n", "utf-8")
+    path = folder / "migration.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_empty_file_has_defaults(tmp_path: Path) -> None:
+    settings = load_settings(written(tmp_path, ""))
+
+    assert (settings.old, settings.require) == ("old.py", "same-effects")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("old = ", "is no TOML"),
+        ("olt = 'x'", "olt: there is no such entry"),
+        ("old = ''", "old: String should have at least 1 character"),
+        ("require = 'same-effect'", "did you mean 'same-effects'?"),
+        ("require = 'x'", "there are same-answer, same-state"),
+        ("[cases.'a.py']\nholds = 'x'", "cases.a.py.holds: 'x' is no relation"),
+        ("[cases.'a.py']\ndiverges = 'ODER'", "did you mean 'ORDER'?"),
+        (
+            "[cases.'a.py']\ndiverges = 'ORDER'\nholds = 'identical'",
+            "give 'holds' or 'diverges', not both",
+        ),
+        ("[[volatile]]\nchannel = 'effect'\npath = 'x'", "did you mean 'effects'?"),
+        ("[[volatile]]\nchannel = 'effects'\npath = 'x'", "reason: Field required"),
+        (
+            "[[cases.'a.py'.allow]]\nchannel = 'state'\npath = 'x'\nreason = 'y'",
+            "world: Field required",
+        ),
+    ],
+)
+def test_wrong_entry_is_told_by_its_place(tmp_path: Path, text: str, told: str) -> None:
+    path = written(tmp_path, text)
+
+    with pytest.raises(SettingsError) as raised:
+        load_settings(path)
+
+    assert str(raised.value).startswith(f"{path}:")
+    assert told in str(raised.value)
+
+
+def test_folder_without_settings_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "piece").mkdir()
+
+    with pytest.raises(NoPiecesError, match=r"no folder in it has a migration\.toml"):
+        pieces_in(tmp_path)
+
+
+def test_file_that_is_no_case_is_told(tmp_path: Path) -> None:
+    text = "[cases.'right.py']\nholds = 'identical'"
+    written(tmp_path, text, "right.py", "right_other.py", "wrong_a.py", "helpers.py")
+
+    with pytest.raises(SettingsError) as raised:
+        pieces_in(tmp_path)
+
+    assert raised.value.problems == (
+        'right_other.py is no case: add [cases."right_other.py"]',
+        'wrong_a.py is no case: add [cases."wrong_a.py"]',
+    )
+
+
+def test_settings_without_a_case_are_told(tmp_path: Path) -> None:
+    written(tmp_path, "about = 'x'")
+
+    with pytest.raises(SettingsError, match="there is no case"):
+        pieces_in(tmp_path)
+
+
+def test_world_of_an_allowance_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    text = "channel = 'state'\npath = 'x'\nreason = 'y'\nworld = 'no.json'"
+    written(tmp_path, f"[[cases.'a.py'.allow]]\n{text}", "a.py")
+
+    with pytest.raises(SettingsError, match=r"world 'no\.json'"):
+        pieces_in(tmp_path)[0].terms("a.py")
+
+
+def test_pieces_are_folders_with_settings_in_order_of_their_names(
+    tmp_path: Path,
+) -> None:
+    for name in ("b", "a", "c"):
+        (tmp_path / name).mkdir()
+        if name != "c":
+            written(tmp_path / name, "[cases.'x.py']", "x.py")
+
+    assert [piece.name for piece in pieces_in(tmp_path)] == ["a", "b"]

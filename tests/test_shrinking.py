@@ -1,0 +1,99 @@
+"""Worlds shrink to what something needs, and stay worlds."""
+
+import json
+
+import pytest
+
+from compat.migration.shrinking import shrink, size
+from refengine.testing import Scenario, read_scenario
+from refengine.testing.notation import parse_message
+
+LARGE = read_scenario(
+    {
+        "agent": {
+            "instruction": "be brief " * 50,
+            "tools": [
+                {"name": "t", "result": "r" * 200},
+                {"name": "u", "kind": "streamable", "chunks": ["a", "b"]},
+            ],
+            "handlers": [{"id": "h", "before_model": [{"op": "record"}]}],
+            "max_iterations": 7,
+            "sequential": True,
+        },
+        "model_script": [
+            'assistant:first[c1:t({"q": 1})][c2:u({"q": 2})]',
+            {"chunks": ["assistant:sec", "assistant:ond[c3:t({})]"]},
+            "assistant:third",
+        ],
+        "runs": [
+            {"input": [f"user:message {n}" for n in range(30)], "streaming": True},
+            {"input": ["user:again"], "continues": True, "options": {"a": [1, 2]}},
+        ],
+    }
+)
+
+
+def calls_of(world: Scenario) -> list[str]:
+    texts = [entry for entry in world.model_script if isinstance(entry, str)]
+    return [call.name for text in texts for call in parse_message(text).tool_calls]
+
+
+def small(world: Scenario) -> dict[str, object]:
+    return world.model_dump(mode="json", exclude_defaults=True)
+
+
+@pytest.mark.parametrize(
+    ("still", "wanted"),
+    [
+        (lambda _: True, {"agent": {}}),
+        (lambda w: len(w.runs) == 2, {"agent": {}, "runs": [{}, {}]}),
+        (
+            lambda w: any(len(run.input) >= 7 for run in w.runs),
+            {"agent": {}, "runs": [{"input": ["user:a"] * 7}]},
+        ),
+        (
+            lambda w: "u" in calls_of(w),
+            {"agent": {}, "model_script": ["assistant:a[c2:u({})]"]},
+        ),
+        (
+            lambda w: any(t.result.count("r") > 40 for t in w.agent.tools),
+            {"agent": {"tools": [{"name": "a", "result": "r" * 41}]}},
+        ),
+        (lambda w: w.agent.sequential, {"agent": {"sequential": True}}),
+        (
+            lambda w: any(run.options.get("a") for run in w.runs),
+            {"agent": {}, "runs": [{"options": {"a": [0]}}]},
+        ),
+    ],
+)
+def test_only_what_is_needed_is_left(still, wanted) -> None:
+    found = small(shrink(LARGE, still))
+
+    assert json.dumps(found) == json.dumps(wanted)
+
+
+def test_it_is_asked_no_more_often_than_it_may() -> None:
+    asked: list[Scenario] = []
+
+    def still(world: Scenario) -> bool:
+        asked.append(world)
+        return len(world.model_script) > 1
+
+    assert size(shrink(LARGE, still, 25)) < size(LARGE)
+    assert len(asked) <= 25
+
+
+def test_no_world_is_asked_for_twice() -> None:
+    asked: list[str] = []
+
+    def still(world: Scenario) -> bool:
+        asked.append(world.model_dump_json())
+        return "t" in calls_of(world)
+
+    shrink(LARGE, still)
+
+    assert len(asked) == len(set(asked))
+
+
+def test_world_in_which_nothing_smaller_will_do_comes_back() -> None:
+    assert shrink(LARGE, lambda _: False) == LARGE
