@@ -1,1 +1,1 @@
-"""Old against new: does the migrated middleware still do the same?"""
+"""Old against new: run both in the same worlds, compare, shrink, explain."""

@@ -36,8 +36,10 @@ def first_in_time(found: Sequence[Difference]) -> Difference:
     """Return the difference that was observed first."""
 
     def when(each: Difference) -> tuple[int, int]:
-        channel = each.channel
-        return each.seq, FIRST.index(channel) if channel in FIRST else len(FIRST)
+        follows = each.channel not in FIRST
+        # Old messages that were paired wrongly, and are not any more, are no cause.
+        follows = follows or (each.channel == "pairing" and each.new == MISSING)
+        return each.seq, len(FIRST) if follows else FIRST.index(each.channel)
 
     return min(found, key=when)
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from compat.migration.faults import SideFault
 from compat.migration.playing import Played, PlayError, Told, silent
 from compat.migration.refs import SubjectRef
 from compat.migration.reproducer import SideFiles
-from compat.migration.faults import SideFault
 from compat.migration.side import TIMEOUT, Label, Side, SidePlayed
 from compat.verdicts import Exercise, Fault
 from refengine.testing.scenario import Scenario

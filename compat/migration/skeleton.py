@@ -63,7 +63,8 @@ class Trim:
 
 SETTINGS: Final = """about = "What this piece does."
 old = "old.py"
-require = "same-effects"  # same-answer, same-state, same-effects, same-up-to-volatile, identical
+# same-answer, same-state, same-effects, same-up-to-volatile or identical
+require = "same-effects"
 
 [cases."new.py"]
 holds = "same-effects"

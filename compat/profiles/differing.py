@@ -13,8 +13,8 @@ from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
-from refengine.testing.trace import Divergence, Trace, first_divergence
 from refengine.testing.session import play
+from refengine.testing.trace import Divergence, Trace, first_divergence
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,10 @@
 
 message = role ":" content *call | "tool(" callid "):" content
 call    = "[" callid ":" toolname "(" arguments ")]"
+
+A lone surrogate is no text for JSON and UTF-8, but a model's stream may be cut in the
+middle of a character: ``<u+d83d>`` stands for one, and only U+D800 to U+DFFF have such
+a place. A message that holds this very place as its text cannot be written.
 """
 
 from __future__ import annotations
@@ -17,6 +21,11 @@ _CALL: Final = re.compile(
 # \Z and not $, which also stands before a last newline and would drop it.
 _CALLS_AT_END: Final = re.compile(rf"^(.*?)((?:{_CALL.pattern})*)\Z", re.DOTALL)
 _TOOL: Final = re.compile(r"^tool\(([^:()\[\]]*)\):(.*)$", re.DOTALL)
+CALL_START: Final = re.compile(r"\[[^:()\[\]]*:[^:()\[\]]+\(")
+"""The start of a call, which the content of an assistant's message cannot hold."""
+SURROGATE: Final = re.compile(r"<u\+(d[89a-f][0-9a-f]{2})>")
+"""What stands in a scenario for a lone surrogate."""
+_LONE: Final = re.compile("[\ud800-\udfff]")
 _ROLE: Final = re.compile(r"^(system|user|assistant):(.*)$", re.DOTALL)
 
 
@@ -31,8 +40,26 @@ class NotationError(ValueError):
         )
 
 
+def decoded(text: str) -> str:
+    """Return the text with lone surrogates where a scenario writes ``<u+d83d>``."""
+    if "<u+d" not in text:
+        return text
+    return SURROGATE.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def encoded(text: str) -> str:
+    """Return the text with ``<u+d83d>`` for each lone surrogate, as a scenario has it.
+
+    ``decoded`` reads it back.
+    """
+    if text.isascii():
+        return text
+    return _LONE.sub(lambda found: f"<u+{ord(found[0]):04x}>", text)
+
+
 def parse_message(text: str) -> Message:
     """Read a message; raises NotationError."""
+    text = decoded(text)
     tool = _TOOL.match(text)
     if tool is not None:
         return Message("tool", tool[2], tool_call_id=tool[1])
@@ -52,15 +79,15 @@ def parse_message(text: str) -> Message:
 def show_message(message: Message) -> str:
     """Write a message; ``parse_message`` reads it back."""
     if message.role == "tool":
-        return f"tool({message.tool_call_id or ''}):{message.content}"
+        return encoded(f"tool({message.tool_call_id or ''}):{message.content}")
     calls = "".join(f"[{c.id}:{c.name}({c.arguments})]" for c in message.tool_calls)
-    return f"{message.role}:{message.content}{calls}"
+    return encoded(f"{message.role}:{message.content}{calls}")
 
 
 def show_chunk(chunk: MessageChunk) -> str:
     """Write one chunk of an assistant message."""
     calls = "".join(f"[{c.id}:{c.name}({c.arguments})]" for c in chunk.tool_calls)
-    return f"assistant:{chunk.content}{calls}"
+    return encoded(f"assistant:{chunk.content}{calls}")
 
 
 def pieces_of(message: Message) -> list[MessageChunk]:

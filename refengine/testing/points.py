@@ -21,6 +21,8 @@ from refengine.errors import (
 from refengine.testing.wrapping import FactoryError
 
 _STRUCT_HOOKS: Final = frozenset(("before_chat_model", "after_chat_model"))
+"""A struct has no name that others know, so no ``of`` is told with these."""
+_STRUCT_FACTORY: Final = "wrap_tool_call"
 _POINT_OF_HOOK: Final = {
     "before_agent": "before_agent",
     "before_model_rewrite_history": "before_model",
@@ -48,8 +50,10 @@ def point_of(  # noqa: PLR0911  # a table: one return a cause
     if isinstance(error, MaxIterationsExceededError):
         return {"point": "max_iterations", "text": str(error)}
     if isinstance(error, HookReturnError):
+        if error.hook in _STRUCT_HOOKS:
+            return {"point": error.hook, "text": str(error)}
         point = _POINT_OF_HOOK.get(error.hook, "tool")
-        return {"point": point, "of": error.handler, "text": str(error)}
+        return {"point": point, "text": str(error), **_whose(error)}
     if isinstance(error, ToolResultTypeError):
         return {"point": "tool", "of": error.tool, "text": str(error)}
     return {"point": "harness", "text": f"{type(error).__name__}: {error}"}
@@ -58,15 +62,25 @@ def point_of(  # noqa: PLR0911  # a table: one return a cause
 def _of_hook(error: HookError) -> dict[str, str]:
     text = str(error.cause)
     point = _POINT_OF_HOOK.get(error.hook)
-    if error.hook in _STRUCT_HOOKS:  # a struct has no name that others know
+    if error.hook in _STRUCT_HOOKS:
         return {"point": error.hook, "text": text}
     if point is not None:
         return {"point": point, "of": error.handler, "text": text}
     if isinstance(error.cause, FactoryError):
-        return {"point": "wrap_invokable", "of": error.handler, "text": text}
+        return {"point": "wrap_invokable", "text": text, **_whose(error)}
     return {
         "point": "tool",
         "of": error.tool or error.handler,
         "call": error.call_id or "",
         "text": text,
     }
+
+
+def _whose(error: HookError | HookReturnError) -> dict[str, str]:
+    return {} if error.hook == _STRUCT_FACTORY else {"of": error.handler}
+
+
+def class_of(error: Exception) -> str:
+    """Return the name of the class that was raised, inside what wraps it."""
+    cause = getattr(error, "cause", None)
+    return type(cause if isinstance(cause, Exception) else error).__name__

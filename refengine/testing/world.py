@@ -22,6 +22,7 @@ from refengine.testing.extensions import (
     middleware_of,
     tool_middleware_of,
 )
+from refengine.testing.notation import decoded
 from refengine.testing.ops import ToolSpec
 from refengine.testing.perform import Extension, perform_any
 from refengine.testing.recorder import Recorder
@@ -71,7 +72,7 @@ class World:
         self.run = 0
         self.random = Random(0)  # noqa: S311  # the same numbers in every run, no secret
         self.new_id = Ids("id")
-        self.instruction = spec.instruction
+        self.instruction = decoded(spec.instruction)
         self.tools: tuple[Tool, ...] = tuple(map(self.tool, spec.tools))
         self.middlewares: tuple[AgentMiddleware, ...] = tuple(self._middlewares())
         self.handlers: tuple[WorldHandler, ...] = tuple(self._handlers())

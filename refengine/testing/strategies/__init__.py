@@ -3,42 +3,52 @@
     @given(scenarios(streaming=True, distributes=True))
     def test_…(scenario): ...
 
-Needs the extra ``testing``. What is generated is told to ``hypothesis.event``, so
-``pytest --hypothesis-show-statistics`` says what a search has seen.
+Names are loaded when they are used, and need the extra ``testing``; the modules
+``subject_*``, worlds in a subject's own words, need no Hypothesis. What is generated is
+told to ``hypothesis.event``, so ``pytest --hypothesis-show-statistics`` says what a
+search has seen.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-if find_spec("hypothesis") is None:
-    raise ModuleNotFoundError(
-        "refengine.testing.strategies needs Hypothesis, which the extra 'testing'"
-        " brings: pip install 'refengine[testing]'",
-        name="hypothesis",
-    )
+if TYPE_CHECKING:
+    from refengine.testing.strategies.extensions import handlers as handlers
+    from refengine.testing.strategies.extensions import middlewares as middlewares
+    from refengine.testing.strategies.extensions import tools as tools
+    from refengine.testing.strategies.operations import config_ops as config_ops
+    from refengine.testing.strategies.operations import message_ops as message_ops
+    from refengine.testing.strategies.operations import model_wraps as model_wraps
+    from refengine.testing.strategies.operations import tool_wraps as tool_wraps
+    from refengine.testing.strategies.wanted import Wanted as Wanted
+    from refengine.testing.strategies.words import answers as answers
+    from refengine.testing.strategies.words import messages as messages
+    from refengine.testing.strategies.words import texts as texts
+    from refengine.testing.strategies.words import tool_names as tool_names
+    from refengine.testing.strategies.worlds import rechunked as rechunked
+    from refengine.testing.strategies.worlds import scenarios as scenarios
+    from refengine.testing.strategies_distribution import distributes as distributes
+    from refengine.testing.strategies_variants import recut as recut
+    from refengine.testing.strategies_variants import with_identity as with_identity
 
-from refengine.testing.strategies.extensions import (
-    handlers,
-    middlewares,
-    tools,
-)
-from refengine.testing.strategies.operations import (
-    config_ops,
-    message_ops,
-    model_wraps,
-    tool_wraps,
-)
-from refengine.testing.strategies.wanted import Wanted
-from refengine.testing.strategies.words import (
-    answers,
-    messages,
-    texts,
-    tool_names,
-)
-from refengine.testing.strategies.worlds import rechunked, scenarios
-from refengine.testing.strategies_distribution import distributes
-from refengine.testing.strategies_variants import recut, with_identity
+_HOMES = {
+    "strategies.extensions": ("handlers", "middlewares", "tools"),
+    "strategies.operations": (
+        "config_ops",
+        "message_ops",
+        "model_wraps",
+        "tool_wraps",
+    ),
+    "strategies.wanted": ("Wanted",),
+    "strategies.words": ("answers", "messages", "texts", "tool_names"),
+    "strategies.worlds": ("rechunked", "scenarios"),
+    "strategies_distribution": ("distributes",),
+    "strategies_variants": ("recut", "with_identity"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Wanted",
@@ -59,3 +69,15 @@ __all__ = [
     "tools",
     "with_identity",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if find_spec("hypothesis") is None:
+        raise ModuleNotFoundError(
+            "refengine.testing.strategies needs Hypothesis, which the extra 'testing'"
+            " brings: pip install 'refengine[testing]'",
+            name="hypothesis",
+        )
+    return getattr(import_module(f"refengine.testing.{_HOME[name]}"), name)

@@ -11,16 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from refengine.messages import Message, ToolCall
-from refengine.testing.notation import show_message
+from refengine.testing.notation import CALL_START, SURROGATE, show_message
 from refengine.testing.strategies.wanted import ANYTHING, Wanted
 
 NAMES: Final = ("t", "u", "v", "wörk-1", "検索")
 TEXTS: Final = ("a", "b", "", "a b", "zwei Wörter", "one\ntwo", "end\n", "🦜 é ", "[x")
 ARGUMENTS: Final = ("{}", '{"q":"a"}', '{"q":[1,2]}', "", "not json", '{"é":"(x) ]"}')
 INSTRUCTIONS: Final = ("", "be brief", "", "a very long one, " * 400)
-CALL_START: Final = re.compile(r"\[[^:()\[\]]*:[^:()\[\]]+\(")
-"""What no content holds: the start of a call (see VOCABULARY, Messages)."""
-PLACE: Final = re.compile(r"<[a-z_]+>")
+PLACE: Final = re.compile(rf"<[a-z_]+>|{SURROGATE.pattern}")
 """What stands for something else in a scenario; only strategies that mean it write it.
 
 Hypothesis also draws constants of the modules it sees, and ours hold such texts.
@@ -52,7 +50,7 @@ def instructions(wanted: Wanted) -> SearchStrategy[str]:
 @cache
 def arguments(wanted: Wanted) -> SearchStrategy[str]:
     """Raw argument texts, usually JSON; the notation keeps ``)]`` out of them."""
-    return _some(ARGUMENTS, wanted, 6).filter(lambda text: ")]" not in f"{text})")
+    return _some(ARGUMENTS, wanted, 6).filter(_is_arguments)
 
 
 @cache
@@ -87,3 +85,7 @@ def _is_name(text: str) -> bool:
 
 def _is_content(text: str) -> bool:
     return not (CALL_START.search(text) or PLACE.search(text))
+
+
+def _is_arguments(text: str) -> bool:
+    return ")]" not in f"{text})" and not SURROGATE.search(text)

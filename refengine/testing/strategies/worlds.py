@@ -101,7 +101,7 @@ def rechunked(draw: DrawFn, scenario: Scenario) -> Scenario:
 def _scenarios(draw: DrawFn, wanted: Wanted) -> Scenario:
     agent = draw(_agents(wanted))
     names = tuple(sorted(_callable(agent, wanted)))
-    runs = draw(_up_to(wanted.max_runs, lambda _: _runs(wanted), 1))
+    runs = draw(_up_to(wanted.max_runs, lambda at: _runs(wanted, at), 1))
     number = Ids("c")
     script: list[ScriptEntry] = []
     for _ in runs:
@@ -173,7 +173,7 @@ def _callable(agent: AgentSpec, wanted: Wanted) -> set[str]:
 
 
 @st.composite
-def _runs(draw: DrawFn, wanted: Wanted) -> RunSpec:
+def _runs(draw: DrawFn, wanted: Wanted, at: int) -> RunSpec:
     some = st.one_of(st.just(["user:a"]), st.lists(messages(wanted), max_size=3))
     given = draw(some)
     if draw(st.integers(0, 6)) == 6:
@@ -181,6 +181,7 @@ def _runs(draw: DrawFn, wanted: Wanted) -> RunSpec:
     streaming = wanted.streaming
     return RunSpec(
         input=tuple(given),
+        continues=at > 0 and draw(st.integers(0, 2)) == 2,
         streaming=draw(st.booleans()) if streaming is None else streaming,
     )
 

@@ -1,0 +1,26 @@
+"""One interface in another's place, one file a dialect (contract §1)."""
+
+from compat.adapters.back import middlewares_of
+from compat.adapters.capability import handler_of
+from compat.adapters.errors import (
+    AdapterError,
+    ChangedContextError,
+    NoCapabilityError,
+    NoStructError,
+    NotCarriedError,
+)
+from compat.adapters.structs import AdaptedMiddleware, adapt
+from compat.adapters.tool_middleware import tool_middleware_of
+
+__all__ = [
+    "AdaptedMiddleware",
+    "AdapterError",
+    "ChangedContextError",
+    "NoCapabilityError",
+    "NoStructError",
+    "NotCarriedError",
+    "adapt",
+    "handler_of",
+    "middlewares_of",
+    "tool_middleware_of",
+]

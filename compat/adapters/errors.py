@@ -1,0 +1,66 @@
+"""What cannot be put in another interface's place, one class a cause.
+
+AdapterError
+├── NoStructError (TypeError)       adapt() was given something but structs
+├── NoCapabilityError (TypeError)   handler_of() was given no capability object
+├── NotCarriedError (TypeError)     the older interface has no place for it
+└── ChangedContextError             a struct's hook cannot hand a context on
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from refengine.errors import RefengineError
+
+
+class AdapterError(RefengineError):
+    """What every error of the adapters is."""
+
+
+class NoStructError(AdapterError, TypeError):
+    """``adapt`` takes the list of struct middlewares, and nothing else."""
+
+    def __init__(self, position: int, got: object) -> None:
+        self.position = position
+        self.got = got
+        super().__init__(
+            f"middlewares[{position}] is {got!r} ({type(got).__name__}) and no"
+            " AgentMiddleware: put handlers into handlers= as they are"
+        )
+
+
+class NoCapabilityError(AdapterError, TypeError):
+    """The object has none of the capability methods of seed 000 P0.1."""
+
+    def __init__(self, name: str, hooks: Iterable[str]) -> None:
+        self.name = name
+        self.hooks = tuple(sorted(hooks))
+        super().__init__(
+            f"{name!r} has {', '.join(self.hooks)} and no capability method:"
+            " it is a handler already, so use it as it is"
+        )
+
+
+class NotCarriedError(AdapterError, TypeError):
+    """A part of a handler for which the older interface has no place."""
+
+    def __init__(self, handler: str, part: str, target: str, remedy: str) -> None:
+        self.handler = handler
+        self.part = part
+        self.target = target
+        self.remedy = remedy
+        super().__init__(f"{part} of {handler!r} has no place in {target}: {remedy}")
+
+
+class ChangedContextError(AdapterError):
+    """A model hook returned another context, and a struct's hook returns nothing."""
+
+    def __init__(self, handler: str, hook: str) -> None:
+        self.handler = handler
+        self.hook = hook
+        super().__init__(
+            f"{hook} of {handler!r} returned another context, which a struct"
+            " middleware cannot hand on: keep the value with set_run_local(), or leave"
+            " this one in handlers="
+        )

@@ -1,0 +1,1 @@
+"""Doors to engines, one file each."""

@@ -1,0 +1,46 @@
+"""Wrong: the name of a protected tool is misspelt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from refengine import AgentConfig, Context, Message
+from refengine.testing import World
+
+KEEP: Final = 3
+"""So many results stay as they are, the last ones."""
+PROTECTED: Final = frozenset(("read_note", "get_plan"))
+"""Tools whose results stay for good."""
+CLEARED: Final = "[old result cleared]"
+
+
+def subject(_: World) -> list[ClearToolResults]:
+    """Return the handler of one session."""
+    return [ClearToolResults()]
+
+
+class ClearToolResults:
+    """Clears all results but the last ones; a cleared one keeps its place and call."""
+
+    name = "clear_tool_results"
+
+    def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
+        """Leave the newline that a struct without an instruction leaves."""
+        config.instruction += "\n"
+        return ctx
+
+    def before_model_rewrite_history(
+        self, ctx: Context, messages: Sequence[Message]
+    ) -> tuple[Context, Sequence[Message]]:
+        """Return the history with its old results cleared."""
+        results = [
+            at
+            for at, message in enumerate(messages)
+            if message.role == "tool" and message.name not in PROTECTED
+        ]
+        left = list(messages)
+        for at in results[:-KEEP]:
+            left[at] = replace(left[at], content=CLEARED)
+        return ctx, left

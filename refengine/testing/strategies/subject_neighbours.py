@@ -1,0 +1,148 @@
+"""Families with neighbours: extensions around the subject that fail, edit and watch.
+
+Struct middlewares of the world stand before the subject, handlers after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from refengine.testing.notation import encoded
+from refengine.testing.strategies.subject_families import (
+    calling,
+    some_names,
+    watcher,
+    world,
+)
+from refengine.testing.strategies.subject_kit import Data, Entry, Kit
+
+FAILING: Final = (
+    "before_agent",
+    "before_model",
+    "after_model",
+    "after_agent",
+    "before_chat_model",
+    "after_chat_model",
+    "invokable",
+    "streamable",
+    "tool",
+    "tool body",
+    "model",
+    "model stream",
+)
+"""Where something fails, one after the other: every one of them in every corpus."""
+
+
+def failures(kit: Kit, where: str) -> Data:
+    """Return a world in which one point fails, at one of its first iterations."""
+    names = some_names(kit, 2)
+    agent: Data = {"tools": [kit.tool(name) for name in names]}
+    script = calling(kit, names, 3)
+    nth = 1 + kit.dice.below(3)
+    error: Data = {"op": "error", "text": "boom", "on_call": nth}
+    if where in {"before_agent", "after_agent"}:
+        error["on_call"] = 1
+    if where == "tool":
+        agent["tools"][0]["error"] = "boom"
+    elif where == "tool body":
+        agent["tools"][0]["body"] = [error]
+    elif where.startswith("model"):
+        script[nth - 1] = _failure(kit, script[nth - 1], where)
+    elif where.endswith("chat_model"):
+        agent["middlewares"] = [{"id": "fails", where: [error]}]
+    elif where in {"invokable", "streamable"}:
+        _fail_at_tools(kit, agent, where, names[0])
+    else:
+        agent["handlers"] = [{"id": "fails", where: [error]}]
+    made = world(kit, agent, script)
+    return {**made, "runs": [*made["runs"], {"input": ["user:again"]}]}
+
+
+def neighbours(kit: Kit) -> Data:
+    """Return neighbours that append, edit and put down on both sides of the subject."""
+    names = some_names(kit, 3)
+    before = kit.dice.pick(_EDITS)(kit)
+    text = encoded(kit.text())
+    agent: Data = {"tools": [kit.tool(name) for name in names]}
+    agent["middlewares"] = [
+        {
+            "id": "before",
+            "additional_instruction": text if kit.dice.chance(3) else "",
+            "before_chat_model": [{"op": "record"}, before],
+            "after_chat_model": [{"op": "record"}],
+            "wrap_tool_call": {
+                kind: _wrap(kit) for kind in ("invokable", "streamable")
+            },
+        }
+    ]
+    after: Data = {
+        "id": "after",
+        "before_model": [{"op": "record"}, kit.dice.pick(_EDITS)(kit)],
+        "wrap_model": kit.dice.pick(({"record": "m"}, {"prefix_user_input": "p "})),
+        "wrap_invokable": _wrap(kit),
+        "wrap_streamable": _wrap(kit),
+    }
+    agent["handlers"] = [after, watcher(kit)]
+    return world(kit, agent, calling(kit, names, 1 + kit.dice.below(2)))
+
+
+def _failure(kit: Kit, entry: Entry, where: str) -> Entry:
+    if where == "model":
+        return {"error": "no-model"}
+    chunks = (
+        entry["chunks"] if isinstance(entry, dict) else kit.chunked("so far")["chunks"]
+    )
+    return {"chunks": chunks, "stream_error": "cut off"}
+
+
+def _fail_at_tools(kit: Kit, agent: Data, kind: str, name: str) -> None:
+    """Let a wrapper fail when it is made: for all tools, or for one."""
+    fails: Data = {"factory_error": "no wrapper"}
+    wrap: Data = fails if kit.dice.chance(2) else {"by_tool": {name: fails}}
+    if kit.dice.chance(2):
+        agent["middlewares"] = [{"id": "fails", "wrap_tool_call": {kind: fails}}]
+    else:
+        agent["handlers"] = [{"id": "fails", f"wrap_{kind}": wrap}]
+
+
+def _wrap(kit: Kit) -> Data:
+    some: tuple[Data, ...] = (
+        {"record": "w"},
+        {"rewrite_args": kit.call("t").arguments},
+        {"prefix_result": "> "},
+        {"set_result": encoded(kit.text())},
+        {"short_circuit": encoded(kit.text())},
+        {"set_input_name": kit.name()},
+        {"catch_error": "caught <error>"},
+        {"call_next": 2},
+    )
+    return kit.dice.pick(some)
+
+
+def _appended(kit: Kit) -> Data:
+    return {"op": "append", "msg": kit.message()}
+
+
+def _prepended(kit: Kit) -> Data:
+    return {"op": "prepend", "msg": f"system:{encoded(kit.text())}"}
+
+
+def _kept(kit: Kit) -> Data:
+    return {"op": "keep_last", "n": max(1, kit.length(20))}
+
+
+def _recorded(_: Kit) -> Data:
+    return {"op": "record"}
+
+
+_EDITS: Final[tuple[Callable[[Kit], Data], ...]] = (
+    _appended,
+    _prepended,
+    _kept,
+    _recorded,
+)
+FAMILIES: Final[Mapping[str, Callable[[Kit], Data]]] = MappingProxyType(
+    {"neighbours": neighbours}
+)

@@ -1,0 +1,249 @@
+"""Texts that a regular expression of the subject matches, and near misses.
+
+Not ``st.from_regex``: that draws, and a class of which one range was changed is then
+found by luck. Here each range, each branch and each end of a repetition of a pattern is
+in some text *by construction*, the same ones on every Python and without Hypothesis.
+As the patterns of both sides are looked at, what only one of them matches is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+from refengine.testing.strategies.subject_words import Pattern
+
+# The module behind re is private; what is read of its trees is the same from 3.11 on.
+_PARSER: Final[Any] = import_module("re._parser")
+
+POOL: Final = "aZ5_ -.\n/@é0"
+"""What stands where anything may, or where a class names only what it excludes."""
+CATEGORIES: Final = {
+    "CATEGORY_DIGIT": (r"\d", "07٣"),
+    "CATEGORY_NOT_DIGIT": (r"\D", POOL),
+    "CATEGORY_SPACE": (r"\s", " \n\u00a0"),
+    "CATEGORY_NOT_SPACE": (r"\S", POOL),
+    "CATEGORY_WORD": (r"\w", "aZ_9é"),
+    "CATEGORY_NOT_WORD": (r"\W", POOL),
+}
+VARIANTS: Final = 12
+"""So many texts are made of one pattern; a class of more ranges is rare."""
+BESIDE: Final = 24
+"""So many near misses have a neighbour of a class in its place."""
+LONGEST: Final = 300
+"""A class is repeated so often at most, where the pattern has an end at all."""
+
+
+@cache
+def matching(pattern: Pattern) -> tuple[str, ...]:
+    """Return texts in which the pattern is found; none if none could be made."""
+    found = pattern.compiled()
+    tree = _PARSER.parse(pattern.regex, pattern.flags)
+    made = (
+        _Maker(variant, asserts=asserts, any_of=_any_of(tree)).all(tree)
+        for asserts in (False, True)
+        for variant in range(VARIANTS)
+    )
+    return tuple(dict.fromkeys(text for text in made if found.search(text)))
+
+
+@cache
+def near_misses(pattern: Pattern) -> tuple[str, ...]:
+    """Return texts that differ a little from matching ones.
+
+    Nobody asks the pattern about them: some make one with nested repetitions take
+    hours, and the subject runs where a time-out watches it.
+    """
+    tree = _PARSER.parse(pattern.regex, pattern.flags)
+    beside = [
+        _Maker(0, beside=(node, char)).all(tree)
+        for node in _classes(tree)
+        for char in _outside(_named(node))
+    ]
+    changed = [near for text in matching(pattern)[:2] for near in _changed(text)]
+    return tuple(dict.fromkeys([*beside[:BESIDE], *changed]))
+
+
+def forms(text: str) -> tuple[str, ...]:
+    """Return where a text may stand: alone, in a longer one, twice, in another case."""
+    return (
+        text,
+        f"see {text}, ok",
+        text.swapcase(),
+        f"{text} {text}",
+        f"x{text}x",
+        f"a\n{text}\nb",
+        f"{text}\n",
+        f"so {text}",
+        f"{text} more",
+    )
+
+
+def _changed(text: str) -> Iterator[str]:
+    middle = len(text) // 2
+    yield text[:-1]
+    yield text[1:]
+    yield text[:middle] + text[middle : middle + 1] + text[middle:]
+    yield text[:middle] + text[middle + 1 :]
+    yield "_" + text[1:]
+    yield text[:-1] + "é"
+
+
+@dataclass(slots=True)
+class _Maker:
+    """Makes one text: ``variant`` says which branch, range and number it takes.
+
+    ``beside`` is a class and a character that stands in its place, though not in it;
+    ``asserts`` writes what is looked at ahead or behind.
+    """
+
+    variant: int
+    asserts: bool = False
+    beside: tuple[object, str] | None = None
+    any_of: str = POOL
+    groups: dict[int, str] = field(default_factory=dict[int, str])
+
+    def all(self, tree: Iterable[Any]) -> str:
+        """Return a text for a sequence of nodes."""
+        return "".join(self._one(node.name, value) for node, value in tree)
+
+    def _one(self, kind: str, value: Any) -> str:  # noqa: ANN401  # parse trees have no types
+        make = _MAKERS.get(kind)
+        return "" if make is None else make(self, value)
+
+    def literal(self, value: int) -> str:
+        return chr(value)
+
+    def other(self, value: int) -> str:
+        return self._taken([char for char in POOL if ord(char) != value])
+
+    def anything(self, _: object) -> str:
+        return self._taken(self.any_of)
+
+    def one_of(self, items: Sequence[tuple[Any, Any]]) -> str:
+        if self.beside is not None and self.beside[0] is items:
+            return self.beside[1]
+        named = _named(items)
+        if named[0][0] == "NEGATE":
+            return self._taken([c for c in _inside(named) if not _holds(named[1:], c)])
+        return self._taken(_inside(named))
+
+    def branch(self, value: tuple[None, Sequence[Any]]) -> str:
+        _, ways = value
+        return self.all(ways[self.variant % len(ways)])
+
+    def repeat(self, value: tuple[int, int, Any]) -> str:
+        least, most, inner = int(value[0]), int(value[1]), value[2]
+        counts = [max(least, min(most, 1)), min(most, least + 2), least]
+        leaf = len(inner) == 1 and inner[0][0].name in _LEAVES
+        if most <= (LONGEST if leaf else least + 3):
+            counts.insert(1, most)
+        count = counts[self.variant % len(counts)]
+        return "".join(self._turned(at).all(inner) for at in range(count))
+
+    def group(self, value: tuple[int | None, int, int, Any]) -> str:
+        number, _, _, inner = value
+        text = self.all(inner)
+        if number is not None:
+            self.groups[number] = text
+        return text
+
+    def again(self, number: int) -> str:
+        return self.groups.get(number, "")
+
+    def if_group(self, value: tuple[int, Any, Any]) -> str:
+        number, yes, no = value
+        return self.all((yes if number in self.groups else no) or ())
+
+    def looked_at(self, value: tuple[int, Any]) -> str:
+        return self.all(value[1]) if self.asserts else ""
+
+    def _turned(self, by: int) -> _Maker:
+        """Return a maker for one repetition: every second text mixes its classes."""
+        variant = self.variant + by * (self.variant % 2)
+        return _Maker(variant, self.asserts, self.beside, self.any_of, self.groups)
+
+    def _taken(self, some: Sequence[str]) -> str:
+        return some[self.variant % len(some)] if some else ""
+
+
+_LEAVES: Final = {"LITERAL", "NOT_LITERAL", "ANY", "IN"}
+_MAKERS: Final[dict[str, Callable[[_Maker, Any], str]]] = {
+    "LITERAL": _Maker.literal,
+    "NOT_LITERAL": _Maker.other,
+    "ANY": _Maker.anything,
+    "IN": _Maker.one_of,
+    "BRANCH": _Maker.branch,
+    "MAX_REPEAT": _Maker.repeat,
+    "MIN_REPEAT": _Maker.repeat,
+    "POSSESSIVE_REPEAT": _Maker.repeat,
+    "SUBPATTERN": _Maker.group,
+    "ATOMIC_GROUP": _Maker.all,
+    "GROUPREF": _Maker.again,
+    "GROUPREF_EXISTS": _Maker.if_group,
+    "ASSERT": _Maker.looked_at,
+}
+"""By node of a parse tree; others (anchors, what must not follow) write nothing."""
+
+
+def _any_of(tree: Any) -> str:  # noqa: ANN401  # parse trees have no types
+    """Return what a dot may stand for, the line's end first where that counts."""
+    without = POOL.replace("\n", "")
+    return f"{without[0]}\n{without[1:]}" if tree.state.flags & re.DOTALL else without
+
+
+def _named(items: Any) -> list[tuple[str, Any]]:  # noqa: ANN401  # parse trees have no types
+    return [(node.name, value) for node, value in items]
+
+
+def _classes(tree: Any) -> Iterator[Any]:  # noqa: ANN401  # parse trees have no types
+    """Yield the classes anywhere in a parse tree."""
+    for part in tree:
+        if isinstance(part, tuple) and part and str(part[0]) == "IN":  # pyright: ignore[reportUnknownArgumentType]  # see above
+            yield part[1]
+        elif isinstance(part, (tuple, list)) or hasattr(part, "data"):
+            yield from _classes(part)
+
+
+def _inside(items: list[tuple[str, Any]]) -> list[str]:
+    """Return characters of a class; of one that excludes, some that may be in it."""
+    if items[0][0] == "NEGATE":
+        return [*_edges(items[1:], 1), *POOL]
+    return list(_edges(items, 0))
+
+
+def _outside(items: list[tuple[str, Any]]) -> list[str]:
+    """Return characters that a class does not hold, next to those that it does."""
+    if items[0][0] == "NEGATE":
+        return list(_edges(items[1:], 0))
+    near = dict.fromkeys([*_edges(items, 1), "_", "-", " "])
+    return [char for char in near if not _holds(items, char)]
+
+
+def _edges(items: Iterable[tuple[str, Any]], out: int) -> Iterator[str]:
+    """Yield the ends of each range of a class, or the neighbours ``out`` of them."""
+    for kind, value in items:
+        if kind == "LITERAL":
+            yield chr(value)
+        elif kind == "RANGE":
+            yield chr(max(value[0] - out, 0))
+            yield chr(min(value[1] + out, 0x10FFFF))
+        elif kind == "CATEGORY":
+            shorthand, some = CATEGORIES[value.name]
+            yield from (c for c in some if re.match(shorthand, c))
+
+
+def _holds(items: Iterable[tuple[str, Any]], char: str) -> bool:
+    """Tell whether a class holds a character."""
+    for kind, value in items:
+        if kind == "LITERAL" and ord(char) == value:
+            return True
+        if kind == "RANGE" and value[0] <= ord(char) <= value[1]:
+            return True
+        if kind == "CATEGORY" and re.match(CATEGORIES[value.name][0], char):
+            return True
+    return False
