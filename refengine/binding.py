@@ -35,7 +35,7 @@ class Binder:
         self.invokable = ToolOnion("invokable", layers["invokable"])
         self.streamable = ToolOnion("streamable", layers["streamable"])
         self._often = profile.wrapper_factory == "per_run"
-        self._per_message = self._often and bool(extensions.handlers)
+        self._per_message = self._often and extensions.has_own
         self._kept: dict[int, tuple[Tool, BoundTool]] = {}
         self._last: tuple[Plan | None, Mapping[str, BoundTool]] = (None, {})
 

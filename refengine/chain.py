@@ -153,19 +153,21 @@ class Onion:
         """Nest the layers around ``innermost``, the first one outermost.
 
         ``first`` is the place of the first layer where these are the inner part of a
-        longer onion. Every ``STRIDE`` layers the stack is measured.
+        longer onion. Every ``STRIDE`` layers the stack is measured, and where this
+        part is entered; a factory that hands back what it was given adds nothing.
         """
-        call = innermost
+        call = measured = innermost
         for at in range(first + len(layers) - 1, first - 1, -1):
-            layer = layers[at - first]
-            call = self._layer(layer, at, call)
-            if at % STRIDE == 0:
-                call = _probe(call)
+            call = self._layer(layers[at - first], at, call)
+            if call is not measured and (at % STRIDE == 0 or at == first):
+                call = measured = _probe(call)
         return call
 
     def _layer(self, layer: Layer, at: int, inner: Call) -> Call:
         wanted, keep = self._wanted, self._keep
         wrap = layer.wrap or _entering(layer, inner)
+        if wrap is None:
+            return inner
 
         async def enter(ctx: Context, value: Value) -> Value:
             try:
@@ -182,9 +184,11 @@ class Onion:
         return enter
 
 
-def _entering(layer: Layer, inner: Call) -> Wrap:
-    """Call the layer's factory once, now, and enter what it made."""
+def _entering(layer: Layer, inner: Call) -> Wrap | None:
+    """Call the layer's factory once, now, and enter what it made, if it made any."""
     outer = inner if layer.bind is None else _made(layer.name, layer.bind, inner)
+    if outer is inner:
+        return None
     return lambda ctx, value, _: outer(ctx, value)
 
 

@@ -35,9 +35,9 @@ def _sections(machine: Machine, extensions: Extensions) -> Iterator[Section]:
     )
     wraps = [name for name, _ in extensions.with_hook("wrap_model_call")]
     yield "around the model, outermost first", "around", wraps
-    after = _pass(extensions, "after_chat_model", "after_model_rewrite_history")
-    if machine.profile.after_hooks == "handlers_first":
-        after.sort(key=lambda name: name.hook == "after_chat_model")
+    fields = ("after_chat_model", "after_model_rewrite_history")
+    first = machine.profile.after_hooks == "handlers_first"
+    after = _pass(extensions, *fields, handlers_first=first)
     yield "after model, in order", "then", after
     invoke, stream = machine.binder.invokable.names, machine.binder.streamable.names
     yield "around an invokable tool, outermost first", "around", list(invoke)
@@ -56,9 +56,12 @@ def _before_agent(extensions: Extensions) -> list[LayerName]:
     return structs + [name for name, _ in extensions.with_hook("before_agent")]
 
 
-def _pass(extensions: Extensions, field: str, hook: str) -> list[LayerName]:
+def _pass(
+    extensions: Extensions, field: str, hook: str, *, handlers_first: bool = False
+) -> list[LayerName]:
     structs = [name for name, _ in extensions.model_hooks(field)]
-    return structs + [name for name, _ in extensions.with_hook(hook)]
+    handlers = [name for name, _ in extensions.with_hook(hook)]
+    return handlers + structs if handlers_first else structs + handlers
 
 
 def _text(sections: Sequence[Section]) -> Iterator[str]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final
 
 from refengine.capabilities import as_hooks
 from refengine.errors import SameExtensionTwiceError, TooManyExtensionsError
-from refengine.hooks import LOW_LEVEL, AnyHook, hooks_of
+from refengine.hooks import LOW_LEVEL, AnyHook, LegacyNames, hooks_of, legacy_names
 from refengine.middleware import AgentMiddleware
 from refengine.profile import Profile
 from refengine.scope import LayerName
@@ -26,11 +27,19 @@ MAX_EXTENSIONS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class NamedHandler:
-    """A handler with the name it is shown under and its hooks."""
+    """A handler with the name it is shown under and its hooks.
+
+    ``legacy`` is None unless it is an adapted one (``legacy_hooks``).
+    """
 
     name: str
     position: int
     hooks: dict[str, AnyHook]
+    legacy: LegacyNames | None = None
+
+    def layer(self, hook: str) -> LayerName:
+        """Return whose layer it is, in the words of the interface it was written to."""
+        return LayerName(self.name, self.position, (self.legacy or {}).get(hook, hook))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +61,24 @@ class Extensions:
     def with_hook(self, hook: str) -> list[tuple[LayerName, AnyHook]]:
         """Return the handlers' hooks of that name, in order; others drop out."""
         return [
-            (LayerName(each.name, each.position, hook), each.hooks[hook])
+            (each.layer(hook), each.hooks[hook])
             for each in self.handlers
             if hook in each.hooks
         ]
+
+    @property
+    def leading(self) -> int:
+        """How many adapted handlers stand before the first that is none.
+
+        They are in the place of struct middlewares: what they add is there before the
+        handlers are asked, which postures of ``before_agent`` go by.
+        """
+        return sum(1 for _ in takewhile(_is_adapted, self.handlers))
+
+    @property
+    def has_own(self) -> bool:
+        """Whether there is a handler that is no adapted one."""
+        return not all(map(_is_adapted, self.handlers))
 
     def model_hooks(self, field: str) -> list[tuple[LayerName, AnyHook]]:
         """Return the middlewares' callbacks in that field, in order."""
@@ -85,11 +108,10 @@ class Extensions:
         hook = f"wrap_{kind}_tool_call"
         for each in self.handlers:
             if LOW_LEVEL in each.hooks:
-                name = LayerName(each.name, each.position, LOW_LEVEL)
-                yield ToolLayer(name, factory=each.hooks[LOW_LEVEL])
+                bind = _of_kind(each.hooks[LOW_LEVEL], kind)
+                yield ToolLayer(each.layer(LOW_LEVEL), factory=bind)
             elif hook in each.hooks:
-                name = LayerName(each.name, each.position, hook)
-                yield ToolLayer(name, wrap=each.hooks[hook])
+                yield ToolLayer(each.layer(hook), wrap=each.hooks[hook])
 
 
 def collect(
@@ -101,9 +123,9 @@ def collect(
 
     Raises TooManyExtensionsError, SameExtensionTwiceError, or what hooks_of raises.
     """
-    given = len(middlewares) + len(handlers)
-    if given > MAX_EXTENSIONS:
-        raise TooManyExtensionsError(given, MAX_EXTENSIONS)
+    number = len(middlewares) + len(handlers)
+    if number > MAX_EXTENSIONS:
+        raise TooManyExtensionsError(number, MAX_EXTENSIONS)
     if profile.same_handler_twice == "refused":
         _refuse_same(handlers)
     structs = tuple(
@@ -114,8 +136,12 @@ def collect(
     found = [hooks_of(each, spelt) for each in handlers]
     names = list(_unique([name for name, _ in found]))
     named = tuple(
-        NamedHandler(name, len(structs) + at, as_hooks(hooks))
-        for at, (name, (_, hooks)) in enumerate(zip(names, found, strict=True))
+        NamedHandler(
+            name, len(structs) + at, as_hooks(hooks), legacy_names(given, hooks)
+        )
+        for at, (name, (_, hooks), given) in enumerate(
+            zip(names, found, handlers, strict=True)
+        )
     )
     return Extensions(structs, named)
 
@@ -134,6 +160,14 @@ def _factories(
 
 def _of_any_tool(make: Callable[[Any], Any]) -> Factory:
     return lambda _, endpoint: make(endpoint)
+
+
+def _of_kind(bind: AnyHook, kind: Kind) -> Factory:
+    return lambda info, endpoint: bind(info, endpoint, kind)
+
+
+def _is_adapted(handler: NamedHandler) -> bool:
+    return handler.legacy is not None
 
 
 def _refuse_same(handlers: Sequence[object]) -> None:

@@ -7,7 +7,7 @@ if the object has the method and did not inherit it from ``AgentHandler``.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
@@ -60,7 +60,12 @@ CAPABILITY_REWRITES: Final = {
 }
 """The hooks that these capabilities are another name of."""
 LOW_LEVEL: Final = "bind_tool"
-"""Called once a registered tool instead of ``wrap_*`` (contract §1); for adapters."""
+"""``bind_tool(info, endpoint, kind)`` stands for both ``wrap_*`` (contract §1).
+
+It is for adapters, called as often as the factories of a ToolMiddleware are, for each
+``kind`` that a tool has ("invokable", "streamable"), and returns the endpoint that
+is called from then on. One that hands back what it was given adds no layer.
+"""
 _KNOWN: Final = HOOKS | CAPABILITY_HOOKS | {LOW_LEVEL}
 
 ModelEndpoint: TypeAlias = Callable[
@@ -68,6 +73,7 @@ ModelEndpoint: TypeAlias = Callable[
 ]
 Rewritten: TypeAlias = "tuple[Context, Sequence[Message]]"
 AnyHook: TypeAlias = "Callable[..., Any]"  # a hook of any kind, before it is compiled
+LegacyNames: TypeAlias = "Mapping[str, str]"  # hook -> field of the older interface
 
 
 class AgentHandler(Protocol):
@@ -222,6 +228,22 @@ def hooks_of(handler: object, spelt: set[type]) -> tuple[str, dict[str, AnyHook]
         if hook in found and not is_async(found[hook]):
             raise NotAsyncError(name, hook)
     return name, found
+
+
+def legacy_names(handler: object, found: Mapping[str, AnyHook]) -> LegacyNames | None:
+    """Return an adapted handler's ``legacy_hooks``; None if it is not an adapted one.
+
+    They say, hook by hook, which field of the older interface it stands for (contract
+    §1), and errors and ``explain`` use that name. Raises NoHookError for a hook that
+    the handler does not have.
+    """
+    given = getattr(handler, "legacy_hooks", None)
+    if not isinstance(given, Mapping):
+        return None
+    names = {str(k): str(v) for k, v in cast("LegacyNames", given).items()}
+    for hook in sorted(names.keys() - found.keys()):
+        raise NoHookError(handler, f"{hook!r}, which its legacy_hooks name", HOOKS)
+    return names
 
 
 def _declared(name: str, handler: object) -> dict[str, AnyHook] | None:

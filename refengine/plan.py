@@ -141,15 +141,32 @@ class Planner:
     async def plan(
         self, ctx: Context, run: tuple[Sequence[Message], Options] | None = None
     ) -> Plan:
-        """Run the phase; raises HookError or HookReturnError."""
-        default = self.default_tools()
+        """Run the phase; raises HookError or HookReturnError.
+
+        What leading adapted handlers add counts as configured, as what struct
+        middlewares add does (contract §1).
+        """
+        hooks = self._extensions.with_hook("before_agent")
+        first = self._extensions.handlers[: self._extensions.leading]
+        adapted = sum("before_agent" in each.hooks for each in first)
+        config = AgentConfig(self._instruction, self.default_tools(), run)
+        ctx, _ = await self._pass(hooks[:adapted], ctx, config)
+        default = config.tools
         flags = DirectFlags(self._profile, self._config.return_directly, default)
-        tools, by_name = flags.start(default)
-        config = AgentConfig(self._instruction, tools, run, by_name)
-        fold = ToolFold(config.tools, one_entry=self._one_entry)
-        for name, hook in self._extensions.with_hook("before_agent"):
-            ctx = await self._enter(name, hook, ctx, config, fold)
+        config.tools, config.return_directly = flags.start(default)
+        ctx, fold = await self._pass(hooks[adapted:], ctx, config)
         return self._resolve(ctx, config, default, flags, fold)
+
+    async def _pass(
+        self,
+        hooks: Sequence[tuple[LayerName, AnyHook]],
+        ctx: Context,
+        config: AgentConfig,
+    ) -> tuple[Context, ToolFold]:
+        fold = ToolFold(config.tools, one_entry=self._one_entry)
+        for name, hook in hooks:
+            ctx = await self._enter(name, hook, ctx, config, fold)
+        return ctx, fold
 
     async def _enter(
         self,

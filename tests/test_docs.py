@@ -10,7 +10,12 @@ import pytest
 from refengine.testing.schema import text as schema_text
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/order-and-conflicts.md", "docs/scenarios.md"]
+PAGES = [
+    "README.md",
+    "docs/migrating-from-struct.md",
+    "docs/order-and-conflicts.md",
+    "docs/scenarios.md",
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

@@ -11,8 +11,8 @@ from refengine.profile import PROFILES, choosing, differences, options, profile
 from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
-from refengine.testing.trace import first_divergence
 from refengine.testing.session import play
+from refengine.testing.trace import first_divergence
 
 CHOICES = {name: found for name, found in options().items() if len(found) > 1}
 

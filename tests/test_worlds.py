@@ -34,7 +34,7 @@ from refengine.testing import (
     run,
     show_message,
 )
-from refengine.testing.notation import pieces_of, show_chunk
+from refengine.testing.notation import decoded, encoded, pieces_of, show_chunk
 from refengine.testing.scenario import ModelChunks, ModelFailure
 from refengine.testing.strategies import texts, tool_names
 from refengine.tools import NO_OPTIONS
@@ -289,6 +289,46 @@ results = st.builds(
 @given(plain | said | results)
 def test_a_message_is_read_back_as_it_was_written(message: Message):
     assert parse_message(show_message(message)) == message
+
+
+marred = st.text(st.sampled_from("a🦜é<>u+\ud83d\ude00"), max_size=8)
+broken = st.builds(ToolCall, ids, tool_names(), marred)
+
+
+@searching
+@given(st.builds(Message, st.just("assistant"), marred, st.tuples(broken)))
+def test_a_lone_surrogate_is_read_back_as_it_was_written(message: Message):
+    written = show_message(message)
+
+    assert written.encode().decode() == written
+    assert parse_message(written) == message
+
+
+def test_only_lone_surrogates_have_a_place():
+    assert parse_message("user:<u+d83d>").content == "\ud83d"
+    assert parse_message("user:<u+0041>").content == "<u+0041>"
+    assert encoded("\ud83d 🦜") == "<u+d83d> 🦜"
+    assert decoded(encoded("\udfff\ud800")) == "\udfff\ud800"
+
+
+def test_results_chunks_and_streams_may_hold_lone_surrogates():
+    tool = {"name": "t", "kind": "both", "result": "<u+d83d>", "chunks": ["<u+d83d>"]}
+    scenario = read_scenario(
+        {
+            "agent": {"tools": [tool]},
+            "model_script": [
+                "assistant:[1:t(<u+de00>)]",
+                {"chunks": ["assistant:<u+d83d>", "assistant:<u+de00>"]},
+            ]
+            * 2,
+            "runs": [{"input": ["user:hi"]}, {"input": ["user:hi"], "streaming": True}],
+        }
+    )
+    trace = run(play(scenario, ReferenceEngine(SEED_001)))
+
+    assert [each.data["arguments"] for each in trace.of("tool_start")] == ["\ude00"] * 2
+    assert [each.data["result"] for each in trace.of("tool_end")] == ["\ud83d"] * 2
+    assert trace.to_jsonl().isascii()
 
 
 @searching

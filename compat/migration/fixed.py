@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.notation import CALL_START, encoded
-from refengine.testing.strategies.subject_kit import fit, json_text
+from refengine.testing.strategies.subject_kit import Kit, fit, json_text
+from refengine.testing.strategies.subject_neighbours import FAILING, failures
 from refengine.testing.strategies.subject_patterns import matching
 from refengine.testing.strategies.subject_words import Words
 
@@ -25,10 +26,16 @@ PLACE: Final = re.compile(r"<(name|text|match|json|long):(\d+)>")
 
 
 def fixed_worlds(words: Words) -> Iterator[tuple[str, object]]:
-    """Yield the fixed worlds in a subject's words: family, and JSON of a scenario."""
+    """Yield the fixed worlds in a subject's words: family, and JSON of a scenario.
+
+    After those that are written down comes one for each point that can fail; what is
+    done about an error is the part of a subject that everyday worlds do not reach.
+    """
     some = _words_by_place(words)
     for entry in _written():
         yield entry["family"], _filled(entry["scenario"], some)
+    for where in FAILING:
+        yield "failures", failures(Kit(words, f"fixed/{where}"), where)
 
 
 @cache

@@ -185,12 +185,13 @@ class Judge(Generic[P]):
         ]
         smallest = min(breaking, key=size)
         world = shrink(smallest, lambda each: pair.differs(each, channels))
-        found = replace(base, world=world, diverging=len(breaking))
+        needed = channels_of(max(weakest, terms.required, key=_place))
+        diverging = sum(not names.isdisjoint(needed) for names in differing)
+        found = replace(base, world=world, diverging=diverging)
         noise = pair.noise(world, terms.volatile)
         if noise:
             return replace(found, noise=noise)
-        required = max(weakest, terms.required, key=_place)
-        divergence = pair.divergence(world, channels_of(required))
+        divergence = pair.divergence(world, needed)
         return replace(found, divergence=divergence)
 
 

@@ -85,6 +85,21 @@ def _request(old: Value, new: Value, _: str) -> Named:
     return _typed("SETTINGS", ".options", old["options"], new["options"])
 
 
+def other_call(at: int, old: Sequence[Value], new: Sequence[Value]) -> str | None:
+    """Return the code if the requests at an index are different calls altogether.
+
+    They begin differently, and one side makes more of them in that run.
+    """
+    run = old[at]["run"]
+    more = sum(each["run"] == run for each in new) - sum(
+        each["run"] == run for each in old
+    )
+    begins = [_text(each[at]["messages"][:1]) for each in (old, new)]
+    if not more or begins[0] == begins[1]:
+        return None
+    return "EXTRA_CALL" if more > 0 else "MISSING_CALL"
+
+
 def _messages(old: Sequence[Value], new: Sequence[Value]) -> Named:
     ours, theirs = list(map(_text, old)), list(map(_text, new))
     if sorted(ours) == sorted(theirs):
@@ -96,7 +111,7 @@ def _messages(old: Sequence[Value], new: Sequence[Value]) -> Named:
     left = old[at] if until > at else MISSING
     right = new[there] if to > there else MISSING
     path = f".messages[{at}]"
-    if at == there == 0 and _is_system(left, right):
+    if at == there == 0 and _is_instruction(left, right, ours[until:] == theirs[to:]):
         return "INSTRUCTION", path, left, right
     if until - at > to - there:
         return "MESSAGE_LOST", path, left, MISSING if to == there else right
@@ -105,8 +120,10 @@ def _messages(old: Sequence[Value], new: Sequence[Value]) -> Named:
     return _typed("MESSAGE_CHANGED", path, left, right)
 
 
-def _is_system(*messages: Json) -> bool:
-    return any(isinstance(m, Mapping) and m.get("role") == "system" for m in messages)
+def _is_instruction(old: Json, new: Json, rest: bool) -> bool:  # one call
+    """Tell whether it is the first system message that differs, or is missing."""
+    roles = [m.get("role") for m in (old, new) if isinstance(m, Mapping)]
+    return set(roles) == {"system"} and (rest or len(roles) == 2)
 
 
 def _tools(old: Sequence[Value], new: Sequence[Value]) -> Named:
@@ -137,7 +154,10 @@ def _execution(old: Value, new: Value, _: str) -> Named:
 
 
 def _event(old: Value, new: Value, _: str) -> Named:
-    for key in ("kind", "call_id", "failed", "action"):
+    if old.get("failed") != new.get("failed"):
+        code = "ERROR_NEW" if new.get("failed") else "ERROR_LOST"
+        return code, ".failed", old.get("failed", MISSING), new.get("failed", MISSING)
+    for key in ("kind", "call_id", "action"):
         if _text(old.get(key)) != _text(new.get(key)):
             return (
                 "EVENT_ORDER",

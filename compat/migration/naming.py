@@ -15,7 +15,14 @@ from typing import Final
 from compat.migration.beside import beside
 from compat.migration.codes import CODES
 from compat.migration.differing import Shown
-from compat.migration.namers import SEQUENCES, Named, missing, name, sequence
+from compat.migration.namers import (
+    SEQUENCES,
+    Named,
+    missing,
+    name,
+    other_call,
+    sequence,
+)
 from compat.verdicts import Difference, Divergence
 from refengine.testing.channels import Entry
 from refengine.testing.trace import MISSING
@@ -89,6 +96,8 @@ def _named(
     if sides[0] is None or sides[1] is None:
         code = missing(channel, added=sides[0] is None)
         return code, here, sides[0] or MISSING, sides[1] or MISSING
+    if channel == "requests" and (other := other_call(at, *lists)):
+        return other, here, dict(sides[0]), dict(sides[1])
     code, path, left, right = name(channel, sides[0], sides[1])
     if code == "STREAM_TEXT" and old[0].text("state") == new[0].text("state"):
         code = "STREAM_LEAK"

@@ -80,10 +80,11 @@ def _tool(tool: ToolSpec) -> str:
     text = f"{tool.name} ({tool.kind})"
     if tool.error is not None:
         return f"{text}, which fails with {tool.error!r}"
-    if tool.chunks:
-        pieces = ", ".join(f'"{short(chunk)}"' for chunk in tool.chunks)
-        return f"{text}, which gives {pieces}"
-    return f'{text}, which gives "{short(tool.result)}"'
+    given = ", ".join(f'"{short(chunk)}"' for chunk in tool.chunks or (tool.result,))
+    then = ""
+    if tool.stream_error is not None and tool.kind != "invokable":
+        then = f", and when streamed then fails with {tool.stream_error!r}"
+    return f"{text}, which gives {given}{then}"
 
 
 def _run(run: RunSpec) -> str:

@@ -35,13 +35,17 @@ MessageText: TypeAlias = Annotated[str, AfterValidator(_readable)]
 
 
 class ToolSpec(Spec):
-    """A scripted tool. ``<args>`` in ``result`` stands for the call's arguments."""
+    """A scripted tool. ``<args>`` in ``result`` stands for the call's arguments.
+
+    It fails at once with ``error``, or with ``stream_error`` after its last chunk.
+    """
 
     name: str
     kind: Literal["invokable", "streamable", "both"] = "invokable"
     result: str = ""
     chunks: tuple[str, ...] = ()
     error: str | None = None
+    stream_error: str | None = None
     body: tuple[BodyOp, ...] = ()
     delay_ms: int = Field(default=0, ge=0)
     at_most_once: bool = False

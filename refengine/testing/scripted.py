@@ -191,9 +191,7 @@ class RecordingTool:
     ) -> StreamReader[str]:
         await self._begin("stream", ctx, arguments, options)
         chunks = tuple(map(decoded, self._spec.chunks))
-        return StreamReader(
-            self._chunks(chunks or (self._result(arguments),), ctx.tool_call_id)
-        )
+        return StreamReader(self._chunks(chunks or (self._result(arguments),), ctx))
 
     def _result(self, arguments: str) -> str:
         return decoded(self._spec.result).replace("<args>", arguments)
@@ -224,13 +222,14 @@ class RecordingTool:
         self.recorder.add("tool_error", {"error": text}, ctx.tool_call_id)
         return ScriptedError(text)
 
-    async def _chunks(
-        self, chunks: Sequence[str], call_id: str | None
-    ) -> AsyncIterator[str]:
+    async def _chunks(self, chunks: Sequence[str], ctx: Context) -> AsyncIterator[str]:
+        call_id = ctx.tool_call_id
         try:
             for chunk in chunks:
                 self.recorder.add("tool_chunk", {"chunk": chunk}, call_id)
                 yield chunk
+            if self._spec.stream_error is not None:
+                raise self._failed(self._spec.stream_error, ctx)
             self.recorder.add("tool_end", {"result": "".join(chunks)}, call_id)
         finally:
             self.recorder.add("stream_close", {"of": "tool"}, call_id)

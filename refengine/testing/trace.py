@@ -8,8 +8,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast, get_args, overload
 
-from refengine.messages import Json, Message
+from refengine.messages import Json, Message, MessageChunk, ToolCall
 from refengine.testing.narrowing import is_mapping
+from refengine.tools import ToolInfo
 
 ObservationKind: TypeAlias = Literal[
     "build",
@@ -226,22 +227,22 @@ def in_call_order(entries: Iterable[dict[str, Json]]) -> list[dict[str, Json]]:
 def to_json(value: object, written: Written | None = None) -> Json:
     """Return JSON values for anything an observation holds; raises TypeError.
 
-    ``written`` keeps what became of each message: a history is seen again in every
-    request, and writing it out anew would cost more than the run. Its messages must
+    ``written`` keeps what became of each message and tool: a history is seen again in
+    every request, and writing it out anew would cost more than the run. They must
     outlive it, since they are told apart by identity.
     """
     kind = value.__class__
     if kind in _SCALARS:
         return cast("Json", value)
-    if kind is Message and written is not None:
+    if kind in _KEPT and written is not None:
         found = written.get(id(value))
         if found is None:
             found = written[id(value)] = _fields(value, written)
         return found
+    if kind in _DATA or is_dataclass(kind):
+        return _fields(value, written)
     if is_mapping(value):
         return {str(key): to_json(each, written) for key, each in value.items()}
-    if is_dataclass(kind):
-        return _fields(value, written)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [to_json(each, written) for each in cast("Sequence[object]", value)]
     if isinstance(value, (bool, int, float, str)):  # of a class of its own
@@ -250,6 +251,8 @@ def to_json(value: object, written: Written | None = None) -> Json:
 
 
 _SCALARS: Final = frozenset((type(None), bool, int, float, str))
+_DATA: Final = frozenset((ToolCall, MessageChunk))
+_KEPT: Final = frozenset((Message, ToolInfo))
 
 
 def _fields(value: object, written: Written | None) -> Json:

@@ -149,6 +149,7 @@ NOT_GENERATED = {
     "same_as",  # refused by the default profile
     "version",
     "subject",
+    "options",  # what the caller hands to model and tools is not theirs to look at
     "output_key",  # what the caller keeps is no part of a world's shape
 }
 
@@ -342,7 +343,8 @@ def test_without_hypothesis_the_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['hypothesis'] = None\n"
         "import refengine.testing.strategies_variants\n"
-        "import refengine.testing.strategies"
+        "import refengine.testing.strategies.subject_worlds\n"
+        "from refengine.testing.strategies import scenarios"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False

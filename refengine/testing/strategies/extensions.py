@@ -50,6 +50,8 @@ def tools(draw: DrawFn, wanted: Wanted = ANYTHING) -> ToolSpec:
         spec["delay_ms"] = draw(st.sampled_from([0, 0, 0, 1, 2, 5]))
     if wanted.failures and draw(st.integers(0, 3)) == 3:
         spec["error"] = draw(st.sampled_from(["boom", "büm"]))
+    if wanted.failures and kind == "streamable" and draw(st.integers(0, 7)) == 7:
+        spec["stream_error"] = "cut off"
     if wanted.failures and wanted.counting:
         spec["at_most_once"] = draw(st.booleans())
     if draw(st.integers(0, 3)) == 3:

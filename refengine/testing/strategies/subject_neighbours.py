@@ -16,7 +16,7 @@ from refengine.testing.strategies.subject_families import (
     watcher,
     world,
 )
-from refengine.testing.strategies.subject_kit import Data, Entry, Kit
+from refengine.testing.strategies.subject_kit import HISTORY, Data, Entry, Kit
 
 FAILING: Final = (
     "before_agent",
@@ -27,12 +27,25 @@ FAILING: Final = (
     "after_chat_model",
     "invokable",
     "streamable",
-    "tool",
+    "invokable tool",
+    "streamable tool",
+    "tool stream",
     "tool body",
     "model",
     "model stream",
+    "model at once",
 )
 """Where something fails, one after the other: every one of them in every corpus."""
+
+
+TOOLS: Final[Mapping[str, Data]] = MappingProxyType(
+    {
+        "invokable tool": {"kind": "invokable", "error": "boom"},
+        "streamable tool": {"kind": "streamable", "error": "boom"},
+        "tool stream": {"kind": "streamable", "stream_error": "cut off"},
+    }
+)
+"""How a tool fails, whichever of them is called."""
 
 
 def failures(kit: Kit, where: str) -> Data:
@@ -44,10 +57,15 @@ def failures(kit: Kit, where: str) -> Data:
     error: Data = {"op": "error", "text": "boom", "on_call": nth}
     if where in {"before_agent", "after_agent"}:
         error["on_call"] = 1
-    if where == "tool":
-        agent["tools"][0]["error"] = "boom"
+    given = None
+    if where in TOOLS:
+        for tool in agent["tools"]:
+            tool.update(TOOLS[where])
     elif where == "tool body":
         agent["tools"][0]["body"] = [error]
+    elif where == "model at once":  # what a subject itself asks it may fail, too
+        script = [{"error": "no-model"}, *script]
+        given = [kit.user() for _ in range(max(8, kit.length(HISTORY)))]
     elif where.startswith("model"):
         script[nth - 1] = _failure(kit, script[nth - 1], where)
     elif where.endswith("chat_model"):
@@ -56,7 +74,7 @@ def failures(kit: Kit, where: str) -> Data:
         _fail_at_tools(kit, agent, where, names[0])
     else:
         agent["handlers"] = [{"id": "fails", where: [error]}]
-    made = world(kit, agent, script)
+    made = world(kit, agent, script, given)
     return {**made, "runs": [*made["runs"], {"input": ["user:again"]}]}
 
 

@@ -1,0 +1,120 @@
+"""The long search for a world in which an adapted struct is not what it was (COMPAT).
+
+    python -m property_tests.compat_search --examples 10000
+
+It searches that many worlds for each profile and prints what was looked at. The same
+seed gives the same worlds. Exit code 1 if a world was found; it is printed, shrunk.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from property_tests.adapting import SEARCHES, WORLDS, adapting_divergence
+from refengine.profile import profile
+from refengine.testing import Scenario
+from refengine.testing.strategies import scenarios
+
+EVERY: Final = 1000
+"""After so many worlds it is told how far the search is."""
+
+SEED: Final = 20260001
+
+
+class FoundError(AssertionError):
+    """A world in which the two traces differ."""
+
+
+def search(under: str, *, handlers: bool, examples: int, start: int) -> int:
+    """Search one profile; return how many worlds were compared.
+
+    Raises FoundError with the smallest world that was found.
+    """
+    seen = Counted(under)
+    choices: dict[str, Any] = {**WORLDS, "handlers": handlers}
+    found = given(scenarios(**choices))(seen.compare)
+    settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )(seed(start)(found))()
+    return seen.count
+
+
+class Counted:
+    """Compares worlds under one profile and tells how many."""
+
+    def __init__(self, under: str) -> None:
+        self.count = 0
+        self._profile = profile(under)
+
+    @property
+    def compare(self) -> Callable[[Scenario], None]:
+        """The comparison as a function, which Hypothesis asks for."""
+
+        def compare(scenario: Scenario) -> None:
+            self.count += 1
+            if self.count % EVERY == 0:
+                _say(f"  {self._profile.name}: {self.count} worlds")
+            found = adapting_divergence(scenario, self._profile)
+            if found is not None:
+                world = scenario.model_dump_json(exclude_defaults=True)
+                raise FoundError(f"{self._profile.name}: {found}\n{world}")
+
+        return compare
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Search every profile, or those that are named; return the exit code."""
+    asked = _asked(arguments)
+    code = 0
+    for under, handlers in SEARCHES:
+        if asked.profile and under not in asked.profile:
+            continue
+        what = f"{under}, {'with' if handlers else 'without'} handlers"
+        began = time.monotonic()
+        try:
+            count = search(
+                under, handlers=handlers, examples=asked.examples, start=asked.seed
+            )
+        except FoundError as error:
+            _say(f"{what}: DIFFERS\n{error}")
+            code = 1
+            continue
+        spent = time.monotonic() - began
+        _say(f"{what}: {count} worlds, no divergence, {spent:.0f} s, seed {asked.seed}")
+    return code
+
+
+def _asked(arguments: Sequence[str]) -> Namespace:
+    parser = ArgumentParser("python -m property_tests.compat_search")
+    parser.add_argument("--examples", type=_at_least_one, default=10_000)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument(
+        "--profile", action="append", choices=sorted({name for name, _ in SEARCHES})
+    )
+    return parser.parse_args(arguments)
+
+
+def _at_least_one(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)  # argparse says which argument it is
+    return number
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

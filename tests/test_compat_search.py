@@ -1,0 +1,56 @@
+"""The long search for COMPAT: what it says and how it ends."""
+
+import pytest
+
+from property_tests import compat_search
+from refengine.profile import PROFILES
+from refengine.testing import Divergence
+
+
+def test_a_search_tells_how_many_worlds_it_compared(capsys) -> None:
+    code = compat_search.main(["--examples", "5", "--profile", "eino-0.7"])
+
+    assert code == 0
+    assert capsys.readouterr().out.startswith(
+        "eino-0.7, without handlers: 5 worlds, no divergence, "
+    )
+
+
+def test_a_search_covers_every_profile_and_handlers_where_compat_promises_them() -> (
+    None
+):
+    assert {name for name, _ in compat_search.SEARCHES} == {p.name for p in PROFILES}
+    assert {name for name, handlers in compat_search.SEARCHES if handlers} == {
+        "seed-001",
+        "eino-draft",
+    }
+
+
+def test_a_found_world_is_told_shrunk(capsys, monkeypatch) -> None:
+    def differs(scenario, under):
+        return Divergence(0, ".x", 1, 2)
+
+    monkeypatch.setattr(compat_search, "adapting_divergence", differs)
+    code = compat_search.main(["--examples", "5", "--profile", "eino-0.8"])
+    told = capsys.readouterr().out
+
+    assert code == 1
+    assert "eino-0.8, without handlers: DIFFERS" in told
+    assert "observation 0 .x: 1 ≠ 2" in told
+    assert '"runs":[{"input":["user:a"]}]' in told
+
+
+def test_progress_is_told(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(compat_search, "EVERY", 2)
+    compat_search.main(["--examples", "5", "--profile", "eino-0.7"])
+
+    assert "  eino-0.7: 4 worlds\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wrong", [["--examples", "0"], ["--profile", "eino-1"]])
+def test_an_empty_search_is_refused(wrong, capsys) -> None:
+    with pytest.raises(SystemExit) as left:
+        compat_search.main(wrong)
+
+    assert left.value.code == 2
+    assert wrong[0] in capsys.readouterr().err

@@ -1,0 +1,134 @@
+"""The registry of mutants: each is refuted by a world, and the right engine is not."""
+
+import re
+from itertools import pairwise
+
+import pytest
+
+from property_tests.mutants import (
+    MUTANTS,
+    Mutant,
+    UnknownMutantError,
+    Witness,
+    mutant,
+    stored,
+)
+from property_tests.mutants import __main__ as command
+from property_tests.mutants.doors import ADAPTED, NATIVE
+from property_tests.mutants.finding import NotRefutedError, any_witness, smallest
+from property_tests.mutants.page import PAGE, page
+from property_tests.mutants.witness import FILE, played, refuted, text_of
+from refengine.profile import profile
+from refengine.testing import first_divergence
+
+FAMILIES = {
+    *("COMPAT", "ORD", "INS", "TOOL", "RD", "MSG", "WRAP", "STR", "ERR", "CTX"),
+    *("SER", "INT", "CONC", "EVT", "DEEP"),
+}
+"""Those of the contract: §1 and the table of §2."""
+CI_SIZED = 3000
+"""So many worlds are looked at for each mutant; most are refuted by the first 100."""
+
+each_mutant = pytest.mark.parametrize("broken", MUTANTS, ids=lambda each: each.id)
+each_witness = pytest.mark.parametrize(
+    "witness", stored(), ids=lambda witness: witness.mutant
+)
+
+
+def test_ids_are_unique_and_can_be_typed() -> None:
+    ids = [each.id for each in MUTANTS]
+
+    assert len(set(ids)) == len(ids)
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", each) for each in ids)
+
+
+def test_every_mutant_has_a_witness_and_every_witness_a_mutant() -> None:
+    assert [each.mutant for each in stored()] == [each.id for each in MUTANTS]
+
+
+@each_mutant
+def test_a_mutant_says_what_it_violates_and_where_it_comes_from(broken: Mutant) -> None:
+    assert broken.violates
+    assert set(broken.violates) <= FAMILIES
+    assert broken.about.endswith(".")
+    assert bool(broken.quote) != broken.is_own
+    assert profile(broken.under).name == broken.under
+
+
+@each_witness
+def test_a_witness_refutes_its_mutant_where_it_says(witness: Witness) -> None:
+    assert refuted(mutant(witness.mutant), witness.scenario) == witness
+
+
+@each_witness
+def test_the_right_engine_does_the_same_each_time(witness: Witness) -> None:
+    broken = mutant(witness.mutant)
+    traces = [played(witness.scenario, broken.right, broken.under) for _ in range(2)]
+
+    assert first_divergence(*traces) is None
+
+
+@pytest.mark.parametrize(
+    "witness",
+    [each for each in stored() if mutant(each.mutant).right is NATIVE],
+    ids=lambda witness: witness.mutant,
+)
+def test_the_shipped_adapter_is_not_refuted(witness: Witness) -> None:
+    under = mutant(witness.mutant).under
+    traces = [played(witness.scenario, door, under) for door in (NATIVE, ADAPTED)]
+
+    assert first_divergence(*traces) is None
+
+
+@each_mutant
+def test_a_mutant_is_found_anew(broken: Mutant) -> None:
+    assert any_witness(broken, examples=CI_SIZED).mutant == broken.id
+
+
+def test_a_mutant_that_is_none_is_told() -> None:
+    broken = mutant("separator-after")
+    same = Mutant(
+        id="same",
+        about="It is the right engine.",
+        source="own",
+        violates=("INS",),
+        right=broken.right,
+        wrong=broken.right,
+        worlds=broken.worlds,
+    )
+
+    with pytest.raises(NotRefutedError, match=r"20 worlds .* do not refute .*'same'"):
+        smallest(same, examples=20)
+
+
+def test_an_unknown_mutant_is_told_with_those_there_are() -> None:
+    with pytest.raises(UnknownMutantError, match=r"there are .*separator-after"):
+        mutant("no-such-mutant")
+
+
+def test_witnesses_are_stored_as_they_are_written() -> None:
+    assert text_of(stored()) == FILE.read_text("utf-8")
+
+
+def test_page_says_what_is_stored() -> None:
+    assert page(stored()) == PAGE.read_text("utf-8")
+
+
+def test_headings_of_the_page_go_down_step_by_step() -> None:
+    lines = PAGE.read_text("utf-8").splitlines()
+    depths = [len(line) - len(line.lstrip("#")) for line in lines if line[:1] == "#"]
+
+    assert depths[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(depths))
+
+
+def test_command_writes_both_files(tmp_path, monkeypatch, capsys) -> None:
+    witnesses, written = tmp_path / "witnesses.json", tmp_path / "page.md"
+    witnesses.write_text(FILE.read_text("utf-8"), "utf-8")
+    monkeypatch.setattr(command, "FILE", witnesses)
+    monkeypatch.setattr(command, "PAGE", written)
+    command.main(["sketch-000-blank-line"])
+
+    assert capsys.readouterr().out.startswith("sketch-000-blank-line: observation ")
+    assert written.read_text("utf-8") == page(stored(witnesses))
+    assert len(stored(witnesses)) == len(MUTANTS)
