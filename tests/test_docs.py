@@ -3,6 +3,8 @@
 import contextlib
 import io
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from refengine.testing.schema import text as schema_text
 ROOT = Path(__file__).parent.parent
 PAGES = [
     "README.md",
+    "docs/migrate-check.md",
     "docs/migrating-from-struct.md",
     "docs/order-and-conflicts.md",
     "docs/scenarios.md",
@@ -67,3 +70,43 @@ def test_links_lead_somewhere(page: str) -> None:
     for link in links:
         if "://" not in link:
             assert ((ROOT / page).parent / link).exists(), link
+
+
+def test_migrate_check_shows_the_report_that_the_command_prints() -> None:
+    page = blocks("docs/migrate-check.md")
+    command = next(code for language, code in page if language == "sh")
+    done = subprocess.run(
+        [sys.executable, "-m", *command.split()],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    [shown] = [code for language, code in page if language == "text"]
+    assert done.stdout == shown
+    [short] = [code for language, code in blocks("README.md") if language == "text"]
+    assert done.stdout.startswith(short)
+
+
+def test_migrate_check_lists_every_code_and_relation() -> None:
+    from compat.migration.codes import CODES
+    from compat.verdicts import RELATIONS
+
+    page = (ROOT / "docs/migrate-check.md").read_text(encoding="utf-8")
+    rows = {f"| `{name}` | {code.summary} |" for name, code in CODES.items()}
+
+    assert rows <= set(page.splitlines())
+    assert all(f"| `{name}`" in page for name in RELATIONS)
+
+
+def test_every_file_of_an_example_is_named_in_its_page() -> None:
+    folder = ROOT / "examples/struct_to_handler"
+    page = (folder / "README.md").read_text(encoding="utf-8")
+
+    for piece in folder.iterdir():
+        if piece.is_dir():
+            row = next(
+                line for line in page.splitlines() if f"| `{piece.name}`" in line
+            )
+            assert all(f"`{path.stem}`" in row for path in piece.glob("wrong_*.py"))

@@ -143,7 +143,8 @@ class Judge(Generic[P]):
     def _lacking(self, new: Player, played: Sequence[Played]) -> Iterator[Broken]:
         """Yield each intended effect that a side does not have, with one world.
 
-        Equal is not right: what either subject intends is looked for on both sides.
+        Equal is not right: what either subject intends is looked for on both sides. A
+        neighbour may undo it, so only worlds without neighbours are looked at.
         """
         sides: tuple[tuple[Side, Sequence[Played]], ...] = (
             ("old", self._sessions[0]),
@@ -154,8 +155,9 @@ class Judge(Generic[P]):
             found: dict[str, Scenario] = {}
             for subject in subjects:
                 for world, seen in zip(self.worlds, each, strict=True):
-                    for text in subject.broken(seen):
-                        found.setdefault(text, world)
+                    if not _has_neighbours(world):
+                        for text in subject.broken(seen):
+                            found.setdefault(text, world)
             yield from (Broken(side, text, world) for text, world in found.items())
 
     def _used(self, allow: Allow, new: Player, terms: Terms) -> Allowed:
@@ -193,6 +195,11 @@ class Judge(Generic[P]):
             return replace(found, noise=noise)
         divergence = pair.divergence(world, needed)
         return replace(found, divergence=divergence)
+
+
+def _has_neighbours(world: Scenario) -> bool:
+    lists = ("middlewares", "handlers", "tool_call_middlewares")
+    return any(getattr(agent, name) for agent in world.all_agents for name in lists)
 
 
 def _place(relation: str) -> int:

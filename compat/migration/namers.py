@@ -200,6 +200,13 @@ def _end(old: Value, new: Value, _: str) -> Named:
     )
 
 
+def _pairing(old: Value, new: Value, _: str) -> Named:
+    key = next(k for k in sorted(old) if _text(old[k]) != _text(new[k]))
+    if key == "run":
+        return "PAIRING", ".run", old[key], new[key]
+    return "PAIRING", f".{key}", [*old[key]], [*new[key]]
+
+
 def _other(old: Value, new: Value, channel: str) -> Named:
     code = _OTHERS.get(channel, "STATUS")
     key = next(
@@ -215,6 +222,7 @@ _BY_CHANNEL: Final[Mapping[str, Namer]] = MappingProxyType(
         "events": _event,
         "errors": _error,
         "effects": _effect,
+        "pairing": _pairing,
         "answer": _end,
         "state": _end,
         "second_turn": _end,

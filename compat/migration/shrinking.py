@@ -22,6 +22,9 @@ Doc: TypeAlias = Any  # JSON values; their shape is what validation finds
 Path: TypeAlias = "tuple[str | int, ...]"
 Still: TypeAlias = Callable[[Scenario], bool]
 
+PLAIN: Final = "user:a"
+"""The plainest message of an input, which any other one is tried to be."""
+
 TRIES: Final = 1_500
 """So many worlds are played at most; each costs about a millisecond on both sides."""
 
@@ -34,9 +37,9 @@ def shrink(world: Scenario, still: Still, tries: int = TRIES) -> Scenario:
     return _Search(world, still, tries).run()
 
 
-def size(world: Scenario) -> int:
-    """Return how large a world is, for choosing where to start."""
-    return len(_json(world))
+def size(world: Scenario) -> tuple[int, int]:
+    """Return how large a world is, for choosing where to start: answers, then text."""
+    return len(world.model_script), len(_json(world))
 
 
 class _Search:
@@ -52,9 +55,22 @@ class _Search:
         before = None
         while before != self._doc and self._left > 0:
             before = json.loads(json.dumps(self._doc))
+            self._merge()
             for path in self._paths():
                 self._at(path)
         return self._best
+
+    def _merge(self) -> None:
+        """Let calls of two answers stand in one, so that there are fewer iterations."""
+        at = 0
+        while at + 1 < len(self._doc.get("model_script", ())):
+            doc = json.loads(json.dumps(self._doc))
+            one, other = doc["model_script"][at : at + 2]
+            both = _merged(one, other)
+            if both is not None:
+                doc["model_script"][at : at + 2] = [both]
+            if both is None or not self._keep(doc):
+                at += 1
 
     def _paths(self) -> list[Path]:
         """Return where something stands, outer places first, the later ones first.
@@ -94,6 +110,8 @@ class _Search:
 
     def _text(self, path: Path, value: str) -> None:
         """Make a text short; one letter is plainer to read than none at all."""
+        if "input" in path and (value == PLAIN or self._try(path, PLAIN)):
+            return
         try:
             message = parse_message(value)
         except NotationError:
@@ -157,6 +175,17 @@ class _Search:
             return False
         self._best, self._doc = world, doc
         return True
+
+
+def _merged(one: Doc, other: Doc) -> str | None:
+    """Return a plain answer with the calls of both, if both are plain and have some."""
+    if not isinstance(one, str) or not isinstance(other, str):
+        return None
+    first, second = parse_message(one), parse_message(other)
+    if not first.tool_calls or not second.tool_calls:
+        return None
+    calls = (*first.tool_calls, *second.tool_calls)
+    return show_message(replace(first, tool_calls=calls))
 
 
 def _smaller(value: Doc) -> Iterator[Doc]:

@@ -137,9 +137,9 @@ def _unpaired(messages: Iterable[Mapping[str, Any]]) -> dict[str, Json]:
         if message["role"] == "tool":
             results.append(message.get("tool_call_id", ""))
     return {
-        "repeated_ids": sorted({id_ for id_ in calls if calls.count(id_) > 1}),
-        "calls_without_result": [id_ for id_ in calls if id_ not in results],
-        "results_without_call": [id_ for id_ in results if id_ not in calls],
+        "repeated_ids": {id_: True for id_ in calls if calls.count(id_) > 1},
+        "calls_without_result": {id_: True for id_ in calls if id_ not in results},
+        "results_without_call": {id_: True for id_ in results if id_ not in calls},
     }
 
 
