@@ -98,7 +98,9 @@ class Judge(Generic[P]):
             bare = [broken(*pair, tuple(CHANNELS)) for pair in sides]
         base = replace(
             base,
-            holds=strongest(set().union(*differing), masked=bare != differing),
+            holds=strongest(
+                frozenset[str]().union(*differing), masked=bare != differing
+            ),
             exercise={"old": self.old.exercise, "new": new.exercise},
             broken=tuple(self._lacking(new, played)),
             allowed=tuple(self._used(each, new, terms) for each in terms.allowed),

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from refengine.messages import Message
+from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.notation import NotationError, parse_message, show_message
 from refengine.testing.reading import ScenarioError, parse_scenario
 from refengine.testing.scenario import Scenario
@@ -194,21 +195,21 @@ def _smaller(value: Doc) -> Iterator[Doc]:
         yield False
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         yield from (small for small in (0, 1, 2) if small < value)
-    elif isinstance(value, dict) and value:
+    elif is_mapping(value) and value:
         yield {}
-        if list(value) == ["chunks"]:  # an answer in chunks that might come in one
-            yield value["chunks"][0] if value["chunks"] else ""
+        chunks = value.get("chunks")
+        if is_list(chunks) and chunks:  # an answer in chunks that might come in one
+            yield chunks[0]
 
 
 def _walk(value: Doc, path: Path) -> Iterator[Path]:
     yield path
-    parts: list[tuple[str | int, Doc]] = []
-    if isinstance(value, dict):
-        parts = list(value.items())
-    elif isinstance(value, list):
-        parts = list(enumerate(value))
-    for key, part in parts:
-        yield from _walk(part, (*path, key))
+    if is_mapping(value):
+        for key, part in value.items():
+            yield from _walk(part, (*path, key))
+    elif is_list(value):
+        for at, part in enumerate(value):
+            yield from _walk(part, (*path, at))
 
 
 def _get(value: Doc, path: Path) -> Doc:

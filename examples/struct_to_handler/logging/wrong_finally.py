@@ -64,8 +64,8 @@ class Logging:
             self._failed(input, error)
             raise
         finally:
-            self._ended(input, start, len(result.result))  # pyright: ignore[reportPossiblyUnbound]  # that is the mistake
-        return result
+            self._ended(input, start, len(result.result))  # pyright: ignore[reportPossiblyUnboundVariable]  # that is the mistake
+        return result  # pyright: ignore[reportPossiblyUnboundVariable]  # as above
 
     async def wrap_streamable_tool_call(
         self, ctx: Context, input: ToolCallInput, next: StreamEndpoint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from typing import Final, TypeAlias, cast
 
 from refengine import (
     AgentConfig,
@@ -26,6 +26,9 @@ LIMIT: Final = 24
 READ: Final = "read_result"
 EXAMPLE: Final = '{"key": "result-1"}'
 HINT: Final = "Long results are stored, and read_result gives them."
+
+Asked: TypeAlias = "dict[str, object]"
+"""The arguments of a call that asks for a text."""
 
 
 def subject(world: World) -> list[OffloadResults]:
@@ -101,7 +104,7 @@ class ReadResult:
             given = json.loads(arguments)
         except ValueError:
             given = None
-        key = given.get("key") if isinstance(given, dict) else None
+        key = cast("Asked", given).get("key") if isinstance(given, dict) else None
         texts = self._store.texts
         found = texts.get(str(key or next(reversed(texts), "")))
         return "There is no such result." if found is None else found
