@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compat.migration.corpus import Corpus, Entry
@@ -36,6 +36,7 @@ from tests.players import CALLS, STREAMS, TURNS, Here, Subject, world
 
 WORLDS = (CALLS, TURNS, STREAMS)
 PLAIN = Terms()
+QUICK = settings(deadline=None, derandomize=True, database=None)
 
 
 def judge(
@@ -294,6 +295,7 @@ def test_world_shrinks_to_what_the_divergence_needs() -> None:
     }
 
 
+@QUICK
 @given(
     st.sets(st.sampled_from(sorted(CHANNELS))),
     st.sets(st.sampled_from(sorted(CHANNELS))),
@@ -306,6 +308,7 @@ def test_more_broken_channels_never_make_more_hold(
     assert ranks.index(strongest(some | more)) <= ranks.index(strongest(some))
 
 
+@QUICK
 @given(st.sets(st.sampled_from(sorted(CHANNELS))))
 def test_what_holds_needs_none_of_the_broken_channels(broken: set[str]) -> None:
     holds = strongest(broken)

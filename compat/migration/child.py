@@ -23,7 +23,7 @@ from compat.migration.process import close, kill, spawn
 from compat.migration.refs import Place
 from compat.migration.replies import Printed, Reply
 
-DUMP: Final = 0.3
+DUMP: Final = 2.0
 """Seconds in which a hanging child may tell where it is."""
 
 IDLE: Final = 10.0
