@@ -209,8 +209,8 @@ def _progress(how: Check) -> Generator[Check, None, None]:
     ) as bar:
         task = bar.add_task("starting", total=None)
 
-        def told_so_far(phase: str, worlds: int) -> None:
-            bar.update(task, description=phase, completed=worlds)
+        def told_so_far(phase: str, worlds: int, most: int) -> None:
+            bar.update(task, description=phase, completed=worlds, total=most)
 
         yield replace(how, told=told_so_far)
 

@@ -11,6 +11,7 @@ from typing import Final
 from compat.migration.differing import Mask, broken, differences
 from compat.migration.naming import first_in_time, named
 from compat.migration.playing import Played, Player, PlayError, Told, shown
+from compat.migration.shrinking import TRIES
 from compat.verdicts import Divergence, Noise, Side
 from refengine.testing.channels import CHANNELS
 from refengine.testing.scenario import Scenario
@@ -32,7 +33,7 @@ class Pair:
     def differs(self, world: Scenario, channels: Sequence[str]) -> bool:
         """Tell whether the sides differ; one that cannot be played shows nothing."""
         self.tried += 1
-        self.told("shrinking", self.tried)
+        self.told("shrinking", self.tried, TRIES)
         try:
             sides = shown(self.old.play(world)), shown(self.new.play(world))
         except PlayError:

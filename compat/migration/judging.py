@@ -121,7 +121,7 @@ class Judge(Generic[P]):
         played: list[Played] = []
         for each in side.play_all(self.worlds):
             played.append(each)
-            self.told(phase, len(played))
+            self.told(phase, len(played), len(self.worlds))
         return played
 
     def _noise(self, volatile: Sequence[Mask]) -> tuple[Noise, ...]:

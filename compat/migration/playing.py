@@ -9,11 +9,11 @@ from compat.migration.differing import Shown
 from compat.verdicts import Exercise, Fault
 from refengine.testing.scenario import Scenario
 
-Told: TypeAlias = Callable[[str, int], None]
-"""Is told a phase and how many worlds it has come through."""
+Told: TypeAlias = Callable[[str, int, int], None]
+"""Is told a phase, how many worlds it has come through, and how many at most."""
 
 
-def silent(phase: str, worlds: int) -> None:
+def silent(phase: str, worlds: int, most: int) -> None:
     """Tell nobody."""
 
 
