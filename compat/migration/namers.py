@@ -184,13 +184,16 @@ def _effect(old: Value, new: Value, _: str) -> Named:
     for key in ("name", "data"):
         if _text(old[key]) != _text(new[key]):
             return _typed("EFFECT_CHANGED", f".{key}", old[key], new[key])
-    return "ORDER", ".call_id", old["call_id"], new["call_id"]
+    key = "after" if _text(old["after"]) != _text(new["after"]) else "call_id"
+    return "ORDER", f".{key}", old[key], new[key]
 
 
 def _end(old: Value, new: Value, _: str) -> Named:
     for key, code in (("status", "STATUS"), ("answer", "ANSWER")):
         if _text(old.get(key)) != _text(new.get(key)):
             return code, f".{key}", old.get(key), new.get(key)
+    if _text(old.get("messages")) == _text(new.get("messages")):
+        return "STATUS", ".run", old["run"], new["run"]
     code, path, left, right = _messages(old["messages"], new["messages"])
     return (
         "STATE_LOST" if code == "MESSAGE_LOST" else "STATE_CHANGED",

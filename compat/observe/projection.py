@@ -10,8 +10,7 @@ from typing import Any, Final, TypeAlias
 from refengine.messages import Message
 from refengine.testing.narrowing import is_mapping
 from refengine.testing.notation import parse_message, show_message
-from refengine.testing.recorder import RECORDED
-from refengine.testing.session import KEPT
+from refengine.testing.recorder import KEPT, RECORDED
 from refengine.testing.trace import Observation, Trace
 
 Entry: TypeAlias = "dict[str, Any]"

@@ -16,8 +16,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from refengine.messages import Json
 from refengine.testing.notation import parse_message
-from refengine.testing.recorder import RECORDED
-from refengine.testing.session import KEPT
+from refengine.testing.recorder import KEPT, RECORDED
 from refengine.testing.trace import Trace, in_call_order
 
 Item: TypeAlias = "Mapping[str, Any]"  # an observation as JSON values
@@ -158,6 +157,9 @@ def _events(seen: Seen) -> Iterator[Entry]:
 
 def _whole(data: Item) -> dict[str, Json]:
     """Return text and calls of an event, however it was cut."""
+    if "whole" in data:
+        told: dict[str, Json] = data["whole"]
+        return told
     pieces = data.get("stream") or [data.get("message")]
     texts: list[str] = []
     calls: list[Json] = []
@@ -207,12 +209,25 @@ def _caller_objects(seen: Seen) -> Iterator[Entry]:
 
 
 def _effects(seen: Seen) -> Iterator[Entry]:
-    """Yield the subject's own side effects, one for each time they were done (m)."""
-    for each in seen.of("effect"):
-        name = each["data"]["name"]
-        if name not in {RECORDED, KEPT}:
-            data = each["data"].get("data")
-            yield _entry(each, call_id=each["call_id"], name=name, data=data)
+    """Yield the subject's own side effects, one for each time they were done (m).
+
+    With how many model calls of the run, and executions of the own tool call, came
+    before: asking a person after the tool ran is not asking before it.
+    """
+    before: Counter[tuple[int, str | None]] = Counter()
+    for each in seen.of("effect", "model_request", "tool_start"):
+        run, call_id = each["run"], each["call_id"]
+        if each["kind"] == "model_request":
+            before[run, None] += 1
+        elif each["kind"] == "tool_start":
+            before[run, call_id or ""] += 1
+        elif each["data"]["name"] not in {RECORDED, KEPT}:
+            told = {key: each["data"].get(key) for key in ("name", "data")}
+            after = {
+                "model_calls": before[run, None],
+                "executions": before[run, call_id or ""],
+            }
+            yield _entry(each, call_id=call_id, after=after, **told)
 
 
 CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(

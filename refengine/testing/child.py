@@ -17,6 +17,7 @@ are data, ``{"fault": {"kind": …, "text": …}}`` (verdicts, Migration).
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import faulthandler
@@ -184,7 +185,11 @@ class Server:
 
         played = self._played(world, subject, loaded, raised)
         hooks = dict(played.hooks)
-        return {"trace": played.trace.to_jsonl(), "hooks": hooks, **self._seen()}
+        try:
+            trace = played.trace.to_jsonl()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise Fault("raised", f"what it hands on is no JSON: {error}") from error
+        return {"trace": trace, "hooks": hooks, **self._seen()}
 
     def _played(
         self,
@@ -204,6 +209,9 @@ class Server:
                 raise Fault("effect", text) from error
             if any(error is each for each in raised):
                 raise Fault("raised", text) from error
+            if isinstance(error, asyncio.CancelledError):
+                why = f"a hook raised {text}, which ends the run and not its error"
+                raise Fault("raised", why) from error
             if isinstance(error, SubjectError):
                 raise Fault("wrong-result", str(error)) from error
             raise

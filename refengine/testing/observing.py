@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from refengine.context import Context
 from refengine.stream import StreamReader
-from refengine.testing.recorder import Recorder
+from refengine.testing.recorder import Recorder, snapshot
 from refengine.testing.scripted import RecordingTool
 from refengine.tools import Options, ToolMeta
 
@@ -39,7 +39,8 @@ class ObservedTool:
         except Exception as error:
             self._failed(ctx, error)
             raise
-        self._recorder.add("tool_end", {"result": result}, ctx.tool_call_id)
+        seen = {"result": snapshot(result)}
+        self._recorder.add("tool_end", seen, ctx.tool_call_id)
         return result
 
     async def _stream(
@@ -51,7 +52,9 @@ class ObservedTool:
         except Exception as error:
             self._failed(ctx, error)
             raise
-        return StreamReader(self._chunks(ctx, reader))
+        # Anything else is the engine's to refuse, and not ours to make a stream of.
+        is_stream = isinstance(reader, StreamReader)
+        return StreamReader(self._chunks(ctx, reader)) if is_stream else reader
 
     async def _chunks(
         self, ctx: Context, reader: StreamReader[str]
@@ -60,10 +63,10 @@ class ObservedTool:
         chunks: list[str] = []
         try:
             async for chunk in reader:
-                add("tool_chunk", {"chunk": chunk}, call_id)
+                add("tool_chunk", {"chunk": snapshot(chunk)}, call_id)
                 chunks.append(chunk)
                 yield chunk
-            add("tool_end", {"result": "".join(chunks)}, call_id)
+            add("tool_end", {"result": "".join(map(str, chunks))}, call_id)
         except Exception as error:
             self._failed(ctx, error)
             raise
@@ -77,7 +80,7 @@ class ObservedTool:
             "arguments": arguments,
             "implementation": f"the subject's: {self.info.description}",
             "mode": mode,
-            "options": options,
+            "options": snapshot(options),
             "ctx": ctx.get("h", "-"),
         }
         self._recorder.add("tool_start", data, ctx.tool_call_id)

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeVar
 
-from refengine.testing.trace import Observation, ObservationKind, Trace
+from refengine.history import History
+from refengine.messages import Json
+from refengine.testing.narrowing import is_mapping
+from refengine.testing.trace import Observation, ObservationKind, Trace, to_json
+
+T = TypeVar("T")
 
 RECORDED: Final = "scenario.record"
 """The effect under which operations of a scenario put down what they see."""
+KEPT: Final = "session_value"
+"""The effect by which a caller keeps an answer under the agent's ``output_key``."""
+
+
+def kept(values: Sequence[T]) -> Sequence[T]:
+    """Return a sequence that stays as it is; one that cannot change is not copied.
+
+    What is observed is observed now: a list that a wrapper handed on and takes back
+    afterwards was still sent as it was.
+    """
+    return values if isinstance(values, (tuple, History)) else tuple(values)
+
+
+def snapshot(value: object) -> Json:
+    """Return JSON values as they are now; for anything else the name of its type."""
+    try:
+        return to_json(value)
+    except (TypeError, RecursionError):
+        if is_mapping(value):
+            return {str(key): snapshot(part) for key, part in value.items()}
+        return f"<{type(value).__name__}>"
 
 
 class Recorder:

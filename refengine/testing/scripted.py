@@ -11,7 +11,7 @@ from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
 from refengine.stream import StreamReader
 from refengine.testing.notation import decoded, parse_message, pieces_of
 from refengine.testing.ops import ToolSpec
-from refengine.testing.recorder import Recorder
+from refengine.testing.recorder import Recorder, kept, snapshot
 from refengine.testing.scenario import ModelChunks, ModelFailure, ScriptEntry
 from refengine.tools import Options, ToolInfo
 
@@ -113,9 +113,9 @@ class ScriptedModel:
         self.calls += 1
         data = {
             "n": self.calls,
-            "messages": messages,
-            "tools": tools,
-            "options": options,
+            "messages": kept(messages),
+            "tools": kept(tools),
+            "options": snapshot(options),
             "ctx": ctx.get("h", "-"),
         }
         self._recorder.add("model_request", data)
@@ -205,7 +205,7 @@ class RecordingTool:
             "arguments": arguments,
             "implementation": self._spec.result or "".join(self._spec.chunks),
             "mode": mode,
-            "options": options,
+            "options": snapshot(options),
             "ctx": ctx.get("h", "-"),
         }
         self.recorder.add("tool_start", data, ctx.tool_call_id)

@@ -12,25 +12,23 @@ import copy
 import warnings
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, TypeAlias
+from contextlib import suppress
+from typing import Any, Final, TypeAlias, cast
 
 from refengine.agent import ChatModelAgentConfig
-from refengine.errors import HookError, HookReturnError
+from refengine.errors import HookError, HookReturnError, RefengineError
 from refengine.events import AgentEvent, Chunk, Notice
-from refengine.messages import Message
+from refengine.messages import Json, Message, MessageChunk, join_chunks
 from refengine.run import RunResult
 from refengine.stream import StreamReader
 from refengine.testing.engine import Engine, EngineAgent
 from refengine.testing.notation import parse_message, show_chunk, show_message
 from refengine.testing.ops import CallerOp
 from refengine.testing.points import class_of, point_of
-from refengine.testing.recorder import Recorder
+from refengine.testing.recorder import KEPT, Recorder
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.trace import Trace
 from refengine.testing.world import World
-
-KEPT: Final = "session_value"
-"""The effect by which a caller keeps an answer under the agent's ``output_key``."""
 
 MODEL_SECONDS: Final = 1.0
 """So long a model call takes in a subject's session, on its virtual clock."""
@@ -121,7 +119,8 @@ class Session:
             self._recorder.add("run_end", data)
             key = world.output_key
             if key is not None and outcome.answer is not None and _succeeded(outcome):
-                world.effect(KEPT, {key: outcome.answer.content})
+                seen = {"name": KEPT, "data": {key: outcome.answer.content}}
+                self._recorder.add("effect", seen)
         if given != before:
             self._recorder.add("caller_object_changed", {"path": "messages"})
         self._caller(spec.after, spec.agent)
@@ -142,10 +141,22 @@ class Session:
         if event.error is not None:
             return {**seen, **self._failed(event.error)}
         if event.stream is None:
+            self._add_whole(seen, [event.message] if event.message else [])
             return {**seen, "message": event.message and show_message(event.message)}
         chunks, failure = await _read(event.stream)
+        self._add_whole(seen, chunks)
         seen["stream"] = [_shown(chunk, event.call_id) for chunk in chunks]
         return seen if failure is None else {**seen, "stream_error": str(failure)}
+
+    def _add_whole(
+        self, seen: dict[str, Any], parts: Sequence[Chunk | Message]
+    ) -> None:
+        """Put down text and calls of a subject's event, however it was cut.
+
+        The notation of messages cannot hold every text and id that a subject makes.
+        """
+        if self._dress is not None:
+            seen["whole"] = whole(parts)
 
     def _failed(self, error: Exception) -> dict[str, Any]:
         point = point_of(error)
@@ -181,6 +192,21 @@ async def _read(
     except Exception as error:  # noqa: BLE001  # what the consumer would have got
         return chunks, error
     return chunks, None
+
+
+def whole(parts: Sequence[Chunk | Message]) -> dict[str, Json]:
+    """Return text and calls of a message, of its chunks, or of a tool's result."""
+    if all(isinstance(part, MessageChunk) for part in parts) and parts:
+        with suppress(RefengineError):
+            parts = [join_chunks(cast("Sequence[MessageChunk]", parts))]
+    texts = [part if isinstance(part, str) else part.content for part in parts]
+    calls: list[Json] = [
+        [call.id, call.name, call.arguments]
+        for part in parts
+        if isinstance(part, Message)
+        for call in part.tool_calls
+    ]
+    return {"text": "".join(texts), "tool_calls": calls}
 
 
 def _shown(chunk: Chunk, call_id: str | None) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
 from refengine.agent import ChatModelAgentConfig
@@ -92,6 +93,9 @@ def _worn(
         config, given = got, (*got.middlewares, *got.handlers)
         if got.model is not world.model:
             raise SubjectError(got, "its model is not world.model, so nobody sees it")
+        if not _keeps_places(got, world):
+            why = "the world's own extensions are not where world.config() puts them"
+            raise SubjectError(got, why)
     elif is_list(got):
         given = tuple(got)
     else:
@@ -100,6 +104,15 @@ def _worn(
     if not mine and config is not got:
         raise SubjectError(got, "there is nothing in it to look at")
     return _watched(config, mine, world, watch)
+
+
+def _keeps_places(config: ChatModelAgentConfig, world: World) -> bool:
+    """Tell whether the world's own structs stand first, and its handlers last."""
+    structs, handlers = world.middlewares, world.handlers
+    first = config.middlewares[: len(structs)]
+    last = config.handlers[max(len(config.handlers) - len(handlers), 0) :]
+    found, own = (*first, *last), (*structs, *handlers)
+    return [*map(id, found)] == [*map(id, own)]
 
 
 def _watched(
@@ -131,10 +144,12 @@ class ToolObserver:
     """The last handler: what runs under it is observed, whosever tool it is.
 
     A world's tools observe themselves. Those of a subject are put into an observing
-    one here, where no extension comes after; model and wrappers see the same info.
+    one here, where no extension comes after; model and wrappers see the same info. It
+    has (no) legacy hooks, so that an agent of struct middlewares alone stays one.
     """
 
     name = "world"
+    legacy_hooks: Final[Mapping[str, str]] = MappingProxyType({})
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -250,6 +250,24 @@ def to_json(value: object, written: Written | None = None) -> Json:
     raise TypeError(f"{type(value).__name__} cannot stand in an observation: {value!r}")
 
 
+def strict_json(value: object) -> Json:
+    """Return JSON values that are just these; raises TypeError.
+
+    ``to_json`` is for what the harness itself puts down. Here a number for a key, or
+    bytes, would become something else and then equal it.
+    """
+    if isinstance(value, (bytes, bytearray)):
+        raise TypeError(f"{type(value).__name__} cannot stand in an observation")
+    if is_mapping(value):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"{key!r} is no text, as keys of JSON are")
+        return {key: strict_json(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict_json(part) for part in cast("Sequence[object]", value)]
+    return to_json(value)
+
+
 _SCALARS: Final = frozenset((type(None), bool, int, float, str))
 _DATA: Final = frozenset((ToolCall, MessageChunk))
 _KEPT: Final = frozenset((Message, ToolInfo))

@@ -7,13 +7,15 @@ happens to them, so neither an engine nor a door can report anything.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
+from refengine.messages import Json
 from refengine.middleware import AgentMiddleware, ChatModelAgentState
 from refengine.scope import SCOPE
 from refengine.testing.clock import Ids
@@ -25,11 +27,14 @@ from refengine.testing.extensions import (
 from refengine.testing.notation import decoded
 from refengine.testing.ops import ToolSpec
 from refengine.testing.perform import Extension, perform_any
-from refengine.testing.recorder import Recorder
+from refengine.testing.recorder import KEPT, RECORDED, Recorder
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.scripted import Body, RecordingTool, ScriptedModel
-from refengine.testing.trace import to_json
+from refengine.testing.trace import strict_json
 from refengine.tools import Tool, ToolMiddleware, ToolsConfig
+
+RESERVED: Final = frozenset((RECORDED, KEPT))
+"""Names of effects that are the harness's own."""
 
 
 class EffectError(TypeError):
@@ -38,9 +43,19 @@ class EffectError(TypeError):
     def __init__(self, name: object, data: object, cause: Exception) -> None:
         self.name = name
         self.data = data
+        why = str(cause) or type(cause).__name__
         super().__init__(
-            f"world.effect({name!r}, ...): {cause}; give it a name and JSON values"
+            f"world.effect({name!r}, ...): {why}; give it a name and JSON values"
         )
+
+
+def _told(name: object, data: object) -> Json:
+    """Return an effect's data as JSON values; raises what is wrong with them."""
+    if not isinstance(name, str) or not name or name in RESERVED:
+        raise TypeError("that is no name for an effect of a subject")
+    seen = strict_json(data)
+    json.dumps(seen, allow_nan=False)
+    return seen
 
 
 class World:
@@ -147,8 +162,8 @@ class World:
         the session: a hook that catches it must not hide that nothing was put down.
         """
         try:
-            seen = to_json(data)
-        except TypeError as error:
+            seen = _told(name, data)
+        except (TypeError, ValueError, RecursionError) as error:
             self.misused = EffectError(name, data, error)
             raise self.misused from error
         scope = SCOPE.get(None)
