@@ -160,6 +160,7 @@ class Migration:
 
     ``holds`` is the strongest relation that holds over all worlds, None if not even the
     weakest does. ``world`` is the smallest one found that breaks the next one.
+    ``unused`` are volatile fields that differ nowhere.
     """
 
     required: str
@@ -173,6 +174,7 @@ class Migration:
     noise: Sequence[Noise] = ()
     broken: Sequence[Broken] = ()
     allowed: Sequence[Allowed] = ()
+    unused: Sequence[str] = ()
     fault: Fault | None = None
     families: Mapping[str, int] = field(default_factory=dict[str, int])
 

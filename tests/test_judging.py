@@ -47,7 +47,7 @@ def judge(
 ) -> Migration:
     corpus = Corpus(tuple(Entry(w, "here", fixed=True) for w in worlds), 0)
     here = Here(old)
-    return Judge(here, corpus, lambda: nullcontext(here)).judge(Here(new), terms)
+    return Judge(here, corpus, nullcontext).judge(Here(new), terms)
 
 
 def rewriting(edit):

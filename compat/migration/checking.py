@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -20,7 +19,7 @@ from compat.migration.judging import Judge, Terms
 from compat.migration.playing import PlayError
 from compat.migration.refs import SubjectRef, placed
 from compat.migration.reproducer import SideFiles
-from compat.migration.side_player import Check, SidePlayer
+from compat.migration.side_player import Check, SidePlayer, anew
 from compat.migration.words import harvest, own_sources
 from compat.verdicts import Migration
 from compat.verdicts import Side as SideName
@@ -93,10 +92,6 @@ def check_all(
         return {
             name: _faulty(error, terms, corpus) for name, (_, terms) in news.items()
         }
-
-    def anew() -> closing[SidePlayer]:
-        return closing(SidePlayer(old, "old", how, hash_seed=1))
-
     judge = Judge(player, corpus, anew, how.told)
     try:
         return {

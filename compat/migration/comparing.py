@@ -10,7 +10,7 @@ from typing import Final
 
 from compat.migration.differing import Mask, broken, differences
 from compat.migration.naming import first_in_time, named
-from compat.migration.playing import Played, Player, PlayError, Told, shown
+from compat.migration.playing import Anew, Played, Player, PlayError, Told, shown
 from compat.migration.shrinking import TRIES
 from compat.verdicts import Divergence, Noise, Side
 from refengine.testing.channels import CHANNELS
@@ -28,6 +28,7 @@ class Pair:
     new: Player
     masks: Sequence[Mask]
     told: Told
+    anew: Anew
     tried: int = 0
 
     def differs(self, world: Scenario, channels: Sequence[str]) -> bool:
@@ -40,20 +41,30 @@ class Pair:
             return False
         return bool(broken(*sides, channels, self.masks))
 
-    def divergence(self, world: Scenario, channels: Sequence[str]) -> Divergence:
-        """Return the first difference in time in these channels, named."""
-        old, new = shown(self.old.play(world)), shown(self.new.play(world))
-        found = differences(old, new, channels, self.masks)
-        return named(first_in_time(found), old, new)
+    def explained(
+        self, world: Scenario, channels: Sequence[str], volatile: Sequence[Mask]
+    ) -> tuple[tuple[Noise, ...], Divergence | None]:
+        """Return the fields in which a side differs from itself in this world, if any.
 
-    def noise(self, world: Scenario, volatile: Sequence[Mask]) -> tuple[Noise, ...]:
-        """Return the fields in which a side differs from itself in this world."""
-        sides: tuple[tuple[Side, Player], ...] = (("old", self.old), ("new", self.new))
-        found: list[Noise] = []
-        for side, player in sides:
-            played = [player.play(world) for _ in range(SESSIONS)]
-            found += noise_between(side, played, volatile)
-        return unique(found)
+        Else the first difference in time between the sides, in these channels, named.
+        """
+        old = self._sessions(self.old, world)
+        new = self._sessions(self.new, world)
+        noise = [*noise_between("old", old, volatile)]
+        noise += noise_between("new", new, volatile)
+        sides = shown(old[0]), shown(new[0])
+        found = differences(*sides, channels, self.masks)
+        if not noise and not found:  # they differed when the world was looked for
+            noise = [Noise("new", channels[0], "[*]", ("differs", "does not"))]
+        if noise:
+            return unique(noise), None
+        return (), named(first_in_time(found), *sides)
+
+    def _sessions(self, player: Player, world: Scenario) -> list[Played]:
+        """Play a world in this process, and in a new one, which remembers nothing."""
+        played = [player.play(world) for _ in range(SESSIONS)]
+        with self.anew(player) as other:
+            return [*played, other.play(world)]
 
 
 def noise_between(

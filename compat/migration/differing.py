@@ -10,11 +10,16 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias
 
 from compat.verdicts import Difference
 from refengine.messages import Json
 from refengine.testing.channels import CHANNELS, Entry, Seen, project
 from refengine.testing.trace import MISSING, same
+
+PLAIN: Final = re.compile(r"[\w-]+")
+"""A key that stands in a path as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class Mask:
         if difference.channel != self.channel:
             return False
         steps = re.escape(self.path).replace(re.escape("[*]"), r"\[\d+\]")
-        return re.match(rf"{steps}(?=[.\[]|$)", difference.path) is not None
+        return re.match(rf"{steps}(?=[.\[]|\Z)", difference.path) is not None
 
 
 class Shown:
@@ -103,23 +108,47 @@ def _in_channel(
         theirs = new[at] if at < len(new) else None
         seq = min(each.seq for each in (ours, theirs) if each is not None)
         for path, left, right in _places(
-            MISSING if ours is None else ours.value,
-            MISSING if theirs is None else theirs.value,
+            ABSENT if ours is None else ours.value,
+            ABSENT if theirs is None else theirs.value,
             f"[{at}]",
         ):
             yield Difference(channel, path, left, right, seq)
 
 
-def _places(old: Json, new: Json, path: str) -> Iterator[tuple[str, Json, Json]]:
+class Absent(Enum):
+    """Stands for a value that a side does not have; no JSON value equals it."""
+
+    ABSENT = MISSING
+
+
+ABSENT: Final = Absent.ABSENT
+Part: TypeAlias = "Json | Absent"
+
+
+def _places(old: Part, new: Part, path: str) -> Iterator[tuple[str, Json, Json]]:
     """Yield path and values of every innermost difference."""
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
+    if isinstance(old, Absent) or isinstance(new, Absent):
+        yield path, _shown(old), _shown(new)
+    elif isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted({*old, *new}):
-            ours, theirs = old.get(key, MISSING), new.get(key, MISSING)
-            yield from _places(ours, theirs, f"{path}.{key}")
+            ours, theirs = old.get(key, ABSENT), new.get(key, ABSENT)
+            yield from _places(ours, theirs, path + _step(key))
     elif isinstance(old, list) and isinstance(new, list):
         for at in range(max(len(old), len(new))):
-            ours = old[at] if at < len(old) else MISSING
-            theirs = new[at] if at < len(new) else MISSING
+            ours = old[at] if at < len(old) else ABSENT
+            theirs = new[at] if at < len(new) else ABSENT
             yield from _places(ours, theirs, f"{path}[{at}]")
     elif not same(old, new):
         yield path, old, new
+
+
+def _step(key: str) -> str:
+    """Return a key as a step of a path; one that is no plain name is quoted.
+
+    Or a mask on ``http`` would cover a key ``http.url``.
+    """
+    return f".{key}" if PLAIN.fullmatch(key) else f"[{json.dumps(key)}]"
+
+
+def _shown(part: Part) -> Json:
+    return part.value if isinstance(part, Absent) else part

@@ -9,21 +9,21 @@ there is noise, and nothing can be said about what is not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeVar
 
 from compat.migration.comparing import Pair, noise_between, unique
 from compat.migration.corpus import Corpus
 from compat.migration.differing import Mask, Shown, broken, differences
-from compat.migration.playing import Played, Player, Told, shown, silent
+from compat.migration.playing import Anew, Played, Player, Told, shown, silent
 from compat.migration.shrinking import shrink, size
 from compat.verdicts import (
     DEFAULT_RELATION,
     RELATIONS,
     Allowed,
     Broken,
+    Exercise,
     Migration,
     Noise,
     Side,
@@ -34,7 +34,9 @@ from refengine.testing.channels import CHANNELS
 from refengine.testing.scenario import Scenario
 
 P = TypeVar("P", bound=Player)
-Anew: TypeAlias = Callable[[], AbstractContextManager[Player]]
+
+SHORT: Final = 12
+"""A world with more answers of the model is not played anew for the new side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,8 @@ class Terms:
 class Judge(Generic[P]):
     """Judges new sides against one old side, which plays the corpus only once.
 
-    ``anew`` opens the old side once more, in a process of its own: what hangs on a
-    process, such as the order of a set, differs only there.
+    ``anew`` opens a side once more, in a process of its own: what hangs on a process,
+    such as the order of a set or what a module has gathered, differs only there.
     """
 
     old: P
@@ -74,6 +76,7 @@ class Judge(Generic[P]):
     told: Told = silent
     _sessions: list[list[Played]] = field(default_factory=list[list[Played]])
     _shown: list[Shown] = field(default_factory=list[Shown])
+    _exercise: Exercise | None = None
 
     @property
     def worlds(self) -> list[Scenario]:
@@ -89,8 +92,13 @@ class Judge(Generic[P]):
         base = self._base(terms)
         noise = self._noise(terms.volatile)
         if noise:
-            return replace(base, noise=noise, exercise={"old": self.old.exercise})
+            return replace(base, noise=noise, exercise={"old": self._exercised})
         played = self._play(new, "new")
+        exercise: dict[Side, Exercise] = {"old": self._exercised, "new": new.exercise}
+        twice = self._twice(new, played)
+        noise = _noise_of("new", twice, terms.volatile)
+        if noise:
+            return replace(base, noise=noise, exercise=exercise)
         sides = list(zip(self._shown, map(shown, played), strict=True))
         differing = [broken(*pair, tuple(CHANNELS), terms.masks) for pair in sides]
         bare = differing
@@ -101,7 +109,8 @@ class Judge(Generic[P]):
             holds=strongest(
                 frozenset[str]().union(*differing), masked=bare != differing
             ),
-            exercise={"old": self.old.exercise, "new": new.exercise},
+            exercise=exercise,
+            unused=tuple(self._unused(sides, twice, terms)),
             broken=tuple(self._lacking(new, played)),
             allowed=tuple(self._used(each, new, terms) for each in terms.allowed),
         )
@@ -124,6 +133,19 @@ class Judge(Generic[P]):
             self.told(phase, len(played), len(self.worlds))
         return played
 
+    def _twice(
+        self, new: Player, played: Sequence[Played]
+    ) -> tuple[Sequence[Played], Sequence[Played]]:
+        """Return two sessions of the new side in the worlds that are short.
+
+        The long ones, which use up the subject's words, take most of the time and would
+        say no more of whether it is the same in another process.
+        """
+        some = [(w, p) for w, p in zip(self.worlds, played, strict=True) if _short(w)]
+        with self.anew(new) as other:
+            again = list(other.play_all([world for world, _ in some]))
+        return [first for _, first in some], again
+
     def _noise(self, volatile: Sequence[Mask]) -> tuple[Noise, ...]:
         """Return the fields in which three sessions of the old side differ.
 
@@ -132,15 +154,38 @@ class Judge(Generic[P]):
         """
         if not self._sessions:
             first = self._play(self.old, "old")
+            self._exercise = self.old.exercise
             again = [*self.old.play_all(self.worlds[::-1])][::-1]
-            with self.anew() as other:
+            with self.anew(self.old) as other:
                 self._sessions = [first, again, self._play(other, "old, anew")]
             self._shown = list(map(shown, first))
-        return unique(
-            each
-            for sessions in zip(*self._sessions, strict=True)
-            for each in noise_between("old", sessions, volatile)
-        )
+        return _noise_of("old", self._sessions, volatile)
+
+    @property
+    def _exercised(self) -> Exercise:
+        """What one session a world made the old side do."""
+        return self._exercise or self.old.exercise
+
+    def _unused(
+        self,
+        sides: Sequence[tuple[Shown, Shown]],
+        new: tuple[Sequence[Played], Sequence[Played]],
+        terms: Terms,
+    ) -> Iterator[str]:
+        """Yield the volatile fields that differ nowhere, between sides or sessions."""
+        rest = [(self._sessions[0], later) for later in self._sessions[1:]]
+        pairs = [
+            *sides,
+            *(
+                (shown(one), shown(other))
+                for first, later in [*rest, new]
+                for one, other in zip(first, later, strict=True)
+            ),
+        ]
+        for mask in terms.volatile:
+            found = (differences(*pair, (mask.channel,)) for pair in pairs)
+            if not any(mask.covers(each) for some in found for each in some):
+                yield f"{mask.channel} {mask.path}"
 
     def _lacking(self, new: Player, played: Sequence[Played]) -> Iterator[Broken]:
         """Yield each intended effect that a side does not have, with one world.
@@ -179,7 +224,7 @@ class Judge(Generic[P]):
         """Shrink a world that breaks the next relation and name what is seen there."""
         weakest = RELATIONS[0 if base.holds is None else _place(base.holds) + 1]
         channels = channels_of(weakest)
-        pair = Pair(self.old, new, terms.masks, self.told)
+        pair = Pair(self.old, new, terms.masks, self.told, self.anew)
         if weakest == RELATIONS[-1]:
             pair.masks = ()
         breaking = [
@@ -192,11 +237,22 @@ class Judge(Generic[P]):
         needed = channels_of(max(weakest, terms.required, key=_place))
         diverging = sum(not names.isdisjoint(needed) for names in differing)
         found = replace(base, world=world, diverging=diverging)
-        noise = pair.noise(world, terms.volatile)
-        if noise:
-            return replace(found, noise=noise)
-        divergence = pair.divergence(world, needed)
-        return replace(found, divergence=divergence)
+        noise, divergence = pair.explained(world, needed, terms.volatile)
+        return replace(found, noise=noise, divergence=divergence)
+
+
+def _noise_of(
+    side: Side, sessions: Sequence[Sequence[Played]], volatile: Sequence[Mask]
+) -> tuple[Noise, ...]:
+    return unique(
+        each
+        for world in zip(*sessions, strict=True)
+        for each in noise_between(side, world, volatile)
+    )
+
+
+def _short(world: Scenario) -> bool:
+    return len(world.model_script) <= SHORT
 
 
 def _has_neighbours(world: Scenario) -> bool:

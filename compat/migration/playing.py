@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
 from compat.migration.differing import Shown
@@ -58,6 +59,10 @@ class Player(Protocol):
     def exercise(self) -> Exercise:
         """What all worlds so far made the subject do."""
         ...
+
+
+Anew: TypeAlias = Callable[[Player], AbstractContextManager[Player]]
+"""Opens a side once more, in a process of its own."""
 
 
 def shown(played: Played) -> Shown:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 from compat.migration.faults import SideFault
-from compat.migration.playing import Played, PlayError, Told, silent
+from compat.migration.playing import Played, Player, PlayError, Told, silent
 from compat.migration.refs import SubjectRef
 from compat.migration.reproducer import SideFiles
 from compat.migration.side import TIMEOUT, Label, Side, SidePlayed
@@ -46,13 +47,26 @@ class Check:
     told: Told = silent
 
 
+SEEDS: Final[Mapping[Label, int]] = {"old": 1, "new": 2}
+"""The first hash seed of each side; no two of their processes have the same.
+
+A set has another order under another seed, so what hangs on it differs somewhere.
+"""
+
+
 class SidePlayer:
     """A side as the judge plays it: starts over after a fault, sums up what ran."""
 
     def __init__(
-        self, ref: SubjectRef, label: Label, check: Check, *, hash_seed: int = 0
+        self,
+        ref: SubjectRef,
+        label: Label,
+        check: Check,
+        *,
+        seeds: count[int] | None = None,
     ) -> None:
-        self._hash_seed = hash_seed
+        self._seeds = seeds or count(SEEDS[label], len(SEEDS))
+        self._hash_seed = next(self._seeds)
         self._ref = ref
         self._label: Label = label
         self._check = check
@@ -61,6 +75,10 @@ class SidePlayer:
         self._printed: dict[str, None] = {}
         self._side: Side | None = None
         self._side = self._started()
+
+    def anew(self) -> SidePlayer:
+        """Return the same side in a process of its own, with another hash seed."""
+        return SidePlayer(self._ref, self._label, self._check, seeds=self._seeds)
 
     def close(self) -> None:
         """End the child."""
@@ -142,3 +160,10 @@ class SidePlayer:
             usage = fault.kind in USER_FAULTS
             told = Fault(self._label, fault.kind, str(fault), usage)
             raise PlayError(told) from fault
+
+
+def anew(player: Player) -> AbstractContextManager[Player]:
+    """Open a side once more, in a process that ends with the block."""
+    if not isinstance(player, SidePlayer):
+        raise TypeError(player)
+    return closing(player.anew())

@@ -37,6 +37,8 @@ def lines(verdict: Migration) -> Iterator[Text]:
         yield _indented(
             f"allowed in {allowed.channel} {allowed.path} ({allowed.reason}): {word}"
         )
+    for place in verdict.unused:
+        yield _indented(f"volatile in {place}: UNUSED, it differs nowhere")
     yield from _basis(verdict)
 
 
