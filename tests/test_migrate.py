@@ -200,7 +200,9 @@ def test_hook_that_no_world_enters_is_not_exercised(command) -> None:
     done = command("old.py", "new.py")
 
     assert done.code == 4
-    assert done.out.startswith("NOT EXERCISED  identical holds where it ran\n")
+    assert done.out.startswith(
+        "NOT EXERCISED  identical holds where it ran, same-effects is required\n"
+    )
     assert "handlers[0] sees.bind_tool: NEVER ENTERED" in done.out
 
 

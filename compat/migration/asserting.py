@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import io
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -15,6 +15,7 @@ from compat.migration.folder import terms_of
 from compat.migration.outcomes import code_of
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.settings import known
+from compat.migration.side import TIMEOUT
 from compat.migration.side_player import EXAMPLES, Check
 from compat.report.migration import lines
 from compat.verdicts import RELATIONS, Migration
@@ -33,14 +34,15 @@ class NotImportableError(TypeError):
         )
 
 
-def assert_migrates(
+def assert_migrates(  # noqa: PLR0913  # the options of the command
     old: Given,
     new: Given,
     require: str | None = None,
     *,
     examples: int = EXAMPLES,
     seed: int = 0,
-    settings: Path | None = None,
+    timeout: float = TIMEOUT,
+    settings: str | Path | None = None,
 ) -> Migration:
     """Raise AssertionError with the report unless NEW still does what OLD did.
 
@@ -53,24 +55,28 @@ def assert_migrates(
     if require is not None:
         known(require, RELATIONS, "relation")
     refs = _ref(old), _ref(new)
-    terms = terms_of(settings, refs[1], require)
-    verdict = check(*refs, terms, Check(examples, seed)).verdict
+    path = None if settings is None else Path(settings)
+    terms = terms_of(path, refs[1], require)
+    verdict = check(*refs, terms, Check(examples, seed, timeout)).verdict
     if code_of(verdict):
         raise AssertionError(_text(verdict))
     return verdict
 
 
 def _ref(given: Given) -> SubjectRef:
+    """Return the reference under which a process of its own finds the same function."""
     if isinstance(given, (str, Path)):
         return parse_ref(str(given))
+    module = sys.modules.get(getattr(given, "__module__", ""))
     name = getattr(given, "__qualname__", "")
-    try:
-        file = inspect.getfile(given)
-    except TypeError:
-        raise NotImportableError(given) from None
-    if not name.isidentifier() or not file.endswith(".py"):
+    file = getattr(module, "__file__", None) or ""
+    if getattr(module, name, None) is not given or not file.endswith(".py"):
         raise NotImportableError(given)
-    return parse_ref(f"{file}:{name}")
+    if not getattr(module, "__package__", ""):
+        return parse_ref(f"{file}:{name}")
+    dotted = given.__module__
+    root = Path(file).parents[dotted.count(".") + (Path(file).stem == "__init__")]
+    return parse_ref(f"{dotted}:{name}", cwd=root)
 
 
 def _text(verdict: Migration) -> str:

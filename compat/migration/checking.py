@@ -68,12 +68,14 @@ def module_file(module: str, cwd: Path) -> Path | None:
     """Return the file of a module without importing it or the packages around it."""
     first, *rest = module.split(".")
     spec = PathFinder.find_spec(first, [str(cwd), *sys.path])
-    if spec is None or spec.origin is None:
+    if spec is None:
         return None
+    folders = list(spec.submodule_search_locations or ())  # several, without __init__
     if not rest:
-        return Path(spec.origin)
-    inner = Path(spec.origin).parent.joinpath(*rest)
-    files = (inner.with_name(f"{inner.name}.py"), inner / "__init__.py")
+        return None if spec.origin is None else Path(spec.origin)
+    inner = [Path(folder).joinpath(*rest) for folder in folders]
+    files = [each.with_name(f"{each.name}.py") for each in inner]
+    files += [each / "__init__.py" for each in inner]
     return next((each for each in files if each.is_file()), None)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import platform
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,12 +30,12 @@ from compat.migration.outcomes import code_of
 from compat.migration.ref_errors import RefError
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.reproducer import NotOursError, check_folder, write_reproducer
-from compat.migration.settings import SettingsError, known
+from compat.migration.settings import SettingsError, UnknownWordError, known
 from compat.migration.side import TIMEOUT
 from compat.migration.side_player import EXAMPLES, Check
 from compat.report.folder import case_line, folder_json, folder_lines
 from compat.report.migration import lines
-from compat.report.migration_json import dump, report
+from compat.report.migration_json import dump, report, to_json
 from compat.verdicts import DEFAULT_RELATION, RELATIONS, JudgedCase
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile
@@ -44,7 +46,7 @@ MISTAKES: Final = (
     NoPiecesError,
     NotOursError,
     UnknownProfileError,
-    ValueError,
+    UnknownWordError,
     OSError,
 )
 """What a user can get wrong: told in its own words, without a traceback."""
@@ -147,48 +149,59 @@ def _pair(old: SubjectRef, new: SubjectRef, terms: Terms, wanted: Wanted) -> int
         check_folder(wanted.reproducer)
     with _progress(wanted.how) as how:
         found = check(old, new, terms, how)
-    console = Console(highlight=False, soft_wrap=True)
+    code = code_of(found.verdict)
+    # Files first: whoever reads the report through a pipe may stop in the middle.
+    if wanted.json_file is not None:
+        printed = {s: list(e.printed) for s, e in found.verdict.exercise.items()}
+        header = {**_header(wanted.how), "old": str(old), "new": str(new)}
+        full = report(to_json(found.verdict), {**header, "printed": printed}, code)
+        wanted.json_file.write_text(dump(full), "utf-8")
+    told = ""
+    if wanted.reproducer is not None:
+        told = _reproduced(found, wanted.reproducer, wanted.how.profile)
+    console = _console()
     for line in lines(found.verdict):
         console.print(line)
-    code = code_of(found.verdict)
-    if wanted.json_file is not None:
-        text = dump(report(found.verdict, _header(old, new, wanted.how), code))
-        wanted.json_file.write_text(text, "utf-8")
-    if wanted.reproducer is not None:
-        _reproduce(console, found, wanted.reproducer, wanted.how.profile)
+    if told:
+        console.print(f"\n{told}")
     return code
 
 
-def _reproduce(console: Console, found: Checked, folder: Path, name: str) -> None:
+def _console() -> Console:
+    """Return a console that shows what the terminal's encoding has no letters for."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    return Console(highlight=False, soft_wrap=True)
+
+
+def _reproduced(found: Checked, folder: Path, name: str) -> str:
     if found.verdict.divergence is None:
-        console.print("\nNo divergence was found, so no reproducer is written.")
-        return
+        return "No divergence was found, so no reproducer is written."
     script = write_reproducer(folder, found.verdict, found.files, name)
-    console.print(f"\nReproduce it: python {script}")
+    return f"Reproduce it: python {script}"
 
 
 def _folder(folder: Path, wanted: Wanted) -> int:
     pieces = pieces_in(folder)
-    console = Console(highlight=False, soft_wrap=True)
+    console = _console()
 
     def done(case: JudgedCase) -> None:
         console.print(case_line(case))
 
     cases = judge_pieces(pieces, wanted.how, done)
-    for line in folder_lines(cases):
-        console.print(line)
     code = folder_code(cases)
     if wanted.json_file is not None:
-        wanted.json_file.write_text(dump(folder_json(cases, code)), "utf-8")
+        full = report(folder_json(cases), _header(wanted.how), code)
+        wanted.json_file.write_text(dump(full), "utf-8")
+    for line in folder_lines(cases):
+        console.print(line)
     return code
 
 
-def _header(old: SubjectRef, new: SubjectRef, how: Check) -> dict[str, object]:
+def _header(how: Check) -> dict[str, object]:
     return {
         "refengine": version("refengine"),
         "python": platform.python_version(),
-        "old": str(old),
-        "new": str(new),
         "profile": how.profile,
         "examples": how.examples,
         "seed": how.seed,

@@ -99,9 +99,17 @@ def terms_of(settings: Path | None, new: SubjectRef, require: str | None) -> Ter
         return Terms(require or DEFAULT_RELATION)
     folder = settings.parent.resolve()
     piece = Piece(folder.name, folder, load_settings(settings))
-    names = [name for name in piece.settings.cases if piece.ref(name).file == new.file]
+    cases = piece.settings.cases
+    names = [name for name in cases if _same(piece.ref(name), new)]
+    if cases and not names:
+        known = ", ".join(cases)
+        raise SettingsError(settings, [f"no case is {new}; there are {known}"])
     terms = piece.terms(names[0] if names else "")
     return terms if require is None else replace(terms, required=require)
+
+
+def _same(case: SubjectRef, new: SubjectRef) -> bool:
+    return (case.file, case.module, case.name) == (new.file, new.module, new.name)
 
 
 def judge_pieces(pieces: Sequence[Piece], how: Check, done: Done) -> list[JudgedCase]:
@@ -183,9 +191,9 @@ def _case(piece: Piece, name: str, checked: Checked) -> JudgedCase:
 
 def _met(case: Case, expected: str, verdict: Migration) -> bool:
     if case.diverges is not None:
-        found = verdict.divergence
-        ran = not (verdict.fault or verdict.noise or verdict.idle or verdict.sufficient)
-        return ran and found is not None and found.code == expected
+        stale = verdict.unused or any(not each.used for each in verdict.allowed)
+        ran = not (verdict.fault or verdict.noise or verdict.idle or stale)
+        return ran and _got(verdict) == expected
     holds = verdict.holds
     strong = holds is not None and RELATIONS.index(holds) >= RELATIONS.index(expected)
     return strong and code_of(verdict) == 0

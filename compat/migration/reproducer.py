@@ -36,6 +36,7 @@ class SideFiles:
     files: Mapping[str, bytes]
     entry: str
     name: str
+    module: str | None = None
 
 
 def check_folder(folder: Path) -> None:
@@ -83,7 +84,9 @@ def _script(
             *(f"    {short(line)}" for line in story(world)),
         )
     )
-    where = {side: (files.entry, files.name) for side, files in sides.items()}
+    where = {
+        side: (files.entry, files.module, files.name) for side, files in sides.items()
+    }
     return _TEMPLATE.format(
         about=about.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'),
         channel=at.channel,
@@ -95,9 +98,11 @@ def _script(
 
 _TEMPLATE: Final = '''"""{about}
 
-Run it with a Python that has refengine; it exits with 1 while the sides differ.
+Run it with a Python that has refengine; it exits with 1 while the sides differ, and
+with 3 if a side cannot be played.
 """
 
+import importlib
 import importlib.util
 import json
 import subprocess
@@ -110,37 +115,45 @@ from refengine.testing.channels import Seen, project
 
 HERE = Path(__file__).resolve().parent
 SUBJECTS = {where!r}
+MARK = "entries: "
 
 
 def entries(side):
     """Play the world with one side; print what is compared as JSON."""
-    file, name = SUBJECTS[side]
+    file, module_name, name = SUBJECTS[side]
     path = HERE / side / file
-    sys.path[0] = str(path.parent)
-    sys.path.insert(1, str(HERE / side))
-    spec = importlib.util.spec_from_file_location(f"subject_{{path.stem}}", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    sys.path[:1] = [str(path.parent), str(HERE / side)]
+    if module_name:
+        sys.path[:2] = [str(HERE / side)]
+        module = importlib.import_module(module_name)
+    else:
+        spec = importlib.util.spec_from_file_location(f"subject_{{path.stem}}", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
     world = load_scenario(HERE / {world!r})
     played = run(play_subject(world, getattr(module, name), profile({profile!r})))
     seen = project(Seen(played.trace), {channel!r})
-    print("\\n" + json.dumps([entry.value for entry in seen], sort_keys=True))
+    print("\\n" + MARK + json.dumps([entry.value for entry in seen], sort_keys=True))
 
 
 def ask(side):
     """Return the entries of one side, from a process of its own."""
     command = [sys.executable, __file__, side]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    told = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
+    if done.returncode or not told:
+        print(f"{{side}} cannot be played:\\n{{done.stderr}}")
+        sys.exit(3)
+    return [json.dumps(each, indent=2) for each in json.loads(told[-1][len(MARK) :])]
 
 
 def main():
     """Compare both sides and print where they differ."""
     old, new = ask("old"), ask("new")
     for number in range(max(len(old), len(new))):
-        ours = json.dumps(old[number], indent=2) if number < len(old) else "(nothing)"
-        theirs = json.dumps(new[number], indent=2) if number < len(new) else "(nothing)"
+        ours = old[number] if number < len(old) else "(nothing)"
+        theirs = new[number] if number < len(new) else "(nothing)"
         if ours != theirs:
             print("{channel}", number + 1)
             print(f"--- old\\n{{ours}}\\n--- new\\n{{theirs}}")

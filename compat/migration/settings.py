@@ -55,8 +55,12 @@ class SettingsError(ValueError):
         super().__init__("\n".join((f"{path}:", *(f"  {p}" for p in self.problems))))
 
 
+class UnknownWordError(ValueError):
+    """A name that is none of those there are."""
+
+
 def known(value: str, names: Iterable[str], what: str) -> str:
-    """Return the value if it is one of the names; raises ValueError with the nearest.
+    """Return the value if it is one of the names; raises UnknownWordError.
 
     For options of the command line and for entries of the file.
     """
@@ -65,7 +69,7 @@ def known(value: str, names: Iterable[str], what: str) -> str:
         return value
     close = difflib.get_close_matches(value, options, 1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(options)}"
-    raise ValueError(f"{value!r} is no {what}; {hint}")
+    raise UnknownWordError(f"{value!r} is no {what}; {hint}")
 
 
 Relation = Annotated[str, AfterValidator(lambda v: known(v, RELATIONS, "relation"))]

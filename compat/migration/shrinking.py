@@ -26,6 +26,9 @@ Still: TypeAlias = Callable[[Scenario], bool]
 PLAIN: Final = "user:a"
 """The plainest message of an input, which any other one is tried to be."""
 
+ANSWERS: Final = 8
+"""So many answers a run is thought to use up, when it is taken away with them."""
+
 TRIES: Final = 1_500
 """So many worlds are played at most; each costs about a millisecond on both sides."""
 
@@ -56,10 +59,23 @@ class _Search:
         before = None
         while before != self._doc and self._left > 0:
             before = json.loads(json.dumps(self._doc))
+            while self._drop_first_run():
+                pass
             self._merge()
             for path in self._paths():
                 self._at(path)
         return self._best
+
+    def _drop_first_run(self) -> bool:
+        """Take the first run away, and the answers it may have used up with it."""
+        runs, script = self._doc.get("runs", ()), self._doc.get("model_script", ())
+        if len(runs) < 2:
+            return False
+        for used in range(min(len(script), ANSWERS) + 1):
+            doc = {**self._doc, "runs": runs[1:], "model_script": script[used:]}
+            if self._keep(json.loads(json.dumps(doc))):
+                return True
+        return False
 
     def _merge(self) -> None:
         """Let calls of two answers stand in one, so that there are fewer iterations."""

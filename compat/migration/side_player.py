@@ -107,7 +107,7 @@ class SidePlayer:
         """The subject's own files, for a reproducer."""
         loaded = self._running.loaded
         texts = {name: (loaded.folder / name).read_bytes() for name in loaded.files}
-        return SideFiles(texts, loaded.files[0], self._ref.name)
+        return SideFiles(texts, loaded.files[0], self._ref.name, self._ref.module)
 
     def play(self, world: Scenario) -> Played:
         """Play one world; raises PlayError."""

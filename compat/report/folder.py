@@ -35,12 +35,11 @@ def folder_lines(cases: Sequence[JudgedCase]) -> Iterator[Text]:
     yield Text(f"\n{len(cases)} cases, {met} met")
 
 
-def folder_json(cases: Sequence[JudgedCase], code: int) -> dict[str, Any]:
+def folder_json(cases: Sequence[JudgedCase]) -> dict[str, Any]:
     """Return the summary: ``cases`` and ``met`` are counts."""
     return {
         "cases": len(cases),
         "met": sum(case.met for case in cases),
-        "exit": code,
         "each": [
             {
                 "piece": case.piece,

@@ -51,15 +51,24 @@ def _answer(verdict: Migration) -> Iterator[Text]:
             "take time, ids and random numbers from world.now(), world.new_id() and"
             " world.random, or declare the field volatile in migration.toml"
         )
-    elif not verdict.sufficient:
-        holds = verdict.holds or "no relation"
-        yield Text(
-            f"DIVERGES  {holds} holds, {verdict.required} is required", "bold red"
-        )
-    elif verdict.idle:
-        yield Text(f"NOT EXERCISED  {verdict.holds} holds where it ran", "bold yellow")
     else:
-        yield Text(f"HOLDS  {verdict.holds}", "bold green")
+        yield _found(verdict)
+
+
+def _found(verdict: Migration) -> Text:
+    """Return the headline of sides that could be compared, as the exit code says."""
+    holds = verdict.holds or "no relation"
+    if verdict.idle:
+        what = f"{holds} holds where it ran, {verdict.required} is required"
+        return Text(f"NOT EXERCISED  {what}", "bold yellow")
+    if not verdict.sufficient:
+        what = f"{holds} holds, {verdict.required} is required"
+        return Text(f"DIVERGES  {what}", "bold red")
+    if verdict.broken:
+        return Text(f"LACKS WHAT IS INTENDED  {holds} holds", "bold red")
+    if verdict.unused or any(not each.used for each in verdict.allowed):
+        return Text(f"HAS UNUSED ENTRIES  {holds} holds", "bold yellow")
+    return Text(f"HOLDS  {holds}", "bold green")
 
 
 def _divergence(found: Divergence, verdict: Migration) -> Iterator[Text]:

@@ -15,9 +15,12 @@ Json: TypeAlias = "dict[str, Any]"
 VERSION: Final = 1
 
 
-def report(verdict: Migration, header: Mapping[str, object], code: int) -> Json:
-    """Return header and body; ``hash`` covers the body, ``exit`` is the exit code."""
-    body = {**to_json(verdict), "exit": code}
+def report(body: Json, header: Mapping[str, object], code: int) -> Json:
+    """Return header and body; ``hash`` covers the body, ``exit`` is the exit code.
+
+    What hangs on the time or the machine belongs to the header.
+    """
+    body = {**body, "exit": code}
     text = json.dumps(body, sort_keys=True)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return {"version": VERSION, "header": dict(header), "hash": digest, **body}
@@ -41,7 +44,6 @@ def to_json(verdict: Migration) -> Json:
                 "side": n.side,
                 "channel": n.channel,
                 "path": n.path,
-                "values": [*n.values],
             }
             for n in verdict.noise
         ],
@@ -53,6 +55,7 @@ def to_json(verdict: Migration) -> Json:
             {"channel": a.channel, "path": a.path, "reason": a.reason, "used": a.used}
             for a in verdict.allowed
         ],
+        "unused": list(verdict.unused),
         "fault": verdict.fault
         and {"side": verdict.fault.side, "kind": verdict.fault.kind},
     }
@@ -89,7 +92,6 @@ def _exercise(ran: Exercise) -> Json:
         "hooks": dict(ran.hooks),
         "branches": ran.arms,
         "not_taken": list(ran.uncovered),
-        "printed": list(ran.printed),
     }
 
 

@@ -87,6 +87,8 @@ def _observed(seen: Seen) -> Iterator[Entry]:
         kind, data = each["kind"], each["data"]
         if kind in {"model_request", "tool_start"}:
             data = {"ctx": data["ctx"]}
+        elif kind == "effect" and data["name"] not in {RECORDED, KEPT}:
+            data = {"name": data["name"]}  # its data are in a channel of their own
         yield _entry(each, kind=kind, call_id=each["call_id"], data=data)
 
 

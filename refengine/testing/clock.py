@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
@@ -32,12 +32,19 @@ class _Jump(selectors.DefaultSelector):
         return ready
 
 
+RESOLUTION: Final = 1e-6
+"""Seconds: timers closer than that are due together, even after centuries."""
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop on virtual time, which starts at 0 seconds."""
 
     def __init__(self) -> None:
         self._now = 0.0
         super().__init__(_Jump(self))
+        # asyncio's nanosecond is less than what a float of half a year can tell apart:
+        # a timer that is due would never be, and the loop would spin for ever.
+        self._clock_resolution = RESOLUTION
 
     def time(self) -> float:
         """Return the virtual time in seconds."""

@@ -16,8 +16,18 @@ from refengine.testing.strategies.subject_families import (
     watcher,
     world,
 )
-from refengine.testing.strategies.subject_kit import HISTORY, Data, Entry, Kit
+from refengine.testing.strategies.subject_kit import (
+    HISTORY,
+    KINDS,
+    Data,
+    Entry,
+    Kit,
+    answer,
+)
+from refengine.testing.strategies.subject_turns import DONE, GO
 
+FLAKY: Final = 9
+"""So often a flaky tool is called."""
 FAILING: Final = (
     "before_agent",
     "before_model",
@@ -31,6 +41,9 @@ FAILING: Final = (
     "streamable tool",
     "tool stream",
     "tool body",
+    "flaky tool",
+    "flaky tool again",
+    "flaky tool in runs",
     "model",
     "model stream",
     "model at once",
@@ -63,6 +76,8 @@ def failures(kit: Kit, where: str) -> Data:
             tool.update(TOOLS[where])
     elif where == "tool body":
         agent["tools"][0]["body"] = [error]
+    elif where.startswith("flaky"):
+        return flaky(kit, names[0], in_runs=where.endswith("runs"))
     elif where == "model at once":  # what a subject itself asks it may fail, too
         script = [{"error": "no-model"}, *script]
         given = [kit.user() for _ in range(max(8, kit.length(HISTORY)))]
@@ -76,6 +91,25 @@ def failures(kit: Kit, where: str) -> Data:
         agent["handlers"] = [{"id": "fails", where: [error]}]
     made = world(kit, agent, script, given)
     return {**made, "runs": [*made["runs"], {"input": ["user:again"]}]}
+
+
+def flaky(kit: Kit, name: str, *, in_runs: bool) -> Data:
+    """Return a tool that fails at some of its calls: within a run, or over runs.
+
+    Who counts failures, or tries again, is told by which ones fail in a row.
+    """
+    fails = [nth for nth in range(1, FLAKY + 1) if not kit.dice.chance(3)]
+    body = [{"op": "error", "text": "boom", "on_call": nth} for nth in fails]
+    tool = {**kit.tool(name), "kind": kit.dice.pick(KINDS), "body": body}
+    asked = [answer("", [kit.call(name)]) for _ in range(FLAKY)]
+    streaming = kit.dice.chance(2)
+    if in_runs:
+        script = [each for ask in asked for each in (ask, DONE)]
+        runs = [{"input": list(GO), "streaming": streaming}] * FLAKY
+    else:
+        script = [*asked, DONE]
+        runs = [{"input": list(GO), "streaming": streaming}] * 2
+    return {"agent": {"tools": [tool]}, "model_script": script, "runs": runs}
 
 
 def neighbours(kit: Kit) -> Data:

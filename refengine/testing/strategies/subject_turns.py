@@ -114,8 +114,9 @@ class Turns:
         """Yield turns with each text in each place, in several shapes."""
         texts = self._kit.words.some_texts
         most = max(2, TEXT_TURNS // len(texts))
-        for text in texts:
+        for number, text in enumerate(texts):
             yield from self._apart(text, streaming=self._made % 2 == 0)
+            yield self._failing(text, number)
         for at in range(most):
             for number, text in enumerate(texts):
                 # Other texts in the other places: what ends the run at one of them
@@ -139,6 +140,8 @@ class Turns:
                 both = (False, True) if number < 12 else (number % 2 == 0,)
                 for streaming in both:
                     yield self._everywhere([text] * 4, streaming=streaming)
+            for number, text in enumerate(list(some)[:most]):
+                yield self._failing(text, number)
             for text in standing[:2]:
                 yield from self._apart(text, streaming=False)
                 yield from self._apart(text, streaming=True)
@@ -188,6 +191,14 @@ class Turns:
         plain = answer(text)
         last = self._kit.chunked(text, at=middle) if streaming else plain
         yield Turn(GO, (last,), streaming=streaming)
+
+    def _failing(self, text: str, number: int) -> Turn:
+        """Return a turn in which a tool of some kind fails with that text."""
+        kind = KINDS[number % 3]
+        name = self._kit.fresh()
+        tool: Data = {"name": name, "kind": kind, "error": encoded(text)}
+        asked = answer("", [self._kit.call(name, "{}")])
+        return Turn(GO, (asked, DONE), (tool,), streaming=number % 2 == 0)
 
     def _cut(self, text: str, at: int) -> Turn:
         """Return a turn that streams a text, cut there, as a result and as answer."""
