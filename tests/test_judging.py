@@ -358,3 +358,39 @@ def test_before_agent_hook_counts_as_a_hook() -> None:
     assert dict(verdict.exercise["new"].hooks) == {
         "handlers[0] with_before_agent.before_agent": 3
     }
+
+
+def test_mask_of_a_key_does_not_cover_one_that_begins_like_it() -> None:
+    masks = Terms(volatile=(Mask("effects", "[*].data.http"),))
+    sides = (telling(lambda _, url=url: {"http": url, "http.url": url}) for url in "ab")
+
+    verdict = judge(*sides, masks)
+
+    assert verdict.divergence is not None
+    assert verdict.divergence.difference.channel == "effects"
+
+
+def test_text_that_says_nothing_is_not_a_missing_value() -> None:
+    with_it = telling(lambda _: {"z": "(nothing)"})
+    masks = Terms(volatile=(Mask("effects", "[*].data.t"),))
+
+    verdict = judge(telling(lambda _: {}), with_it, masks)
+
+    assert verdict.divergence is not None
+    assert verdict.divergence.code == "EFFECT_CHANGED"
+
+
+def test_volatile_field_that_differs_nowhere_is_stale() -> None:
+    verdict = judge(same, same, Terms(volatile=(Mask("effects", "[*].dta"),)))
+
+    assert verdict.unused == ("effects [*].dta",)
+    assert code_of(verdict) == 5
+
+
+def test_difference_that_is_gone_when_looked_at_again_is_noise() -> None:
+    numbers = iter([*[0] * 5, 1, *[0] * 10_000])
+
+    verdict = judge(telling(lambda _: 0), telling(lambda _: next(numbers)))
+
+    assert verdict.divergence is None
+    assert code_of(verdict) == 6

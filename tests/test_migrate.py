@@ -439,3 +439,102 @@ def test_a_right_and_a_wrong_example_are_told_apart(command) -> None:
 
     assert command(piece / "old.py", piece / "right.py").code == 0
     assert command(piece / "old.py", piece / "wrong_off_by_one.py").code == 1
+
+
+def test_module_of_a_package_without_init_gives_its_words(command, tmp_path) -> None:
+    (tmp_path / "mypkg").mkdir()
+    audit = """
+def subject(world):
+    async def audit(ctx, input, next):
+        if input.name in {"delete_all"EXTRA}:
+            world.effect("audited", input.name)
+        return await next(ctx, input)
+    from refengine import with_invokable_tool_wrapper
+    return [with_invokable_tool_wrapper(audit)]
+"""
+    for name, extra in (("old", ', "drop_table"'), ("new", "")):
+        text = audit.replace("EXTRA", extra)
+        (tmp_path / "mypkg" / f"{name}.py").write_text(text, "utf-8")
+
+    done = command("mypkg.old:subject", "mypkg.new:subject")
+
+    assert done.code == 1
+    assert "EFFECT_LOST" in done.out
+
+
+def test_reproducer_of_a_package_imports_as_the_check_did(command, tmp_path) -> None:
+    package = tmp_path / "acme" / "mw"
+    package.mkdir(parents=True)
+    for folder in (package.parent, package):
+        (folder / "__init__.py").write_text("", "utf-8")
+    (package / "line.py").write_text("LINE = 'x'\n", "utf-8")
+    relative = "from .line import LINE\n" + HEAD + OLD.replace('"x"', "LINE")
+    (package / "old.py").write_text(relative, "utf-8")
+    changed = relative.replace("len(", "1.0 * len(")
+    (package / "new.py").write_text(changed, "utf-8")
+
+    done = command("acme.mw.old:subject", "acme.mw.new:subject", "--reproducer", "rep")
+    shown = subprocess.run(
+        [sys.executable, "rep/reproduce.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.code == 1
+    assert "TYPE" in done.out  # 1 and 1.0 are equal to Python
+    assert shown.returncode == 1, shown.stdout + shown.stderr
+    assert shown.stdout.endswith("the sides differ\n")
+
+
+def test_reproducer_of_a_side_that_fails_says_so(command) -> None:
+    command("old.py", new("pass"), "--reproducer", "rep")
+    Path("rep/new/new.py").write_text("1 / 0\n", "utf-8")
+    shown = subprocess.run(
+        [sys.executable, "rep/reproduce.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert shown.returncode == 3
+    assert "new cannot be played" in shown.stdout
+    assert "ZeroDivisionError" in shown.stdout
+
+
+def test_settings_without_a_case_for_new_are_refused(command) -> None:
+    Path("migration.toml").write_text('[cases."other.py"]\n', "utf-8")
+    Path("other.py").write_text("", "utf-8")
+
+    done = command("old.py", new(TELLS), "--settings", "migration.toml")
+
+    assert done.code == 2
+    assert "no case is new.py; there are other.py" in done.err
+
+
+def test_what_is_printed_is_no_part_of_what_the_hash_covers(command) -> None:
+    hashes = []
+    for _ in range(2):
+        name = new(f"import time; print(time.time()); {TELLS}")
+        command("old.py", name, "--json", "report.json")
+        report = json.loads(Path("report.json").read_text("utf-8"))
+        hashes.append(report["hash"])
+        assert report["header"]["printed"]["new"]
+
+    assert hashes[0] == hashes[1]
+
+
+def test_case_may_declare_that_an_intended_effect_is_missing(command, tmp_path) -> None:
+    piece = tmp_path / "pieces" / "sees"
+    piece.mkdir(parents=True)
+    intends = (
+        "from refengine.testing import intends\n"
+        "@intends('it tells nothing')\n"
+        "def quiet(trace):\n"
+        "    return not any(each.kind == 'effect' for each in trace)\n"
+    )
+    (piece / "old.py").write_text(HEAD + intends + OLD, "utf-8")
+    (piece / "right.py").write_text(HEAD + NEW.replace("BODY", TELLS), "utf-8")
+    (piece / "migration.toml").write_text("[cases.'right.py']\ndiverges = 'INTENT'\n")
+
+    assert command("--all", "pieces").code == 0

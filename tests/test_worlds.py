@@ -525,3 +525,12 @@ def test_an_unexpected_call_ends_the_run_as_the_model_s_error():
         "text": "model call 1, but the script has 0 answers",
         "is": "model call 1, but the script has 0 answers",
     }
+
+
+def test_virtual_clock_goes_on_after_years():
+    async def waiting():
+        for seconds in (2.0**25, 1e-3, 1e9, 0.5):
+            await asyncio.sleep(seconds)
+        return asyncio.get_running_loop().time()
+
+    assert run(waiting()) >= 2.0**25 + 1e9

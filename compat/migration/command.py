@@ -169,8 +169,9 @@ def _pair(old: SubjectRef, new: SubjectRef, terms: Terms, wanted: Wanted) -> int
 
 def _console() -> Console:
     """Return a console that shows what the terminal's encoding has no letters for."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    stdout: object = sys.stdout
+    if isinstance(stdout, io.TextIOWrapper):  # a test may have put something else
+        stdout.reconfigure(errors="backslashreplace")
     return Console(highlight=False, soft_wrap=True)
 
 

@@ -53,8 +53,9 @@ class ObservedTool:
             self._failed(ctx, error)
             raise
         # Anything else is the engine's to refuse, and not ours to make a stream of.
-        is_stream = isinstance(reader, StreamReader)
-        return StreamReader(self._chunks(ctx, reader)) if is_stream else reader
+        if not isinstance(reader, StreamReader):
+            return cast("StreamReader[str]", reader)
+        return StreamReader(self._chunks(ctx, cast("StreamReader[str]", reader)))
 
     async def _chunks(
         self, ctx: Context, reader: StreamReader[str]

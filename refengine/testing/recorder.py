@@ -24,7 +24,8 @@ def kept(values: Sequence[T]) -> Sequence[T]:
     What is observed is observed now: a list that a wrapper handed on and takes back
     afterwards was still sent as it was.
     """
-    return values if isinstance(values, (tuple, History)) else tuple(values)
+    fixed = isinstance(values, tuple) or values.__class__ is History
+    return values if fixed else tuple(values)
 
 
 def snapshot(value: object) -> Json:
