@@ -18,7 +18,7 @@ from typing import Any, Final
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.notation import CALL_START, encoded
 from refengine.testing.strategies.subject_kit import Kit, fit, json_text
-from refengine.testing.strategies.subject_neighbours import FAILING, failures
+from refengine.testing.strategies.subject_neighbours import FAILING, failures, flaky
 from refengine.testing.strategies.subject_patterns import matching
 from refengine.testing.strategies.subject_words import Words
 
@@ -36,6 +36,7 @@ def fixed_worlds(words: Words) -> Iterator[tuple[str, object]]:
         yield entry["family"], _filled(entry["scenario"], some)
     for where in FAILING:
         yield "failures", failures(Kit(words, f"fixed/{where}"), where)
+    yield from (("failures", each) for each in flaky(words))
 
 
 @cache

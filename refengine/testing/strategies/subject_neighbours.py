@@ -5,7 +5,7 @@ Struct middlewares of the world stand before the subject, handlers after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -25,9 +25,12 @@ from refengine.testing.strategies.subject_kit import (
     answer,
 )
 from refengine.testing.strategies.subject_turns import DONE, GO
+from refengine.testing.strategies.subject_words import Words
 
-FLAKY: Final = 9
-"""So often a flaky tool is called."""
+FLAKY: Final = 6
+"""So often in a row a flaky tool fails at most."""
+COUNTED: Final = 4
+"""For so many of the subject's numbers a tool fails as often."""
 FAILING: Final = (
     "before_agent",
     "before_model",
@@ -41,9 +44,6 @@ FAILING: Final = (
     "streamable tool",
     "tool stream",
     "tool body",
-    "flaky tool",
-    "flaky tool again",
-    "flaky tool in runs",
     "model",
     "model stream",
     "model at once",
@@ -76,8 +76,6 @@ def failures(kit: Kit, where: str) -> Data:
             tool.update(TOOLS[where])
     elif where == "tool body":
         agent["tools"][0]["body"] = [error]
-    elif where.startswith("flaky"):
-        return flaky(kit, names[0], in_runs=where.endswith("runs"))
     elif where == "model at once":  # what a subject itself asks it may fail, too
         script = [{"error": "no-model"}, *script]
         given = [kit.user() for _ in range(max(8, kit.length(HISTORY)))]
@@ -93,23 +91,35 @@ def failures(kit: Kit, where: str) -> Data:
     return {**made, "runs": [*made["runs"], {"input": ["user:again"]}]}
 
 
-def flaky(kit: Kit, name: str, *, in_runs: bool) -> Data:
-    """Return a tool that fails at some of its calls: within a run, or over runs.
+def flaky(words: Words) -> Iterator[Data]:
+    """Yield worlds in which a tool fails so often in a row, works once, fails again.
 
-    Who counts failures, or tries again, is told by which ones fail in a row.
+    Who counts failures, or tries again, is told by that alone: for each small number of
+    the subject's, one failure less and as many, within a run and over runs.
     """
-    fails = [nth for nth in range(1, FLAKY + 1) if not kit.dice.chance(3)]
-    body = [{"op": "error", "text": "boom", "on_call": nth} for nth in fails]
-    tool = {**kit.tool(name), "kind": kit.dice.pick(KINDS), "body": body}
-    asked = [answer("", [kit.call(name)]) for _ in range(FLAKY)]
-    streaming = kit.dice.chance(2)
+    numbers = [number for number in words.some_numbers if 1 < number <= FLAKY]
+    for number in numbers[:COUNTED]:
+        for fails in (number - 1, number):
+            for kind in KINDS[:2]:
+                kit = Kit(words, f"flaky/{fails}/{kind}")
+                yield _flaky(kit, fails, kind, in_runs=False)
+                yield _flaky(kit, fails, kind, in_runs=True)
+
+
+def _flaky(kit: Kit, fails: int, kind: str, *, in_runs: bool) -> Data:
+    calls = 3 * (fails + 1)
+    failing = [nth for nth in range(1, calls + 1) if nth % (fails + 1)]
+    body = [{"op": "error", "text": "boom", "on_call": nth} for nth in failing]
+    name = kit.fresh()
+    tool = {"name": name, "kind": kind, "result": "ok", "body": body}
+    asked = [answer("", [kit.call(name)]) for _ in range(calls)]
+    script = [*asked, DONE]
+    runs = [{"input": list(GO)}]
     if in_runs:
         script = [each for ask in asked for each in (ask, DONE)]
-        runs = [{"input": list(GO), "streaming": streaming}] * FLAKY
-    else:
-        script = [*asked, DONE]
-        runs = [{"input": list(GO), "streaming": streaming}] * 2
-    return {"agent": {"tools": [tool]}, "model_script": script, "runs": runs}
+        runs = runs * calls
+    agent: Data = {"tools": [tool], "max_iterations": calls + 1}
+    return {"agent": agent, "model_script": script, "runs": runs}
 
 
 def neighbours(kit: Kit) -> Data:

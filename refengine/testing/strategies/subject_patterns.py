@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
@@ -133,8 +133,11 @@ class _Maker:
         return self._taken(_inside(named))
 
     def branch(self, value: tuple[None, Sequence[Any]]) -> str:
+        # What is left of the number chooses inside, or a class in the third of three
+        # branches would be met by its third member alone.
         _, ways = value
-        return self.all(ways[self.variant % len(ways)])
+        left, way = divmod(self.variant, len(ways))
+        return replace(self, variant=left).all(ways[way])
 
     def repeat(self, value: tuple[int, int, Any]) -> str:
         least, most, inner = int(value[0]), int(value[1]), value[2]
