@@ -271,9 +271,9 @@ def test_a_corpus_without_generated_worlds_is_refused(examples: int) -> None:
 
 
 def test_one_world_has_all_it_can() -> None:
-    assert len(make_corpus(WORDS_OF_GUARD, 1, 0).worlds) == 1 + len(
-        list(fixed_worlds(Words()))
-    )
+    fixed = list(fixed_worlds(WORDS_OF_GUARD))
+
+    assert len(make_corpus(WORDS_OF_GUARD, 1, 0).worlds) == len(fixed) + 1
 
 
 def test_a_corpus_is_read_back_from_its_json() -> None:
