@@ -185,6 +185,11 @@ class Migration:
         return holds is not None and RELATIONS.index(holds) >= RELATIONS.index(required)
 
     @property
+    def stale(self) -> bool:
+        """Whether an entry of the settings is not needed by anything."""
+        return bool(self.unused) or any(not each.used for each in self.allowed)
+
+    @property
     def idle(self) -> tuple[tuple[Side, str], ...]:
         """The hooks of either side that no world entered."""
         return tuple(

@@ -20,7 +20,7 @@ from compat.migration.outcomes import code_of
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.settings import FILE, Case, Settings, SettingsError, load_settings
 from compat.migration.side_player import Check
-from compat.verdicts import DEFAULT_RELATION, RELATIONS, JudgedCase, Migration
+from compat.verdicts import DEFAULT_RELATION, JudgedCase, Migration
 from refengine.testing.reading import ScenarioError, load_scenario
 from refengine.testing.scenario import Scenario
 
@@ -93,7 +93,7 @@ def pieces_in(folder: Path) -> list[Piece]:
 def terms_of(settings: Path | None, new: SubjectRef, require: str | None) -> Terms:
     """Return what one pair is held to; ``require`` wins over the file.
 
-    Allowances are those of the case that has NEW's file. Raises SettingsError, OSError.
+    Allowances are those of the case that is NEW. Raises SettingsError or OSError.
     """
     if settings is None:
         return Terms(require or DEFAULT_RELATION)
@@ -190,13 +190,10 @@ def _case(piece: Piece, name: str, checked: Checked) -> JudgedCase:
 
 
 def _met(case: Case, expected: str, verdict: Migration) -> bool:
-    if case.diverges is not None:
-        stale = verdict.unused or any(not each.used for each in verdict.allowed)
-        ran = not (verdict.fault or verdict.noise or verdict.idle or stale)
-        return ran and _got(verdict) == expected
-    holds = verdict.holds
-    strong = holds is not None and RELATIONS.index(holds) >= RELATIONS.index(expected)
-    return strong and code_of(verdict) == 0
+    if case.diverges is None:  # it was held to what is expected of it
+        return code_of(verdict) == 0
+    ran = not (verdict.fault or verdict.noise or verdict.idle or verdict.stale)
+    return ran and _got(verdict) == expected
 
 
 def _got(verdict: Migration) -> str:

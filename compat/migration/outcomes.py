@@ -27,6 +27,6 @@ def code_of(verdict: Migration) -> int:
         codes.append(NOTHING_RAN)
     if verdict.broken:
         codes.append(DIFFERS)
-    if verdict.unused or any(not each.used for each in verdict.allowed):
+    if verdict.stale:
         codes.append(STALE)
     return exit_code(*codes)

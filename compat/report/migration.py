@@ -66,7 +66,7 @@ def _found(verdict: Migration) -> Text:
         return Text(f"DIVERGES  {what}", "bold red")
     if verdict.broken:
         return Text(f"LACKS WHAT IS INTENDED  {holds} holds", "bold red")
-    if verdict.unused or any(not each.used for each in verdict.allowed):
+    if verdict.stale:
         return Text(f"HAS UNUSED ENTRIES  {holds} holds", "bold yellow")
     return Text(f"HOLDS  {holds}", "bold green")
 
