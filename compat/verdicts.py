@@ -130,13 +130,18 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """What the worlds made one side do: hooks by times entered, branches not taken."""
+    """What the worlds made one side do: hooks by times entered, branches not taken.
+
+    ``frameworks`` are versions of what built its graphs, ``ways`` how they can be run.
+    """
 
     subject: str
     hooks: Mapping[str, int]
     arms: int = 0
     uncovered: Sequence[str] = ()
     printed: Sequence[str] = ()
+    frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
+    ways: Sequence[str] = ()
 
     @property
     def idle(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ class Here:
     """Plays a subject in this process; a subject that ends it would end the tests."""
 
     intends: Sequence[str] = ()
+    ways: Sequence[str] = ()
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -37,6 +38,9 @@ class Here:
 
     def play_all(self, worlds: Sequence[Scenario]) -> Iterator[PlayedHere]:
         return map(self.play, worlds)
+
+    def run_in(self, ways: Sequence[str]) -> None:
+        pass
 
     def broken(self, played: PlayedHere) -> Sequence[str]:
         return ()

@@ -13,9 +13,10 @@ ROOT = Path(__file__).parent.parent
 FLOORS = (
     ("refengine",),
     ("refengine.testing",),
-    ("compat.verdicts", "compat"),  # compat itself is its __init__, which is empty
+    # compat itself is its __init__, which is empty
+    ("compat.verdicts", "compat.commands", "compat"),
     ("compat.adapters", "compat.engines", "compat.wire", "compat.models"),
-    ("compat.report", "compat.commands"),
+    ("compat.report",),
     ("compat.migration", "compat.observe", "compat.profiles"),
     ("property_tests",),
     ("benchmarks",),
@@ -30,7 +31,14 @@ EXEMPT = {"refengine.__main__", "refengine._pytest_plugin"}
 
 # What comes with every installation, and the modules that need an extra on top.
 RUNTIME = {"pydantic", "pydantic_core", "rich", "typer"}
-EXTRAS = {"refengine.testing.strategies": {"hypothesis"}}
+GRAPHS = {"langchain", "langchain_core", "langgraph"}
+WIRE = {"httpx2", "starlette", "uvicorn", "vcr", "yaml"}
+EXTRAS = {
+    "refengine.testing.strategies": {"hypothesis"},
+    "refengine.testing.graphs": GRAPHS,
+    "compat.engines.graphs": GRAPHS,
+    "compat.wire": WIRE,
+}
 
 PACKAGES = ("refengine", "compat", "property_tests", "benchmarks")
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Final
 
 from compat.migration.corpus import Corpus, make_corpus
 from compat.migration.judging import Judge, Terms
@@ -23,6 +24,9 @@ from compat.migration.side_player import Check, SidePlayer, anew
 from compat.migration.words import harvest, own_sources
 from compat.verdicts import Migration
 from compat.verdicts import Side as SideName
+from refengine.testing.strategies.graph_source import graph_words, is_graph_source
+
+TEXTS_OF_GRAPHS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,12 @@ def corpus_of(refs: Sequence[SubjectRef], how: Check) -> Corpus:
         for number, ref in enumerate(refs)
         for name, text in sources_of(ref).items()
     }
-    return make_corpus(harvest(sources), how.examples, how.seed)
+    words = harvest(sources)
+    if not any(map(is_graph_source, sources.values())):
+        return make_corpus(words, how.examples, how.seed)
+    # A run of a graph takes milliseconds, so of the texts only those that matter most.
+    words = replace(words, texts=words.texts[:TEXTS_OF_GRAPHS])
+    return make_corpus(words, how.examples, how.seed, graph_words(sources.values()))
 
 
 def sources_of(ref: SubjectRef) -> Mapping[str, str]:

@@ -38,8 +38,8 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType(
         "TOOL_REPLACED": Code("error", "another tool runs"),
         "ANSWER": Code("error", "the run gives another answer"),
         "STATUS": Code("error", "the run ends in another way"),
-        "STATE_LOST": Code("error", "the history that is kept lacks a message"),
-        "STATE_CHANGED": Code("error", "the history that is kept is another one"),
+        "STATE_LOST": Code("error", "what is kept lacks a message or a key"),
+        "STATE_CHANGED": Code("error", "what is kept is something else"),
         "PAIRING": Code("error", "tool calls and results are paired otherwise"),
         "CALLER_CHANGED": Code("error", "an object of the caller is changed"),
         "EVENT_ORDER": Code("error", "the consumer receives other events"),
@@ -58,6 +58,7 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType(
         "OBSERVED": Code("info", "neighbouring extensions see something else"),
         "CHUNKS": Code("info", "streams are cut at other places"),
         "INTERLEAVING": Code("info", "concurrent calls run in another order"),
+        "WAY_LOST": Code("warning", "it cannot be run in all the ways it could"),
         "INTENT": Code("error", "a side does not have an effect that is intended"),
     }
 )

@@ -16,6 +16,8 @@ from typing import Any, Final
 from compat.migration.fixed import fixed_worlds
 from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
+from refengine.testing.strategies.graph_source import GraphWords
+from refengine.testing.strategies.graph_worlds import graph_worlds
 from refengine.testing.strategies.subject_words import Words
 from refengine.testing.strategies.subject_worlds import worlds
 
@@ -65,17 +67,24 @@ class Corpus:
         return sha256(self.json.encode()).hexdigest()
 
 
-def make_corpus(words: Words, examples: int, seed: int) -> Corpus:
+def make_corpus(
+    words: Words, examples: int, seed: int, graphs: GraphWords | None = None
+) -> Corpus:
     """Return the fixed worlds and so many generated ones, in these words.
 
-    Families take turns, so that with 100 examples each has five worlds or more. Raises
-    NoExamplesError.
+    Families take turns, so that with 100 examples each has five worlds or more. With
+    the words of ``graphs`` all worlds are such as a graph may have, and a few more.
+    Raises NoExamplesError.
     """
     if examples < 1:
         raise NoExamplesError(examples)
-    fixed = [_entry(*each, fixed=True) for each in fixed_worlds(words)]
-    made = [_entry(*each, fixed=False) for each in worlds(words, examples, seed)]
-    return Corpus((*fixed, *made), seed)
+    fixed, made = fixed_worlds(words), worlds(words, examples, seed)
+    if graphs is not None:
+        made = graph_worlds(words, graphs, [*fixed, *made], seed)
+        fixed = iter(())
+    entries = [_entry(*each, fixed=True) for each in fixed]
+    entries += [_entry(*each, fixed=False) for each in made]
+    return Corpus(tuple(entries), seed)
 
 
 def read_corpus(text: str) -> Corpus:

@@ -37,6 +37,23 @@ class Mask:
         return re.match(rf"{steps}(?=[.\[]|\Z)", difference.path) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Additions(Mask):
+    """Places where only NEW has something, which nobody can have looked for."""
+
+    def covers(self, difference: Difference) -> bool:
+        """Tell whether the difference is an addition at such a place."""
+        place = Mask(self.channel, self.path).covers(difference)
+        return place and difference.old == MISSING and difference.path != self.path
+
+
+GRAPHS: Final = (
+    Additions("state", "[*].values"),
+    Additions("second_turn", "[*].values"),
+)
+"""What may differ between two graphs: keys of the state that the older one has not."""
+
+
 class Shown:
     """One trace by channel; a channel is projected when it is first asked for."""
 

@@ -9,13 +9,13 @@ there is noise, and nothing can be said about what is not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeVar
 
-from compat.migration.comparing import Pair, noise_between, unique
+from compat.migration.comparing import Pair, everything, noise_between, unique
 from compat.migration.corpus import Corpus
-from compat.migration.differing import Mask, Shown, broken, differences
+from compat.migration.differing import GRAPHS, Mask, Shown, broken, differences
 from compat.migration.playing import Anew, Played, Player, Told, shown, silent
 from compat.migration.shrinking import shrink, size
 from compat.verdicts import (
@@ -32,6 +32,7 @@ from compat.verdicts import (
 )
 from refengine.testing.channels import CHANNELS
 from refengine.testing.scenario import Scenario
+from refengine.testing.strategies.graph_worlds import fits_a_graph
 
 P = TypeVar("P", bound=Player)
 
@@ -55,11 +56,13 @@ class Terms:
     required: str = DEFAULT_RELATION
     volatile: tuple[Mask, ...] = ()
     allowed: tuple[Allow, ...] = ()
+    by_door: tuple[Mask, ...] = ()
 
     @property
     def masks(self) -> tuple[Mask, ...]:
         """All places that may differ."""
-        return (*self.volatile, *(each.mask for each in self.allowed))
+        allowed = (each.mask for each in self.allowed)
+        return (*self.volatile, *allowed, *self.by_door)
 
 
 @dataclass(slots=True)
@@ -75,6 +78,7 @@ class Judge(Generic[P]):
     anew: Anew
     told: Told = silent
     _sessions: list[list[Played]] = field(default_factory=list[list[Played]])
+    _played_old: list[Played] = field(default_factory=list[Played])
     _shown: list[Shown] = field(default_factory=list[Shown])
     _exercise: Exercise | None = None
 
@@ -93,6 +97,10 @@ class Judge(Generic[P]):
         noise = self._noise(terms.volatile)
         if noise:
             return replace(base, noise=noise, exercise={"old": self._exercised})
+        if self.old.ways:
+            terms = replace(terms, by_door=GRAPHS)
+        # Who calls a graph in the only way it has needs that one.
+        new.run_in(self.old.ways)
         played = self._play(new, "new")
         exercise: dict[Side, Exercise] = {"old": self._exercised, "new": new.exercise}
         twice = self._twice(new, played)
@@ -155,11 +163,21 @@ class Judge(Generic[P]):
         if not self._sessions:
             first = self._play(self.old, "old")
             self._exercise = self.old.exercise
-            again = [*self.old.play_all(self.worlds[::-1])][::-1]
-            with self.anew(self.old) as other:
-                self._sessions = [first, again, self._play(other, "old, anew")]
+            self._played_old = first
             self._shown = list(map(shown, first))
+            again = self._repeated()
+            pairs = zip(self.worlds, first, strict=True)
+            firsts = [played for world, played in pairs if again(world)]
+            worlds = [*filter(again, self.worlds)]
+            backwards = [*self.old.play_all(worlds[::-1])][::-1]
+            with self.anew(self.old) as other:
+                anew = [*other.play_all(worlds)]
+            self._sessions = [firsts, backwards, anew]
         return _noise_of("old", self._sessions, volatile)
+
+    def _repeated(self) -> Callable[[Scenario], bool]:
+        """Return which worlds are played more than once: of slow graphs the short."""
+        return _short if self.old.ways else everything
 
     @property
     def _exercised(self) -> Exercise:
@@ -194,7 +212,7 @@ class Judge(Generic[P]):
         neighbour may undo it, so only worlds without neighbours are looked at.
         """
         sides: tuple[tuple[Side, Sequence[Played]], ...] = (
-            ("old", self._sessions[0]),
+            ("old", self._played_old),
             ("new", played),
         )
         subjects = [each for each in (self.old, new) if each.intends]
@@ -224,7 +242,8 @@ class Judge(Generic[P]):
         """Shrink a world that breaks the next relation and name what is seen there."""
         weakest = RELATIONS[0 if base.holds is None else _place(base.holds) + 1]
         channels = channels_of(weakest)
-        pair = Pair(self.old, new, terms.masks, self.told, self.anew)
+        fits = fits_a_graph if self.old.ways else everything
+        pair = Pair(self.old, new, terms.masks, self.told, self.anew, fits)
         if weakest == RELATIONS[-1]:
             pair.masks = ()
         breaking = [

@@ -193,6 +193,8 @@ def _end(old: Value, new: Value, _: str) -> Named:
         if _text(old.get(key)) != _text(new.get(key)):
             return code, f".{key}", old.get(key), new.get(key)
     if _text(old.get("messages")) == _text(new.get("messages")):
+        if _text(old.get("values")) != _text(new.get("values")):
+            return _value(old.get("values") or {}, new.get("values") or {})
         return "STATUS", ".run", old["run"], new["run"]
     code, path, left, right = _messages(old["messages"], new["messages"])
     return (
@@ -201,6 +203,16 @@ def _end(old: Value, new: Value, _: str) -> Named:
         left,
         right,
     )
+
+
+def _value(old: Value, new: Value) -> Named:
+    """Name a key of a state besides its messages; one that is only new is the last."""
+    keys = sorted({*old, *new}, key=lambda key: (key not in old, key))
+    key = next(k for k in keys if _text(old.get(k)) != _text(new.get(k)))
+    left, right = old.get(key, MISSING), new.get(key, MISSING)
+    if key not in new:
+        return "STATE_LOST", f".values.{key}", left, right
+    return _typed("STATE_CHANGED", f".values.{key}", left, right)
 
 
 def _pairing(old: Value, new: Value, _: str) -> Named:
@@ -212,6 +224,8 @@ def _pairing(old: Value, new: Value, _: str) -> Named:
 
 def _other(old: Value, new: Value, channel: str) -> Named:
     code = _OTHERS.get(channel, "STATUS")
+    if "way" in old and "way" in new:
+        return "WAY_LOST", ".way", old["way"], new["way"]
     key = next(
         k for k in sorted({*old, *new}) if _text(old.get(k)) != _text(new.get(k))
     )

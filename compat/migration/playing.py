@@ -51,6 +51,15 @@ class Player(Protocol):
         ...
 
     @property
+    def ways(self) -> Sequence[str]:
+        """The ways in which its graph can be run; none if it is no graph."""
+        ...
+
+    def run_in(self, ways: Sequence[str]) -> None:
+        """Run its graph in no other ways than these; in any if there are none."""
+        ...
+
+    @property
     def intends(self) -> Sequence[str]:
         """What the subject says it intends."""
         ...

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import refengine
@@ -18,6 +19,11 @@ from compat.migration.pipes import descriptor, poll, read
 
 GRACE: Final = 1.0
 """Seconds in which a child may end by itself, so that its own clean-up runs."""
+
+SILENT: Final = MappingProxyType(
+    {"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false"}
+)
+"""A check sends nothing anywhere, whatever a user's shell has switched on."""
 
 START: Final = """\
 import sys
@@ -55,7 +61,8 @@ def _environment(hash_seed: int) -> Mapping[str, str]:
     asks for no order in particular, so the user's own setting is kept.
     """
     seed = {"PYTHONHASHSEED": str(hash_seed)}
-    return {**os.environ, **seed} if hash_seed else {**seed, **os.environ}
+    own = {**os.environ, **seed} if hash_seed else {**seed, **os.environ}
+    return {**own, **SILENT}
 
 
 def kill(process: subprocess.Popen[bytes]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -33,6 +33,7 @@ class SidePlayed:
     hooks: Mapping[str, int]
     arms: frozenset[int]
     printed: Printed
+    way: str | None = None
 
     @cached_property
     def trace(self) -> Trace:
@@ -55,6 +56,7 @@ class SideLoaded:
     printed: Printed
     files: tuple[str, ...] = ()
     arms: tuple[Arm, ...] = ()
+    frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def told(cls, reply: Reply, printed: Printed) -> Self:
@@ -68,3 +70,4 @@ class SideLoaded:
         """Take over what a reply tells that is new."""
         self.files += tuple(reply.get("files", ()))
         self.arms += tuple(Arm(**each) for each in reply.get("arms", ()))
+        self.frameworks = reply.get("frameworks", self.frameworks)

@@ -66,6 +66,7 @@ class Side:
         self.label = label
         self._timeout = timeout
         self._known: SideLoaded | None = None
+        self.ways: Sequence[str] = ()
         with ExitStack() as stack:
             place = stack.enter_context(placed(ref))
             self.child = Child(place, (label, ref.text), hash_seed)
@@ -148,7 +149,8 @@ class Side:
 
     def ask(self, world: str, number: int | None = None) -> Asked:
         """Ask for a world, as JSON text, without waiting."""
-        return self.child.ask("play", {"world": world}, self._timeout, number)
+        ways = {"ways": list(self.ways)} if self.ways else {}
+        return self.child.ask("play", {"world": world, **ways}, self._timeout, number)
 
     def result(self, asked: Asked) -> Reply:
         """Return what came of a request; raises SideFault."""
@@ -164,7 +166,8 @@ class Side:
         reply = self.result(asked)
         self.loaded.learn(reply)
         arms = frozenset[int](reply["taken"])
-        return SidePlayed(reply["trace"], reply["hooks"], arms, asked.printed)
+        way = reply.get("way")
+        return SidePlayed(reply["trace"], reply["hooks"], arms, asked.printed, way)
 
     def play(self, scenario: Scenario, world: int | None = None) -> SidePlayed:
         """Play one world; raises SideFault, in which it is called ``world``."""

@@ -73,12 +73,26 @@ class SidePlayer:
         self._hooks: Counter[str] = Counter()
         self._taken: set[int] = set()
         self._printed: dict[str, None] = {}
+        self._ways: set[str] = set()
+        self._limits: Sequence[str] = ()
         self._side: Side | None = None
         self._side = self._started()
 
     def anew(self) -> SidePlayer:
         """Return the same side in a process of its own, with another hash seed."""
-        return SidePlayer(self._ref, self._label, self._check, seeds=self._seeds)
+        other = SidePlayer(self._ref, self._label, self._check, seeds=self._seeds)
+        other.run_in(self._limits)
+        return other
+
+    @property
+    def ways(self) -> Sequence[str]:
+        """The ways in which its graph was run when asked to; none if it is no graph."""
+        return sorted(self._ways)
+
+    def run_in(self, ways: Sequence[str]) -> None:
+        """Run its graph in no other ways than these; in any if there are none."""
+        self._limits = ways
+        self._running.ways = ways
 
     def close(self) -> None:
         """End the child."""
@@ -100,6 +114,8 @@ class SidePlayer:
             len(arms),
             tuple(f"{arm.file}, line {arm.line}: {arm.text}" for arm in missed),
             tuple(self._printed),
+            self._running.loaded.frameworks,
+            tuple(self.ways),
         )
 
     @property
@@ -112,13 +128,14 @@ class SidePlayer:
     def play(self, world: Scenario) -> Played:
         """Play one world; raises PlayError."""
         with self._told():
-            return self._summed(self._running.play(world))
+            return self._summed(self._running.play(world), world)
 
     def play_all(self, worlds: Sequence[Scenario]) -> Iterator[Played]:
         """Play many worlds; raises PlayError."""
         with self._told():
-            for played in self._running.play_all(worlds, first=1):
-                yield self._summed(played)
+            all_played = self._running.play_all(worlds, first=1)
+            for world, played in zip(worlds, all_played, strict=True):
+                yield self._summed(played, world)
 
     def broken(self, played: Played) -> Sequence[str]:
         """Return which intended effects a trace does not show; raises PlayError."""
@@ -133,15 +150,19 @@ class SidePlayer:
 
     def _started(self) -> Side:
         with self._told():
-            return Side.start(
+            side = Side.start(
                 self._ref,
                 self._label,
                 timeout=self._check.timeout,
                 profile=self._check.profile,
                 hash_seed=self._hash_seed,
             )
+        side.ways = self._limits
+        return side
 
-    def _summed(self, played: SidePlayed) -> SidePlayed:
+    def _summed(self, played: SidePlayed, world: Scenario) -> SidePlayed:
+        if played.way == world.way:
+            self._ways.add(world.way)
         for hook, times in played.hooks.items():
             self._hooks[hook] += times
         self._taken |= played.arms

@@ -118,6 +118,9 @@ def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
     covered = ran.arms - len(ran.uncovered)
     branches = f"; {covered} of {ran.arms} branches taken" if ran.arms else ""
     yield Text(f"{side}  {ran.subject}{branches}")
+    if ran.frameworks:
+        names = ", ".join(f"{name} {at}" for name, at in ran.frameworks.items())
+        yield _indented(f"built with {names}; it can be run {' and '.join(ran.ways)}")
     for hook, times in ran.hooks.items():
         word = f"entered {times} times" if times else "NEVER ENTERED"
         yield _indented(f"{hook}: {word}", "" if times else "bold yellow")

@@ -118,7 +118,10 @@ def _second_turn(seen: Seen) -> Iterator[Entry]:
 def _ends(seen: Seen, keys: Sequence[str], *, turn: bool) -> Iterator[Entry]:
     for each in seen.of("run_end"):
         if (each["run"] in seen.turns) == turn:
-            yield _entry(each, **{key: each["data"].get(key) for key in keys})
+            told = {key: each["data"].get(key) for key in keys}
+            if "messages" in keys and "values" in each["data"]:
+                told["values"] = each["data"]["values"]
+            yield _entry(each, **told)
 
 
 def _pairing(seen: Seen) -> Iterator[Entry]:
@@ -198,9 +201,15 @@ POINTS: Final = MappingProxyType(
 def _interleaving(seen: Seen) -> Iterator[Entry]:
     """Yield in which order calls of one message really ran (k): sync or async.
 
-    A wrapper that blocks, or takes a lock around ``next``, is told by this alone.
+    A wrapper that blocks, or takes a lock around ``next``, is told by this alone. A
+    graph that cannot be run as it is asked to is, too; its threads have no order.
     """
     kinds = ("tool_start", "tool_end", "tool_error")
+    for each in seen.of("build"):
+        if "way" in each["data"]:
+            yield _entry(each, kind="way", call_id=None, **each["data"])
+            if each["data"]["way"] == "sync":
+                return
     for each in sorted(seen.of(*kinds), key=lambda item: cast("int", item["seq"])):
         yield _entry(each, kind=each["kind"], call_id=each["call_id"])
 

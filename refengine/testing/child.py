@@ -28,21 +28,32 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from importlib.metadata import version
 from typing import Any, Final, TypeAlias, cast
 
 from refengine.profile import SEED_001, Profile, profile
 from refengine.testing.branches import Branches
-from refengine.testing.clock import run
 from refengine.testing.loading import Fault, Loaded, Reference, load, own_files, told
 from refengine.testing.reading import parse_scenario
-from refengine.testing.subjects import INTENDS, Played, SubjectError, play_subject
+from refengine.testing.scenario import Scenario
+from refengine.testing.subjects import (
+    INTENDS,
+    WAYS,
+    Played,
+    SubjectError,
+    Way,
+    play_alone,
+)
 from refengine.testing.trace import Trace
 from refengine.testing.world import EffectError, World
 
 Reply: TypeAlias = dict[str, Any]
 Predicate: TypeAlias = Callable[[Trace], object]
+
+FRAMEWORKS: Final = ("langchain", "langchain-core", "langgraph", "langgraph-prebuilt")
+"""Distributions whose versions belong to a verdict on what was built with them."""
 
 ALONE: Final = 1.0
 """Seconds after which a child that hangs has seen that its parent is gone."""
@@ -158,7 +169,7 @@ class Server:
         if self._loaded is None:
             raise Fault("harness", f"{do!r} before 'load'")
         if do == "play":
-            return self._play(request["world"], self._loaded)
+            return self._play(request, self._loaded)
         if do == "intends":
             broken = _broken(Trace.from_jsonl(request["trace"]), self._loaded)
             return {"broken": broken}
@@ -172,7 +183,7 @@ class Server:
         intents = [text for text, _ in _predicates(self._loaded)]
         return {"intents": intents, "folder": self._loaded.own.roots[0], **self._seen()}
 
-    def _play(self, world: str, loaded: Loaded) -> Reply:
+    def _play(self, request: Mapping[str, Any], loaded: Loaded) -> Reply:
         raised: list[BaseException] = []
 
         @functools.wraps(loaded.subject)
@@ -183,28 +194,31 @@ class Server:
                 raised.append(error)
                 raise
 
-        played = self._played(world, subject, loaded, raised)
+        ways = request.get("ways", WAYS)
+        scenario = parse_scenario(request["world"])
+        played = self._played(scenario, subject, ways, raised)
         hooks = dict(played.hooks)
         try:
             trace = played.trace.to_jsonl()
         except (TypeError, ValueError, RecursionError) as error:
             raise Fault("raised", f"what it hands on is no JSON: {error}") from error
-        return {"trace": trace, "hooks": hooks, **self._seen()}
+        way = {} if played.way is None else {"way": played.way}
+        return {"trace": trace, "hooks": hooks, **way, **self._seen()}
 
     def _played(
         self,
-        world: str,
+        scenario: Scenario,
         subject: Callable[[World], object],
-        loaded: Loaded,
+        ways: Sequence[Way],
         raised: list[BaseException],
     ) -> Played:
-        scenario = parse_scenario(world)
+        own = None if self._loaded is None else self._loaded.own
         try:
-            return run(play_subject(scenario, subject, self._profile))
+            return play_alone(scenario, subject, self._profile, ways)
         except (SystemExit, KeyboardInterrupt):
             raise
         except BaseException as error:
-            text = told(error, loaded.own)
+            text = told(error, own)
             if isinstance(error, EffectError):
                 raise Fault("effect", text) from error
             if any(error is each for each in raised):
@@ -223,7 +237,7 @@ class Server:
         if len(arms) > self._arms:
             seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
             self._arms = len(arms)
-        return {**seen, **self._new_files()}
+        return {**seen, **self._new_files(), **_frameworks()}
 
     def _new_files(self) -> Reply:
         count = len(sys.modules)
@@ -260,6 +274,12 @@ def _broken(trace: Trace, loaded: Loaded) -> list[str]:
         except Exception as error:
             raise Fault("intent", f"{text!r}: {told(error, loaded.own)}") from error
     return broken
+
+
+def _frameworks() -> Reply:
+    """Return the versions of the frameworks that the subject has imported."""
+    found = [name for name in FRAMEWORKS if name.replace("-", "_") in sys.modules]
+    return {"frameworks": {name: version(name) for name in found}} if found else {}
 
 
 def _fault(kind: str, text: str) -> Reply:

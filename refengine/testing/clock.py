@@ -61,6 +61,31 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         return runner.run(main)
 
 
+class Clock:
+    """The time of one session: that of its event loop, or its own where there is none.
+
+    What a framework runs in other threads has no running loop to ask.
+    """
+
+    def __init__(self) -> None:
+        self.loop: VirtualLoop | None = None
+        self._now = 0.0
+
+    def now(self) -> float:
+        """Return the virtual time in seconds."""
+        if self.loop is not None:
+            return self.loop.time()
+        running = asyncio._get_running_loop()  # noqa: SLF001  # None, and no exception
+        return self._now if running is None else running.time()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait without waiting: move the time forward."""
+        if self.loop is not None:
+            self.loop.jump(seconds)
+        else:
+            self._now += max(seconds, 0.0)
+
+
 class Ids:
     """Ids that are the same in every run: ``prefix-1``, then ``prefix-2``."""
 

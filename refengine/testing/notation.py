@@ -5,15 +5,26 @@ call    = "[" callid ":" toolname "(" arguments ")]"
 
 A lone surrogate is no text for JSON and UTF-8, but a model's stream may be cut in the
 middle of a character: ``<u+d83d>`` stands for one, and only U+D800 to U+DFFF have such
-a place. A message that holds this very place as its text cannot be written.
+a place. A message that holds this very place as its text cannot be written so.
+
+What one line cannot hold (an answer's text that looks like a call, ids with brackets,
+``extra``, pieces of calls) is written as a JSON object, see ``json_form``.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Final, Literal, cast
 
-from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
+from refengine.messages import (
+    Message,
+    MessageChunk,
+    ToolCall,
+    ToolCallChunk,
+    chunk_of,
+)
+from refengine.testing import json_form
 
 _CALL: Final = re.compile(
     r"\[([^:()\[\]]*):([^:()\[\]]+)\(((?:(?!\)\]).)*)\)\]", re.DOTALL
@@ -25,6 +36,7 @@ CALL_START: Final = re.compile(r"\[[^:()\[\]]*:[^:()\[\]]+\(")
 """The start of a call, which the content of an assistant's message cannot hold."""
 SURROGATE: Final = re.compile(r"<u\+(d[89a-f][0-9a-f]{2})>")
 """What stands in a scenario for a lone surrogate."""
+_LEN: Final = "<len>"  # what operations of a scenario replace
 _LONE: Final = re.compile("[\ud800-\udfff]")
 _ROLE: Final = re.compile(r"^(system|user|assistant):(.*)$", re.DOTALL)
 
@@ -60,6 +72,11 @@ def encoded(text: str) -> str:
 def parse_message(text: str) -> Message:
     """Read a message; raises NotationError."""
     text = decoded(text)
+    if text.startswith("{"):
+        try:
+            return json_form.read_message(text)
+        except (ValueError, RecursionError) as error:
+            raise NotationError(text) from error
     tool = _TOOL.match(text)
     if tool is not None:
         return Message("tool", tool[2], tool_call_id=tool[1])
@@ -74,6 +91,39 @@ def parse_message(text: str) -> Message:
         raise NotationError(text)
     calls = tuple(ToolCall(*call) for call in _CALL.findall(ends[2]))
     return Message("assistant", ends[1], calls)
+
+
+def parse_chunk(text: str) -> MessageChunk:
+    """Read a chunk of an answer; raises NotationError.
+
+    A call in one line is a whole one; pieces of calls have the JSON form.
+    """
+    if not text.startswith("{"):
+        return chunk_of(parse_message(text))
+    try:
+        return json_form.read_chunk(decoded(text))
+    except (ValueError, RecursionError) as error:
+        raise NotationError(text) from error
+
+
+def write_message(message: Message) -> str:
+    """Write any message, in one line if that holds it, so that it can be read back.
+
+    Unlike ``show_message``, which is for people and leaves out what has no place.
+    """
+    line = show_message(message)
+    with suppress(NotationError):
+        if _LEN not in line and parse_message(line) == message:
+            return line
+    return encoded(json_form.write(message))
+
+
+def write_chunk(chunk: MessageChunk) -> str:
+    """Write any chunk so that ``parse_chunk`` reads it back."""
+    line = show_chunk(chunk)
+    if _LEN not in line and parse_chunk(line) == chunk:
+        return line
+    return encoded(json_form.write(chunk))
 
 
 def show_message(message: Message) -> str:
@@ -91,12 +141,14 @@ def show_chunk(chunk: MessageChunk) -> str:
 
 
 def pieces_of(message: Message) -> list[MessageChunk]:
-    """Cut a message into chunks after every space, its calls on the last one."""
+    """Cut a message into chunks after every space, all but its text on the last."""
     texts = re.findall(r"[^ ]* |[^ ]+", message.content) or [""]
     calls = tuple(
         ToolCallChunk(None, call.id, call.name, call.arguments)
         for call in message.tool_calls
     )
     chunks = [MessageChunk(text) for text in texts]
-    chunks[-1] = MessageChunk(texts[-1], calls)
+    chunks[-1] = MessageChunk(
+        texts[-1], calls, message.id, message.name, extra=message.extra
+    )
     return chunks

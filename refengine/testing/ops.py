@@ -37,12 +37,18 @@ MessageText: TypeAlias = Annotated[str, AfterValidator(_readable)]
 class ToolSpec(Spec):
     """A scripted tool. ``<args>`` in ``result`` stands for the call's arguments.
 
+    ``by_call`` has recorded results by the id of the call, which go before ``result``
+    as they are; one for each execution, and the last for all further ones.
+
     It fails at once with ``error``, or with ``stream_error`` after its last chunk.
     """
 
     name: str
     kind: Literal["invokable", "streamable", "both"] = "invokable"
     result: str = ""
+    by_call: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
     chunks: tuple[str, ...] = ()
     error: str | None = None
     stream_error: str | None = None

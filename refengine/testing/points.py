@@ -17,6 +17,7 @@ from refengine.errors import (
     ToolError,
     ToolNotFound,
     ToolResultTypeError,
+    UnansweredCallsError,
 )
 from refengine.testing.wrapping import FactoryError
 
@@ -45,7 +46,7 @@ def point_of(  # noqa: PLR0911  # a table: one return a cause
         return {"point": "model", "text": str(error.cause), "is": str(error.cause)}
     if isinstance(error, ToolNotFound):
         return {"point": "unknown_tool", "of": error.name, "text": str(error)}
-    if isinstance(error, (NoMessagesLeftError, RoutingError)):
+    if isinstance(error, (NoMessagesLeftError, RoutingError, UnansweredCallsError)):
         return {"point": "routing", "text": str(error)}
     if isinstance(error, MaxIterationsExceededError):
         return {"point": "max_iterations", "text": str(error)}

@@ -8,8 +8,17 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import Discriminator, Field, JsonValue, PositiveInt, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    JsonValue,
+    PositiveInt,
+    Tag,
+    model_validator,
+)
 
+from refengine.testing.notation import parse_chunk
 from refengine.testing.ops import (
     CallerOp,
     ConfigOp,
@@ -149,10 +158,19 @@ class ModelFailure(Spec):
     error: str
 
 
+def _readable_chunk(text: str) -> str:
+    parse_chunk(text)
+    return text
+
+
+ChunkText: TypeAlias = Annotated[str, AfterValidator(_readable_chunk)]
+"""A chunk of an answer; one that brings pieces of calls has the JSON form."""
+
+
 class ModelChunks(Spec):
     """The answer in these chunks; then, if named, the stream fails."""
 
-    chunks: tuple[MessageText, ...]
+    chunks: tuple[ChunkText, ...]
     stream_error: str | None = None
 
 
@@ -178,12 +196,14 @@ class RunSpec(Spec):
 
     One that ``continues`` is a turn: it starts from the messages of the agent's last
     run, without the one that the engine itself put first, and then its own input.
-    ``options`` reach the model and the tools.
+    ``options`` reach the model and the tools. ``denies`` are ids of tool calls that a
+    person who is asked for approval denies; all others are approved.
     """
 
     input: tuple[MessageText, ...] = ()
     continues: bool = False
     options: dict[str, JsonValue] = Field(default_factory=dict)
+    denies: tuple[str, ...] = ()
     streaming: bool = False
     via: Literal["agent", "runner"] = "agent"
     agent: int = Field(default=0, ge=0)
@@ -196,6 +216,8 @@ class Scenario(Spec):
 
     Every agent plays the whole ``model_script`` from its start. Past its end the model
     answers ``assistant:EXHAUSTED``, repeats its last entry, or fails (``script_end``).
+    ``way`` is how a graph of another framework is run, where it can be; our own engine
+    has one way.
     """
 
     version: Literal[1] = VERSION
@@ -205,6 +227,7 @@ class Scenario(Spec):
     model_script: tuple[ScriptEntry, ...] = ()
     script_end: Literal["exhausted", "repeat_last", "fail"] = "exhausted"
     runs: tuple[RunSpec, ...] = ()
+    way: Literal["async", "sync"] = "async"
     after_build: tuple[CallerOp, ...] = ()
 
     @model_validator(mode="after")

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from refengine.context import Context
-from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
+from refengine.messages import Message, MessageChunk, join_chunks
 from refengine.stream import StreamReader
-from refengine.testing.notation import decoded, parse_message, pieces_of
+from refengine.testing.notation import (
+    decoded,
+    parse_chunk,
+    parse_message,
+    pieces_of,
+)
 from refengine.testing.ops import ToolSpec
 from refengine.testing.recorder import Recorder, kept, snapshot
 from refengine.testing.scenario import ModelChunks, ModelFailure, ScriptEntry
@@ -59,7 +65,7 @@ class ScriptedModel:
         self._script = tuple(script)
         self._at_end: AtEnd = at_end
         self._recorder = recorder or Recorder()
-        self._seconds = seconds
+        self.seconds = seconds
         self.calls = 0
 
     @property
@@ -110,22 +116,33 @@ class ScriptedModel:
         options: Options,
     ) -> tuple[Message | Sequence[MessageChunk], str | None]:
         """Count and record a call; return its answer and how it fails, if it does."""
+        self.asked(
+            {
+                "messages": kept(messages),
+                "tools": kept(tools),
+                "options": snapshot(options),
+                "ctx": ctx.get("h", "-"),
+            }
+        )
+        if self.seconds:
+            await asyncio.sleep(self.seconds)
+        return self.next_answer()
+
+    def asked(self, request: Mapping[str, object]) -> None:
+        """Count and record a call, for a face of this model in another framework."""
         self.calls += 1
-        data = {
-            "n": self.calls,
-            "messages": kept(messages),
-            "tools": kept(tools),
-            "options": snapshot(options),
-            "ctx": ctx.get("h", "-"),
-        }
-        self._recorder.add("model_request", data)
-        if self._seconds:
-            await asyncio.sleep(self._seconds)
+        self._recorder.add("model_request", {"n": self.calls, **request})
+
+    def next_answer(self) -> tuple[Message | Sequence[MessageChunk], str | None]:
+        """Return what the script says to the last call, and how it fails if it does.
+
+        Raises UnexpectedCallError past the end of a script that ends so.
+        """
         entry = self._entry()
         if isinstance(entry, ModelFailure):
             return Message("assistant"), entry.error
         if isinstance(entry, ModelChunks):
-            chunks = [chunk_of(parse_message(text)) for text in entry.chunks]
+            chunks = [parse_chunk(text) for text in entry.chunks]
             return chunks, entry.stream_error
         return parse_message(entry), None
 
@@ -175,6 +192,7 @@ class RecordingTool:
         self.recorder = recorder or Recorder()
         self._body = body
         self.executions = 0
+        self._given: Counter[str] = Counter()
         if spec.kind != "streamable":
             self.invoke = self._invoke
         if spec.kind != "invokable":
@@ -182,7 +200,7 @@ class RecordingTool:
 
     async def _invoke(self, ctx: Context, arguments: str, options: Options) -> str:
         await self._begin("invoke", ctx, arguments, options)
-        result = self._result(arguments)
+        result = self._result(ctx, arguments)
         self.recorder.add("tool_end", {"result": result}, ctx.tool_call_id)
         return result
 
@@ -191,10 +209,16 @@ class RecordingTool:
     ) -> StreamReader[str]:
         await self._begin("stream", ctx, arguments, options)
         chunks = tuple(map(decoded, self._spec.chunks))
-        return StreamReader(self._chunks(chunks or (self._result(arguments),), ctx))
+        chunks = chunks or (self._result(ctx, arguments),)
+        return StreamReader(self._chunks(chunks, ctx))
 
-    def _result(self, arguments: str) -> str:
-        return decoded(self._spec.result).replace("<args>", arguments)
+    def _result(self, ctx: Context, arguments: str) -> str:
+        call_id = ctx.tool_call_id or ""
+        recorded = self._spec.by_call.get(call_id)
+        if recorded is None:
+            return decoded(self._spec.result).replace("<args>", arguments)
+        self._given[call_id] += 1
+        return decoded(recorded[min(self._given[call_id], len(recorded)) - 1])
 
     async def _begin(
         self, mode: str, ctx: Context, arguments: str, options: Options

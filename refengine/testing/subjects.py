@@ -1,11 +1,12 @@
 """Subjects: middleware or handlers of one side of a migration, played in a world.
 
-    played = run(play_subject(scenario, subject))
+    played = play_alone(scenario, subject)
 
 A subject is a function ``subject(world)``, called once a session. It returns a list of
-struct middlewares and handlers, or the configuration of an agent (verdicts, Migration).
-Its extensions stand between the scenario's own: struct middlewares before them, and
-handlers after them.
+struct middlewares and handlers, the configuration of an agent, or a graph that
+LangGraph or LangChain compiled (verdicts, Migration). Extensions stand between the
+scenario's own: struct middlewares before them, and handlers after them. A graph is all
+there is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
@@ -21,6 +22,7 @@ from refengine.errors import ConfigurationError
 from refengine.middleware import AgentMiddleware
 from refengine.plan import AgentConfig
 from refengine.profile import SEED_001, Profile
+from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.narrowing import is_list
 from refengine.testing.observing import observed
@@ -31,6 +33,12 @@ from refengine.testing.watching import Watch
 from refengine.testing.world import World
 
 Subject: TypeAlias = Callable[[World], object]
+Way: TypeAlias = Literal["sync", "async"]
+
+WAYS: Final[tuple[Way, Way]] = ("sync", "async")
+"""The ways in which a graph may be run."""
+GRAPH: Final = ("invoke", "ainvoke", "stream", "astream", "get_graph")
+"""What a graph can do."""
 F = TypeVar("F", bound=Callable[..., object])
 
 INTENDS: Final = "__refengine_intends__"
@@ -44,7 +52,8 @@ class SubjectError(TypeError):
         self.got = got
         super().__init__(
             f"subject(world) returned {_short(got)}: {why};"
-            " return a list of AgentMiddleware and handlers, or world.config(...)"
+            " return a list of AgentMiddleware and handlers, world.config(...), or a"
+            " graph built from world.as_langchain()"
         )
 
 
@@ -54,6 +63,19 @@ class Played:
 
     trace: Trace
     hooks: Mapping[str, int]
+    way: Way | None = None
+    """How a graph was run; extensions of our own engine have one way only."""
+
+
+class _GraphReturned(BaseException):
+    """A subject returned a graph, which is played by other means.
+
+    No Exception: what a subject returns must not look like an error of its own.
+    """
+
+    def __init__(self, world: World, graph: object) -> None:
+        self.world = world
+        self.graph = graph
 
 
 def intends(text: str) -> Callable[[F], F]:
@@ -75,8 +97,39 @@ async def play_subject(
 ) -> Played:
     """Play one session with the subject's extensions in every agent of the scenario.
 
-    Raises SubjectError, EffectError, or what the subject itself raises.
+    Raises SubjectError, EffectError, or what the subject itself raises. A graph is
+    refused: it may have to be run where no event loop is, so it is ``play_alone`` that
+    plays it.
     """
+    try:
+        return await _play(scenario, subject, profile)
+    except _GraphReturned as found:
+        why = "play_subject has no place for a graph: play it with play_alone"
+        raise SubjectError(found.graph, why) from None
+
+
+def play_alone(
+    scenario: Scenario,
+    subject: Subject,
+    profile: Profile = SEED_001,
+    ways: Sequence[Way] = WAYS,
+) -> Played:
+    """Play one session from where no event loop runs, whatever the subject returns.
+
+    A graph is run in the scenario's way if that is among ``ways``, else in the other
+    one, and where it cannot be run so, in another session, the other way. If there is
+    no way left, the frameworks' error is what the run ends with. Raises as
+    ``play_subject``, and MissingExtraError.
+    """
+    try:
+        return run(_play(scenario, subject, profile))
+    except _GraphReturned as found:
+        from refengine.testing.graphs.alone import play_graph  # noqa: PLC0415  # an extra
+
+        return play_graph(scenario, subject, found.world, found.graph, ways)
+
+
+async def _play(scenario: Scenario, subject: Subject, profile: Profile) -> Played:
     watch = Watch()
 
     def dress(world: World, config: ChatModelAgentConfig) -> ChatModelAgentConfig:
@@ -89,6 +142,8 @@ async def play_subject(
 def _worn(
     got: object, world: World, config: ChatModelAgentConfig, watch: Watch
 ) -> ChatModelAgentConfig:
+    if is_graph(got):
+        raise _GraphReturned(world, got)
     if isinstance(got, ChatModelAgentConfig):
         config, given = got, (*got.middlewares, *got.handlers)
         if got.model is not world.model:
@@ -99,11 +154,19 @@ def _worn(
     elif is_list(got):
         given = tuple(got)
     else:
-        raise SubjectError(got, "that is no list and no configuration")
+        raise SubjectError(got, "that is no list, no configuration and no graph")
     mine = [each for each in given if not world.owns(each)]
     if not mine and config is not got:
         raise SubjectError(got, "there is nothing in it to look at")
     return _watched(config, mine, world, watch)
+
+
+def is_graph(got: object) -> bool:
+    """Tell whether a subject returned a graph, by what every graph can do.
+
+    LangGraph is not imported for that: what returned one has done so.
+    """
+    return all(callable(getattr(got, name, None)) for name in GRAPH)
 
 
 def _keeps_places(config: ChatModelAgentConfig, world: World) -> bool:

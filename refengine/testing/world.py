@@ -6,19 +6,20 @@ happens to them, so neither an engine nor a door can report anything.
 
 from __future__ import annotations
 
-import asyncio
 import json
+from collections import Counter
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.messages import Json
 from refengine.middleware import AgentMiddleware, ChatModelAgentState
 from refengine.scope import SCOPE
-from refengine.testing.clock import Ids
+from refengine.testing.clock import Clock, Ids
 from refengine.testing.extensions import (
     WorldHandler,
     middleware_of,
@@ -33,8 +34,13 @@ from refengine.testing.scripted import Body, RecordingTool, ScriptedModel
 from refengine.testing.trace import strict_json
 from refengine.tools import Tool, ToolMiddleware, ToolsConfig
 
+if TYPE_CHECKING:
+    from refengine.testing.graphs.face import LangChainWorld
+
 RESERVED: Final = frozenset((RECORDED, KEPT))
 """Names of effects that are the harness's own."""
+CALLING: Final[ContextVar[str | None]] = ContextVar("calling", default=None)
+"""The tool call that is being made, where it is another framework that makes it."""
 
 
 class EffectError(TypeError):
@@ -56,6 +62,17 @@ def _told(name: object, data: object) -> Json:
     seen = strict_json(data)
     json.dumps(seen, allow_nan=False)
     return seen
+
+
+class MissingExtraError(ImportError):
+    """Something was asked for that another installation of refengine has."""
+
+    def __init__(self, what: str, extra: str, cause: ImportError) -> None:
+        self.extra = extra
+        super().__init__(
+            f"{what} needs the extra {extra!r} ({cause});"
+            f" install it: pip install 'refengine[{extra}]'"
+        )
 
 
 class World:
@@ -85,6 +102,7 @@ class World:
         self._spec = spec
         self.output_key = spec.output_key
         self.run = 0
+        self.clock = Clock()
         self.random = Random(0)  # noqa: S311  # the same numbers in every run, no secret
         self.new_id = Ids("id")
         self.instruction = decoded(spec.instruction)
@@ -97,6 +115,22 @@ class World:
         self.misused: EffectError | None = None
         self._state: ChatModelAgentState | None = None
         self._states = 0
+        self._executed: Counter[str] = Counter()
+        self._langchain: LangChainWorld | None = None
+
+    def as_langchain(self) -> LangChainWorld:
+        """Return model and tools for a graph of LangChain or LangGraph.
+
+        It is the same object each time. Raises MissingExtraError without the extra.
+        """
+        if self._langchain is None:
+            try:
+                from refengine.testing.graphs import face  # noqa: PLC0415  # an extra
+            except ImportError as error:
+                what = "world.as_langchain()"
+                raise MissingExtraError(what, "langchain", error) from error
+            self._langchain = face.LangChainWorld.of(self)
+        return self._langchain
 
     def config(self, **changes: Any) -> ChatModelAgentConfig:  # noqa: ANN401  # its fields
         """Return the configuration of the agent, with these fields changed.
@@ -142,6 +176,20 @@ class World:
         own = (*self.middlewares, *self.handlers, *self.tool_call_middlewares)
         return any(extension is each for each in own)
 
+    @property
+    def tool_specs(self) -> Sequence[ToolSpec]:
+        """What the agent's own tools are made from."""
+        return self._spec.tools
+
+    def returns_directly(self, name: str) -> bool:
+        """Tell whether the agent's configuration has that tool end a run."""
+        return self._spec.return_directly.get(name, False)
+
+    def count(self, tool: str) -> int:
+        """Count one more execution of a tool that another framework runs."""
+        self._executed[tool] += 1
+        return self._executed[tool]
+
     def tool(self, spec: ToolSpec) -> Tool:
         """Return a recording tool that does what the spec says."""
         return RecordingTool(spec, recorder=self.recorder, body=self._body(spec))
@@ -167,12 +215,12 @@ class World:
             self.misused = EffectError(name, data, error)
             raise self.misused from error
         scope = SCOPE.get(None)
-        call_id = None if scope is None else scope.call_id
+        call_id = CALLING.get() if scope is None else scope.call_id
         self.recorder.add("effect", {"name": name, "data": seen}, call_id)
 
     def now(self) -> float:
         """Return the seconds since the session began, on its virtual clock."""
-        return asyncio.get_running_loop().time()
+        return self.clock.now()
 
     def numbered(self, text: str) -> str:
         """Put the number of the run where ``<run>`` stands."""

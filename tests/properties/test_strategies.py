@@ -150,6 +150,9 @@ NOT_GENERATED = {
     "version",
     "subject",
     "options",  # what the caller hands to model and tools is not theirs to look at
+    "denies",  # a person is asked by graphs of other frameworks
+    "way",  # in which those are run
+    "by_call",  # what a recording brings
     "output_key",  # what the caller keeps is no part of a world's shape
 }
 

@@ -62,8 +62,10 @@ class Turn:
 class Turns:
     """Makes the turns of a corpus; the ids of calls are its own throughout."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Kit, share: int = 1) -> None:
+        """Make them for the words of ``kit``; one in ``share`` of the many shapes."""
         self._kit = kit
+        self._share = share
         self._names = kit.words.some_names
         self._made = 0
 
@@ -113,7 +115,7 @@ class Turns:
     def of_texts(self) -> Iterator[Turn]:
         """Yield turns with each text in each place, in several shapes."""
         texts = self._kit.words.some_texts
-        most = max(2, TEXT_TURNS // len(texts))
+        most = max(2, TEXT_TURNS // self._share // len(texts))
         for number, text in enumerate(texts):
             yield from self._apart(text, streaming=self._made % 2 == 0)
             yield self._failing(text, number)
@@ -130,7 +132,8 @@ class Turns:
     def of_patterns(self) -> Iterator[Turn]:
         """Yield turns with what each pattern matches, and nearly, in each place."""
         patterns = self._kit.words.patterns
-        most = max(24, PATTERN_TURNS // max(1, len(patterns)))
+        most = PATTERN_TURNS // self._share // max(1, len(patterns))
+        most = max(24, most)
         for pattern in patterns:
             found = matching(pattern)
             near = near_misses(pattern)

@@ -51,14 +51,12 @@ def worlds(words: Words, examples: int, seed: int) -> Iterator[tuple[str, Data]]
     """Yield so many worlds with the name of their family, as the JSON of scenarios."""
     families = [ROTATION[at % len(ROTATION)] for at in range(examples)]
     using = _using_up(words, families, seed)
-    standing = cycle(_instructions(words))
+    standing = cycle(standing_instructions(words))
     failing = iter(range(examples))
     for at, family in enumerate(families):
         kit = Kit(words, f"{seed}/{at}/{family}")
         if family in using:
-            made = _of_turns(
-                kit, using[family].pop(), at if family == "names" else None
-            )
+            made = of_turns(kit, using[family].pop(), at if family == "names" else None)
             # Elsewhere a call of a tool that the subject removed would end the run, and
             # hide what the other calls of the same answer do.
             if family != "names" or at % 2:
@@ -95,7 +93,7 @@ def _using_up(
     }
 
 
-def _of_turns(kit: Kit, turns: Sequence[Turn], at: int | None) -> Data:
+def of_turns(kit: Kit, turns: Sequence[Turn], at: int | None) -> Data:
     """Return a world of many turns; the subject's tools give their arguments back.
 
     They are of both kinds, so that the mode of a run says which one is wrapped, or take
@@ -118,7 +116,7 @@ def _of_turns(kit: Kit, turns: Sequence[Turn], at: int | None) -> Data:
     return {"agent": agent, "model_script": script or [DONE], "runs": runs}
 
 
-def _instructions(words: Words) -> list[str]:
+def standing_instructions(words: Words) -> list[str]:
     """Return instructions with every pattern, then every text, then every length."""
     first = [text for each in words.patterns for text in matching(each)[:1]]
     found = [*first, *(form for text in first for form in forms(text)[1:2])]

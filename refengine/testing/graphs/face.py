@@ -1,0 +1,123 @@
+"""What ``world.as_langchain()`` gives a subject to build its graph from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, cast
+
+from refengine.messages import Json
+from refengine.testing.graphs.model import MODEL, WorldChatModel
+from refengine.testing.graphs.tools import WorldTool, world_tool
+from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.recorder import snapshot
+from refengine.testing.trace import to_json
+from refengine.testing.world import World
+
+Answer: TypeAlias = Callable[[Any], object]
+
+APPROVAL: Final = "approval"
+"""The effect under which each call that a person was asked about is put down."""
+
+
+class UnansweredInterruptError(RuntimeError):
+    """A graph interrupts with a value that nobody said how to answer."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+        super().__init__(
+            f"the graph interrupts with {value!r}, and the world cannot tell what would"
+            " resume it: say so with world.as_langchain().answer_interrupts(function)"
+        )
+
+
+class LangChainWorld:
+    """A world as LangChain and LangGraph see it.
+
+    ``model`` and ``tools`` are the world's own; ``system_prompt`` is the instruction,
+    or None where there is none. A graph may be built from other tools too, which are
+    observed when they run, but from no other model.
+    """
+
+    def __init__(self, world: World, tools: Sequence[WorldTool]) -> None:
+        self._world = world
+        self._answer: Answer | None = None
+        self.denied: frozenset[str] = frozenset()
+        self.model = self.model_named(MODEL)
+        self.tools = list(tools)
+        self.system_prompt = world.instruction or None
+
+    @classmethod
+    def of(cls, world: World) -> LangChainWorld:
+        """Return the face of a world."""
+        return cls(world, [world_tool(spec, world) for spec in world.tool_specs])
+
+    def model_named(self, name: str) -> WorldChatModel:
+        """Return a second model; it plays the same script, and requests name it."""
+        return WorldChatModel(world=self._world, model_name=name)
+
+    def approves(self, call: Mapping[str, Any]) -> bool:
+        """Ask the world's person about a tool call, by its ``id`` or name and args.
+
+        The question is an effect, so asking another question, or after the tool ran, is
+        another behaviour. Which calls are denied is part of the scenario.
+        """
+        call_id = call.get("id") or self._id_of(call)
+        approved = call_id not in self.denied
+        asked: dict[str, Json] = {
+            "name": str(call.get("name")),
+            "args": snapshot(call.get("args")),
+            "approved": approved,
+        }
+        self._world.effect(APPROVAL, asked)
+        return approved
+
+    def answer_interrupts(self, answer: Answer) -> None:
+        """Say what resumes an interrupted graph: ``answer`` is given its value.
+
+        Not needed for requests of ``HumanInTheLoopMiddleware`` and of the older
+        ``HumanInterrupt``. ``answer`` asks ``approves`` about each call.
+        """
+        self._answer = answer
+
+    def resumed_with(self, value: object) -> object:
+        """Return what resumes an interrupt; raises UnansweredInterruptError."""
+        self._world.recorder.add("interrupt", {"value": snapshot(value)})
+        if self._answer is not None:
+            return self._answer(value)
+        if is_mapping(value) and is_list(value.get("action_requests")):
+            return {"decisions": list(map(self._decision, value["action_requests"]))}
+        if is_list(value) and all(
+            is_mapping(v) and "action_request" in v for v in value
+        ):
+            return [self._older(cast("Mapping[str, Any]", each)) for each in value]
+        raise UnansweredInterruptError(value)
+
+    def _decision(self, request: Mapping[str, Any]) -> dict[str, str]:
+        if self.approves(request):
+            return {"type": "approve"}
+        return {"type": "reject", "message": "denied"}
+
+    def _older(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        request = asked["action_request"]
+        call = {"name": request.get("action"), "args": request.get("args")}
+        if self.approves(call):
+            return {"type": "accept", "args": None}
+        return {"type": "response", "args": "denied"}
+
+    def _id_of(self, call: Mapping[str, Any]) -> str | None:
+        """Return the id of the call of that name and arguments in the last response."""
+        responses = self._world.recorder.trace().of("model_response")
+        if not responses:
+            return None
+        message = cast("Mapping[str, Any]", to_json(responses[-1].data["message"]))
+        for each in message.get("tool_calls", ()):
+            same = each["name"] == call.get("name")
+            if same and each["arguments"] == arguments(call.get("args")):
+                return str(each["id"])
+        return None
+
+
+def arguments(args: object) -> str:
+    """Return arguments as the text that observations have."""
+    return json.dumps(snapshot(args), ensure_ascii=False)

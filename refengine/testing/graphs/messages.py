@@ -1,0 +1,173 @@
+"""Messages of LangChain as observations have them, and our own as LangChain has them.
+
+What a vendor is sent and what a state keeps are told apart: a status or a name of a
+tool's result stays in the state, and no request carries it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+)
+
+from refengine.messages import Json, Message
+from refengine.messages import ToolCall as OurCall
+from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.recorder import snapshot
+
+ROLES: Final[Mapping[str, str]] = MappingProxyType(
+    {"ai": "assistant", "human": "user", "AIMessageChunk": "assistant"}
+)
+"""Kinds of messages that have another name than the role they stand for."""
+
+VOLATILE_EXTRAS: Final = frozenset(("lc_source",))
+"""Marks that a framework's own parts leave on messages, and no vendor is sent."""
+
+
+def as_langchain(message: Message) -> BaseMessage:
+    """Return our message as LangChain has it; it has no id yet."""
+    if message.role == "system":
+        return SystemMessage(message.content)
+    if message.role == "user":
+        return HumanMessage(message.content)
+    if message.role == "tool":
+        return ToolMessage(message.content, tool_call_id=message.tool_call_id or "")
+    calls = [(call, _parsed(call)) for call in message.tool_calls]
+    return AIMessage(
+        message.content,
+        tool_calls=[
+            ToolCall(name=call.name, args=args, id=call.id)
+            for call, args in calls
+            if args is not None
+        ],
+        invalid_tool_calls=[
+            {
+                "type": "invalid_tool_call",
+                "id": call.id,
+                "name": call.name,
+                "args": call.arguments,
+                "error": None,
+            }
+            for call, args in calls
+            if args is None
+        ],
+    )
+
+
+def _parsed(call: OurCall) -> dict[str, Any] | None:
+    """Return the arguments if they are an object, as a vendor's client reads them."""
+    try:
+        found: object = json.loads(call.arguments or "{}")
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+
+
+def sent(messages: Sequence[BaseMessage]) -> list[Json]:
+    """Return messages as a request carries them."""
+    return [_sent(message) for message in messages]
+
+
+def _sent(message: BaseMessage) -> dict[str, Json]:
+    role = role_of(message)
+    told: dict[str, Json] = {"role": role, "content": content_of(message)}
+    if isinstance(message, AIMessage):
+        told.update(calls_of(message))
+    if isinstance(message, ToolMessage):
+        told["tool_call_id"] = message.tool_call_id
+    elif message.name:
+        told["name"] = message.name
+    return told
+
+
+def kept(messages: Sequence[BaseMessage]) -> list[Json]:
+    """Return messages as a state keeps them.
+
+    Without ids, which are drawn anew in every run, and what a vendor told about a
+    response, which is the world's.
+    """
+    return [_kept(message) for message in messages]
+
+
+def _kept(message: BaseMessage) -> dict[str, Json]:
+    told = _sent(message)
+    if isinstance(message, ToolMessage):
+        told["status"] = message.status
+        if message.artifact is not None:
+            told["artifact"] = snapshot(message.artifact)
+    extras = {
+        key: value
+        for key, value in message.additional_kwargs.items()
+        if key not in VOLATILE_EXTRAS
+    }
+    if extras:
+        told["extra"] = snapshot(extras)
+    return told
+
+
+def role_of(message: BaseMessage) -> str:
+    """Return the role that a message stands for."""
+    return ROLES.get(message.type, message.type)
+
+
+def content_of(message: BaseMessage) -> Json:
+    """Return a message's content; one block of text is that text.
+
+    Other blocks stay as they are, but for ids that a framework gives them.
+    """
+    content: object = message.content
+    if not is_list(content):
+        return snapshot(content)
+    blocks = [_block(each) for each in content]
+    if len(blocks) == 1 and isinstance(blocks[0], str):
+        return blocks[0]
+    return [{"type": "text", "text": b} if isinstance(b, str) else b for b in blocks]
+
+
+def _block(block: object) -> Json:
+    if is_mapping(block) and block.get("type") == "text" and set(block) <= _TEXT_KEYS:
+        return snapshot(block["text"])
+    return snapshot(block)
+
+
+_TEXT_KEYS: Final = frozenset(("type", "text", "id", "index"))
+
+
+def text_of(message: BaseMessage) -> str:
+    """Return the text of a message, that of all its blocks in one piece."""
+    content = content_of(message)
+    if isinstance(content, str):
+        return content
+    blocks = cast("Sequence[Mapping[str, Json]]", content)
+    return "".join(str(each.get("text", "")) for each in blocks)
+
+
+def calls_of(message: AIMessage) -> dict[str, Json]:
+    """Return the tool calls of a response, if there are any."""
+    told: dict[str, Json] = {}
+    if message.tool_calls:
+        told["tool_calls"] = [
+            {"id": call["id"] or "", "name": call["name"], "arguments": written(call)}
+            for call in message.tool_calls
+        ]
+    if message.invalid_tool_calls:
+        told["invalid_tool_calls"] = [
+            {key: snapshot(each.get(key)) for key in ("id", "name", "args")}
+            for each in message.invalid_tool_calls
+        ]
+    return told
+
+
+def written(call: ToolCall) -> str:
+    """Return the arguments of a call as text, since observations have them so."""
+    return json.dumps(snapshot(call["args"]), ensure_ascii=False)

@@ -1,0 +1,225 @@
+"""Playing a scenario with a graph that a subject compiled, through its public face.
+
+Runs are ``invoke`` or ``stream``, plain or async. A graph with a checkpointer keeps its
+own threads; without one, a later turn is given what the one before left.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Self, TypeAlias
+
+from langchain_core.messages import BaseMessage
+
+from refengine.testing.graphs.consumer import Consumer
+from refengine.testing.graphs.given import GivenTo
+from refengine.testing.graphs.loop import no_waiting, run_on
+from refengine.testing.graphs.messages import as_langchain, kept
+from refengine.testing.graphs.turn import Ask, Turn
+from refengine.testing.graphs.watching import GraphWatch
+from refengine.testing.graphs.ways import cannot_run
+from refengine.testing.narrowing import is_mapping
+from refengine.testing.notation import parse_message
+from refengine.testing.scenario import RunSpec, Scenario
+from refengine.testing.subjects import Way
+from refengine.testing.world import World
+
+STEPS: Final = 500
+"""Steps of a graph in one run; how they are counted is no subject's doing."""
+MODES: Final = ("messages", "updates", "values")
+
+State: TypeAlias = "dict[str, Any]"
+
+
+class WrongWayError(Exception):
+    """The graph cannot be run in this way; it may be in the other one."""
+
+    def __init__(self, way: Way, cause: BaseException) -> None:
+        self.way: Way = way
+        super().__init__(f"no {way} run: {cause}")
+
+
+class GraphSession:
+    """One scenario, played with one graph in one way."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        world: World,
+        graph: Any,  # noqa: ANN401  # a graph of any framework
+        way: Way,
+        *,
+        last: bool = False,
+    ) -> None:
+        """Play ``scenario`` with the graph that a subject built in ``world``.
+
+        In the ``last`` way there is, that it is the wrong one is an error like others.
+        """
+        self._scenario = scenario
+        self._world = world
+        self._graph = graph
+        self._way: Way = way
+        self._last = last
+        self._watch = GraphWatch(world)
+        self._watch.expect(graph)
+        self._given = GivenTo(graph)
+        self._left: Sequence[BaseMessage] = ()
+        self._thread = 0
+        self._broken = True
+
+    @property
+    def hooks(self) -> Mapping[str, int]:
+        """How often each node ran."""
+        return dict(self._watch.nodes)
+
+    def play(self) -> None:
+        """Play the runs; the world's recorder has the trace.
+
+        Raises WrongWayError, EffectError and what answering an interrupt raises.
+        """
+        world = self._world
+        asked = self._scenario.way
+        world.recorder.add("build", {"asked": asked, "way": self._way})
+        with warnings.catch_warnings(), no_waiting(world.clock):
+            warnings.simplefilter("ignore")  # of deprecation, which is no behaviour
+            if self._way == "sync":
+                self._sync()
+            else:
+                run_on(world.clock, self._async())
+        if world.misused is not None:
+            raise world.misused
+
+    def _sync(self) -> None:
+        for number, spec in enumerate(self._scenario.runs, 1):
+            turn = self._turn(spec, number)
+            while turn.ask is not None:
+                try:
+                    state = self._called(turn.ask)
+                except Exception as error:  # noqa: BLE001  # how a run ends is data
+                    self._failed(turn, turn.ask, error)
+                else:
+                    turn.took(state)
+            self._ended(turn)
+
+    async def _async(self) -> None:
+        for number, spec in enumerate(self._scenario.runs, 1):
+            turn = self._turn(spec, number)
+            while turn.ask is not None:
+                try:
+                    state = await self._acalled(turn.ask)
+                except Exception as error:  # noqa: BLE001  # how a run ends is data
+                    self._failed(turn, turn.ask, error)
+                else:
+                    turn.took(state)
+            self._ended(turn)
+
+    def _ended(self, turn: Turn) -> None:
+        """Keep what a run left; after one that failed, a new thread starts from that.
+
+        What a failed run leaves in a thread is answered differently by the frameworks.
+        """
+        self._broken = turn.left is None
+        self._left = self._left if turn.left is None else turn.left
+
+    def _turn(self, spec: RunSpec, number: int) -> Turn:
+        world = self._world
+        world.recorder.run = number
+        world.run += 1
+        world.as_langchain().denied = frozenset(spec.denies)
+        keeps = self._keeps_threads and spec.continues and not self._broken
+        if not keeps:
+            self._thread += 1
+        earlier = self._left if spec.continues and not keeps else ()
+        new = [as_langchain(parse_message(text)) for text in spec.input]
+        given = [*earlier, *new]
+        told = {"continues": True} if spec.continues else {}
+        world.recorder.add("run_start", {"messages": kept(given), **told})
+        ask = Ask(
+            self._given.input(given, spec.options),
+            self._config(spec),
+            self._given.context(spec.options),
+            spec.streaming,
+        )
+        return Turn(world, ask, given)
+
+    @property
+    def _keeps_threads(self) -> bool:
+        return bool(getattr(self._graph, "checkpointer", None))
+
+    def _config(self, spec: RunSpec) -> Mapping[str, Any]:
+        config: dict[str, Any] = {
+            "configurable": {**spec.options, "thread_id": f"thread-{self._thread}"},
+            "callbacks": [self._watch],
+            "recursion_limit": STEPS,
+        }
+        if self._way == "sync" and not spec.streaming:
+            # Threads come in any order; one at a time is that of the calls. A stream
+            # that is waited for takes up a thread, and would wait for ever.
+            config["max_concurrency"] = 1
+        return config
+
+    def _called(self, ask: Ask) -> State:
+        given = (ask.input, ask.config)
+        self._watch.turns.anew(kept=not ask.resumes)
+        if not ask.streaming:
+            return self._result(self._graph.invoke(*given, context=ask.context))
+        taken = Taken(Consumer(self._world.recorder, in_order=True))
+        with taken:
+            for part in self._graph.stream(
+                *given, context=ask.context, stream_mode=[*MODES], subgraphs=True
+            ):
+                taken.take(part)
+        return taken.state
+
+    async def _acalled(self, ask: Ask) -> State:
+        given = (ask.input, ask.config)
+        if not ask.streaming:
+            return self._result(await self._graph.ainvoke(*given, context=ask.context))
+        taken = Taken(Consumer(self._world.recorder, in_order=False))
+        with taken:
+            async for part in self._graph.astream(
+                *given, context=ask.context, stream_mode=[*MODES], subgraphs=True
+            ):
+                taken.take(part)
+        return taken.state
+
+    def _result(self, state: object) -> State:
+        return dict(state) if is_mapping(state) else vars(state)
+
+    def _failed(self, turn: Turn, ask: Ask, error: Exception) -> None:
+        if not self._last and cannot_run(self._way, error):
+            raise WrongWayError(self._way, error) from error
+        state: State = {}
+        if self._keeps_threads:
+            state = self._graph.get_state(ask.config).values
+        turn.failed(error, state)
+
+
+class Taken:
+    """What was received of a stream: messages for the consumer, and the last state."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self.state: State = {}
+        self._consumer = consumer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._consumer.close(failed=kind is not None)
+
+    def take(self, part: tuple[tuple[str, ...], str, Any]) -> None:
+        """Take one part: namespace, mode, and what that mode brings."""
+        inside, mode, data = part
+        if mode == "messages":
+            self._consumer.take(*data)
+        elif inside:
+            return  # a graph within the graph; its state is not the result
+        elif mode == "values":
+            interrupts = self.state.get("__interrupt__")
+            self.state = dict(data)
+            if interrupts:
+                self.state.setdefault("__interrupt__", interrupts)
+        elif "__interrupt__" in data:
+            self.state["__interrupt__"] = data["__interrupt__"]

@@ -1,0 +1,111 @@
+"""One run of a graph: what it is asked, what it leaves, how it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage
+from langgraph.errors import GraphRecursionError
+from langgraph.types import Command
+
+from refengine.messages import Json
+from refengine.testing.graphs.messages import kept, role_of
+from refengine.testing.graphs.raising import point_of_scripted
+from refengine.testing.graphs.values import values_of
+from refengine.testing.world import World
+
+RESUMED: Final = 50
+"""So often one run is resumed; one that goes on asking is no session."""
+
+
+class EndlessInterruptError(RuntimeError):
+    """A run was resumed and resumed, and interrupted again each time."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"the graph interrupted more than {RESUMED} times in one run;"
+            " let what answer_interrupts returns be something that ends it"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One call of the graph: its input, and what goes with it."""
+
+    input: object
+    config: Mapping[str, Any]
+    context: object
+    streaming: bool
+    resumes: bool = False
+
+
+class Turn:
+    """One run. ``ask`` is the next call of the graph, None once the run is over."""
+
+    def __init__(self, world: World, ask: Ask, given: Sequence[BaseMessage]) -> None:
+        self.ask: Ask | None = ask
+        self.left: Sequence[BaseMessage] | None = None
+        self._world = world
+        self._given = given
+        self._before = kept(given)
+        self._resumed = 0
+        self._calls = world.model.calls
+
+    def took(self, state: Mapping[str, Any]) -> None:
+        """Take what a call gave: an interrupt to answer, or the end of the run."""
+        pending = state.get("__interrupt__") or ()
+        if pending and self.ask is not None:
+            self._resumed += 1
+            if self._resumed > RESUMED:
+                raise EndlessInterruptError
+            self.ask = self._resuming(self.ask, pending)
+            return
+        self.left = list(state.get("messages") or ())
+        answer = kept(self.left[-1:])
+        direct = bool(self.left) and role_of(self.left[-1]) == "tool"
+        data: dict[str, object] = {
+            "status": "returned_directly" if direct else "completed",
+            "answer": answer[0] if answer else None,
+            "messages": kept(self.left),
+            "values": values_of(state),
+        }
+        self._end(data)
+
+    def failed(self, error: Exception, state: Mapping[str, Any]) -> None:
+        """Take an exception that came out of a call, and what the thread then holds."""
+        data = {"kind": "error", "agent": "", **_told(error)}
+        self._world.recorder.add("event", data)
+        messages = list(state.get("messages") or ())
+        self._end(
+            {
+                "status": "error",
+                "answer": None,
+                "messages": kept(messages),
+                "values": values_of(state),
+            }
+        )
+
+    def _resuming(self, ask: Ask, pending: Sequence[Any]) -> Ask:
+        """Return the call that resumes all interrupts of a run at once."""
+        face = self._world.as_langchain()
+        answers = {each.id: face.resumed_with(each.value) for each in pending}
+        return replace(ask, input=Command(resume=answers), resumes=True)
+
+    def _end(self, data: Mapping[str, object]) -> None:
+        self.ask = None
+        recorder = self._world.recorder
+        calls = self._world.model.calls - self._calls
+        recorder.add("run_end", {**data, "iterations": calls})
+        if kept(self._given) != self._before:
+            recorder.add("caller_object_changed", {"path": "messages"})
+
+
+def _told(error: Exception) -> dict[str, Json]:
+    """Return class and point of an exception, in the words of other engines' errors."""
+    point = point_of_scripted(error)
+    if point is None:
+        point = "max_iterations" if isinstance(error, GraphRecursionError) else "hook"
+    told: dict[str, Json] = {"point": point, "text": str(error)}
+    return {"error": told, "class": type(error).__name__}

@@ -1,0 +1,272 @@
+"""Worlds for graphs of LangGraph and LangChain, from those for our own extensions.
+
+A graph is all there is of an agent: it has no neighbours in a list, so what worlds have
+of those goes, and the tools they add join the agent's own. What the frameworks answer
+differently by themselves, whatever middleware there is, goes too: it would hide what a
+port does, and ``refengine profile diff`` tells it (histories with calls that nobody
+answered, arguments that are no object, endless loops, answers in which only some of
+the calls end the run).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import cycle
+from typing import Any, Final
+
+from refengine.messages import Message, ToolCall
+from refengine.testing.notation import SURROGATE, parse_message, show_message
+from refengine.testing.scenario import Scenario
+from refengine.testing.strategies.graph_source import GraphWords
+from refengine.testing.strategies.subject_kit import Data, Kit, answer
+from refengine.testing.strategies.subject_turns import Turns
+from refengine.testing.strategies.subject_words import Dice, Words
+from refengine.testing.strategies.subject_worlds import (
+    WORDS,
+    of_turns,
+    standing_instructions,
+)
+
+LOOPS: Final = 20
+"""No loop of tool calls is made longer to reach a number."""
+SHARE: Final = 3
+"""A run of a graph costs milliseconds, so fewer shapes of each word are tried."""
+TURNS: Final = 8
+DENIES: Final = 3
+OPTIONS: Final = 2
+"""One world in so many has calls that are denied, or options."""
+GONE: Final = ("handlers", "middlewares", "tool_call_middlewares")
+NO_POSTURE: Final = ("unknown_tools_handler", "sequential", "max_iterations", "name")
+"""What a graph's agent has not, or has by its framework's own rule."""
+
+
+def graph_worlds(
+    words: Words, more: GraphWords, worlds: Iterable[tuple[str, object]], seed: int
+) -> Iterator[tuple[str, Data]]:
+    """Yield worlds for graphs, no two the same: these as they fit, and some more."""
+    seen: set[str] = set()
+    every = [(name, _fitted(made)) for name, made in worlds if name not in WORDS]
+    every += [*_loops(words), *_failing(words, more)]
+    every += [(name, _fitted(made)) for name, made in _using_up(words, seed)]
+    for at, (family, made) in enumerate(every):
+        key = json.dumps(made, sort_keys=True)
+        if key in seen:
+            continue
+        seen.add(key)
+        dice = Dice(f"{seed}/graph/{at}")
+        yield family, _dressed(made, more, dice, way="sync" if at % 2 else "async")
+
+
+def _using_up(words: Words, seed: int) -> Iterator[tuple[str, Data]]:
+    """Yield worlds that use up the words, each of few turns with the tools of those.
+
+    A graph is sent all its tools each time, so long worlds with many of them cost far
+    more than as many turns in short ones.
+    """
+    turns = Turns(Kit(words, f"{seed}/graph/turns"), SHARE)
+    made = {
+        "names": [*turns.of_names(), *turns.of_other_names()],
+        "numbers": [*turns.of_numbers()],
+        "texts": [*turns.of_texts()],
+        "patterns": [*turns.of_patterns()],
+    }
+    standing = cycle(standing_instructions(words))
+    for family, some in made.items():
+        for at in range(0, len(some), TURNS):
+            kit = Kit(words, f"{seed}/graph/{family}/{at}")
+            world = of_turns(kit, some[at : at + TURNS], None)
+            if family != "numbers":
+                world["agent"]["instruction"] = next(standing)
+            yield family, world
+
+
+def fits_a_graph(world: Scenario) -> bool:
+    """Tell whether a world is one that a graph may have, after it was made smaller."""
+    data = world.model_dump(mode="json", exclude_defaults=True)
+    return _fitted(data) == data
+
+
+def _fitted(world: object) -> Data:
+    """Return a world as far as a graph may have it."""
+    text = SURROGATE.sub("\N{REPLACEMENT CHARACTER}", json.dumps(world))
+    made: Data = json.loads(text)
+    agent = made["agent"]
+    added = [
+        tool for key in GONE for part in agent.pop(key, ()) for tool in _added(part)
+    ]
+    for key in NO_POSTURE:
+        agent.pop(key, None)
+    if added or agent.get("tools"):
+        agent["tools"] = [_tool(each) for each in (*agent.get("tools", ()), *added)]
+    made.pop("script_end", None)
+    if made.get("model_script"):
+        made["model_script"] = [_entry(each) for each in made["model_script"]]
+    if _mixes(made.get("model_script", ()), agent.get("return_directly", {})):
+        del agent["return_directly"]
+    for run in made.get("runs", ()):
+        if run.get("input"):
+            run["input"] = _answered([parse_message(each) for each in run["input"]])
+    return made
+
+
+def _mixes(script: Iterable[object], direct: Mapping[str, bool]) -> bool:
+    """Tell whether one answer calls a tool that ends the run and one that does not.
+
+    Then the older agent ends, and the newer one goes on, or the other way round.
+    """
+    called = [
+        {direct.get(call.name, False) for call in _calls(each)} for each in script
+    ]
+    return any(len(flags) > 1 for flags in called)
+
+
+def _added(extension: Mapping[str, Any]) -> Iterator[Data]:
+    """Yield the tools that a neighbour adds."""
+    yield from extension.get("additional_tools", ())
+    for op in extension.get("before_agent") or ():
+        yield from op.get("tools", ())
+
+
+def _tool(tool: Data) -> Data:
+    """Return a tool that answers in one piece, as those of both frameworks do."""
+    made: Data = {
+        key: tool[key] for key in ("name", "result", "delay_ms") if key in tool
+    }
+    if tool.get("chunks") and not tool.get("result"):
+        made["result"] = "".join(tool["chunks"])
+    failure = tool.get("error") or tool.get("stream_error")
+    if failure:
+        made["error"] = failure
+    body = [op for op in tool.get("body", ()) if op["op"] == "error"]
+    if body:
+        made["body"] = body
+    return made
+
+
+def _entry(entry: object) -> object:
+    if isinstance(entry, str):
+        return _message(entry)
+    made: Data = dict(entry)  # type: ignore[call-overload]
+    if "chunks" in made:
+        made["chunks"] = [_message(each) for each in made["chunks"]]
+    return made
+
+
+def _message(text: str) -> str:
+    """Return a message whose calls have ids and objects for arguments."""
+    message = parse_message(text)
+    if not message.tool_calls:
+        return text
+    calls = tuple(
+        replace(
+            call,
+            id=call.id or f"e{at}",
+            arguments=call.arguments if _is_object(call.arguments) else "{}",
+        )
+        for at, call in enumerate(message.tool_calls)
+    )
+    return show_message(replace(message, tool_calls=calls))
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except ValueError:
+        return False
+
+
+def _answered(messages: Sequence[Message]) -> list[str]:
+    """Return a history in which every call has its result, as the texts of messages."""
+    out: list[str] = []
+    results = [m.tool_call_id for m in messages if m.role == "tool"]
+    for message in messages:
+        out.append(_message(show_message(message)))
+        told = parse_message(out[-1])
+        out += [f"tool({c.id}):r" for c in told.tool_calls if c.id not in results]
+    return out
+
+
+def _dressed(made: Data, more: GraphWords, dice: Dice, way: str) -> Data:
+    """Return a world with its way, and in some worlds options and denied calls."""
+    script = made.get("model_script", ())
+    calls = [call.id for entry in script for call in _calls(entry)]
+    denied = calls[:: 1 + dice.below(2)] if dice.chance(DENIES) else []
+    given = dice.chance(OPTIONS)
+    runs: list[Data] = []
+    for run in made.get("runs", ()):
+        options = _options(more, dice) if given else {}
+        asked = {"options": options} if options else {}
+        runs.append({**run, **asked, **({"denies": denied} if denied else {})})
+    return {**made, "runs": runs, **({"way": way} if way != "async" else {})}
+
+
+def _calls(entry: Any) -> Iterator[ToolCall]:  # noqa: ANN401  # an entry of a script
+    texts: Sequence[str] = (
+        [entry] if isinstance(entry, str) else entry.get("chunks", ())
+    )
+    for text in texts:
+        yield from parse_message(text).tool_calls
+
+
+def _options(more: GraphWords, dice: Dice) -> Data:
+    """Return values for some of the names that the subject looks for."""
+    if not more.options:
+        return {}
+    return {
+        name: dice.pick(more.values or ("a",))
+        for name in more.options
+        if not dice.chance(4)
+    }
+
+
+def _loops(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield loops as long as the numbers of a subject, and as many calls at once."""
+    numbers = [number for number in words.some_numbers if number < LOOPS]
+    for times in sorted({n + d for n in numbers for d in (0, 1, 2)}):
+        kit = Kit(words, f"loop/{times}")
+        name = kit.words.some_names[0]
+        tools = [
+            {"name": each, "result": "<args>"} for each in kit.words.some_names[:3]
+        ]
+        row: list[object] = [answer("", [kit.call(name, "{}")]) for _ in range(times)]
+        once: list[object] = [answer("", [kit.call(name, "{}") for _ in range(times)])]
+        run = {"input": ["user:go"]}
+        for script in (row, once):
+            yield (
+                "loops",
+                {
+                    "agent": {"tools": tools},
+                    "model_script": [
+                        *script,
+                        "assistant:done",
+                        *script,
+                        "assistant:end",
+                    ],
+                    "runs": [run, {"input": ["user:on"], "continues": True}],
+                },
+            )
+
+
+def _failing(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
+    """Yield models and tools that fail so often, with errors that a subject names."""
+    numbers = sorted({1, 2, *(n for n in words.some_numbers if 0 < n <= 5)})
+    for error in ("boom", *more.errors):
+        for times in sorted({n + d for n in numbers for d in (0, 1)}):
+            failures: list[object] = [{"error": error}] * times
+            yield "failures", _asking([*failures, "assistant:done"], {})
+            body = [
+                {"op": "error", "text": error, "on_call": n + 1} for n in range(times)
+            ]
+            kit = Kit(words, f"failing/{times}")
+            name = kit.words.some_names[0]
+            call = answer("", [kit.call(name, "{}")])
+            tool: Data = {"name": name, "result": "<args>", "body": body}
+            yield "failures", _asking([call, "assistant:done"], {"tools": [tool]})
+
+
+def _asking(script: Sequence[object], agent: Data) -> Data:
+    """Return a world of two runs, the second of which asks once more."""
+    run = {"input": ["user:go"]}
+    return {"agent": agent, "model_script": [*script, *script], "runs": [run, run]}

@@ -1,0 +1,126 @@
+"""Migrations of graphs, judged on the real frameworks, each side in its child."""
+
+from pathlib import Path
+
+import pytest
+
+from compat.migration.checking import check
+from compat.migration.judging import Terms
+from compat.migration.refs import parse_ref
+from compat.migration.side_player import Check
+from compat.verdicts import Migration
+
+OLD = """
+from langgraph.prebuilt import create_react_agent
+
+def plain(world):
+    face = world.as_langchain()
+    return create_react_agent(face.model, face.tools, prompt=face.system_prompt)
+
+def older(world, hook):
+    face = world.as_langchain()
+    return create_react_agent(
+        face.model, face.tools, prompt=face.system_prompt, pre_model_hook=hook
+    )
+
+def trims(world):
+    return older(world, lambda state: {"llm_input_messages": state["messages"][-3:]})
+
+def only_async(world):
+    async def hook(state):
+        return {"llm_input_messages": state["messages"][-3:]}
+    return older(world, hook)
+"""
+NEW = """
+from langchain.agents import create_agent
+from langchain.agents.middleware import before_model, wrap_model_call
+from langchain_core.messages import RemoveMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+def newer(world, *middleware, **more):
+    face = world.as_langchain()
+    return create_agent(
+        face.model,
+        face.tools,
+        system_prompt=face.system_prompt,
+        middleware=middleware,
+        **more,
+    )
+
+def plain(world):
+    return newer(world)
+
+def trims(world):
+    @wrap_model_call
+    def trim(request, handler):
+        return handler(request.override(messages=request.messages[-3:]))
+    return newer(world, trim)
+
+def only_async(world):
+    @wrap_model_call
+    async def trim(request, handler):
+        return await handler(request.override(messages=request.messages[-3:]))
+    return newer(world, trim)
+
+def persists(world):
+    @before_model
+    def trim(state, runtime):
+        kept = state["messages"][-3:]
+        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *kept]}
+    return newer(world, trim)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("graphs")
+    (made / "old.py").write_text(OLD)
+    (made / "new.py").write_text(NEW)
+    return made
+
+
+def judged(folder: Path, old: str, new: str) -> Migration:
+    refs = [
+        parse_ref(f"{folder}/{name}") for name in (f"old.py:{old}", f"new.py:{new}")
+    ]
+    return check(*refs, Terms(), Check(examples=8)).verdict
+
+
+def test_agents_without_middleware_do_the_same(folder) -> None:
+    verdict = judged(folder, "plain", "plain")
+
+    assert (verdict.holds, verdict.fault) == ("identical", None)
+    assert set(verdict.exercise["new"].hooks) == {"node model", "node tools"}
+    assert set(verdict.exercise["new"].frameworks) >= {"langchain", "langgraph"}
+
+
+def test_port_that_wraps_is_not_accused_but_has_lost_a_way(folder) -> None:
+    verdict = judged(folder, "trims", "trims")
+
+    assert (verdict.holds, verdict.divergence.code) == ("same-effects", "WAY_LOST")
+    assert verdict.exercise["old"].ways == ("async", "sync")
+    assert verdict.exercise["new"].ways == ("sync",)
+
+
+def test_port_that_persists_what_was_for_the_model_alone_is_found(folder) -> None:
+    verdict = judged(folder, "trims", "persists")
+
+    assert (verdict.holds, verdict.divergence.code) == ("same-answer", "STATE_LOST")
+    assert len(verdict.world.model_script) <= 3
+
+
+def test_port_that_cannot_be_run_in_the_only_way_there_was_is_found(folder) -> None:
+    verdict = judged(folder, "only_async", "trims")
+
+    assert not verdict.sufficient
+    assert verdict.divergence.difference.channel in {
+        "errors",
+        "model_calls",
+        "requests",
+    }
+
+
+def test_port_in_the_only_way_there_was_is_not_accused(folder) -> None:
+    verdict = judged(folder, "only_async", "only_async")
+
+    assert verdict.holds == "identical"
