@@ -1,0 +1,1 @@
+"""Recorded traffic of vendors' models, read into scenarios of our own notation."""

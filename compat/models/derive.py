@@ -1,0 +1,184 @@
+"""Deriving scripts from a folder of cassettes.
+
+    python -m compat.models.derive FOLDER OUT
+
+writes a file of scenarios for each cassette with chat completions, and an index of all
+exchanges by API, and lists what speaks other APIs. Scripts that the last index named
+and this one does not are removed. It exits with 1 if a cassette could not be read,
+after all others were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from compat.models.apis import CHAT
+from compat.models.derived import Derived, Source, text_of
+from compat.models.errors import (
+    DerivedError,
+    NoTrafficError,
+    PlaceError,
+    SourcesError,
+    TrafficError,
+)
+from compat.models.openai_chat import read_exchanges
+from compat.models.scripts import sessions
+from compat.wire.errors import WireError
+from compat.wire.reading import parsed
+from refengine.testing.narrowing import is_list, is_mapping
+
+INDEX: Final = "index.json"
+SUFFIXES: Final = frozenset((".yaml", ".yml", ".json"))
+FAILED: Final = 1
+USAGE: Final = 2
+
+
+def cassettes(folder: Path) -> list[Path]:
+    """Return the cassettes of a folder and those below it; raises NoTrafficError."""
+    found = [each for each in folder.rglob("*") if each.suffix in SUFFIXES]
+    paths = sorted(each for each in found if each.is_file() and each.name != INDEX)
+    if not paths:
+        raise NoTrafficError(str(folder))
+    return paths
+
+
+def derive(path: Path, folder: Path | None = None) -> Derived:
+    """Return what a cassette can be played as; its name is relative to the folder.
+
+    The folder's ``index.json`` says where it comes from, if there is one. Raises a
+    CassetteError for a file that is none, and RequestError for a request of chat
+    completions that has no messages. A cassette of other APIs has no sessions.
+    """
+    name = path.name if folder is None else path.relative_to(folder).as_posix()
+    data = path.read_bytes()
+    read = read_exchanges(parsed(data, name).exchanges, name)
+    source = sources(path.parent if folder is None else folder).get(name, Source())
+    digest = hashlib.sha256(data).hexdigest()
+    told = sessions(read.steps)
+    return Derived(name, digest, told, read.left, read.later, source)
+
+
+def sources(folder: Path) -> dict[str, Source]:
+    """Return where the files of a folder come from, as its ``index.json`` says.
+
+    It is a list of objects with ``file``, ``source_repo``, ``path``, ``commit`` and
+    ``licence``; without the file nothing is known. Raises SourcesError.
+    """
+    path = folder / INDEX
+    if not path.is_file():
+        return {}
+    try:
+        tree = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise SourcesError(INDEX) from error
+    if not is_list(tree) or not all(map(is_mapping, tree)):
+        raise SourcesError(INDEX)
+    return {str(each.get("file")): _source(each) for each in tree}
+
+
+def _source(entry: Mapping[str, Any]) -> Source:
+    keys = ("source_repo", "path", "commit", "licence")
+    return Source(*(str(entry.get(key) or "") for key in keys))
+
+
+def index_of(derived: Sequence[Derived]) -> dict[str, dict[str, int]]:
+    """Return the exchanges of each file by API."""
+    return {each.file: by_api(each) for each in derived}
+
+
+def by_api(derived: Derived) -> dict[str, int]:
+    """Return how many exchanges of a file speak which API."""
+    chat = {CHAT: derived.exchanges} if derived.exchanges else {}
+    return {**chat, **derived.later}
+
+
+def left_for_later(
+    index: Mapping[str, Mapping[str, int]],
+) -> Iterator[tuple[str, str, int]]:
+    """Yield what speaks other APIs: the API, the file, how many exchanges."""
+    apis = sorted({api for counts in index.values() for api in counts} - {CHAT})
+    for api in apis:
+        for file, counts in sorted(index.items()):
+            if api in counts:
+                yield api, file, counts[api]
+
+
+def table_of(index: Mapping[str, Mapping[str, int]]) -> str:
+    """Return what is left for later as a table of ``docs/vendor-traffic.md``."""
+    rows = left_for_later(index)
+    lines = [f"| {api} | `{file}` | {count} |" for api, file, count in rows]
+    return "\n".join(("| API | cassette | exchanges |", "|---|---|---|", *lines)) + "\n"
+
+
+def write(derived: Sequence[Derived], out: Path) -> None:
+    """Write what was derived, and the index; remove what only the last index named.
+
+    Nothing is written if one of them holds what looks like a secret (SecretError).
+    """
+    texts = {script_of(each.file): text_of(each) for each in derived if each.sessions}
+    for name in set(map(script_of, read_index(out))) - texts.keys():
+        (out / name).unlink(missing_ok=True)
+    index = json.dumps(index_of(derived), indent=1, ensure_ascii=False) + "\n"
+    for name, text in {**texts, INDEX: index}.items():
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+def script_of(file: str) -> str:
+    """Return the name of the script that is derived from a cassette."""
+    return f"{file}.json"
+
+
+def read_index(out: Path) -> Mapping[str, Mapping[str, int]]:
+    """Return the index of a folder of scripts, empty if there is none."""
+    path = out / INDEX
+    if not path.is_file():
+        return {}
+    tree = json.loads(path.read_text("utf-8"))
+    if not is_mapping(tree) or not all(map(is_mapping, tree.values())):
+        raise DerivedError(INDEX, "is no index of derived scripts")
+    return tree
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Derive, write and list; return the exit code."""
+    if len(arguments) != 2:
+        sys.stderr.write("usage: python -m compat.models.derive FOLDER OUT\n")
+        return USAGE
+    folder, out = (Path(each).resolve() for each in arguments)
+    found: list[Derived] = []
+    wrong: list[str] = []
+    try:
+        if out.is_relative_to(folder):
+            raise PlaceError(arguments[1])
+        for path in cassettes(folder):
+            try:
+                found.append(derive(path, folder))
+            except (TrafficError, WireError) as error:
+                wrong.append(str(error))
+        write(found, out)
+    except TrafficError as error:
+        wrong.append(str(error))
+    _tell(found, wrong)
+    return FAILED if wrong else 0
+
+
+def _tell(found: Sequence[Derived], wrong: Sequence[str]) -> None:
+    files = sum(bool(each.sessions) for each in found)
+    told = sum(len(each.sessions) for each in found)
+    chat = sum(each.exchanges for each in found)
+    lines = [f"{CHAT}: {chat} exchanges of {files} files in {told} sessions"]
+    rows = left_for_later(index_of(found))
+    lines += ["left for later:", *(f"{api}: {name} ({n})" for api, name, n in rows)]
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stderr.write("".join(f"{line}\n" for line in wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

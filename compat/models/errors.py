@@ -1,0 +1,94 @@
+"""What may be wrong with recorded traffic, one class a cause.
+
+    TrafficError (ValueError)
+    ├── RequestError        a request of which no input can be made
+    ├── DerivedError        a file that is no derived script
+    ├── SecretError         something that looks like a key would be written
+    ├── NoTrafficError      a folder without cassettes
+    ├── SourcesError        an index that does not say where cassettes come from
+    └── PlaceError          scripts would be written among the cassettes
+
+A response is never an error here: what no client could read is a failure that the
+world plays (see ``chat_answers``). Messages name file and interaction, not what stood
+there.
+"""
+
+from __future__ import annotations
+
+
+class TrafficError(ValueError):
+    """What every error of this package is."""
+
+
+class ShapeError(ValueError):
+    """A part of a body that is of another shape than the API has; told by its place."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        self.place = place
+        self.problem = problem
+        super().__init__(f"{place} {problem}")
+
+
+class RequestError(TrafficError):
+    """A request of chat completions of which no input can be made."""
+
+    def __init__(self, file: str, interaction: int, problem: str) -> None:
+        self.file = file
+        self.interaction = interaction
+        super().__init__(
+            f"{file}, interaction {interaction}: {problem};"
+            " record the request with its whole JSON body"
+        )
+
+
+class DerivedError(TrafficError):
+    """A file that is no derived script."""
+
+    def __init__(self, file: str, problem: str) -> None:
+        self.file = file
+        super().__init__(
+            f"{file}: {problem}; write it anew with python -m compat.models.derive"
+        )
+
+
+class SecretError(TrafficError):
+    """Something that looks like a key or a token would be written."""
+
+    def __init__(self, file: str, kind: str) -> None:
+        self.file = file
+        self.kind = kind
+        super().__init__(
+            f"{file}: what is derived holds something like {kind};"
+            " scrub the cassette before deriving from it"
+        )
+
+
+class NoTrafficError(TrafficError):
+    """A folder in which there is no cassette."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        super().__init__(
+            f"{folder} holds no cassette (*.yaml, *.yml, *.json): name another folder"
+        )
+
+
+class SourcesError(TrafficError):
+    """An index that does not say where cassettes come from."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        super().__init__(
+            f"{file} is no list of objects that name a file and its source:"
+            " repair it, or remove it"
+        )
+
+
+class PlaceError(TrafficError):
+    """Scripts would be written among the cassettes, and read as such the next time."""
+
+    def __init__(self, out: str) -> None:
+        self.out = out
+        super().__init__(
+            f"{out} is in the folder of the cassettes: write to another folder"
+        )
