@@ -17,6 +17,7 @@ OK: Final = 0
 USAGE: Final = 2
 
 COMMANDS: Final = {
+    "cassette": ("compat.wire.command", "serve a scenario, record and replay its wire"),
     "init": ("compat.migration.skeleton", "write a migration to start from"),
     "migrate": ("compat.migration.command", "check that a migration changed nothing"),
     "observe": ("compat.observe.command", "run rows of observed behaviour"),

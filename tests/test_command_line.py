@@ -32,7 +32,7 @@ def test_misspelt_command_is_answered_with_a_suggestion() -> None:
     assert done.returncode == 2
     assert done.stderr == (
         "refengine: no command 'obsreve' (did you mean 'observe'?);"
-        " there are init, migrate, observe, profile\n"
+        " there are cassette, init, migrate, observe, profile\n"
     )
 
 
@@ -50,7 +50,9 @@ def test_help_version_and_usage_errors_load_nothing_heavy(argument: str) -> None
     assert done.stdout.splitlines()[-1] == "loaded []", done.stderr
 
 
-@pytest.mark.parametrize("command", ["init", "migrate", "observe", "profile"])
+@pytest.mark.parametrize(
+    "command", ["cassette", "init", "migrate", "observe", "profile"]
+)
 def test_every_command_has_help(command: str) -> None:
     done = refengine(command, "--help")
 

@@ -1,0 +1,160 @@
+"""Recording a cassette from a scenario: official client, scripted server, vcrpy.
+
+The file then holds what really went over a wire, in the shapes of OpenAI; the model's
+part was written by hand, and the manifest beside the file says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from compat.wire.errors import CassetteExistsError, NoManifestError, WireError
+from compat.wire.exchanges import Exchange
+from compat.wire.manifest import (
+    NAME,
+    Entry,
+    Manifest,
+    hash_of,
+    manifest_text,
+    read_manifest,
+)
+from compat.wire.reading import read_cassette
+from compat.wire.scrubbing import Scrubber
+from compat.wire.server import ScriptedServer
+from compat.wire.server_client import Client, check_playable, play
+from compat.wire.strict import strict_cassette
+from compat.wire.writing import write_cassette
+from refengine.testing.reading import load_scenario
+from refengine.testing.scenario import Scenario
+
+ROOT: Final = "http://scripted.test"
+"""Stands in a cassette for the server's address, whose port is another each time."""
+BASE_URL: Final = f"{ROOT}/v1"
+"""What a client is given that replays such a cassette."""
+SOURCE: Final = "scripted server"
+KEY: Final = "scripted-key-of-no-account"
+FORMATS: Final = (".yaml", ".json")
+
+
+class MissingClientError(WireError, ImportError):
+    """The official client is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("recording needs the official client: pip install openai")
+
+
+class CassetteNameError(WireError, ValueError):
+    """A name that no manifest can have."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"{name!r} names no cassette: let it end in .yaml or .json")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What came of a recording: a line for each run, and the manifest's entry."""
+
+    outcomes: tuple[str, ...]
+    entry: Entry
+
+
+def record(source: Path, path: Path, *, day: date, overwrite: bool = False) -> Recorded:
+    """Record a scenario file as a cassette, and enter it in the manifest beside it.
+
+    Raises ScenarioError, CassetteNameError, InvalidManifestError, CassetteExistsError,
+    NotPlayableError, NothingToPlayError, MissingClientError, and what the server and
+    the cassette raise. Nothing is written then.
+    """
+    scenario = load_scenario(source)
+    if path.suffix not in FORMATS or path.name.startswith("."):
+        raise CassetteNameError(path.name)
+    if path.exists() and not overwrite:
+        raise CassetteExistsError(path.name)
+    manifest = _manifest(path.parent)
+    scrubber = Scrubber([KEY])
+    outcomes, exchanges = recorded(scenario, scrubber)
+    write_cassette(path, exchanges, scrubber)
+    entry = Entry(
+        file=path.name,
+        sha256=hash_of(path),
+        interactions=len(exchanges),
+        source=SOURCE,
+        sdk="openai",
+        sdk_version=version("openai"),
+        date=day,
+        command=f"refengine cassette record {_named(source, path)} {path.name}",
+    )
+    _enter(path.parent, manifest, entry)
+    return Recorded(outcomes, entry)
+
+
+def recorded(
+    scenario: Scenario, scrubber: Scrubber
+) -> tuple[tuple[str, ...], list[Exchange]]:
+    """Play a scenario against a server of its own; return outcomes and exchanges.
+
+    Agents have a session each, as each plays the whole script.
+    """
+    check_playable(scenario)
+    with TemporaryDirectory() as folder, ScriptedServer(scenario) as server:
+        path = Path(folder, "recorded.yaml")
+        with ExitStack() as stack:
+            names = [f"agent{at}" for at in range(1, len(scenario.all_agents))]
+            urls = [server.base_url, *(server.session(name).base_url for name in names)]
+            clients = [stack.enter_context(_client(url)) for url in urls]
+            stack.enter_context(strict_cassette(path, record=True, scrubber=scrubber))
+            outcomes = play(scenario, clients)
+        return outcomes, [_placed(each, server.root) for each in read_cassette(path)]
+
+
+@contextmanager
+def _client(url: str) -> Generator[Client]:
+    try:
+        import httpx2  # noqa: PLC0415  # of the extra ``wire``
+        from openai import OpenAI  # noqa: PLC0415  # of the extra ``dev``
+    except ModuleNotFoundError as error:
+        raise MissingClientError from error
+    direct = httpx2.Client(trust_env=False)  # no proxy between us and ourselves
+    with OpenAI(base_url=url, api_key=KEY, http_client=direct) as client:
+        yield client
+
+
+def _placed(exchange: Exchange, root: str) -> Exchange:
+    """Return the exchange with the address that stands for the server's."""
+    asked, answered = exchange.request, exchange.response
+    return Exchange(
+        replace(asked, url=asked.url.replace(root, ROOT, 1)),
+        replace(answered, url=answered.url.replace(root, ROOT, 1)),
+    )
+
+
+def _manifest(folder: Path) -> Manifest:
+    try:
+        return read_manifest(folder)
+    except NoManifestError:
+        return Manifest(version=1)
+
+
+def _enter(folder: Path, manifest: Manifest, entry: Entry) -> None:
+    others = [each for each in manifest.cassette if each.file != entry.file]
+    entries = sorted([*others, entry], key=lambda each: each.file)
+    text = manifest_text(manifest.model_copy(update={"cassette": tuple(entries)}))
+    (folder / NAME).write_text(text, "utf-8")
+
+
+def _named(source: Path, path: Path) -> str:
+    """Return how a scenario is called from the folder of the cassette.
+
+    One that stands elsewhere is told by its name: the way to it is this machine's.
+    """
+    scenario, folder = source.resolve(), path.parent.resolve()
+    inside = scenario.is_relative_to(folder)
+    return scenario.relative_to(folder).as_posix() if inside else scenario.name

@@ -1,0 +1,171 @@
+"""Taking out of exchanges what must not reach a file.
+
+Headers are dropped unless they are on a list; query parameters and fields of bodies are
+replaced by their name; what looks like a key, and the values the caller gives, are
+replaced wherever they stand. The values are the strongest rule: whoever records knows
+the keys in use, and names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+from compat.wire.encodings import NotDecodableError, decoded, is_text
+from compat.wire.errors import CredentialHeaderError, PackedBodyError
+from compat.wire.exchanges import Exchange, Headers, Request, Response, first
+from compat.wire.scrubbing_bodies import clean_body, clean_pairs
+from compat.wire.scrubbing_text import PLACEHOLDER, Finder, settled
+from compat.wire.scrubbing_trees import TreeScrubber, names_of
+
+RULES_VERSION: Final = 1
+"""Goes up with each change after which a new recording would have other text."""
+
+RULES: Final = ("headers", "addresses", "fields", "shapes", "values")
+"""What is done, as a manifest names it."""
+
+KEPT: Final = frozenset(
+    [
+        "accept",
+        "content-type",
+        "anthropic-beta",
+        "anthropic-version",
+        "openai-beta",
+        "retry-after",
+        "retry-after-ms",
+        "x-should-retry",
+    ]
+)
+"""Headers that are kept, in both directions: what the body is, and when to retry."""
+
+REPLACED: Final = frozenset({"request-id", "x-request-id"})
+"""Headers that clients read and whose value is nobody's business."""
+
+_CREDENTIALS: Final = frozenset(
+    [
+        "api-key",
+        "authorization",
+        "cookie",
+        "cookie2",
+        "ocp-apim-subscription-key",
+        "proxy-authorization",
+        "set-cookie",
+        "set-cookie2",
+        "www-authenticate",
+        "x-amz-security-token",
+        "x-api-key",
+        "x-auth-token",
+        "x-goog-api-key",
+    ]
+)
+_QUERY: Final = frozenset(
+    [
+        "auth",
+        "code",
+        "key",
+        "sig",
+        "signature",
+        "xamzcredential",
+        "xamzsecuritytoken",
+        "xamzsignature",
+        "xgoogcredential",
+        "xgoogsignature",
+    ]
+)
+"""Names that mean a credential in an address, and something else in a body."""
+
+
+class Scrubber:
+    """The rules of one recording; its repr shows no secret.
+
+    ``secrets`` are the values in use: keys, passwords, names of accounts. ``fields``
+    are more names of fields and query parameters whose value is replaced, and
+    ``keep_headers`` more headers to keep.
+    """
+
+    __slots__ = ("_finder", "_kept", "_trees")
+
+    def __init__(
+        self,
+        secrets: Iterable[str] = (),
+        *,
+        fields: Iterable[str] = (),
+        keep_headers: Iterable[str] = (),
+    ) -> None:
+        self._finder = Finder(secrets)
+        self._trees = TreeScrubber(self._finder, names_of(fields))
+        more = {name.lower() for name in keep_headers}
+        if more & _CREDENTIALS:
+            raise CredentialHeaderError(more & _CREDENTIALS)
+        self._kept = KEPT | more
+
+    def exchange(self, exchange: Exchange) -> Exchange:
+        """Return the exchange with placeholders; doing it again changes nothing."""
+        return Exchange(
+            self.request(exchange.request), self.response(exchange.response)
+        )
+
+    def request(self, request: Request) -> Request:
+        """Return the request with placeholders."""
+        return Request(
+            request.method,
+            self.url(request.url),
+            self.headers(request.headers),
+            self.body(request.headers, request.body),
+        )
+
+    def response(self, response: Response) -> Response:
+        """Return the response with placeholders."""
+        return Response(
+            response.status,
+            self.text(response.reason),
+            self.headers(response.headers),
+            self.body(response.headers, response.body),
+            self.url(response.url) if response.url else "",
+        )
+
+    def headers(self, headers: Headers) -> Headers:
+        """Return the headers that are kept, without what their values give away."""
+        found = dict.fromkeys(headers.keys() & REPLACED, (PLACEHOLDER,))
+        kept = {
+            name: tuple(map(self.text, values))
+            for name, values in headers.items()
+            if name in self._kept
+        }
+        return {name: {**kept, **found}[name] for name in sorted({*kept, *found})}
+
+    def url(self, url: str) -> str:
+        """Return an address without user and fragment, and with placeholders."""
+        return settled(self._url, url)
+
+    def _url(self, url: str) -> str:
+        parts = urlsplit(url)
+        host = self.text(parts.netloc.rpartition("@")[2])
+        path = "/".join(map(self._segment, parts.path.split("/")))
+        query = clean_pairs(parts.query, self._trees, _QUERY) if parts.query else ""
+        return self.text(urlunsplit((parts.scheme, host, path, query, "")))
+
+    def _segment(self, segment: str) -> str:
+        plain = unquote(segment)
+        found = self.text(plain)
+        return segment if found == plain else quote(found, safe="")
+
+    def body(self, headers: Headers, body: bytes) -> bytes:
+        """Return the body with placeholders, decoded; raises PackedBodyError."""
+        encoding = ", ".join(headers.get("content-encoding", ()))
+        try:
+            body = decoded(body, encoding)
+        except NotDecodableError as error:
+            if not is_text(body):
+                raise PackedBodyError(encoding) from error
+        kind = first(headers, "content-type")
+        return settled(lambda each: clean_body(each, kind, self._trees), body)
+
+    def text(self, text: str) -> str:
+        """Return any text with placeholders."""
+        return self._finder.clean(text)
+
+    def knows(self, text: str) -> bool:
+        """Tell whether one of the given secrets stands there, in any form."""
+        return self._finder.known(text)

@@ -1,0 +1,202 @@
+"""The shapes of OpenAI's chat completions: one object, or the events of a stream.
+
+Nothing in them is left to chance: ids and times are counted, and usage is estimated
+from lengths, so that the same requests get the same bytes every time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from compat.wire.server_calls import StreamedCalls
+from compat.wire.server_script import Answer
+from refengine.messages import Json, Message, MessageChunk, ToolCall
+from refengine.testing.json_form import thawed
+
+EPOCH: Final = 1_700_000_000
+"""The first answer of a session was created one second later, the next ones follow."""
+FINGERPRINT: Final = "fp_scripted"
+FINISH: Final = "finish_reason"
+"""Stands in the ``extra`` of an answer that ends for another reason than usual."""
+PER_TOKEN: Final = 4
+"""Characters that usage counts as a token, the last one begun."""
+DONE: Final = b"data: [DONE]\n\n"
+_LONE: Final = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of a request its answer repeats or depends on."""
+
+    session: str
+    model: str
+    prompt: int
+    stream: bool = False
+    include_usage: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer on its way to a client."""
+
+    answer: Answer
+    asked: Asked
+
+    def whole(self) -> dict[str, Json]:
+        """Return the answer as one object."""
+        choice: dict[str, Json] = {
+            "index": 0,
+            "message": self._message(),
+            "logprobs": None,
+            "finish_reason": self._finish(),
+        }
+        body = self._envelope("chat.completion", [choice])
+        return body | {"usage": self._usage()}
+
+    def events(self) -> Iterator[dict[str, Json]]:
+        """Yield the chunks of the stream, without its end mark."""
+        opening = "" if self._content() is not None else None
+        yield self._event({"role": "assistant", "content": opening, "refusal": None})
+        calls = StreamedCalls()
+        for chunk in self.answer.chunks:
+            for delta in _deltas(chunk, calls):
+                yield self._event(delta)
+        if self.answer.told is not None:
+            yield self.answer.told.body
+        if self.answer.cut or self.answer.told is not None:
+            return
+        yield self._event({}, self._finish())
+        if self.asked.include_usage:
+            body = self._envelope("chat.completion.chunk", [])
+            yield body | {"usage": self._usage()}
+
+    def _envelope(self, kind: str, choices: Sequence[Json]) -> dict[str, Json]:
+        call = self.answer.call
+        return {
+            "id": self.answer.message.id or f"chatcmpl-{self.asked.session}-{call}",
+            "object": kind,
+            "created": EPOCH + call,
+            "model": self.asked.model,
+            "choices": choices,
+            "service_tier": "default",
+            "system_fingerprint": FINGERPRINT,
+        }
+
+    def _message(self) -> dict[str, Json]:
+        message = self.answer.message
+        found: dict[str, Json] = {
+            "role": "assistant",
+            "content": self._content(),
+            "refusal": None,
+            "annotations": [],
+            **_beside(message),
+        }
+        if message.tool_calls:
+            found["tool_calls"] = [_call(each) for each in message.tool_calls]
+        return found
+
+    def _content(self) -> str | None:
+        """Return the text: null if there is none and something else in its place."""
+        message = self.answer.message
+        instead = message.tool_calls or message.extra.get("refusal")
+        return None if instead and not message.content else message.content
+
+    def _finish(self) -> Json:
+        message = self.answer.message
+        usual = "tool_calls" if message.tool_calls else "stop"
+        return message.extra.get(FINISH, usual)
+
+    def _event(self, delta: Mapping[str, Json], finish: Json = None) -> dict[str, Json]:
+        choice: dict[str, Json] = {
+            "index": 0,
+            "delta": delta,
+            "logprobs": None,
+            "finish_reason": finish,
+        }
+        body = self._envelope("chat.completion.chunk", [choice])
+        return body | {"usage": None} if self.asked.include_usage else body
+
+    def _usage(self) -> dict[str, Json]:
+        answer = self.answer.message
+        said = [answer.content, str(answer.extra.get("refusal", ""))]
+        said += [call.name + call.arguments for call in answer.tool_calls]
+        completion = sum(map(tokens, said))
+        return {
+            "prompt_tokens": self.asked.prompt,
+            "completion_tokens": completion,
+            "total_tokens": self.asked.prompt + completion,
+            "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+            "completion_tokens_details": {
+                "reasoning_tokens": 0,
+                "audio_tokens": 0,
+                "accepted_prediction_tokens": 0,
+                "rejected_prediction_tokens": 0,
+            },
+        }
+
+
+def tokens(text: str) -> int:
+    """Return an estimate of how many tokens a text is."""
+    return -(-len(text) // PER_TOKEN)
+
+
+def prompt_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Return an estimate of how many tokens the messages of a request are."""
+    return sum(tokens(text) for message in messages for text in _texts(message))
+
+
+def _texts(message: Mapping[str, Any]) -> Iterator[str]:
+    content = message.get("content") or ""
+    parts = [{"text": content}] if isinstance(content, str) else content
+    yield from (str(part.get("text", "")) for part in parts)
+    for call in message.get("tool_calls") or ():
+        inner = call.get("function") or call["custom"]
+        yield inner["name"] + inner.get("arguments", inner.get("input", ""))
+
+
+def encoded(body: object) -> bytes:
+    """Return JSON as UTF-8; a lone surrogate, which UTF-8 cannot hold, is escaped."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+
+
+def event(body: object) -> bytes:
+    """Return one event of a stream."""
+    return b"data: " + encoded(body) + b"\n\n"
+
+
+def models(names: Sequence[str]) -> dict[str, Json]:
+    """Return the list of models."""
+    return {"object": "list", "data": [model(name) for name in names]}
+
+
+def model(name: str) -> dict[str, Json]:
+    """Return one model of the list."""
+    return {"id": name, "object": "model", "created": EPOCH, "owned_by": "scenario"}
+
+
+def _call(call: ToolCall) -> dict[str, Json]:
+    function: Json = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _beside(part: Message | MessageChunk) -> dict[str, Json]:
+    """Return what stands beside the text: a refusal, a vendor's reasoning."""
+    kept = {key: each for key, each in part.extra.items() if key != FINISH}
+    return cast("dict[str, Json]", thawed(kept))
+
+
+def _deltas(chunk: MessageChunk, calls: StreamedCalls) -> Iterator[Mapping[str, Json]]:
+    """Yield what one piece of the answer adds, an event each."""
+    beside = _beside(chunk)
+    if chunk.content or not (chunk.tool_calls or beside):
+        yield {"content": chunk.content}
+    if beside:
+        yield beside
+    for piece in chunk.tool_calls:
+        for shown in calls.shown(piece):
+            yield {"tool_calls": [shown]}

@@ -1,0 +1,136 @@
+"""Writing a cassette: scrubbed, checked, and then all of it or nothing.
+
+The file is vcrpy's version 1, and vcrpy reads it. Texts of several lines stand as such
+and letters as they are, so that a change of a cassette can be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from math import inf
+from pathlib import Path
+from typing import Any, Final
+
+from compat.wire.errors import LeakError, NothingRecordedError
+from compat.wire.exchanges import Exchange, Headers
+from compat.wire.extras import library
+from compat.wire.loading import Anything, loaded
+from compat.wire.reading import VERSION, parsed
+from compat.wire.scrubbing import Scrubber
+from refengine.testing.narrowing import is_list, is_mapping
+
+_TEXT: Final = "tag:yaml.org,2002:str"
+
+
+def write_cassette(
+    path: Path, exchanges: Sequence[Exchange], scrubber: Scrubber
+) -> None:
+    """Scrub the exchanges and write them; YAML, or JSON if the name ends so.
+
+    Raises NothingRecordedError, and LeakError if a secret is left; nothing is written
+    then. The folder is made if it is not there.
+    """
+    if not exchanges:
+        raise NothingRecordedError(path.name)
+    data = scrubbed_file(path.name, exchanges, scrubber)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def scrubbed_file(
+    name: str, exchanges: Sequence[Exchange], scrubber: Scrubber
+) -> bytes:
+    """Return the bytes of the file; raises LeakError."""
+    tree = {
+        "version": VERSION,
+        "interactions": [_interaction(scrubber.exchange(each)) for each in exchanges],
+    }
+    data = _json(tree) if name.endswith(".json") else _yaml(tree)
+    check_clean(name, data, scrubber)
+    return data
+
+
+def check_clean(name: str, data: bytes, scrubber: Scrubber) -> None:
+    """Raise LeakError if the bytes of a cassette hold a secret.
+
+    Three times: in the bytes, in each text that reading them gives, and by scrubbing
+    what was read, which must change nothing. The last also sees into packed bodies,
+    and streams that tell a secret in pieces.
+    """
+    if scrubber.knows(data.decode("utf-8", "replace")):
+        raise LeakError(name, "the file")
+    if any(map(scrubber.knows, _texts(loaded(data, name)))):
+        raise LeakError(name, "a text of it")
+    for number, exchange in enumerate(parsed(data, name).exchanges, 1):
+        if scrubber.exchange(exchange) != exchange:
+            raise LeakError(name, f"interaction {number}")
+
+
+def _texts(tree: Anything) -> Iterator[str]:
+    if is_mapping(tree):
+        for key, value in tree.items():
+            yield str(key)
+            yield from _texts(value)
+    elif is_list(tree):
+        for each in tree:
+            yield from _texts(each)
+    elif isinstance(tree, bytes):
+        yield tree.decode("latin-1")
+    else:
+        yield str(tree)
+
+
+def _interaction(exchange: Exchange) -> dict[str, Any]:
+    request, response = exchange.request, exchange.response
+    answered: dict[str, Any] = {
+        "status": {"code": response.status, "message": response.reason},
+        "headers": _lists(response.headers),
+        "body": {"string": _body(response.body)},
+    }
+    return {
+        "request": {
+            "method": request.method,
+            "uri": request.url,
+            "headers": _lists(request.headers),
+            "body": _body(request.body),
+        },
+        "response": answered | ({"url": response.url} if response.url else {}),
+    }
+
+
+def _lists(headers: Headers) -> dict[str, list[str]]:
+    return {name: list(values) for name, values in headers.items()}
+
+
+def _body(body: bytes) -> str | bytes:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return body
+
+
+def _json(tree: Anything) -> bytes:
+    return (json.dumps(tree, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _yaml(tree: Anything) -> bytes:
+    yaml = library("yaml")
+    # Not the quicker one of C, which writes each emoji as digits.
+    dumper: Anything = type("CassetteDumper", (yaml.SafeDumper,), {})
+    dumper.add_representer(str, _text)
+    text = yaml.dump(
+        tree, Dumper=dumper, allow_unicode=True, sort_keys=False, width=inf
+    )
+    return str(text).encode()
+
+
+def _text(dumper: Anything, text: str) -> Anything:
+    """Write several lines as they stand, where YAML can; it says so itself if not."""
+    return dumper.represent_scalar(_TEXT, text, style="|" if "\n" in text else None)
