@@ -195,6 +195,19 @@ class Migration:
         return bool(self.unused) or any(not each.used for each in self.allowed)
 
     @property
+    def of_graphs(self) -> bool:
+        """Whether it is graphs of another framework that were judged."""
+        return any(each.ways for each in self.exercise.values())
+
+    @property
+    def frameworks(self) -> Mapping[str, str]:
+        """The versions of what built the graphs of both sides, by name."""
+        found: dict[str, str] = {}
+        for each in self.exercise.values():
+            found.update(each.frameworks)
+        return found
+
+    @property
     def idle(self) -> tuple[tuple[Side, str], ...]:
         """The hooks of either side that no world entered."""
         return tuple(

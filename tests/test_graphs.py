@@ -15,6 +15,7 @@ from langchain.agents.middleware import (
     wrap_model_call,
     wrap_tool_call,
 )
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
@@ -400,6 +401,14 @@ def test_subject_that_asks_no_model_of_the_world_is_refused_for_several_agents()
 
     with pytest.raises(SubjectError, match="no place for a graph"):
         play(world, newer)
+
+
+def test_model_that_is_not_the_worlds_is_refused() -> None:
+    def build(world: World) -> Any:
+        return create_agent(FakeListChatModel(responses=["a"]), [])
+
+    with pytest.raises(SubjectError, match="which nobody sees"):
+        play(scenario(["assistant:a"]), build)
 
 
 @pytest.mark.parametrize("build", [older, newer], ids=["langgraph", "langchain"])

@@ -36,7 +36,7 @@ from compat.migration.side_player import EXAMPLES, Check
 from compat.report.folder import case_line, folder_json, folder_lines
 from compat.report.migration import lines
 from compat.report.migration_json import dump, report, to_json
-from compat.verdicts import DEFAULT_RELATION, RELATIONS, JudgedCase
+from compat.verdicts import DEFAULT_RELATION, RELATIONS, JudgedCase, Migration
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile
 
@@ -153,7 +153,11 @@ def _pair(old: SubjectRef, new: SubjectRef, terms: Terms, wanted: Wanted) -> int
     # Files first: whoever reads the report through a pipe may stop in the middle.
     if wanted.json_file is not None:
         printed = {s: list(e.printed) for s, e in found.verdict.exercise.items()}
-        header = {**_header(wanted.how), "old": str(old), "new": str(new)}
+        header = {
+            **_header(wanted.how, found.verdict),
+            "old": str(old),
+            "new": str(new),
+        }
         full = report(to_json(found.verdict), {**header, "printed": printed}, code)
         wanted.json_file.write_text(dump(full), "utf-8")
     told = ""
@@ -192,15 +196,18 @@ def _folder(folder: Path, wanted: Wanted) -> int:
     cases = judge_pieces(pieces, wanted.how, done)
     code = folder_code(cases)
     if wanted.json_file is not None:
-        full = report(folder_json(cases), _header(wanted.how), code)
+        header = _header(wanted.how, *(case.verdict for case in cases))
+        full = report(folder_json(cases), header, code)
         wanted.json_file.write_text(dump(full), "utf-8")
     for line in folder_lines(cases):
         console.print(line)
     return code
 
 
-def _header(how: Check) -> dict[str, object]:
+def _header(how: Check, *verdicts: Migration) -> dict[str, object]:
+    frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
     return {
+        **({"frameworks": frameworks} if frameworks else {}),
         "refengine": version("refengine"),
         "python": platform.python_version(),
         "profile": how.profile,

@@ -110,7 +110,7 @@ import sys
 from pathlib import Path
 
 from refengine.profile import profile
-from refengine.testing import load_scenario, play_subject, run
+from refengine.testing import load_scenario, play_alone
 from refengine.testing.channels import Seen, project
 
 HERE = Path(__file__).resolve().parent
@@ -132,7 +132,7 @@ def entries(side):
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
     world = load_scenario(HERE / {world!r})
-    played = run(play_subject(world, getattr(module, name), profile({profile!r})))
+    played = play_alone(world, getattr(module, name), profile({profile!r}))
     seen = project(Seen(played.trace), {channel!r})
     print("\\n" + MARK + json.dumps([entry.value for entry in seen], sort_keys=True))
 

@@ -33,6 +33,10 @@ def folder_lines(cases: Sequence[JudgedCase]) -> Iterator[Text]:
             yield from lines(case.verdict)
     met = sum(case.met for case in cases)
     yield Text(f"\n{len(cases)} cases, {met} met")
+    found = {k: v for case in cases for k, v in case.verdict.frameworks.items()}
+    if found:
+        names = ", ".join(f"{name} {version}" for name, version in found.items())
+        yield Text(f"graphs built with {names}")
 
 
 def folder_json(cases: Sequence[JudgedCase]) -> dict[str, Any]:

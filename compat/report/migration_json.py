@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from compat.verdicts import Divergence, Exercise, Migration
+from refengine.testing.graphs.volatile import VOLATILE
 from refengine.testing.scenario import Scenario
 
 Json: TypeAlias = "dict[str, Any]"
@@ -56,6 +57,7 @@ def to_json(verdict: Migration) -> Json:
             for a in verdict.allowed
         ],
         "unused": list(verdict.unused),
+        "volatile_by_door": dict(VOLATILE) if verdict.of_graphs else {},
         "fault": verdict.fault
         and {"side": verdict.fault.side, "kind": verdict.fault.kind},
     }

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from refengine.testing.subjects import Played as Played
     from refengine.testing.subjects import SubjectError as SubjectError
     from refengine.testing.subjects import intends as intends
+    from refengine.testing.subjects import play_alone as play_alone
     from refengine.testing.subjects import play_subject as play_subject
     from refengine.testing.thread import Thread as Thread
     from refengine.testing.trace import Divergence as Divergence
@@ -60,7 +61,7 @@ _HOMES = {
         "UnplayedError",
     ),
     "session": ("play",),
-    "subjects": ("Played", "SubjectError", "intends", "play_subject"),
+    "subjects": ("Played", "SubjectError", "intends", "play_alone", "play_subject"),
     "thread": ("Thread",),
     "trace": ("Divergence", "Observation", "Trace", "first_divergence"),
     "world": ("World",),
@@ -97,6 +98,7 @@ __all__ = [
     "parse_message",
     "parse_scenario",
     "play",
+    "play_alone",
     "play_subject",
     "read_scenario",
     "run",

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from refengine.messages import Json
 from refengine.testing.graphs.model import MODEL, WorldChatModel
-from refengine.testing.graphs.tools import WorldTool, world_tool
+from refengine.testing.graphs.tools import OWN, WorldTool, world_tool
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.recorder import snapshot
 from refengine.testing.trace import to_json
@@ -54,7 +54,7 @@ class LangChainWorld:
 
     def model_named(self, name: str) -> WorldChatModel:
         """Return a second model; it plays the same script, and requests name it."""
-        return WorldChatModel(world=self._world, model_name=name)
+        return WorldChatModel(world=self._world, model_name=name, metadata={OWN: True})
 
     def approves(self, call: Mapping[str, Any]) -> bool:
         """Ask the world's person about a tool call, by its ``id`` or name and args.

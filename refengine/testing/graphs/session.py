@@ -22,7 +22,7 @@ from refengine.testing.graphs.ways import cannot_run
 from refengine.testing.narrowing import is_mapping
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario import RunSpec, Scenario
-from refengine.testing.subjects import Way
+from refengine.testing.subjects import SubjectError, Way
 from refengine.testing.world import World
 
 STEPS: Final = 500
@@ -89,6 +89,9 @@ class GraphSession:
                 run_on(world.clock, self._async())
         if world.misused is not None:
             raise world.misused
+        if self._watch.stranger is not None:
+            why = f"it asks {self._watch.stranger}, which nobody sees: build it from"
+            raise SubjectError(self._graph, f"{why} world.as_langchain().model")
 
     def _sync(self) -> None:
         for number, spec in enumerate(self._scenario.runs, 1):

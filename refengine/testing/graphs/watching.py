@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import BaseMessage
 
 from refengine.testing.graphs.messages import content_of
 from refengine.testing.graphs.tools import OWN, calling, started
@@ -71,6 +72,7 @@ class GraphWatch(BaseCallbackHandler):
         self._calls: dict[UUID, str | None] = {}
         self.nodes: Counter[str] = Counter()
         self.turns = Turns()
+        self.stranger: str | None = None
 
     def expect(self, graph: Any) -> None:  # noqa: ANN401  # a graph of any framework
         """Know the nodes that there are, so that one that never ran is told."""
@@ -107,6 +109,19 @@ class GraphWatch(BaseCallbackHandler):
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401, ARG002  # as BaseCallbackHandler
         """Let the next call begin."""
         self.turns.end(run_id)
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],  # noqa: ARG002  # as BaseCallbackHandler
+        *,
+        metadata: dict[str, Any] | None = None,
+        **_: Any,  # noqa: ANN401  # as BaseCallbackHandler
+    ) -> None:
+        """Remember a model that is not the world's, of which nothing is seen."""
+        if not (metadata or {}).get(OWN):
+            name = (serialized or {}).get("name") or "a chat model"
+            self.stranger = self.stranger or str(name)
 
     def on_tool_start(
         self,
