@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from refengine.errors import (
         ConfigurationError,
+        EqualNamesError,
         FieldTypeError,
         HandlerArgumentError,
         HookError,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         ToolNotFound,
         ToolResultTypeError,
         TooManyExtensionsError,
+        UnansweredCallsError,
         UnknownProfileError,
         UnknownToolNameError,
     )
@@ -126,6 +128,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "Context",
     "DROP",
     "Endpoint",
+    "EqualNamesError",
     "FieldTypeError",
     "HandlerArgumentError",
     "History",
@@ -188,6 +191,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "ToolResultTypeError",
     "ToolsConfig",
     "ToolsModifier",
+    "UnansweredCallsError",
     "UnknownProfileError",
     "UnknownToolNameError",
     "attach_action",
@@ -218,7 +222,8 @@ _ROOMS = {
     "agent": "Agent ChatModelAgentConfig build_agent",
     "context": "Context delete_run_local get_run_local set_run_local",
     "errors": (
-        "ConfigurationError FieldTypeError HandlerArgumentError HookError "
+        "ConfigurationError EqualNamesError FieldTypeError HandlerArgumentError "
+        "HookError "
         "HookReturnError IncompleteProfileError InputError MaxIterationsError "
         "MaxIterationsExceededError MisspeltHookError MixedCapabilityError "
         "MixedExtensionsWarning ModelAnswerError ModelError NoHookError "
@@ -228,7 +233,7 @@ _ROOMS = {
         "RefengineError RoutingError SameExtensionTwiceError "
         "StreamBrokenOffError StreamConsumedError TooManyExtensionsError "
         "ToolError ToolKindError ToolNotFound ToolResultTypeError "
-        "UnknownProfileError UnknownToolNameError"
+        "UnansweredCallsError UnknownProfileError UnknownToolNameError"
     ),
     "events": "AgentAction AgentEvent Notice",
     "extensions": "MAX_EXTENSIONS",

@@ -183,10 +183,12 @@ def _compile(
     after = _phases(
         extensions, profile, "after_chat_model", "after_model_rewrite_history"
     )
-    if profile.after_hooks == "handlers_first":
+    if profile.after_hooks != "in_order":
         after.reverse()
     called = profile.after_agent == "on_success"
     after_agent = extensions.with_hook("after_agent") if called else []
+    if profile.after_hooks == "reversed":
+        after_agent.reverse()
     return Machine(
         config.name,
         profile,
@@ -207,6 +209,9 @@ def _phases(
     """Return the phases of one pass; one that nobody takes part in drops out."""
     structs = extensions.model_hooks(field)
     handlers = extensions.with_hook(hook)
+    if field == "after_chat_model" and profile.after_hooks == "reversed":
+        structs.reverse()
+        handlers.reverse()
     phases: list[LegacyPass | Pipeline] = []
     if structs:
         phases.append(LegacyPass(structs, profile))

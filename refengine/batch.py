@@ -2,13 +2,16 @@
 
 Calls run concurrently, a failing one does not cancel its siblings, events come in call
 order and then the error of the first failing call. A single call runs in place: a task
-would cost more than all else that a call needs.
+would cost more than all else that a call needs. Where engines do otherwise it is a
+posture (``failing_call``, ``tool_events``).
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from refengine.call import ToolCallRun
@@ -16,6 +19,7 @@ from refengine.context import Context
 from refengine.errors import ToolError, ToolResultTypeError
 from refengine.events import AgentEvent
 from refengine.messages import Message, ToolCall
+from refengine.profile import Profile
 
 
 class UnknownCall:
@@ -50,11 +54,15 @@ AnyCall: TypeAlias = ToolCallRun | UnknownCall
 class CallBatch:
     """Runs the calls of one message.
 
+    ``mode`` tells whether the run is streamed, and whether calls run one by one.
     ``held`` is a call whose event comes after all others, and only if all succeed
-    (posture ``direct_event``). ``leak`` lets a changed call id reach the event.
+    (posture ``direct_event``).
     """
 
     __slots__ = (
+        "_arrived",
+        "_as_finished",
+        "_cancels",
         "_ctx",
         "_gates",
         "_held",
@@ -73,20 +81,22 @@ class CallBatch:
         self,
         calls: Sequence[AnyCall],
         ctx: Context,
+        mode: tuple[bool, bool],
         *,
-        streaming: bool,
-        one_by_one: bool,
         held: ToolCallRun | None,
-        leak: bool,
+        profile: Profile,
     ) -> None:
         self.calls = calls
         self._runs = [call for call in calls if isinstance(call, ToolCallRun)]
         self._ctx = ctx
-        self._streaming = streaming
+        self._streaming, one_by_one = mode
         self._in_place = one_by_one or len(self._runs) == 1
         self._held = held
-        self._leak = leak
-        self._left = iter(self._runs)
+        self._leak = profile.changed_call_id == "leaks_into_event"
+        self._cancels = profile.failing_call == "siblings_cancelled"
+        self._as_finished = profile.tool_events == "as_finished"
+        self._left = deque(self._runs)
+        self._arrived: asyncio.Queue[ToolCallRun] | None = None
         self._open: ToolCallRun | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._gates: dict[ToolCallRun, asyncio.Event] = {}
@@ -101,25 +111,37 @@ class CallBatch:
         if not self._in_place and not self._tasks:
             self._start()
         await self._finish()
-        for call in self._left:
-            await self._opened(call)
+        while self._left:
+            call = await self._next_opened()
             if self._is_due(call):
                 return self._tell(call, self._event_id(call))
             await self._finish()
-        for task in self._tasks:
-            await task
+            if self._cancels and self._in_place and call.error is not None:
+                self._left.clear()
+        if self._cancels and self._tasks:
+            # A cancelled one must not cancel who waits for it.
+            await asyncio.wait(self._tasks)
+        else:
+            for task in self._tasks:
+                await task
         held, self._held = self._held, None
         if held is None or self.error() is not None or self._was_told(held):
             return None
         return self._tell(held, held.call.id)
 
-    async def _opened(self, call: ToolCallRun) -> None:
-        """See that a call has a result or a stream: here, or in its task."""
+    async def _next_opened(self) -> ToolCallRun:
+        """Return the next call that has a result or a stream: here, or in its task."""
         if self._in_place:
-            self._open = call
+            self._open = call = self._left.popleft()
             await call.open(self._ctx, self._streaming)
-        else:
-            await self._gates[call].wait()
+            return call
+        if self._arrived is not None:
+            call = await self._arrived.get()
+            self._left.remove(call)
+            return call
+        call = self._left.popleft()
+        await self._gates[call].wait()
+        return call
 
     async def _finish(self) -> None:
         """Finish the call that was opened here; tasks finish theirs themselves."""
@@ -148,17 +170,33 @@ class CallBatch:
     def _start(self) -> None:
         """Start all calls; each gate opens when its call has a result or a stream."""
         self._gates = {call: asyncio.Event() for call in self._runs}
-        self._tasks = [
-            asyncio.create_task(self._whole(call, gate))
-            for call, gate in self._gates.items()
-        ]
+        if self._as_finished:
+            self._arrived = asyncio.Queue()
+        self._tasks = [asyncio.create_task(self._whole(call)) for call in self._runs]
+        if self._cancels:
+            for call, task in zip(self._runs, self._tasks, strict=True):
+                task.add_done_callback(partial(self._ended, call))
 
-    async def _whole(self, call: ToolCallRun, gate: asyncio.Event) -> None:
+    async def _whole(self, call: ToolCallRun) -> None:
         try:
             await call.open(self._ctx, self._streaming)
         finally:
-            gate.set()
+            self._arrive(call)
         await call.finish()
+
+    def _arrive(self, call: ToolCallRun) -> None:
+        gate = self._gates[call]
+        if not gate.is_set():
+            gate.set()
+            if self._arrived is not None:
+                self._arrived.put_nowait(call)
+
+    def _ended(self, call: ToolCallRun, _: asyncio.Task[None]) -> None:
+        """Cancel the siblings of a call that failed; one may not even have begun."""
+        self._arrive(call)
+        if call.error is not None:
+            for task in self._tasks:
+                task.cancel()
 
     def _is_due(self, call: ToolCallRun) -> bool:
         if not call.opened:  # failed, or cancelled on the way

@@ -60,15 +60,19 @@ class Binder:
         """Return the tools of one message's calls: those of the run, or bound anew."""
         return self._bind(plan.runnable) if self._per_message else bound
 
+    def bound(self, meta: ToolMeta) -> BoundTool:
+        """Return a tool with its onions, which is kept nowhere."""
+        return BoundTool(meta, self.invokable, self.streamable)
+
     def _once(self, meta: ToolMeta) -> tuple[Tool, BoundTool]:
         kept = self._kept.get(id(meta.tool))
         if kept is not None and kept[0] is meta.tool:
             return kept
-        return meta.tool, BoundTool(meta, self.invokable, self.streamable)
+        return meta.tool, self.bound(meta)
 
     def _bind(self, metas: Sequence[ToolMeta]) -> Mapping[str, BoundTool]:
         bound: dict[str, BoundTool] = {}
         for meta in metas:
-            tool = BoundTool(meta, self.invokable, self.streamable)
+            tool = self.bound(meta)
             bound[tool.info.name] = tool
         return bound

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from refengine.context import Context
@@ -12,7 +13,7 @@ from refengine.live import LiveStream
 from refengine.messages import Message, ToolCall
 from refengine.scope import SCOPE, LayerName, Scope
 from refengine.stream import StreamReader
-from refengine.tools import Options, ToolCallInput
+from refengine.tools import Options, ToolCallInput, ToolInfo
 from refengine.toolset import BoundTool
 
 
@@ -77,6 +78,8 @@ class ToolCallRun:
         finally:
             SCOPE.reset(token)
             self._scope.compare(self._input, self.call.name)
+            if self._scope.follows and self._scope.call_id is not None:
+                self.call = replace(self.call, id=self._scope.call_id)
         if streams:
             self._live = LiveStream(result.result, self._scope)
         elif isinstance(result.result, str):
@@ -153,3 +156,26 @@ class ToolCallRun:
         if made is not error:
             made.__cause__ = error  # raised later, where ``from`` is out of reach
         return made
+
+
+class AbsentCall(ToolCallRun):
+    """A call of a tool that is not there; its result says so."""
+
+    __slots__ = ()
+
+
+class AbsentTool:
+    """Stands for a tool that is not there (posture ``unknown_tool``)."""
+
+    def __init__(self, name: str, available: Sequence[str]) -> None:
+        self.info = ToolInfo(name)
+        self._text = absent_text(name, available)
+
+    async def invoke(self, *_: object) -> str:
+        """Return what the model is told."""
+        return self._text
+
+
+def absent_text(name: str, available: Sequence[str]) -> str:
+    """Return what the model is told that called a tool which is not there."""
+    return f"There is no tool {name!r}; available: {', '.join(available) or 'none'}."

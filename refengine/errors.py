@@ -5,6 +5,7 @@
     │   ├── MaxIterationsError               max_iterations is no whole number ≥ 1
     │   ├── TooManyExtensionsError           more than MAX_EXTENSIONS
     │   ├── SameExtensionTwiceError          one object stands in the list twice
+    │   ├── EqualNamesError                  two handlers have one name
     │   ├── NoHookError                      an extension without name or hook
     │   ├── MisspeltHookError                a method named almost like a hook
     │   ├── MixedCapabilityError             handler and capability methods together
@@ -26,6 +27,7 @@
     ├── ToolNotFound (LookupError)           the model called a tool it does not have
     ├── NoMessagesLeftError                  after-hooks left no message
     ├── RoutingError                         the loop cannot go on with what was left
+    ├── UnansweredCallsError                 a history with a call without its result
     ├── MaxIterationsExceededError           exhaustion, if a profile makes it one
     ├── NoRunLocalError                      a run-local value outside a run
     ├── NotInToolCallError                   an action outside a tool call
@@ -86,6 +88,19 @@ class SameExtensionTwiceError(ConfigurationError):
         super().__init__(
             f"handler {name!r} is the same object at positions {first} and {second}:"
             " make a second one if both are meant"
+        )
+
+
+class EqualNamesError(ConfigurationError):
+    """Two handlers have one name, and the profile refuses that."""
+
+    def __init__(self, name: str, first: int, second: int) -> None:
+        self.name = name
+        self.first = first
+        self.second = second
+        super().__init__(
+            f"the handlers at positions {first} and {second} are both named {name!r}:"
+            " rename one, or use a profile with equal_handler_names=numbered"
         )
 
 
@@ -332,6 +347,18 @@ class RoutingError(RefengineError):
         super().__init__(
             f"the model called tools, but the after-model hooks left {got} last:"
             f" {wanted} is needed there"
+        )
+
+
+class UnansweredCallsError(RefengineError):
+    """The model would be sent tool calls without results, which a profile refuses."""
+
+    def __init__(self, call_ids: Iterable[str]) -> None:
+        self.call_ids = tuple(call_ids)
+        super().__init__(
+            f"tool calls {shortened(list(self.call_ids))} have no result in what the"
+            " model is sent: keep each call together with its result,"
+            " or use a profile with unanswered_calls=sent"
         )
 
 

@@ -36,14 +36,18 @@ def _sections(machine: Machine, extensions: Extensions) -> Iterator[Section]:
     wraps = [name for name, _ in extensions.with_hook("wrap_model_call")]
     yield "around the model, outermost first", "around", wraps
     fields = ("after_chat_model", "after_model_rewrite_history")
-    first = machine.profile.after_hooks == "handlers_first"
-    after = _pass(extensions, *fields, handlers_first=first)
+    order = machine.profile.after_hooks
+    after = _pass(extensions, *fields, handlers_first=order == "handlers_first")
+    if order == "reversed":
+        after.reverse()
     yield "after model, in order", "then", after
     invoke, stream = machine.binder.invokable.names, machine.binder.streamable.names
     yield "around an invokable tool, outermost first", "around", list(invoke)
     yield "around a streamable tool, outermost first", "around", list(stream)
     called = machine.profile.after_agent == "on_success"
     last = extensions.with_hook("after_agent") if called else []
+    if order == "reversed":
+        last.reverse()
     yield "after_agent (on success), in order", "then", [name for name, _ in last]
 
 

@@ -13,7 +13,11 @@ from itertools import takewhile
 from typing import Any, Final
 
 from refengine.capabilities import as_hooks
-from refengine.errors import SameExtensionTwiceError, TooManyExtensionsError
+from refengine.errors import (
+    EqualNamesError,
+    SameExtensionTwiceError,
+    TooManyExtensionsError,
+)
 from refengine.hooks import LOW_LEVEL, AnyHook, LegacyNames, hooks_of, legacy_names
 from refengine.middleware import AgentMiddleware
 from refengine.profile import Profile
@@ -121,7 +125,8 @@ def collect(
 ) -> Extensions:
     """Check and name both lists.
 
-    Raises TooManyExtensionsError, SameExtensionTwiceError, or what hooks_of raises.
+    Raises TooManyExtensionsError, SameExtensionTwiceError, EqualNamesError, or what
+    hooks_of raises.
     """
     number = len(middlewares) + len(handlers)
     if number > MAX_EXTENSIONS:
@@ -134,6 +139,8 @@ def collect(
     )
     spelt: set[type] = set()
     found = [hooks_of(each, spelt) for each in handlers]
+    if profile.equal_handler_names == "refused":
+        _refuse_equal([name for name, _ in found], handlers)
     names = list(_unique([name for name, _ in found]))
     named = tuple(
         NamedHandler(
@@ -178,6 +185,15 @@ def _refuse_same(handlers: Sequence[object]) -> None:
             raise SameExtensionTwiceError(
                 str(getattr(handler, "name", handler)), first, at
             )
+
+
+def _refuse_equal(names: Sequence[str], handlers: Sequence[object]) -> None:
+    seen: dict[str, int] = {}
+    for at, name in enumerate(names):
+        first = seen.setdefault(name, at)
+        # One object twice is another posture's business.
+        if handlers[first] is not handlers[at]:
+            raise EqualNamesError(name, first, at)
 
 
 def _unique(names: Sequence[str]) -> Iterator[str]:

@@ -134,8 +134,19 @@ class Planner:
     def default_tools(self) -> list[ToolMeta]:
         """Return the configured tools and those of middlewares, as a fresh list."""
         metas = [as_meta(each) for each in self._config.tools]
-        for each in self._extensions.middlewares:
-            metas.extend(as_meta(tool) for tool in each.struct.additional_tools)
+        added = [
+            as_meta(tool)
+            for each in self._extensions.middlewares
+            for tool in each.struct.additional_tools
+        ]
+        return self._joined(metas, added)
+
+    def _joined(
+        self, configured: list[ToolMeta], added: list[ToolMeta]
+    ) -> list[ToolMeta]:
+        """Join configured tools and those of middlewares, as the profile has them."""
+        first = self._profile.additional_tools == "before_configured"
+        metas = added + configured if first else configured + added
         return normalise(metas) if self._one_entry else metas
 
     async def plan(
@@ -149,8 +160,12 @@ class Planner:
         hooks = self._extensions.with_hook("before_agent")
         first = self._extensions.handlers[: self._extensions.leading]
         adapted = sum("before_agent" in each.hooks for each in first)
-        config = AgentConfig(self._instruction, self.default_tools(), run)
+        configured = self.default_tools()
+        before = self._profile.additional_tools == "before_configured"
+        config = AgentConfig(self._instruction, [] if before else configured, run)
         ctx, _ = await self._pass(hooks[:adapted], ctx, config)
+        if before:
+            config.tools = self._joined(configured, config.tools)
         default = config.tools
         flags = DirectFlags(self._profile, self._config.return_directly, default)
         config.tools, config.return_directly = flags.start(default)

@@ -21,8 +21,15 @@ class Profile:
     name: str
     before_agent: Literal["build", "run"]
     """once, when the agent is built, or at the start of every run"""
-    after_hooks: Literal["in_order", "handlers_first"]
-    """after-model hooks with both lists: middlewares then handlers, or the reverse"""
+    after_hooks: Literal["in_order", "handlers_first", "reversed"]
+    """after-model hooks with both lists: middlewares then handlers, or the other list
+    first; or all of them backwards, after_agent hooks too"""
+    instruction_place: Literal["in_history", "each_call"]
+    """the instruction is the first message of a run, which hooks see and may edit, or
+    is put before what the model is sent and stands in no history"""
+    before_model_edits: Literal["kept", "this_call"]
+    """what before-model hooks leave stays in the history, or is for this model call
+    alone; then leaving nothing sends the whole history"""
     separator: Literal["newline", "blank_line"]
     """what stands before a middleware's additional instruction"""
     empty_addition: Literal["kept", "skipped"]
@@ -31,6 +38,9 @@ class Profile:
     """whether an empty instruction still gets the separator before an addition"""
     equal_tool_names: Literal["one_entry", "all_shown"]
     """fold by name, or show all to the model; the last one runs in both"""
+    additional_tools: Literal["after_configured", "before_configured"]
+    """where additional tools of middlewares stand among the configured ones: of equal
+    names the one that stands later runs"""
     all_tools_removed: Literal["none_left", "advertised", "ignored"]
     """what is shown and runs when a handler leaves no tool"""
     null_tools: Literal["refused", "not_shown", "ignored"]
@@ -39,46 +49,63 @@ class Profile:
         "three_valued", "configured", "membership", "true_or_configured"
     ]
     """how flags that handlers set meet the configured ones"""
+    direct_calls: Literal["any", "all"]
+    """one direct call among others ends the run, or only if all of them are direct"""
     direct_event: Literal["call_order", "last"]
     """where the event of the call that ends the run stands among its siblings"""
-    route: Literal["last_left", "model_response"]
-    """what decides after the after-hooks: the message they left, or the response"""
-    answer: Literal["last_assistant", "last_message"]
-    """the answer of a run that ends on a message of another role"""
-    after_leaves_none: Literal["error", "ignored"]
+    route: Literal["last_left", "model_response", "unanswered_since", "unanswered_ever"]
+    """what decides after the after-hooks: the message they left last, or the response,
+    or those calls of the last assistant message that have no result: none after it, or
+    none of that id in the whole history"""
+    answer: Literal["last_assistant", "last_message", "end_of_history"]
+    """the answer of a run that ends on a message of another role; end_of_history also
+    if a direct call ended it"""
+    after_leaves_none: Literal["error", "ignored", "ends"]
     """an empty history after the after-hooks"""
-    unknown_tool: Literal["abort"]
-    """a call to a tool that is not there, without unknown_tools_handler"""
+    unanswered_calls: Literal["sent", "refused"]
+    """what the model is sent holds a tool call without a result"""
+    unknown_tool: Literal["abort", "answered"]
+    """a call to a tool that is not there, without unknown_tools_handler: it ends the
+    run, or its result says so, through the wrappers and with an event"""
     wrapper_raises: Literal["abort"]
     """an exception that leaves the tool onion"""
     parallel_calls: Literal["concurrent"]
     """the calls of one message"""
+    failing_call: Literal["siblings_finish", "siblings_cancelled"]
+    """what becomes of the other calls of a message when one fails"""
+    tool_events: Literal["call_order", "as_finished"]
+    """the order of the events of one message's calls"""
     next_twice: Literal["allowed"]
     """a wrapper that calls ``next`` again runs the inner call again"""
-    changed_call_id: Literal["ignored", "leaks_into_event"]
-    """a wrapper changes the call id of its input"""
+    changed_call_id: Literal["ignored", "leaks_into_event", "taken_over"]
+    """a wrapper changes the call id of its input; taken over it is the id that tool,
+    event and history have"""
     model_context: Literal["iteration", "model_side", "before_hooks"]
     """how far the context of a before-model hook reaches"""
     state_object: Literal["per_pass", "per_iteration", "per_middleware"]
     """which model hooks of struct middlewares share one state object"""
     wrapper_factory: Literal["once_a_tool", "per_run", "per_call"]
     """how often a ToolMiddleware's factory is called"""
-    exhaustion: Literal["outcome", "error"]
-    """no answer after max_iterations"""
+    exhaustion: Literal["outcome", "error", "apology"]
+    """no answer after max_iterations; an apology takes the place of the last calls,
+    which do not run, but beside after-model hooks it is an error"""
     after_agent: Literal["on_success", "never"]
     """whether after_agent hooks are called"""
     iterations_below_one: Literal["refused", "default"]
     """max_iterations of 0 or less: refused at build, or read as the default"""
     hidden_tool: Literal["unknown", "runs"]
     """a call to a tool that wrap_model_call took out of the request"""
-    without_tools: Literal["loop", "single_call"]
-    """an agent without tools: the same loop, or one model call and the end"""
+    without_tools: Literal["loop", "single_call", "loop_if_wrapped"]
+    """an agent without tools: the same loop, or one model call and the end, perhaps
+    unless somebody wraps tool calls"""
     both_lists: Literal["warning", "silent"]
     """an agent with struct middlewares and handlers"""
     struct_middleware: Literal["supported", "deprecated"]
     """whether using the struct gives a DeprecationWarning"""
     same_handler_twice: Literal["refused", "runs_twice"]
     """one handler object at two positions"""
+    equal_handler_names: Literal["numbered", "refused"]
+    """two handlers of one name"""
 
     def __post_init__(self) -> None:
         for posture, allowed in options().items():
@@ -121,20 +148,27 @@ SEED_001: Final = Profile(
     name="seed-001",
     before_agent="build",
     after_hooks="in_order",
+    instruction_place="in_history",
+    before_model_edits="kept",
     separator="newline",
     empty_addition="kept",
     empty_base="joined",
     equal_tool_names="one_entry",
+    additional_tools="after_configured",
     all_tools_removed="none_left",
     null_tools="refused",
     return_directly="three_valued",
+    direct_calls="any",
     direct_event="call_order",
     route="last_left",
     answer="last_assistant",
     after_leaves_none="error",
+    unanswered_calls="sent",
     unknown_tool="abort",
     wrapper_raises="abort",
     parallel_calls="concurrent",
+    failing_call="siblings_finish",
+    tool_events="call_order",
     next_twice="allowed",
     changed_call_id="ignored",
     model_context="iteration",
@@ -148,6 +182,7 @@ SEED_001: Final = Profile(
     both_lists="warning",
     struct_middleware="supported",
     same_handler_twice="refused",
+    equal_handler_names="numbered",
 )
 
 # v0.7.17: struct middlewares only.
@@ -155,20 +190,27 @@ EINO_0_7: Final = Profile(
     name="eino-0.7",
     before_agent="build",
     after_hooks="in_order",
+    instruction_place="in_history",
+    before_model_edits="kept",
     separator="newline",
     empty_addition="kept",
     empty_base="joined",
     equal_tool_names="all_shown",
+    additional_tools="after_configured",
     all_tools_removed="none_left",
     null_tools="refused",
     return_directly="configured",
+    direct_calls="any",
     direct_event="last",
     route="model_response",
     answer="last_assistant",
     after_leaves_none="ignored",
+    unanswered_calls="sent",
     unknown_tool="abort",
     wrapper_raises="abort",
     parallel_calls="concurrent",
+    failing_call="siblings_finish",
+    tool_events="call_order",
     next_twice="allowed",
     changed_call_id="leaks_into_event",
     model_context="iteration",
@@ -182,6 +224,7 @@ EINO_0_7: Final = Profile(
     both_lists="silent",
     struct_middleware="supported",
     same_handler_twice="runs_twice",
+    equal_handler_names="numbered",
 )
 
 # ae1fb605: the first implementation of seed 001, never released.
@@ -189,20 +232,27 @@ EINO_DRAFT: Final = Profile(
     name="eino-draft",
     before_agent="run",
     after_hooks="in_order",
+    instruction_place="in_history",
+    before_model_edits="kept",
     separator="newline",
     empty_addition="skipped",
     empty_base="replaced",
     equal_tool_names="all_shown",
+    additional_tools="after_configured",
     all_tools_removed="ignored",
     null_tools="ignored",
     return_directly="true_or_configured",
+    direct_calls="any",
     direct_event="last",
     route="model_response",
     answer="last_assistant",
     after_leaves_none="ignored",
+    unanswered_calls="sent",
     unknown_tool="abort",
     wrapper_raises="abort",
     parallel_calls="concurrent",
+    failing_call="siblings_finish",
+    tool_events="call_order",
     next_twice="allowed",
     changed_call_id="leaks_into_event",
     model_context="before_hooks",
@@ -216,6 +266,7 @@ EINO_DRAFT: Final = Profile(
     both_lists="silent",
     struct_middleware="supported",
     same_handler_twice="runs_twice",
+    equal_handler_names="numbered",
 )
 
 # v0.8.13.
@@ -223,20 +274,27 @@ EINO_0_8: Final = Profile(
     name="eino-0.8",
     before_agent="run",
     after_hooks="handlers_first",
+    instruction_place="in_history",
+    before_model_edits="kept",
     separator="blank_line",
     empty_addition="skipped",
     empty_base="joined",
     equal_tool_names="all_shown",
+    additional_tools="after_configured",
     all_tools_removed="none_left",
     null_tools="not_shown",
     return_directly="membership",
+    direct_calls="any",
     direct_event="last",
     route="last_left",
     answer="last_message",
     after_leaves_none="error",
+    unanswered_calls="sent",
     unknown_tool="abort",
     wrapper_raises="abort",
     parallel_calls="concurrent",
+    failing_call="siblings_finish",
+    tool_events="call_order",
     next_twice="allowed",
     changed_call_id="leaks_into_event",
     model_context="model_side",
@@ -250,6 +308,7 @@ EINO_0_8: Final = Profile(
     both_lists="silent",
     struct_middleware="supported",
     same_handler_twice="runs_twice",
+    equal_handler_names="numbered",
 )
 
 # The newest commit of the observations.
@@ -257,20 +316,27 @@ EINO_0_9: Final = Profile(
     name="eino-0.9",
     before_agent="run",
     after_hooks="handlers_first",
+    instruction_place="in_history",
+    before_model_edits="kept",
     separator="blank_line",
     empty_addition="skipped",
     empty_base="joined",
     equal_tool_names="all_shown",
+    additional_tools="after_configured",
     all_tools_removed="advertised",
     null_tools="ignored",
     return_directly="membership",
+    direct_calls="any",
     direct_event="last",
     route="last_left",
     answer="last_message",
     after_leaves_none="error",
+    unanswered_calls="sent",
     unknown_tool="abort",
     wrapper_raises="abort",
     parallel_calls="concurrent",
+    failing_call="siblings_finish",
+    tool_events="call_order",
     next_twice="allowed",
     changed_call_id="ignored",
     model_context="model_side",
@@ -284,6 +350,94 @@ EINO_0_9: Final = Profile(
     both_lists="silent",
     struct_middleware="deprecated",
     same_handler_twice="runs_twice",
+    equal_handler_names="numbered",
+)
+
+# create_agent of langchain 1.4.7 on langgraph 1.2.22. Where it has no such point the
+# value is that of seed-001: compat/profiles/unconfirmed.json names those postures.
+LANGCHAIN_1: Final = Profile(
+    name="langchain-1",
+    before_agent="run",
+    after_hooks="reversed",
+    instruction_place="each_call",
+    before_model_edits="kept",
+    separator="newline",
+    empty_addition="skipped",
+    empty_base="joined",
+    equal_tool_names="one_entry",
+    additional_tools="before_configured",
+    all_tools_removed="none_left",
+    null_tools="refused",
+    return_directly="three_valued",
+    direct_calls="all",
+    direct_event="call_order",
+    route="unanswered_since",
+    answer="end_of_history",
+    after_leaves_none="ends",
+    unanswered_calls="sent",
+    unknown_tool="answered",
+    wrapper_raises="abort",
+    parallel_calls="concurrent",
+    failing_call="siblings_cancelled",
+    tool_events="as_finished",
+    next_twice="allowed",
+    changed_call_id="taken_over",
+    model_context="iteration",
+    state_object="per_pass",
+    wrapper_factory="once_a_tool",
+    exhaustion="error",
+    iterations_below_one="refused",
+    after_agent="on_success",
+    hidden_tool="runs",
+    without_tools="loop_if_wrapped",
+    both_lists="warning",
+    struct_middleware="supported",
+    same_handler_twice="refused",
+    equal_handler_names="refused",
+)
+
+# create_react_agent of langgraph-prebuilt 1.1.2, version "v2": one hook before the
+# model and one after it, in which lists are called in order, as teams do. The first
+# one hands on llm_input_messages.
+LANGGRAPH_PREBUILT_1: Final = Profile(
+    name="langgraph-prebuilt-1",
+    before_agent="build",
+    after_hooks="in_order",
+    instruction_place="each_call",
+    before_model_edits="this_call",
+    separator="newline",
+    empty_addition="skipped",
+    empty_base="joined",
+    equal_tool_names="one_entry",
+    additional_tools="after_configured",
+    all_tools_removed="none_left",
+    null_tools="refused",
+    return_directly="three_valued",
+    direct_calls="any",
+    direct_event="call_order",
+    route="unanswered_ever",
+    answer="end_of_history",
+    after_leaves_none="error",
+    unanswered_calls="refused",
+    unknown_tool="answered",
+    wrapper_raises="abort",
+    parallel_calls="concurrent",
+    failing_call="siblings_cancelled",
+    tool_events="as_finished",
+    next_twice="allowed",
+    changed_call_id="taken_over",
+    model_context="iteration",
+    state_object="per_pass",
+    wrapper_factory="once_a_tool",
+    exhaustion="apology",
+    iterations_below_one="refused",
+    after_agent="never",
+    hidden_tool="runs",
+    without_tools="single_call",
+    both_lists="warning",
+    struct_middleware="supported",
+    same_handler_twice="runs_twice",
+    equal_handler_names="numbered",
 )
 
 PROFILES: Final[tuple[Profile, ...]] = (
@@ -292,6 +446,8 @@ PROFILES: Final[tuple[Profile, ...]] = (
     EINO_DRAFT,
     EINO_0_8,
     EINO_0_9,
+    LANGCHAIN_1,
+    LANGGRAPH_PREBUILT_1,
 )
 
 

@@ -15,13 +15,11 @@ from typing import Final, Literal, TypeAlias, cast
 
 from refengine.batch import AnyCall, CallBatch, UnknownCall
 from refengine.binding import Binder
-from refengine.call import ToolCallRun
+from refengine.call import AbsentCall, AbsentTool, ToolCallRun
 from refengine.chain import Pipeline
 from refengine.context import Context, RunLocals
 from refengine.errors import (
     MaxIterationsExceededError,
-    NoMessagesLeftError,
-    RoutingError,
     ToolNotFound,
 )
 from refengine.events import AgentEvent, Chunk, Notice
@@ -33,9 +31,16 @@ from refengine.model import ModelRequest
 from refengine.model_onion import ModelCall, ModelOnion, raise_as
 from refengine.plan import OnNotice, Plan
 from refengine.profile import Profile
+from refengine.routing import (
+    BY_RESULTS,
+    answer_of,
+    last_assistant,
+    next_calls,
+    refuse_unanswered,
+)
 from refengine.scope import Scope
 from refengine.stream import StreamReader
-from refengine.tools import NO_OPTIONS, Options, ToolsConfig
+from refengine.tools import NO_OPTIONS, Options, ToolMeta, ToolsConfig
 from refengine.toolset import BoundTool
 
 Status: TypeAlias = Literal[
@@ -48,6 +53,8 @@ Status: TypeAlias = Literal[
 ]
 
 _SUCCESS: Final = frozenset(("completed", "returned_directly"))
+APOLOGY: Final = "There was no iteration left to run these calls."
+"""What the answer is where calls come too late (posture ``exhaustion``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +72,34 @@ class Machine:
     binder: Binder
     on_notice: OnNotice | None
 
+    @property
+    def calls_once(self) -> bool:
+        """Whether an agent without tools calls the model once and ends."""
+        rule, binder = self.profile.without_tools, self.binder
+        wrapped = binder.invokable.names or binder.streamable.names
+        return rule == "single_call" or (rule == "loop_if_wrapped" and not wrapped)
+
+    @property
+    def sends_history(self) -> bool:
+        """Whether the model is sent the history just as it is kept."""
+        profile = self.profile
+        return (
+            profile.instruction_place == "in_history"
+            and profile.before_model_edits == "kept"
+            and profile.unanswered_calls == "sent"
+        )
+
 
 class Loop:
     """The state of one run."""
 
     __slots__ = (
+        "_apologises",
         "_batch",
         "_bound",
         "_cell",
         "_ctx",
+        "_follows",
         "_live",
         "_locals",
         "_machine",
@@ -81,8 +107,11 @@ class Loop:
         "_options",
         "_plan",
         "_run_path",
+        "_sends_history",
         "_single_call",
         "_streaming",
+        "_system",
+        "_this_call",
         "answer",
         "events",
         "first",
@@ -110,17 +139,24 @@ class Loop:
         self._ctx = place(self._run_path, None, self._locals)
         self._bound: Mapping[str, BoundTool] = {}
         self._cell = StateCell()
-        self._single_call = (
-            plan.without_tools and machine.profile.without_tools == "single_call"
-        )
+        self._single_call = plan.without_tools and machine.calls_once
         self._model_call: ModelCall | None = None
         self._live: LiveStream[MessageChunk] | None = None
         self._batch: CallBatch | None = None
+        self._sends_history = machine.sends_history
+        self._follows = machine.profile.changed_call_id == "taken_over"
+        self._apologises = machine.profile.exhaustion == "apology" and not machine.after
+        self._system: Message | None = None
+        self._this_call: History | None = None
         self.history = History(messages)
         self.first: Message | None = None
         if plan.instruction:
-            self.first = Message("system", plan.instruction)
-            self.history = self.history.after(self.first)
+            system = Message("system", plan.instruction)
+            if machine.profile.instruction_place == "in_history":
+                self.first = system
+                self.history = self.history.after(system)
+            else:
+                self._system = system
         self.status: Status = "error"
         self.answer: Message | None = None
         self.iterations = 0
@@ -133,20 +169,20 @@ class Loop:
             if not self._single_call:
                 self._bound = machine.binder.for_run(self._plan)
             while self._next_iteration():
-                if machine.before or machine.after:
-                    self._cell = StateCell()
                 model_ctx = await self._before_model() if machine.before else self._ctx
                 if self._streaming:
                     yield await self._open_answer(model_ctx)
-                    response = await self._drained()
+                    response = self._in_time(await self._drained())
                 else:
-                    response = await self._answer(model_ctx)
+                    response = self._in_time(await self._answer(model_ctx))
                     yield self._tell(AgentEvent("model", self._run_path, response))
                 self.history = self.history.appended(response)
                 ctx = model_ctx
                 if machine.after:
                     ctx = await self._phases(machine.after, model_ctx)
                 calls = self._route(response)
+                if calls is None:
+                    continue
                 if not calls:
                     self.status = "completed"
                     break
@@ -163,21 +199,26 @@ class Loop:
 
     def _next_iteration(self) -> bool:
         """Count one more, checked before its first hook; False if none is left."""
-        limit = self._machine.max_iterations
+        machine = self._machine
+        limit = machine.max_iterations
         if self.iterations < limit:
             self.iterations += 1
+            if machine.before or machine.after:
+                self._cell = StateCell()
             return True
-        if self._machine.profile.exhaustion == "error":
+        if machine.profile.exhaustion != "outcome":
             raise MaxIterationsExceededError(limit)
         self.status = "max_iterations"
-        self.answer = _last_answer(self.history)
+        self.answer = last_assistant(self.history)
         return False
 
     async def _before_model(self) -> Context:
         """Run the before-model phases; return the context the model is called with."""
+        profile, kept = self._machine.profile, self.history
         ctx = await self._phases(self._machine.before, self._ctx)
-        reaches = self._machine.profile.model_context
-        return self._ctx if reaches == "before_hooks" else ctx
+        if profile.before_model_edits == "this_call":
+            self._this_call, self.history = self.history or None, kept
+        return self._ctx if profile.model_context == "before_hooks" else ctx
 
     def _tools_context(self, ctx: Context) -> Context:
         """Return the context of the tools, given that of the after-hooks."""
@@ -196,11 +237,28 @@ class Loop:
         self.history = as_history(messages)
         return ctx._placed(self._run_path, None, self._locals)  # noqa: SLF001  # engine
 
+    def _sent(self) -> History:
+        """Return what the model is sent, where that is not just the history.
+
+        Raises UnansweredCallsError.
+        """
+        sent = self.history if self._this_call is None else self._this_call
+        if self._machine.profile.unanswered_calls == "refused":
+            refuse_unanswered(sent)
+        return sent if self._system is None else sent.after(self._system)
+
+    def _in_time(self, response: Message) -> Message:
+        """Return the response, or an apology for calls that come too late to run."""
+        if not self._apologises or not response.tool_calls:
+            return response
+        late = self.iterations == self._machine.max_iterations
+        return Message("assistant", APOLOGY) if late else response
+
     async def _answer(self, ctx: Context) -> Message:
         onion = self._machine.model
         if not onion:
-            shown = self._plan.shown
-            return await onion.bare(ctx, self.history, shown, self._options)
+            sent = self.history if self._sends_history else self._sent()
+            return await onion.bare(ctx, sent, self._plan.shown, self._options)
         self._model_call = call = self._call_model()
         return await call.invoke(ctx)
 
@@ -232,62 +290,58 @@ class Loop:
         self._tell(AgentEvent("model", self._run_path, message, chunks=chunks))
 
     def _call_model(self) -> ModelCall:
-        request = ModelRequest(
-            self.history, self._plan.shown, self._options, self._streaming
-        )
+        sent = self.history if self._sends_history else self._sent()
+        request = ModelRequest(sent, self._plan.shown, self._options, self._streaming)
         return ModelCall(self._machine.model, request, self._run_path, self._locals)
 
-    def _route(self, response: Message) -> tuple[ToolCall, ...]:
-        """Return the calls to run next, none if the run completes (contract MSG)."""
-        profile = self._machine.profile
-        last = self.history.last()
-        if last is None and profile.after_leaves_none == "error":
-            raise NoMessagesLeftError
-        if profile.route == "model_response":
-            calls = _calls_left(response, last)
-        else:
-            left = response if last is None else last
-            calls = left.tool_calls if left.role == "assistant" else ()
+    def _route(self, response: Message) -> tuple[ToolCall, ...] | None:
+        """Return the calls to run next, none if the run completes (contract MSG).
+
+        None comes back if the model is asked again at once.
+        """
+        machine = self._machine
+        calls: tuple[ToolCall, ...] | None = ()
+        if not self._single_call or machine.profile.route not in BY_RESULTS:
+            calls = next_calls(
+                machine.profile, response, self.history, hooked=bool(machine.after)
+            )
         if self._single_call or not calls:
-            self.answer = self._answer_of(response, last)
+            if calls is None and not self._single_call:
+                return None
+            self.answer = answer_of(machine.profile, response, self.history)
             return ()
         return calls
-
-    def _answer_of(self, response: Message, last: Message | None) -> Message | None:
-        """Return the answer of a run that completes."""
-        profile = self._machine.profile
-        if last is not None and profile.answer == "last_message":
-            return last
-        if last is None or profile.route == "model_response":
-            return response
-        return _last_answer(self.history)
 
     def _batch_of(self, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
         profile = self._machine.profile
         bound = self._machine.binder.for_message(self._plan, self._bound)
         runs = [self._run_of(call, bound) for call in calls]
         direct = self._direct(runs)
+        one_by_one = self._machine.tools_config.sequential
         held = direct if profile.direct_event == "last" else None
         return CallBatch(
             runs,
             ctx,
-            streaming=self._streaming,
-            one_by_one=self._machine.tools_config.sequential,
+            (self._streaming, one_by_one),
             held=held if isinstance(held, ToolCallRun) else None,
-            leak=profile.changed_call_id == "leaks_into_event",
+            profile=profile,
         )
 
     def _run_of(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
         """Return the call, ready to run; raises ToolNotFound before any runs."""
         tool = bound.get(call.name)
         if tool is not None and not self._is_hidden(call.name):
-            scope = Scope(self._run_path, self._locals, tool, call.id)
+            scope = Scope(self._run_path, self._locals, tool, call.id, self._follows)
             return ToolCallRun(call, tool, scope, self._options)
         answer = self._machine.tools_config.unknown_tools_handler
-        if answer is None:
-            available = [name for name in bound if not self._is_hidden(name)]
+        if answer is not None:
+            return UnknownCall(call, answer)
+        available = [name for name in bound if not self._is_hidden(name)]
+        if self._machine.profile.unknown_tool == "abort":
             raise ToolNotFound(call.name, available)
-        return UnknownCall(call, answer)
+        tool = self._machine.binder.bound(ToolMeta(AbsentTool(call.name, available)))
+        scope = Scope(self._run_path, self._locals, tool, call.id, self._follows)
+        return AbsentCall(call, tool, scope, self._options)
 
     def _is_hidden(self, name: str) -> bool:
         """Tell whether a wrapper took the tool out of the last request."""
@@ -301,10 +355,14 @@ class Loop:
         names = self._plan.direct
         if not names:
             return None
-        if self._machine.profile.return_directly == "three_valued":
+        profile = self._machine.profile
+        if profile.return_directly == "three_valued":
             # A tool that is unknown for this iteration has no flag either.
-            runs = [run for run in runs if isinstance(run, ToolCallRun)]
-        return next((run for run in reversed(runs) if run.call.name in names), None)
+            runs = [run for run in runs if run.__class__ is ToolCallRun]
+        direct = [run for run in runs if run.call.name in names]
+        if profile.direct_calls == "all" and len(direct) < len(runs):
+            return None
+        return direct[-1] if direct else None
 
     def _settle(self, batch: CallBatch) -> bool:
         """Keep the results of a batch; tell whether one of them is the answer."""
@@ -318,7 +376,8 @@ class Loop:
             self.history = self.history.appended(run.message())
         direct = self._direct(batch.calls)
         if direct is not None:
-            self.answer = direct.message()
+            at_end = self._machine.profile.answer == "end_of_history"
+            self.answer = self.history.last() if at_end else direct.message()
         return direct is not None
 
     def _tell_ignored(self, batch: CallBatch) -> None:
@@ -342,23 +401,3 @@ class Loop:
         if self._batch is not None:
             await self._batch.leave()
             self.events.extend(self._batch.snapshots())
-
-
-def _last_answer(history: History) -> Message | None:
-    """Return the last assistant message: the answer, whatever was left after it."""
-    last = history.last()
-    if last is not None and last.role == "assistant":
-        return last
-    return next((m for m in reversed(tuple(history)) if m.role == "assistant"), None)
-
-
-def _calls_left(response: Message, last: Message | None) -> tuple[ToolCall, ...]:
-    """Route by the response, but take the calls from what the hooks left last."""
-    if not response.tool_calls:
-        return ()
-    if last is None or last.role != "assistant":
-        got = "nothing" if last is None else f"a {last.role} message"
-        raise RoutingError("an assistant message", got)
-    if not last.tool_calls:
-        raise RoutingError("tool calls", "an assistant message without any")
-    return last.tool_calls

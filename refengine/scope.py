@@ -35,13 +35,17 @@ INNERMOST: Final = -1
 
 
 class Scope:
-    """One call: where it is, what it calls, and which layer raised what."""
+    """One call: where it is, what it calls, and which layer raised what.
+
+    ``follows`` tells that the call takes over an id that a wrapper gives it.
+    """
 
     __slots__ = (
         "action",
         "call_id",
         "changed",
         "faults",
+        "follows",
         "locals",
         "made",
         "readers",
@@ -56,6 +60,7 @@ class Scope:
         run_locals: RunLocals,
         tool: BoundTool | None = None,
         call_id: str | None = None,
+        follows: bool = False,  # noqa: FBT002  # made for every call
     ) -> None:
         self.run_path = run_path
         self.locals = run_locals
@@ -67,6 +72,7 @@ class Scope:
         self.shown: ModelRequest | None = None
         self.changed: tuple[str, str] | None = None
         self.action: AgentAction | None = None
+        self.follows = follows
 
     def innermost(self, ctx: Context) -> Context:
         """Return the context as the tool or model sees it, with nothing lost."""

@@ -153,6 +153,8 @@ def _arrive(ctx: Context, value: ToolCallInput) -> tuple[Scope, BoundTool, Conte
     """
     scope = SCOPE.get()
     tool = cast("BoundTool", scope.tool)  # a tool onion is entered with one
+    if scope.follows:
+        scope.call_id = value.call_id
     scope.compare(value, tool.info.name)
     return scope, tool, scope.innermost(ctx)
 

@@ -23,6 +23,7 @@ def test_a_search_covers_every_profile_and_handlers_where_compat_promises_them()
     assert {name for name, handlers in compat_search.SEARCHES if handlers} == {
         "seed-001",
         "eino-draft",
+        "langgraph-prebuilt-1",
     }
 
 

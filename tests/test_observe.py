@@ -110,17 +110,26 @@ def differs(version: str, chosen: Profile) -> bool:
 
 
 COMMON = {
+    "additional_tools",
+    "before_model_edits",
     "changed_call_id",
     "empty_addition",
     "equal_tool_names",
+    "instruction_place",
     "route",
     "separator",
     "wrapper_factory",
 }
-WITH_HANDLERS = {"after_hooks", "all_tools_removed", "before_agent", "return_directly"}
+WITH_HANDLERS = {
+    "after_hooks",
+    "all_tools_removed",
+    "before_agent",
+    "return_directly",
+    "unknown_tool",
+}
 NOTICED = {
-    "eino-0.7": COMMON | {"empty_base"},
-    "eino-draft": COMMON | {"return_directly"},
+    "eino-0.7": COMMON | {"after_hooks", "empty_base"},
+    "eino-draft": COMMON | {"after_hooks", "return_directly"},
     "eino-0.8": COMMON | WITH_HANDLERS,
     "eino-0.9": COMMON | WITH_HANDLERS | {"after_agent"},
 }
@@ -154,8 +163,12 @@ def test_every_witness_belongs_to_a_purpose() -> None:
     assert {row.id for row in load_rows(WITNESSES)} == {p.id for p in purposes()}
 
 
-def test_every_profile_but_the_default_stands_for_a_version() -> None:
-    assert {p.name for p in PROFILES} - set(PROFILE_OF.values()) == {"seed-001"}
+def test_every_profile_but_the_default_stands_for_a_version_or_a_framework() -> None:
+    assert {p.name for p in PROFILES} - set(PROFILE_OF.values()) == {
+        "seed-001",
+        "langchain-1",
+        "langgraph-prebuilt-1",
+    }
 
 
 @pytest.mark.parametrize(

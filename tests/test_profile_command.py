@@ -2,16 +2,14 @@
 
 import subprocess
 import sys
-from itertools import permutations
+from itertools import combinations, permutations, product
 
 import pytest
 
-from compat.profiles.differing import profile_differences, scenarios
+from compat.profiles.differing import played, profile_differences, scenarios
+from compat.profiles.meaning import meanings
 from refengine.profile import PROFILES, choosing, differences, options, profile
-from refengine.testing.clock import run
-from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
-from refengine.testing.session import play
 from refengine.testing.trace import first_divergence
 
 CHOICES = {name: found for name, found in options().items() if len(found) > 1}
@@ -22,28 +20,50 @@ def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(line, capture_output=True, text=True, check=False)
 
 
-def test_every_posture_with_a_choice_has_a_scenario_and_no_other() -> None:
-    assert scenarios().keys() == CHOICES.keys()
+def test_every_posture_has_scenarios_and_nothing_else_has() -> None:
+    assert scenarios().keys() == options().keys()
+    assert all(scenarios().values())
 
 
 @pytest.mark.parametrize("posture", CHOICES)
 @pytest.mark.parametrize("name", [each.name for each in PROFILES])
-def test_the_scenario_of_a_posture_tells_its_options_apart(
+def test_the_scenarios_of_a_posture_tell_its_options_apart(
     name: str, posture: str
 ) -> None:
-    scenario = read_scenario(dict(scenarios()[posture]))
+    known = [read_scenario(each, posture) for each in scenarios()[posture]]
     traces = {
-        option: run(
-            play(
-                scenario,
-                ReferenceEngine(choosing(profile(name), posture, option)),
-            )
-        )
+        option: [
+            played(each, choosing(profile(name), posture, option)) for each in known
+        ]
         for option in CHOICES[posture]
     }
 
-    for one, other in permutations(traces.values(), 2):
-        assert first_divergence(one, other) is not None
+    for one, other in combinations(traces.values(), 2):
+        found = (first_divergence(a, b) for a, b in zip(one, other, strict=True))
+        assert any(each is not None for each in found)
+
+
+def test_no_scenario_of_a_posture_is_idle() -> None:
+    """Each shows some option under some profile, or is what an engine can be shown."""
+    told = {
+        (posture, at)
+        for base, posture in product(PROFILES, CHOICES)
+        for at, each in enumerate(scenarios()[posture])
+        for option in CHOICES[posture]
+        if first_divergence(
+            played(read_scenario(each), base),
+            played(read_scenario(each), choosing(base, posture, option)),
+        )
+    }
+
+    assert told == {
+        (posture, at) for posture in CHOICES for at in range(len(scenarios()[posture]))
+    }
+
+
+def test_every_posture_has_a_meaning() -> None:
+    assert meanings().keys() == options().keys()
+    assert meanings()["direct_event"].startswith("where the event of the call")
 
 
 @pytest.mark.parametrize(("a", "b"), list(permutations(PROFILES, 2)))
@@ -63,13 +83,32 @@ def test_diff_prints_values_scenario_and_divergence() -> None:
     assert "seed-001: newline" in done.stdout
 
 
+def test_diff_tells_what_a_framework_has_no_place_for() -> None:
+    done = command("diff", "langgraph-prebuilt-1", "langchain-1")
+    lines = done.stdout.splitlines()
+
+    assert "  langgraph-prebuilt-1: never  (no hook after the agent)" in lines
+    assert "  langchain-1: on_success" in lines
+    assert lines[-1] == "langgraph-prebuilt-1 and langchain-1 differ in 13 postures"
+
+
+def test_diff_tells_observations_of_two_kinds_in_brief() -> None:
+    done = command("diff", "langgraph-prebuilt-1", "langchain-1")
+
+    assert (
+        'first divergence: observation 2: "event routing UnansweredCallsError"'
+        ' ≠ "model_request"' in done.stdout
+    )
+
+
 def test_diff_of_an_unknown_profile_suggests_one() -> None:
     done = command("diff", "seed-001", "eino0.9")
 
     assert done.returncode == 2
     assert done.stderr == (
         "refengine profile diff: no profile 'eino0.9': did you mean 'eino-0.9'?"
-        " known are seed-001, eino-0.7, eino-draft, eino-0.8, eino-0.9\n"
+        " known are seed-001, eino-0.7, eino-draft, eino-0.8, eino-0.9, langchain-1,"
+        " langgraph-prebuilt-1\n"
     )
 
 

@@ -101,6 +101,8 @@ def turns(
         for at, each in enumerate(structs)
         if (hook := getattr(each, field)) is not None
     ]
+    if field == "after_chat_model" and profile.after_hooks == "reversed":
+        found.reverse()
     sharing = profile.state_object
     keep = sharing == "per_iteration" and field == "after_chat_model"
     keep = keep and any(each.before_chat_model is not None for each in structs)

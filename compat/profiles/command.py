@@ -11,12 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from compat.commands import new_app, runner, told
-from compat.profiles.differing import Difference, profile_differences
+from compat.profiles.differing import Difference, profile_differences, unconfirmed
+from compat.profiles.meaning import meanings
 from refengine.errors import UnknownProfileError
 from refengine.profile import PROFILES, options, profile
 
-WIDTH: Final = 120
-"""So wide is the table; a narrower terminal wraps it rather than cut names off."""
+WIDEST: Final = 1000
+"""Columns that a table is measured in before it is printed as wide as it is."""
 
 app = new_app("List profiles, and show how two of them differ.")
 
@@ -29,8 +30,9 @@ def list_() -> None:
         table.add_column(title, no_wrap=True)
     for posture in options():
         table.add_row(posture, *(getattr(each, posture) for each in PROFILES))
-    width = max(Console().width, WIDTH)
-    Console(highlight=False, width=width).print(table)
+    # A narrower terminal wraps the table rather than cut names off.
+    wanted = Console(width=WIDEST).measure(table).maximum
+    Console(highlight=False, width=max(Console().width, wanted)).print(table)
 
 
 @app.command()
@@ -45,16 +47,20 @@ def diff(
     with told("profile diff", UnknownProfileError):
         left, right = profile(a), profile(b)
     console = Console(highlight=False, soft_wrap=True)
-    found = 0
+    found, said = 0, meanings()
     for each in profile_differences(left, right):
         found += 1
-        console.print(_shown(each, left.name, right.name))
+        console.print(_shown(each, said[each.posture], left.name, right.name))
     console.print(f"{left.name} and {right.name} differ in {found} postures")
 
 
-def _shown(each: Difference, left: str, right: str) -> Text:
+def _shown(each: Difference, meaning: str, left: str, right: str) -> Text:
     text = Text(each.posture, style="bold")
-    text.append(f"\n  {left}: {each.left}\n  {right}: {each.right}", style="default")
+    text.append(f": {meaning}", style="default")
+    for name, option in ((left, each.left), (right, each.right)):
+        text.append(f"\n  {name}: {option}", style="default")
+        why = unconfirmed().get(name, {}).get(each.posture)
+        text.append(f"  ({why})" if why else "", style="dim")
     scenario = json.dumps(each.scenario, ensure_ascii=False)
     text.append(f"\n  scenario: {scenario}", style="dim")
     text.append(f"\n  first divergence: {each.divergence}\n", style="default")

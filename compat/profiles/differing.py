@@ -1,20 +1,33 @@
-"""Where two profiles differ, each point shown by a scenario that plays both values."""
+"""Where two profiles differ, each point shown by a scenario that plays both values.
+
+A posture with several options has several scenarios: one that tells all of them apart
+would be large, or would need what not every engine has.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
+from refengine.messages import Json
 from refengine.profile import Profile, choosing, differences
 from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
 from refengine.testing.session import play
-from refengine.testing.trace import Divergence, Trace, first_divergence
+from refengine.testing.trace import (
+    MISSING,
+    Divergence,
+    Trace,
+    comparable,
+    first_divergence,
+)
+
+Entry: TypeAlias = "Mapping[str, Json]"  # an observation as JSON values
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +41,19 @@ class Difference:
     divergence: Divergence
 
 
-def scenarios() -> dict[str, Mapping[str, Any]]:
-    """Return the smallest scenario that shows each posture, as JSON."""
+def scenarios() -> dict[str, Sequence[Mapping[str, Any]]]:
+    """Return the small scenarios of each posture, as JSON."""
     text = files("compat.profiles").joinpath("scenarios.json").read_text("utf-8")
-    return cast("dict[str, Mapping[str, Any]]", json.loads(text))
+    return cast("dict[str, Sequence[Mapping[str, Any]]]", json.loads(text))
+
+
+def unconfirmed() -> Mapping[str, Mapping[str, str]]:
+    """Return, by profile, the postures that its engine cannot show, each with why.
+
+    Where the engine has no such point at all, the profile has the value of seed-001.
+    """
+    text = files("compat.profiles").joinpath("unconfirmed.json").read_text("utf-8")
+    return cast("Mapping[str, Mapping[str, str]]", json.loads(text))
 
 
 def profile_differences(a: Profile, b: Profile) -> Iterator[Difference]:
@@ -42,14 +64,44 @@ def profile_differences(a: Profile, b: Profile) -> Iterator[Difference]:
     """
     known = scenarios()
     for posture, left, right in differences(a, b):
-        scenario = read_scenario(known[posture], posture)
-        changed = choosing(a, posture, right)
-        ours, theirs = _seen(scenario, a), _seen(scenario, changed)
+        scenario, found = _shown(known[posture], a, posture, right)
+        yield Difference(posture, left, right, scenario, found)
+
+
+def _shown(
+    known: Sequence[Mapping[str, Any]], a: Profile, posture: str, option: str
+) -> tuple[Mapping[str, Any], Divergence]:
+    """Return the first scenario that tells an option apart, and where."""
+    changed = choosing(a, posture, option)
+    for each in known:
+        scenario = read_scenario(each, posture)
+        ours, theirs = played(scenario, a), played(scenario, changed)
         found = first_divergence(ours, theirs)
-        if found is None:
-            raise AssertionError(f"the scenario of {posture} does not show it")
-        yield Difference(posture, left, right, known[posture], found)
+        if found is not None:
+            return each, _clearer(found, comparable(ours), comparable(theirs))
+    raise AssertionError(f"no scenario of {posture} shows {option!r} under {a.name}")
 
 
-def _seen(scenario: Scenario, profile: Profile) -> Trace:
+def _clearer(
+    found: Divergence, ours: Sequence[Entry], theirs: Sequence[Entry]
+) -> Divergence:
+    """Return it with both observations in brief, where they are no two of a kind."""
+    at = found.index
+    pair = [_brief(each[at]) if at < len(each) else MISSING for each in (ours, theirs)]
+    kinds = [each[at]["kind"] if at < len(each) else None for each in (ours, theirs)]
+    return found if kinds[0] == kinds[1] else Divergence(at, "", *pair)
+
+
+def _brief(entry: Entry) -> str:
+    data = cast("Mapping[str, Any]", entry["data"])
+    error = data.get("error")
+    told = [data.get(key) for key in ("extension", "hook", "status", "message")]
+    told += [error["point"] if isinstance(error, Mapping) else error, data.get("class")]
+    if entry["kind"] == "tool_start":
+        told.append(data["name"])
+    return " ".join([str(entry["kind"]), *(str(each) for each in told if each)])
+
+
+def played(scenario: Scenario, profile: Profile) -> Trace:
+    """Play a scenario on the reference engine under a profile."""
     return run(play(scenario, ReferenceEngine(profile)))

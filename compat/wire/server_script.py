@@ -72,7 +72,7 @@ class Script:
 
     def answer(self, *, stream: bool) -> Answer:
         """Return the next answer; raises ApiError or ConnectionCut."""
-        self._model.asked({})
+        self._model.begin_call({})
         try:
             given, fails = self._model.next_answer()
         except UnexpectedCallError as error:

@@ -116,7 +116,7 @@ class ScriptedModel:
         options: Options,
     ) -> tuple[Message | Sequence[MessageChunk], str | None]:
         """Count and record a call; return its answer and how it fails, if it does."""
-        self.asked(
+        self.begin_call(
             {
                 "messages": kept(messages),
                 "tools": kept(tools),
@@ -128,7 +128,7 @@ class ScriptedModel:
             await asyncio.sleep(self.seconds)
         return self.next_answer()
 
-    def asked(self, request: Mapping[str, object]) -> None:
+    def begin_call(self, request: Mapping[str, object]) -> None:
         """Count and record a call, for a face of this model in another framework."""
         self.calls += 1
         self._recorder.add("model_request", {"n": self.calls, **request})

@@ -145,7 +145,8 @@ class Tagged:
 class Tagger:
     """Tags what passes through every hook with the run's own tag; keeps nothing."""
 
-    name = "tagger"
+    def __init__(self, name: str = "tagger") -> None:
+        self.name = name
 
     async def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
         await asyncio.sleep(0)
@@ -215,7 +216,7 @@ async def together(
         tools_config=ToolsConfig(
             tools=[Tagged("whole", streamed=False), Tagged("parts", streamed=True)]
         ),
-        handlers=[Tagger(), Tagger()],
+        handlers=[Tagger(), Tagger("another")],
     )
     agent = await build_agent(config, profile)
     runs = (one(agent, f"<{at}>", wait, stream=stream) for at, wait in enumerate(waits))

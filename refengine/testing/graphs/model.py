@@ -124,7 +124,7 @@ class WorldChatModel(BaseChatModel):
         if self.model_name != MODEL:
             options["model"] = self.model_name
         tools = [_tool(each) for each in bound.get("tools") or ()]
-        self._world.model.asked(
+        self._world.model.begin_call(
             {"messages": sent(messages), "tools": tools, "options": options, "ctx": "-"}
         )
 

@@ -1,0 +1,149 @@
+"""What an engine can be asked for, and the refusal of what it has no place for.
+
+    CapabilityError (ConfigurationError)   the scenario needs what the engine lacks
+    MissingExtraError (ImportError)        the engine's packages are not installed
+
+A door refuses when it builds. What only shows when a hook acts, such as an instruction
+that it edits, is refused at that moment and ends the run with the same error: a door
+never leaves out what it was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from refengine.agent import ChatModelAgentConfig
+from refengine.capabilities import as_hooks
+from refengine.errors import ConfigurationError
+from refengine.hooks import LOW_LEVEL, AnyHook, hooks_of
+from refengine.testing.trace import Trace
+from refengine.tools import as_meta
+
+CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "before_agent": "a handler acts once before the agent runs",
+        "before_model": "a handler rewrites the history before the model",
+        "after_model": "a handler rewrites the history after the model",
+        "after_agent": "a handler acts once after the agent ran",
+        "wrap_model": "a handler wraps model calls",
+        "wrap_tool": "a handler wraps calls of invokable tools",
+        "wrap_streamable": "a handler wraps calls of streamable tools",
+        "adapted_structs": "a handler stands for a struct middleware",
+        "struct_tools": "a struct middleware brings tools",
+        "struct_instruction": "a struct middleware adds to the instruction",
+        "struct_model_hooks": "a struct middleware has callbacks around the model",
+        "struct_tool_wrappers": "a struct middleware wraps tool calls",
+        "tool_call_middlewares": "the tools configuration wraps tool calls",
+        "unknown_tools_handler": "a function answers calls of unknown tools",
+        "sequential": "the calls of one message run one after the other",
+        "streamable_tools": "a tool gives its result in chunks",
+        "edited_config": "before_agent edits instruction, tools or flags",
+        "context": "a hook hands a changed context on",
+        "run_options": "a run has options for model and tools",
+        "streamed_model_wraps": "a handler wraps the model in a streaming run",
+        "arguments_text": "the arguments of a call are no JSON object",
+    }
+)
+"""Every capability, and what needs it."""
+
+_OF_HOOK: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "before_agent": "before_agent",
+        "before_model_rewrite_history": "before_model",
+        "after_model_rewrite_history": "after_model",
+        "after_agent": "after_agent",
+        "wrap_model_call": "wrap_model",
+        "wrap_invokable_tool_call": "wrap_tool",
+        "wrap_streamable_tool_call": "wrap_streamable",
+        LOW_LEVEL: "adapted_structs",
+    }
+)
+
+
+class CapabilityError(ConfigurationError):
+    """The engine does not declare what the scenario needs."""
+
+    def __init__(self, engine: str, capability: str, where: str) -> None:
+        self.engine = engine
+        self.capability = capability
+        self.where = where
+        super().__init__(
+            f"{engine} does not declare {capability!r}, which {where} needs"
+            f" ({CAPABILITIES[capability]}): play this scenario on another engine,"
+            " or leave that out of it"
+        )
+
+
+class MissingExtraError(ImportError):
+    """The packages of an engine are not installed."""
+
+    def __init__(self, engine: str, extra: str, missing: str | None) -> None:
+        self.engine = engine
+        self.extra = extra
+        super().__init__(
+            f"engine {engine!r} needs {missing or 'a package'}, which is not"
+            f" installed: pip install 'refengine[{extra}]'",
+            name=missing,
+        )
+
+
+def refuse_undeclared(
+    engine: str, declared: frozenset[str], config: ChatModelAgentConfig
+) -> None:
+    """Raise CapabilityError for the first thing in the configuration that is lacking.
+
+    Also raises what ``hooks_of`` says about a handler that is none.
+    """
+    for capability, where in _needs(config):
+        if capability not in declared:
+            raise CapabilityError(engine, capability, where)
+
+
+def hooks_by_name(handler: object) -> tuple[str, dict[str, AnyHook]]:
+    """Return a handler's name and hooks, capability methods as what they stand for."""
+    name, found = hooks_of(handler, set())
+    return name, as_hooks(found)
+
+
+def refusal_of(trace: Trace) -> str | None:
+    """Return what a CapabilityError said if one ended the session or a run of it."""
+    for each in trace.of("build_error", "event"):
+        if each.data.get("class") == CapabilityError.__name__:
+            return str(each.data.get("error"))
+    return None
+
+
+def _needs(config: ChatModelAgentConfig) -> Iterator[tuple[str, str]]:
+    """Yield each capability that the configuration needs, and what needs it."""
+    tools = config.tools_config
+    yield from _needs_of_structs(config)
+    for handler in config.handlers:
+        name, hooks = hooks_by_name(handler)
+        for hook in hooks:
+            yield _OF_HOOK[hook], f"{hook} of handler {name!r}"
+    if tools.tool_call_middlewares:
+        yield "tool_call_middlewares", "tools_config.tool_call_middlewares"
+    if tools.unknown_tools_handler is not None:
+        yield "unknown_tools_handler", "tools_config.unknown_tools_handler"
+    if tools.sequential:
+        yield "sequential", "tools_config.sequential"
+    added = (tool for each in config.middlewares for tool in each.additional_tools)
+    for meta in map(as_meta, (*tools.tools, *added)):
+        if getattr(meta.tool, "stream", None) is not None:
+            yield "streamable_tools", f"tool {meta.name!r}"
+
+
+def _needs_of_structs(config: ChatModelAgentConfig) -> Iterator[tuple[str, str]]:
+    for at, each in enumerate(config.middlewares):
+        wraps = each.wrap_tool_call
+        hooks = (each.before_chat_model, each.after_chat_model)
+        for capability, needed in (
+            ("struct_instruction", each.additional_instruction),
+            ("struct_tools", each.additional_tools),
+            ("struct_model_hooks", any(hook is not None for hook in hooks)),
+            ("struct_tool_wrappers", wraps.invokable or wraps.streamable),
+        ):
+            if needed:
+                yield capability, f"middlewares[{at}]"

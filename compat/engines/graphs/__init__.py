@@ -1,0 +1,1 @@
+"""What the doors to LangGraph and LangChain share: a model, tools and a run."""

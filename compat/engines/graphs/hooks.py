@@ -1,0 +1,149 @@
+"""A handler's hooks, called where a graph has a place for them.
+
+What a hook raised is remembered and travels on as it is: whoever stands around it may
+catch it by its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.messages import AnyMessage, ToolMessage
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
+
+from compat.engines.graphs.frame import FRAME, Frame, FrameworkError
+from compat.engines.graphs.messages import our_call, ours, their_arguments
+from refengine.agent import ChatModelAgentConfig
+from refengine.awaiting import settled
+from refengine.context import Context
+from refengine.hooks import AnyHook, Rewritten
+from refengine.messages import Message, ToolCall
+from refengine.plan import AgentConfig
+from refengine.scope import LayerName
+from refengine.tools import (
+    ToolCallInput,
+    ToolCallResult,
+    ToolMeta,
+    as_meta,
+    normalise,
+)
+
+Execute = Callable[[ToolCallRequest], Awaitable["ToolMessage | Command[Any]"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One hook of a handler, and whose it is."""
+
+    name: LayerName
+    call: AnyHook
+
+    @property
+    def where(self) -> str:
+        """What a refusal calls it."""
+        return f"{self.name.hook} of handler {self.name.owner!r}"
+
+
+async def act_before_agent(
+    hook: Hook, config: ChatModelAgentConfig, messages: Sequence[AnyMessage]
+) -> None:
+    """Show a handler the configuration; refuses what it edits there."""
+    frame = FRAME.get()
+    metas = normalise(as_meta(tool) for tool in config.tools_config.tools)
+    shown = AgentConfig(
+        config.instruction, list(metas), (ours(frame, messages), frame.options)
+    )
+    ctx = await _entered(frame, hook, Context(), shown)
+    frame.unchanged(ctx, hook.where)
+    if shown.instruction != config.instruction or not _same(shown.tools, metas):
+        frame.refuse("edited_config", hook.where)
+
+
+async def rewritten(
+    hook: Hook, frame: Frame, messages: Sequence[Message]
+) -> Sequence[Message]:
+    """Return the history that a hook leaves."""
+    given = frame.context(), messages
+    ctx, left = cast("Rewritten", await _entered(frame, hook, *given))
+    frame.unchanged(ctx, hook.where)
+    return left
+
+
+async def act_after_agent(hook: Hook, messages: Sequence[AnyMessage]) -> None:
+    """Show a handler the history of a run that succeeded."""
+    frame = FRAME.get()
+    ctx = await _entered(frame, hook, frame.context(), ours(frame, messages))
+    frame.unchanged(ctx, hook.where)
+
+
+async def wrapped_tool_call(
+    hook: Hook, request: ToolCallRequest, execute: Execute
+) -> ToolMessage | Command[Any]:
+    """Let a handler wrap a tool call."""
+    frame = FRAME.get()
+    call = our_call(frame, request.tool_call)
+    inner = _Inner(frame, hook, request, execute, call)
+    value = ToolCallInput(call.name, call.arguments, call.id, frame.options)
+    try:
+        result = await hook.call(frame.context(call.id), value, inner.call)
+    except Exception as error:
+        frame.blame_hook(error, hook.name, tool=call.name, call_id=call.id)
+        raise
+    if inner.answer is None:
+        return ToolMessage(result.result, tool_call_id=call.id, name=call.name)
+    return inner.answer.model_copy(update={"content": result.result})
+
+
+class _Inner:
+    """The rest of a tool call, as a wrapper of ours calls it."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        hook: Hook,
+        request: ToolCallRequest,
+        execute: Execute,
+        call: ToolCall,
+    ) -> None:
+        self.answer: ToolMessage | None = None
+        self._frame = frame
+        self._hook = hook
+        self._request = request
+        self._execute = execute
+        self._call = call
+
+    async def call(self, ctx: Context, value: ToolCallInput) -> ToolCallResult:
+        """Run it with what the wrapper made of the call."""
+        self._frame.unchanged(ctx, self._hook.where)
+        asked = ToolCall(value.call_id, value.name, value.arguments)
+        request, self.answer = self._request, None
+        if asked != self._call:
+            changed: Any = {
+                **request.tool_call,
+                "name": asked.name,
+                "args": their_arguments(self._frame, asked),
+                "id": asked.id,
+            }
+            request = request.override(tool_call=changed)
+        answer = await self._frame.framework_may_raise(self._execute(request))
+        if not isinstance(answer, ToolMessage):
+            raise FrameworkError(TypeError(f"{answer!r} is no result of a tool"))
+        self.answer = answer
+        return ToolCallResult(str(answer.text))
+
+
+async def _entered(frame: Frame, hook: Hook, *given: Any) -> Any:  # noqa: ANN401  # any hook
+    try:
+        return await settled(hook.call(*given))
+    except Exception as error:
+        frame.blame_hook(error, hook.name)
+        raise
+
+
+def _same(left: Sequence[ToolMeta] | None, given: Sequence[ToolMeta]) -> bool:
+    return left is not None and [
+        (id(meta.tool), meta.return_directly) for meta in left
+    ] == [(id(meta.tool), meta.return_directly) for meta in given]

@@ -1,0 +1,194 @@
+"""Our handlers as middlewares of LangChain: a class for just the hooks of each.
+
+``create_agent`` looks at the class to see which hooks there are, so each is made of
+the parts it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.types import ModelRequest as TheirRequest
+from langchain.agents.middleware.types import ModelResponse
+from langchain_core.messages import (
+    AIMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
+
+from compat.engines.graphs.frame import FRAME, Frame
+from compat.engines.graphs.hooks import (
+    Execute,
+    Hook,
+    act_after_agent,
+    act_before_agent,
+    rewritten,
+    wrapped_tool_call,
+)
+from compat.engines.graphs.lists import replacing
+from compat.engines.graphs.messages import our_message, ours, their_message, theirs
+from compat.engines.graphs.parts import DoorTool, infos
+from refengine.agent import ChatModelAgentConfig
+from refengine.context import Context
+from refengine.messages import Message
+from refengine.model import ModelRequest
+
+State = Mapping[str, Any]
+ModelHandler = Callable[[Any], Awaitable["ModelResponse[Any]"]]
+
+
+class _Named(AgentMiddleware[Any, Any, Any]):
+    """What all have: a name, hooks, and tools they bring."""
+
+    def __init__(
+        self,
+        name: str,
+        hooks: Mapping[str, Hook],
+        config: ChatModelAgentConfig,
+        tools: Sequence[DoorTool] = (),
+    ) -> None:
+        super().__init__()
+        self._name = name
+        self._hooks = hooks
+        self._config = config
+        self.tools = list(tools)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+
+class _BeforeAgent(_Named):
+    async def abefore_agent(
+        self,
+        state: State,
+        runtime: object,  # noqa: ARG002  # the framework passes it by name
+    ) -> None:
+        hook = self._hooks["before_agent"]
+        await act_before_agent(hook, self._config, state["messages"])
+
+
+class _BeforeModel(_Named):
+    async def abefore_model(
+        self,
+        state: State,
+        runtime: object,  # noqa: ARG002  # the framework passes it by name
+    ) -> dict[str, Any] | None:
+        return await rewrite(self._hooks["before_model_rewrite_history"], state)
+
+
+class _AfterModel(_Named):
+    async def aafter_model(
+        self,
+        state: State,
+        runtime: object,  # noqa: ARG002  # the framework passes it by name
+    ) -> dict[str, Any] | None:
+        return await rewrite(self._hooks["after_model_rewrite_history"], state)
+
+
+class _AfterAgent(_Named):
+    async def aafter_agent(
+        self,
+        state: State,
+        runtime: object,  # noqa: ARG002  # the framework passes it by name
+    ) -> None:
+        await act_after_agent(self._hooks["after_agent"], state["messages"])
+
+
+class _WrapModel(_Named):
+    async def awrap_model_call(
+        self, request: TheirRequest[Any], handler: ModelHandler
+    ) -> AIMessage:
+        return await _wrapped_model_call(
+            self._hooks["wrap_model_call"], request, handler
+        )
+
+
+class _WrapTool(_Named):
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Execute
+    ) -> ToolMessage | Command[Any]:
+        hook = self._hooks["wrap_invokable_tool_call"]
+        return await wrapped_tool_call(hook, request, handler)
+
+
+_PARTS: Final = {
+    "before_agent": _BeforeAgent,
+    "before_model_rewrite_history": _BeforeModel,
+    "after_model_rewrite_history": _AfterModel,
+    "after_agent": _AfterAgent,
+    "wrap_model_call": _WrapModel,
+    "wrap_invokable_tool_call": _WrapTool,
+}
+
+
+def middleware_of(
+    name: str,
+    hooks: Mapping[str, Hook],
+    config: ChatModelAgentConfig,
+    tools: Sequence[DoorTool] = (),
+) -> AgentMiddleware[Any, Any, Any]:
+    """Return a middleware with these hooks and no other."""
+    bases = tuple(_PARTS[hook] for hook in hooks) or (_Named,)
+    made: Any = type("Handler", bases, {})
+    middleware: AgentMiddleware[Any, Any, Any] = made(name, hooks, config, tools)
+    return middleware
+
+
+async def rewrite(hook: Hook, state: State) -> dict[str, Any] | None:
+    """Let a hook rewrite the history; return the update of the state, if any."""
+    frame = FRAME.get()
+    messages = ours(frame, state["messages"])
+    left = tuple(await rewritten(hook, frame, messages))
+    return None if left == messages else replacing(frame, left)
+
+
+async def _wrapped_model_call(
+    hook: Hook, request: TheirRequest[Any], handler: ModelHandler
+) -> AIMessage:
+    frame = FRAME.get()
+    system = [request.system_message] if request.system_message else []
+    shown = infos({"tools": request.tools})
+    given = ModelRequest(
+        ours(frame, [*system, *request.messages]), shown, frame.options
+    )
+
+    async def call(ctx: Context, asked: ModelRequest) -> Message:
+        frame.unchanged(ctx, hook.where)
+        if (tuple(asked.messages), tuple(asked.tools)) != (given.messages, shown):
+            changed = _overridden(frame, hook, request, asked)
+        else:
+            changed = request
+        response = await frame.framework_may_raise(handler(changed))
+        return our_message(frame, response.result[-1])
+
+    try:
+        answer = await hook.call(frame.context(), given, call)
+    except Exception as error:
+        frame.blame_hook(error, hook.name)
+        raise
+    return cast("AIMessage", their_message(frame, answer))
+
+
+def _overridden(
+    frame: Frame, hook: Hook, request: TheirRequest[Any], asked: ModelRequest
+) -> TheirRequest[Any]:
+    """Return their request with what a wrapper of ours asks for."""
+    messages = tuple(asked.messages)
+    system: SystemMessage | None = None
+    if request.system_message and messages and messages[0].role == "system":
+        system = cast("SystemMessage", their_message(frame, messages[0]))
+        messages = messages[1:]
+    known = {cast("DoorTool", tool).name: tool for tool in request.tools}
+    names = [info.name for info in asked.tools]
+    if not known.keys() >= set(names):
+        frame.refuse("edited_config", hook.where)
+    return request.override(
+        system_message=system,
+        messages=theirs(frame, messages),
+        tools=[known[name] for name in names],
+    )

@@ -1,0 +1,61 @@
+"""The door to ``create_agent`` of LangChain.
+
+Each handler becomes a middleware with just its hooks, each tool and the model what the
+framework takes for one; the framework is driven through its public interface alone.
+Needs ``pip install 'refengine[langchain]'``, when it builds and not before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.engines.capabilities import MissingExtraError, refuse_undeclared
+from refengine.agent import ChatModelAgentConfig
+from refengine.plan import OnNotice
+from refengine.testing.engine import EngineAgent
+
+if TYPE_CHECKING:
+    from compat.engines.graphs.building import Parts
+
+DECLARED: Final = frozenset(
+    (
+        "before_agent",
+        "before_model",
+        "after_model",
+        "after_agent",
+        "wrap_model",
+        "wrap_tool",
+        "struct_tools",
+    )
+)
+
+
+class LangChainEngine:
+    """Builds agents with ``langchain.agents.create_agent``.
+
+    A struct middleware may bring tools, which are its middleware's ``tools``; the rest
+    of a struct has no place there. ``max_iterations`` becomes a limit of steps: an
+    ``after_agent`` hook takes one that the last iteration then lacks.
+    """
+
+    name = "langchain"
+    capabilities = DECLARED
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        """Build the agent.
+
+        Raises MissingExtraError, CapabilityError, or what the framework refuses.
+        """
+        del on_notice  # the framework says nothing beside its state
+        refuse_undeclared(self.name, self.capabilities, config)
+        try:
+            from compat.engines.graphs.building import (  # noqa: PLC0415  # an extra
+                langchain_agent,
+                parts_of,
+            )
+        except ImportError as error:
+            raise MissingExtraError(self.name, "langchain", error.name) from error
+        parts: Parts = parts_of(config)
+        return langchain_agent(self.name, config, parts)

@@ -1,0 +1,51 @@
+"""The door to ``create_react_agent`` of LangGraph.
+
+It has one hook before the model and one after it. A list of handlers is called in
+order inside that one, as teams do, and tool wrappers nest inside the one wrapper that
+its ToolNode takes. Needs ``pip install 'refengine[langchain]'``, when it builds.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from compat.engines.capabilities import MissingExtraError, refuse_undeclared
+from refengine.agent import ChatModelAgentConfig
+from refengine.plan import OnNotice
+from refengine.testing.engine import EngineAgent
+
+DECLARED: Final = frozenset(("before_model", "after_model", "wrap_tool"))
+
+
+class LangGraphEngine:
+    """Builds agents with ``langgraph.prebuilt.create_react_agent``, version "v2".
+
+    What before-model handlers leave is handed on as ``llm_input_messages``, which the
+    model sees and the state does not keep; with ``keeps_edits`` it replaces the
+    messages of the state. Both are in use.
+    """
+
+    capabilities = DECLARED
+
+    def __init__(self, *, keeps_edits: bool = False) -> None:
+        self.keeps_edits = keeps_edits
+        self.name = "langgraph"
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        """Build the agent.
+
+        Raises MissingExtraError, CapabilityError, or what the framework refuses.
+        """
+        del on_notice  # the framework says nothing beside its state
+        refuse_undeclared(self.name, self.capabilities, config)
+        try:
+            from compat.engines.graphs.building import (  # noqa: PLC0415  # an extra
+                langgraph_agent,
+                parts_of,
+            )
+        except ImportError as error:
+            raise MissingExtraError(self.name, "langchain", error.name) from error
+        parts = parts_of(config)
+        return langgraph_agent(self.name, config, parts, keeps_edits=self.keeps_edits)

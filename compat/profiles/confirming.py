@@ -1,0 +1,132 @@
+"""Whether a real engine does what its profile says, posture by posture.
+
+Every scenario of a posture is played on the engine, where it declares what that needs,
+and on the reference engine under the profile. What both worlds saw is compared as the
+contract has it (§4): classes and texts of errors apart, and without the notices that
+the reference engine gives about itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from compat.engines.capabilities import refusal_of
+from compat.profiles.differing import played, scenarios
+from refengine.call import absent_text
+from refengine.messages import Json
+from refengine.profile import Profile, choosing, options
+from refengine.react import APOLOGY
+from refengine.testing.clock import run
+from refengine.testing.engine import Engine
+from refengine.testing.notation import parse_message
+from refengine.testing.reading import read_scenario
+from refengine.testing.session import play, whole
+from refengine.testing.trace import (
+    Divergence,
+    Trace,
+    comparable,
+    first_divergence,
+)
+
+NOTICES: Final = frozenset(("warning", "ignored_change", "tools_removed"))
+OWN_POINTS: Final = frozenset(("routing", "harness"))
+"""Points of errors that the engine itself raised, which say no more than that."""
+_ABSENT: Final = re.compile(
+    "|".join(
+        (
+            re.escape(absent_text("@", ["@"])).replace("@", ".*?"),
+            r"Error: \S+ is not a valid tool, try one of \[.*?\]\.",
+        )
+    )
+)
+_APOLOGY: Final = re.compile(
+    "|".join((re.escape(APOLOGY), r"Sorry, need more steps[^.]*\."))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """What runs of one posture's scenarios showed.
+
+    ``ran`` counts the scenarios that were played, ``refused`` says why the others were
+    not. ``told_from`` are the options that those played tell from the profile's own.
+    """
+
+    posture: str
+    value: str
+    ran: int
+    refused: tuple[str, ...]
+    told_from: tuple[str, ...]
+    divergence: Divergence | None
+
+
+def confirmed(engine: Engine, profile: Profile, posture: str) -> Confirmed:
+    """Play the scenarios of one posture on an engine and under its profile."""
+    value = getattr(profile, posture)
+    others = [each for each in options()[posture] if each != value]
+    told: set[str] = set()
+    refused: list[str] = []
+    ran, divergence = 0, None
+    for each in scenarios()[posture]:
+        scenario = read_scenario(each, posture)
+        theirs = run(play(scenario, engine))
+        why = refusal_of(theirs)
+        if why is not None:
+            refused.append(why)
+            continue
+        ran += 1
+        seen = projected(theirs)
+        ours = projected(played(scenario, profile))
+        divergence = divergence or first_divergence(seen, ours)
+        for other in others:
+            changed = projected(played(scenario, choosing(profile, posture, other)))
+            if first_divergence(seen, changed) is not None:
+                told.add(other)
+    found = tuple(each for each in others if each in told)
+    return Confirmed(posture, value, ran, tuple(refused), found, divergence)
+
+
+def projected(trace: Trace) -> Sequence[Mapping[str, Json]]:
+    """Return what two engines can be compared by, of one trace."""
+    return [
+        _entry(cast("dict[str, Any]", each))
+        for each in comparable(trace)
+        if each["kind"] not in NOTICES
+    ]
+
+
+def _entry(entry: dict[str, Any]) -> dict[str, Json]:
+    data: dict[str, Any] = _without_texts(entry["data"])
+    if entry["kind"] == "build_error":
+        data = {}
+    elif entry["kind"] == "run_end" and data["status"] == "error":
+        data = {"status": "error"}  # how far the history got is nobody's promise
+    elif "error" in data and isinstance(data["error"], Mapping):
+        error = cast("Mapping[str, Any]", data["error"])
+        data = {"kind": data["kind"], "error": _point(error)}
+    elif "stream" in data:
+        pieces = map(parse_message, data.pop("stream"))
+        data = {**data, "whole": whole(list(pieces))}  # where it is cut says nothing
+    return {**entry, "data": data}
+
+
+def _point(error: Mapping[str, Any]) -> Json:
+    point = error["point"]
+    if point in OWN_POINTS:
+        return {"point": "engine"}
+    return {"point": point, **{k: error[k] for k in ("of", "call") if k in error}}
+
+
+def _without_texts(value: Any) -> Any:  # noqa: ANN401  # JSON values
+    """Return JSON values with the engines' own texts for what is the same thing."""
+    if isinstance(value, str):
+        return _APOLOGY.sub("<apology>", _ABSENT.sub("<no such tool>", value))
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, Any]", value).items()
+        return {key: _without_texts(each) for key, each in items}
+    if isinstance(value, list):
+        return [_without_texts(each) for each in cast("Iterable[Any]", value)]
+    return value

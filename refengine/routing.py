@@ -1,0 +1,111 @@
+"""Where a run goes after the model answered and the after-hooks ran (contract MSG).
+
+Every function here is told the profile: what decides is a posture (``route``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from refengine.errors import NoMessagesLeftError, RoutingError, UnansweredCallsError
+from refengine.history import History
+from refengine.messages import Message, ToolCall
+from refengine.profile import Profile
+
+BY_RESULTS: Final = frozenset(("unanswered_since", "unanswered_ever"))
+"""The routes that look for results of the last assistant message's calls."""
+
+
+def next_calls(
+    profile: Profile, response: Message, history: History, *, hooked: bool
+) -> tuple[ToolCall, ...] | None:
+    """Return the calls to run next; none are left if the run completes.
+
+    None comes back if the model is asked again, because every call has its result.
+    ``hooked`` tells that after-hooks ran. Raises NoMessagesLeftError or RoutingError.
+    """
+    last = history.last()
+    if last is None and profile.after_leaves_none != "ignored":
+        return _none_left(profile)
+    if profile.route == "model_response":
+        return _calls_left(response, last)
+    if last is None:
+        return response.tool_calls
+    if profile.route == "last_left":
+        return last.tool_calls if last.role == "assistant" else ()
+    if not hooked:
+        return response.tool_calls  # nobody can have answered them
+    return _unanswered_calls(profile, history)
+
+
+def answer_of(profile: Profile, response: Message, history: History) -> Message | None:
+    """Return the answer of a run that completes."""
+    last = history.last()
+    if last is None:
+        return response if profile.after_leaves_none == "ignored" else None
+    if profile.answer != "last_assistant":
+        return last
+    if profile.route == "model_response":
+        return response
+    return last_assistant(history)
+
+
+def last_assistant(history: History) -> Message | None:
+    """Return the last assistant message: the answer, whatever was left after it."""
+    last = history.last()
+    if last is not None and last.role == "assistant":
+        return last
+    return next((m for m in reversed(tuple(history)) if m.role == "assistant"), None)
+
+
+def refuse_unanswered(messages: Sequence[Message]) -> None:
+    """Raise UnansweredCallsError if a call has no result, wherever that stands."""
+    calls = [call for message in messages for call in message.tool_calls]
+    missing = list(_without_result(calls, messages)) if calls else []
+    if missing:
+        raise UnansweredCallsError(call.id for call in missing)
+
+
+def _none_left(profile: Profile) -> tuple[ToolCall, ...]:
+    if profile.after_leaves_none == "error":
+        raise NoMessagesLeftError
+    return ()
+
+
+def _calls_left(response: Message, last: Message | None) -> tuple[ToolCall, ...]:
+    """Route by the response, but take the calls from what the hooks left last."""
+    if not response.tool_calls:
+        return ()
+    if last is None or last.role != "assistant":
+        got = "nothing" if last is None else f"a {last.role} message"
+        raise RoutingError("an assistant message", got)
+    if not last.tool_calls:
+        raise RoutingError("tool calls", "an assistant message without any")
+    return last.tool_calls
+
+
+def _unanswered_calls(
+    profile: Profile, history: History
+) -> tuple[ToolCall, ...] | None:
+    """Return the calls of the last assistant message that have no result yet."""
+    messages = tuple(history)
+    at = len(messages) - 1
+    while at >= 0 and messages[at].role != "assistant":
+        at -= 1
+    if at < 0:
+        return _none_left(profile)
+    calls = messages[at].tool_calls
+    if profile.route == "unanswered_since":
+        left = tuple(_without_result(calls, messages[at:]))
+        return None if calls and not left else left
+    left = tuple(_without_result(calls, messages))
+    # That engine asks the model again only where a result stands last.
+    return None if not left and messages[-1].role == "tool" else left
+
+
+def _without_result(
+    calls: Iterable[ToolCall], messages: Iterable[Message]
+) -> Iterator[ToolCall]:
+    done = {each.tool_call_id for each in messages if each.role == "tool"}
+    return (call for call in calls if call.id not in done)

@@ -1,0 +1,110 @@
+"""The profiles of LangChain and LangGraph, held against the installed packages."""
+
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from compat.engines.langchain import LangChainEngine
+from compat.engines.langgraph import LangGraphEngine
+from compat.profiles.confirming import confirmed, projected
+from compat.profiles.differing import played, scenarios, unconfirmed
+from refengine.profile import (
+    LANGCHAIN_1,
+    LANGGRAPH_PREBUILT_1,
+    SEED_001,
+    choosing,
+    options,
+)
+from refengine.testing.clock import run
+from refengine.testing.reading import read_scenario
+from refengine.testing.session import play
+from refengine.testing.trace import first_divergence
+
+PAGE = Path(__file__).parent.parent / "docs/profiles-langchain.md"
+ENGINES = {LANGCHAIN_1: LangChainEngine(), LANGGRAPH_PREBUILT_1: LangGraphEngine()}
+BOTH = [
+    pytest.param(each, posture, id=f"{each.name}-{posture}")
+    for each, posture in product(ENGINES, options())
+]
+NOT_TOLD = {("langgraph-prebuilt-1", "after_hooks"): {"handlers_first"}}
+"""Options that only an engine with both lists of extensions tells apart."""
+
+
+@pytest.mark.parametrize(("under", "posture"), BOTH)
+def test_a_posture_is_confirmed_on_the_package_or_listed_with_a_reason(
+    under, posture
+) -> None:
+    found = confirmed(ENGINES[under], under, posture)
+    others = {each for each in options()[posture] if each != found.value}
+    beyond = NOT_TOLD.get((under.name, posture), set())
+
+    if posture in unconfirmed()[under.name]:
+        assert found.ran == 0 or found.divergence is not None
+    else:
+        assert found.divergence is None
+        assert found.ran > 0
+        assert set(found.told_from) == others - beyond
+
+
+def test_the_lists_of_unconfirmed_postures_do_not_grow_by_accident() -> None:
+    assert {name: len(found) for name, found in unconfirmed().items()} == {
+        "langchain-1": 11,
+        "langgraph-prebuilt-1": 15,
+    }
+
+
+def test_where_there_is_no_such_point_the_value_is_that_of_seed_001() -> None:
+    for under in ENGINES:
+        for posture, why in unconfirmed()[under.name].items():
+            if why.endswith("as seed-001"):
+                assert getattr(under, posture) == getattr(SEED_001, posture)
+
+
+@pytest.mark.parametrize("posture", ["before_model_edits", "unanswered_calls", "route"])
+def test_the_old_hook_that_keeps_its_edits_is_the_other_option(posture: str) -> None:
+    kept = choosing(LANGGRAPH_PREBUILT_1, "before_model_edits", "kept")
+    for each in scenarios()[posture]:
+        scenario = read_scenario(each)
+        theirs = run(play(scenario, LangGraphEngine(keeps_edits=True)))
+        ours = played(scenario, kept)
+
+        assert first_divergence(projected(theirs), projected(ours)) is None
+
+
+def test_a_limit_of_no_steps_is_refused_when_the_run_starts() -> None:
+    [each] = scenarios()["iterations_below_one"]
+    for engine in ENGINES.values():
+        trace = run(play(read_scenario(each), engine))
+        [told] = trace.of("event")
+
+        assert told.data["class"] == "ValueError"
+        assert not trace.of("build_error", "model_request")
+
+
+def row(under, posture: str) -> str:
+    """Return what the page says of one posture."""
+    value = getattr(under, posture)
+    why = unconfirmed()[under.name].get(posture)
+    ran = [
+        str(at)
+        for at, each in enumerate(scenarios()[posture], 1)
+        if confirmed_by(under, posture, each)
+    ]
+    how = why or f"confirmed by {posture} {', '.join(ran)}"
+    return f"| `{posture}` | `{value}` | {how} |"
+
+
+def confirmed_by(under, posture: str, each) -> bool:
+    from compat.engines.capabilities import refusal_of
+
+    return refusal_of(run(play(read_scenario(each, posture), ENGINES[under]))) is None
+
+
+@pytest.mark.parametrize("under", ENGINES, ids=lambda each: each.name)
+def test_the_page_tells_every_posture(under) -> None:
+    section = PAGE.read_text("utf-8").split(f"## {under.name}\n")[1]
+    rows = re.findall(r"^\| `.*$", section.split("\n## ")[0], re.MULTILINE)
+
+    assert rows == [row(under, posture) for posture in options()]
