@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from refengine.testing.graphs.volatile import VOLATILE
 from refengine.testing.schema import text as schema_text
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
     "README.md",
+    "docs/cassettes.md",
     "docs/migrate-check.md",
+    "docs/migrating-from-langgraph.md",
     "docs/migrating-from-struct.md",
     "docs/order-and-conflicts.md",
     "docs/scenarios.md",
@@ -54,6 +57,15 @@ def test_readme_names_every_command() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
 
     assert all(f"refengine {name}" in readme for name in COMMANDS)
+
+
+def test_guide_to_graphs_shows_what_it_prints_and_all_that_is_left_out() -> None:
+    page = "docs/migrating-from-langgraph.md"
+    shown = [code for language, code in blocks(page) if not language]
+
+    assert shown == [output_of(page)]
+    for what, why in VOLATILE.items():
+        assert f"| {what} | {why} |" in (ROOT / page).read_text("utf-8")
 
 
 def test_published_schema_is_that_of_scenarios() -> None:

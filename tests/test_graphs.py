@@ -364,7 +364,7 @@ def test_options_reach_configuration_and_context() -> None:
     seen: list[Any] = []
 
     def prompt(state: Any, config: RunnableConfig) -> Any:
-        seen.append(config["configurable"].get("who"))
+        seen.append(config.get("configurable", {}).get("who"))
         return state["messages"]
 
     @before_model

@@ -4,7 +4,7 @@ import asyncio
 import subprocess
 import sys
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -167,7 +167,7 @@ def test_a_second_turn_goes_on_from_the_state_without_the_instruction() -> None:
         }
     )
     for engine in (NEW, OLD):
-        last = run(play(scenario, engine)).of("model_request")[-1]
+        last: Any = run(play(scenario, engine)).of("model_request")[-1]
 
         assert [each.content for each in last.data["messages"]] == [
             "Be brief.",
@@ -193,7 +193,7 @@ def test_an_answer_is_streamed_in_the_model_s_chunks(engine) -> None:
 def test_a_stream_that_fails_tells_its_chunks_and_then_the_error(engine) -> None:
     script = [{"chunks": ["assistant:one ", "assistant:two"], "stream_error": "no"}]
     trace = trace_of(engine, script, run_={"streaming": True})
-    streamed, failed = trace.of("event")
+    streamed, failed = cast("list[Any]", list(trace.of("event")))
 
     assert streamed.data["stream"] == ["assistant:one ", "assistant:two"]
     assert streamed.data["stream_error"] == "no"
@@ -343,7 +343,8 @@ def test_an_after_agent_hook_takes_a_step_of_the_last_iteration() -> None:
     last = [handler(after_agent=[])]
     trace = trace_of(NEW, ["assistant:done"], handlers=last, max_iterations=1)
 
-    assert trace.of("event")[-1].data["error"]["point"] == "max_iterations"
+    event: Any = trace.of("event")[-1]
+    assert event.data["error"]["point"] == "max_iterations"
     assert (
         trace_of(NEW, ["assistant:done"], handlers=last, max_iterations=2)
         .of("run_end")[0]

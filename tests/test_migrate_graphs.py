@@ -1,6 +1,7 @@
 """Migrations of graphs, judged on the real frameworks, each side in its child."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,6 @@ from compat.migration.checking import check
 from compat.migration.judging import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.side_player import Check
-from compat.verdicts import Migration
 
 OLD = """
 from langgraph.prebuilt import create_react_agent
@@ -79,7 +79,7 @@ def folder(tmp_path_factory) -> Path:
     return made
 
 
-def judged(folder: Path, old: str, new: str) -> Migration:
+def judged(folder: Path, old: str, new: str) -> Any:
     refs = [
         parse_ref(f"{folder}/{name}") for name in (f"old.py:{old}", f"new.py:{new}")
     ]

@@ -55,6 +55,10 @@ class Recorder:
         seq = len(self._all)
         self._all.append(Observation(kind, self.run, seq, data, call_id))
 
+    def last(self, kind: ObservationKind) -> Observation | None:
+        """Return the last observation of a kind, None if there is none yet."""
+        return next((each for each in reversed(self._all) if each.kind == kind), None)
+
     def note(self, entry: Mapping[str, object], call_id: str | None = None) -> None:
         """Put down what an operation of a scenario asked to be recorded."""
         self.add("effect", {"name": RECORDED, "data": entry}, call_id)

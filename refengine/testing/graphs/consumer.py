@@ -81,13 +81,11 @@ class Consumer:
             self._recorder.add("event", data, call_id)
 
     def _order(self) -> Mapping[str, int]:
-        """Return the places of the calls of all responses so far."""
-        calls: dict[str, int] = {}
-        for each in self._recorder.trace().of("model_response"):
-            message = cast("Mapping[str, Any]", each.data["message"])
-            for call in message.get("tool_calls", ()):
-                calls[call["id"]] = len(calls)
-        return calls
+        """Return the places of the calls of the last response."""
+        last = self._recorder.last("model_response")
+        message = cast("Mapping[str, Any]", last.data["message"] if last else {})
+        calls = message.get("tool_calls", ())
+        return {call["id"]: at for at, call in enumerate(calls)}
 
 
 def _source(node: str, message: BaseMessage) -> str:

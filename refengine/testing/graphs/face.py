@@ -107,10 +107,10 @@ class LangChainWorld:
 
     def _id_of(self, call: Mapping[str, Any]) -> str | None:
         """Return the id of the call of that name and arguments in the last response."""
-        responses = self._world.recorder.trace().of("model_response")
-        if not responses:
+        last = self._world.recorder.last("model_response")
+        if last is None:
             return None
-        message = cast("Mapping[str, Any]", to_json(responses[-1].data["message"]))
+        message = cast("Mapping[str, Any]", to_json(last.data["message"]))
         for each in message.get("tool_calls", ()):
             same = each["name"] == call.get("name")
             if same and each["arguments"] == arguments(call.get("args")):

@@ -11,7 +11,7 @@ from typing import Final
 FACE: Final = "as_langchain"
 """Who asks a world for this returns a graph."""
 RESERVED: Final = frozenset(
-    ("thread_id", "checkpoint_id", "checkpoint_ns", "messages", "configurable")
+    ("thread_id", "checkpoint_id", "checkpoint_ns", "messages", "configurable", "get")
 )
 ROOTS: Final = frozenset(("context", "configurable", "config", "state"))
 """What holds the named values of a run."""
@@ -75,27 +75,20 @@ def _options(tree: ast.AST) -> Iterator[str]:
             name = node.attr
         elif isinstance(node, ast.Subscript) and _named(node.value) in ROOTS:
             name = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        elif _is_get(node):
-            first = node.args[0]  # type: ignore[attr-defined]
-            name = first.value if isinstance(first, ast.Constant) else None
-        if (
-            isinstance(name, str)
-            and name.isidentifier()
-            and name not in RESERVED | {"get"}
-        ):
+        elif isinstance(node, ast.Call):
+            name = _got_by(node)
+        if isinstance(name, str) and name.isidentifier() and name not in RESERVED:
             yield name
 
 
-def _is_get(node: ast.AST) -> bool:
-    """Tell whether a node is ``context.get("name")``, or ``getattr(context, …)``."""
-    if not isinstance(node, ast.Call) or not node.args:
-        return False
-    call = node.func
-    return (
-        isinstance(call, ast.Attribute)
-        and call.attr == "get"
-        and (_named(call.value) in ROOTS)
-    )
+def _got_by(call: ast.Call) -> object:
+    """Return the name in ``context.get("name")``, None where a call is no such one."""
+    how = call.func
+    if not isinstance(how, ast.Attribute) or how.attr != "get" or not call.args:
+        return None
+    first = call.args[0]
+    found = _named(how.value) in ROOTS and isinstance(first, ast.Constant)
+    return first.value if found and isinstance(first, ast.Constant) else None
 
 
 def _named(node: ast.AST) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import cycle
+from itertools import chain, count, cycle
 from typing import Any, Final
 
 from refengine.messages import Message, ToolCall
@@ -47,10 +47,10 @@ def graph_worlds(
 ) -> Iterator[tuple[str, Data]]:
     """Yield worlds for graphs, no two the same: these as they fit, and some more."""
     seen: set[str] = set()
-    every = [(name, _fitted(made)) for name, made in worlds if name not in WORDS]
-    every += [*_loops(words), *_failing(words, more)]
-    every += [(name, _fitted(made)) for name, made in _using_up(words, seed)]
-    for at, (family, made) in enumerate(every):
+    some = ((name, made) for name, made in worlds if name not in WORDS)
+    every = chain(some, _loops(words), _failing(words, more), _using_up(words, seed))
+    for at, (family, world) in enumerate(every):
+        made = _fitted(world)
         key = json.dumps(made, sort_keys=True)
         if key in seen:
             continue
@@ -102,7 +102,8 @@ def _fitted(world: object) -> Data:
         agent["tools"] = [_tool(each) for each in (*agent.get("tools", ()), *added)]
     made.pop("script_end", None)
     if made.get("model_script"):
-        made["model_script"] = [_entry(each) for each in made["model_script"]]
+        seen = set(_ids_in(made.get("runs", ())))
+        made["model_script"] = [_entry(each, seen) for each in made["model_script"]]
     if _mixes(made.get("model_script", ()), agent.get("return_directly", {})):
         del agent["return_directly"]
     for run in made.get("runs", ()):
@@ -145,29 +146,48 @@ def _tool(tool: Data) -> Data:
     return made
 
 
-def _entry(entry: object) -> object:
+def _ids_in(runs: Iterable[Data]) -> Iterator[str]:
+    """Yield the ids of the calls that histories hold."""
+    for run in runs:
+        for text in run.get("input", ()):
+            yield from (call.id for call in parse_message(text).tool_calls)
+
+
+def _entry(entry: object, seen: set[str]) -> object:
     if isinstance(entry, str):
-        return _message(entry)
-    made: Data = dict(entry)  # type: ignore[call-overload]
+        return _message(entry, seen)
+    made: Data = dict(entry)  # type: ignore[call-overload]  # JSON values, of which only an object is left
     if "chunks" in made:
-        made["chunks"] = [_message(each) for each in made["chunks"]]
+        made["chunks"] = [_message(each, seen) for each in made["chunks"]]
     return made
 
 
-def _message(text: str) -> str:
-    """Return a message whose calls have ids and objects for arguments."""
+def _message(text: str, seen: set[str]) -> str:
+    """Return a message whose calls have objects for arguments, and ids of their own.
+
+    A vendor gives each call another id. The older agent takes one of a known id for
+    answered.
+    """
     message = parse_message(text)
     if not message.tool_calls:
         return text
     calls = tuple(
         replace(
             call,
-            id=call.id or f"e{at}",
+            id=_fresh(call.id or "e", seen),
             arguments=call.arguments if _is_object(call.arguments) else "{}",
         )
-        for at, call in enumerate(message.tool_calls)
+        for call in message.tool_calls
     )
     return show_message(replace(message, tool_calls=calls))
+
+
+def _fresh(id_: str, seen: set[str]) -> str:
+    """Return the id, numbered if it was seen, and remember it."""
+    numbered = (f"{id_}-{number}" for number in count(2))
+    found = next(each for each in chain([id_], numbered) if each not in seen)
+    seen.add(found)
+    return found
 
 
 def _is_object(arguments: str) -> bool:
@@ -182,7 +202,7 @@ def _answered(messages: Sequence[Message]) -> list[str]:
     out: list[str] = []
     results = [m.tool_call_id for m in messages if m.role == "tool"]
     for message in messages:
-        out.append(_message(show_message(message)))
+        out.append(_message(show_message(message), set()))
         told = parse_message(out[-1])
         out += [f"tool({c.id}):r" for c in told.tool_calls if c.id not in results]
     return out

@@ -1,0 +1,165 @@
+"""Worlds for graphs: what they have, what they never have, and whose words they use."""
+
+import json
+from typing import Any
+
+import pytest
+
+from compat.migration.corpus import make_corpus
+from refengine.testing import parse_message, read_scenario
+from refengine.testing.strategies.graph_source import (
+    GraphWords,
+    graph_words,
+    is_graph_source,
+)
+from refengine.testing.strategies.graph_worlds import fits_a_graph, graph_worlds
+from refengine.testing.strategies.subject_words import Words
+
+WORDS = Words(texts=("secret",), names=("lookup", "delete_all"), numbers=(3,))
+MORE = GraphWords(
+    options=("role", "verbose"), values=("admin", True), errors=("TimeoutError",)
+)
+CORPUS = make_corpus(WORDS, 40, 0, MORE)
+WORLDS: list[Any] = [entry.scenario for entry in CORPUS.worlds]
+
+
+def calls(world):
+    for entry in world.model_script:
+        texts = [entry] if isinstance(entry, str) else getattr(entry, "chunks", ())
+        for text in texts:
+            yield from parse_message(text).tool_calls
+
+
+def test_worlds_have_nothing_that_a_graph_has_no_place_for() -> None:
+    for world in WORLDS:
+        agent = world.agent
+        assert agent.handlers == agent.middlewares == agent.tool_call_middlewares == ()
+        assert agent.unknown_tools_handler is None
+        assert world.script_end == "exhausted"
+
+
+def test_calls_of_a_world_have_ids_of_their_own_and_objects_for_arguments() -> None:
+    for world in WORLDS:
+        found = list(calls(world))
+        ids = [call.id for call in found]
+        assert len(ids) == len(set(ids))
+        assert all(isinstance(json.loads(c.arguments or "{}"), dict) for c in found)
+
+
+def test_histories_have_a_result_for_every_call() -> None:
+    for world in WORLDS:
+        for run in world.runs:
+            messages = [parse_message(text) for text in run.input]
+            results = {message.tool_call_id for message in messages}
+            asked = {call.id for message in messages for call in message.tool_calls}
+            assert asked <= results
+
+
+def test_no_answer_calls_tools_of_which_only_some_end_the_run() -> None:
+    direct = [world for world in WORLDS if world.agent.return_directly]
+
+    assert direct
+    for world in direct:
+        flags = world.agent.return_directly
+        for entry in world.model_script:
+            if isinstance(entry, str):
+                called = parse_message(entry).tool_calls
+                assert len({flags.get(call.name, False) for call in called}) < 2
+
+
+def test_worlds_are_of_both_ways_and_no_two_are_the_same() -> None:
+    ways = [world.way for world in WORLDS]
+    assert {ways.count("sync"), ways.count("async")} <= {
+        len(ways) // 2,
+        len(ways) - len(ways) // 2,
+    }
+    written = {world.model_dump_json(exclude={"way"}) for world in WORLDS}
+    assert len(written) == len(WORLDS)
+
+
+def test_worlds_have_the_options_errors_and_denials_that_a_source_asks_for() -> None:
+    options = {key for w in WORLDS for run in w.runs for key in run.options}
+    errors = {getattr(e, "error", None) for w in WORLDS for e in w.model_script}
+    bodies = {
+        op.text for w in WORLDS for tool in w.agent.tools for op in tool.body or ()
+    }
+    denied = [w for w in WORLDS if any(run.denies for run in w.runs)]
+
+    assert options == {"role", "verbose"}
+    assert {"TimeoutError", "boom"} <= errors
+    assert "TimeoutError" in bodies
+    assert denied
+    for world in denied:
+        ids = {call.id for call in calls(world)}
+        assert all(set(run.denies) <= ids for run in world.runs)
+
+
+def test_every_world_fits_and_says_so() -> None:
+    assert all(map(fits_a_graph, WORLDS))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"runs": [{"input": ["assistant:[c1:t({})]", "user:hi"]}]},
+        {"model_script": ["assistant:[c1:t(no)]"]},
+        {"model_script": ["assistant:[c1:t({})][c1:t({})]"]},
+        {"agent": {"handlers": [{"id": "h", "before_model": [{"op": "record"}]}]}},
+        {"agent": {"instruction": "<u+d83d>"}},
+        {
+            "agent": {"return_directly": {"t": True}},
+            "model_script": ["assistant:[a:t({})][b:u({})]"],
+        },
+    ],
+)
+def test_world_that_became_something_else_does_not_fit(broken) -> None:
+    world = {"agent": {}, "model_script": ["assistant:a"], **broken}
+
+    assert not fits_a_graph(read_scenario(world, "here"))
+
+
+def test_tools_that_neighbours_add_are_the_agents_own() -> None:
+    added = {"middlewares": [{"additional_tools": [{"name": "extra"}]}]}
+    world = {"agent": {"tools": [{"name": "t"}], **added}, "runs": [{"input": []}]}
+    made = dict(graph_worlds(Words(), GraphWords(), [("happy", world)], 0))["happy"]
+
+    assert [tool["name"] for tool in made["agent"]["tools"]] == ["t", "extra"]
+
+
+def test_long_words_make_many_short_worlds() -> None:
+    assert max(len(world.runs) for world in WORLDS) <= 40
+    assert "secret" in CORPUS.json
+    assert "delete_all" in CORPUS.json
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("x = runtime.context.role", {"role"}),
+        ('x = request.runtime.context.get("role", "user")', {"role"}),
+        ('x = config["configurable"].get("who")', {"who"}),
+        ('x = config["configurable"]["who"]', {"who"}),
+        ('x = config.get("configurable", {}).get("who")', {"who"}),
+        ('x = state["plan"]; y = state.get("user_name")', {"plan", "user_name"}),
+        ('x = (runtime.context or {}).get("role")', {"role"}),
+        ('x = config["configurable"]["thread_id"]; y = state["messages"]', set()),
+        ('x = other.get("role")', set()),
+    ],
+)
+def test_names_of_options_are_found(source: str, names: set[str]) -> None:
+    assert set(graph_words([source]).options) == names
+
+
+def test_errors_are_found_but_not_the_general_ones() -> None:
+    source = "try: pass\nexcept (TimeoutError, Exception, ConnectionError): pass"
+
+    assert graph_words([source]).errors == ("TimeoutError", "ConnectionError")
+
+
+def test_source_that_does_not_parse_has_no_words() -> None:
+    assert graph_words(["def ("]).options == ()
+
+
+def test_subject_of_a_graph_is_told_by_what_it_asks_the_world_for() -> None:
+    assert is_graph_source("def s(world):\n    return world.as_langchain()")
+    assert not is_graph_source("def s(world):\n    return []")
