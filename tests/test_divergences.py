@@ -225,6 +225,7 @@ CASES = [
     ("INTERLEAVING", SLOW, wrapping(as_it_is), locked),
 ]
 NOT_HERE = {
+    "MARKS": "graphs of other frameworks: tests/test_migrate_graphs.py",
     "WAY_LOST": "graphs of other frameworks: tests/test_migrate_graphs.py",
     "STATUS": "ends differ in something that is observed before the end",
     "CALLER_CHANGED": "the engine hands out no list of the caller's",

@@ -9,6 +9,7 @@ from compat.migration.corpus import make_corpus
 from refengine.testing import parse_message, read_scenario
 from refengine.testing.strategies.graph_source import (
     GraphWords,
+    Option,
     graph_words,
     is_graph_source,
 )
@@ -17,7 +18,11 @@ from refengine.testing.strategies.subject_words import Words
 
 WORDS = Words(texts=("secret",), names=("lookup", "delete_all"), numbers=(3,))
 MORE = GraphWords(
-    options=("role", "verbose"), values=("admin", True), errors=("TimeoutError",)
+    options=(
+        Option("role", ("admin", "guest")),
+        Option("verbose", (True,), needed=True),
+    ),
+    errors=("TimeoutError",),
 )
 CORPUS = make_corpus(WORDS, 40, 0, MORE)
 WORLDS: list[Any] = [entry.scenario for entry in CORPUS.worlds]
@@ -86,6 +91,8 @@ def test_worlds_have_the_options_errors_and_denials_that_a_source_asks_for() -> 
     denied = [w for w in WORLDS if any(run.denies for run in w.runs)]
 
     assert options == {"role", "verbose"}
+    assert all("verbose" in run.options for w in WORLDS for run in w.runs)
+    assert any("role" not in run.options for w in WORLDS for run in w.runs)
     assert {"TimeoutError", "boom"} <= errors
     assert "TimeoutError" in bodies
     assert denied
@@ -140,14 +147,31 @@ def test_long_words_make_many_short_worlds() -> None:
         ('x = config["configurable"].get("who")', {"who"}),
         ('x = config["configurable"]["who"]', {"who"}),
         ('x = config.get("configurable", {}).get("who")', {"who"}),
-        ('x = state["plan"]; y = state.get("user_name")', {"plan", "user_name"}),
+        ('x = state["plan"]\nclass S:\n    plan: str', {"plan"}),
+        ('x = state["plan"]', set()),
+        ('x = state["plan"]\nclass S:\n    plan: dict[str, str]', set()),
         ('x = (runtime.context or {}).get("role")', {"role"}),
         ('x = config["configurable"]["thread_id"]; y = state["messages"]', set()),
         ('x = other.get("role")', set()),
     ],
 )
 def test_names_of_options_are_found(source: str, names: set[str]) -> None:
-    assert set(graph_words([source]).options) == names
+    assert {option.name for option in graph_words([source]).options} == names
+
+
+@pytest.mark.parametrize(
+    ("annotation", "values"),
+    [
+        ("int", (0, 1, 2)),
+        ("NotRequired[bool]", (True, False)),
+        ('Literal["x", "y"]', ("x", "y")),
+        ("str | None", ("a", "admin")),
+    ],
+)
+def test_options_have_values_of_their_type(annotation: str, values: Any) -> None:
+    source = f'x = runtime.context.o == "admin"\nclass C:\n    o: {annotation}'
+
+    assert graph_words([source]).options == (Option("o", values, needed=True),)
 
 
 def test_errors_are_found_but_not_the_general_ones() -> None:

@@ -58,6 +58,7 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType(
         "OBSERVED": Code("info", "neighbouring extensions see something else"),
         "CHUNKS": Code("info", "streams are cut at other places"),
         "INTERLEAVING": Code("info", "concurrent calls run in another order"),
+        "MARKS": Code("info", "messages that are kept carry other marks, or status"),
         "WAY_LOST": Code("warning", "it cannot be run in all the ways it could"),
         "INTENT": Code("error", "a side does not have an effect that is intended"),
     }

@@ -224,6 +224,8 @@ def _pairing(old: Value, new: Value, _: str) -> Named:
 
 def _other(old: Value, new: Value, channel: str) -> Named:
     code = _OTHERS.get(channel, "STATUS")
+    if old.get("kind") == new.get("kind") == "run_end":
+        return "MARKS", ".data", old["data"], new["data"]
     if "way" in old and "way" in new:
         return "WAY_LOST", ".way", old["way"], new["way"]
     key = next(

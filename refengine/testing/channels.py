@@ -80,12 +80,19 @@ def _model_calls(seen: Seen) -> Iterator[Entry]:
 
 
 def _observed(seen: Seen) -> Iterator[Entry]:
-    """Yield what the world's own extensions saw, and effects between it (c)."""
+    """Yield what the world's own extensions saw, and effects between it (c).
+
+    Of graphs also what messages carry beside what they say, such as a tool's status.
+    """
     for each in seen.of(
-        "hook_enter", "hook_exit", "effect", "model_request", "tool_start"
+        "hook_enter", "hook_exit", "effect", "model_request", "tool_start", "run_end"
     ):
         kind, data = each["kind"], each["data"]
-        if kind in {"model_request", "tool_start"}:
+        if kind == "run_end":
+            if "marks" not in data:
+                continue
+            data = {"marks": data["marks"]}
+        elif kind in {"model_request", "tool_start"}:
             data = {"ctx": data["ctx"]}
         elif kind == "effect" and data["name"] not in {RECORDED, KEPT}:
             data = {"name": data["name"]}  # its data are in a channel of their own

@@ -1,7 +1,8 @@
 """Messages of LangChain as observations have them, and our own as LangChain has them.
 
-What a vendor is sent and what a state keeps are told apart: a status or a name of a
-tool's result stays in the state, and no request carries it.
+What is said, which a vendor is sent, and what a message carries beside it are told
+apart: a status or an artifact of a tool's result stays in the state, and few requests
+carry it.
 """
 
 from __future__ import annotations
@@ -73,12 +74,12 @@ def _parsed(call: OurCall) -> dict[str, Any] | None:
     return cast("dict[str, Any]", found) if isinstance(found, dict) else None
 
 
-def sent(messages: Sequence[BaseMessage]) -> list[Json]:
-    """Return messages as a request carries them."""
-    return [_sent(message) for message in messages]
+def said(messages: Sequence[BaseMessage]) -> list[Json]:
+    """Return messages as a request carries them: what is said, by whom, to what."""
+    return [_said(message) for message in messages]
 
 
-def _sent(message: BaseMessage) -> dict[str, Json]:
+def _said(message: BaseMessage) -> dict[str, Json]:
     role = role_of(message)
     told: dict[str, Json] = {"role": role, "content": content_of(message)}
     if isinstance(message, AIMessage):
@@ -90,17 +91,17 @@ def _sent(message: BaseMessage) -> dict[str, Json]:
     return told
 
 
-def kept(messages: Sequence[BaseMessage]) -> list[Json]:
-    """Return messages as a state keeps them.
+def marks(messages: Sequence[BaseMessage]) -> list[Json]:
+    """Return what messages carry beside what is said, as a state keeps them.
 
     Without ids, which are drawn anew in every run, and what a vendor told about a
     response, which is the world's.
     """
-    return [_kept(message) for message in messages]
+    return [_marks(message) for message in messages]
 
 
-def _kept(message: BaseMessage) -> dict[str, Json]:
-    told = _sent(message)
+def _marks(message: BaseMessage) -> dict[str, Json]:
+    told: dict[str, Json] = {}
     if isinstance(message, ToolMessage):
         told["status"] = message.status
         if message.artifact is not None:

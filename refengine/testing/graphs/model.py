@@ -20,7 +20,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field
 
 from refengine.messages import Json, Message, MessageChunk, join_chunks
-from refengine.testing.graphs.messages import as_langchain, kept, sent
+from refengine.testing.graphs.messages import as_langchain, said
 from refengine.testing.graphs.raising import scripted_error
 from refengine.testing.narrowing import is_mapping
 from refengine.testing.notation import pieces_of
@@ -125,7 +125,7 @@ class WorldChatModel(BaseChatModel):
             options["model"] = self.model_name
         tools = [_tool(each) for each in bound.get("tools") or ()]
         self._world.model.begin_call(
-            {"messages": sent(messages), "tools": tools, "options": options, "ctx": "-"}
+            {"messages": said(messages), "tools": tools, "options": options, "ctx": "-"}
         )
 
     def _answer(self) -> ChatResult:
@@ -151,7 +151,7 @@ class WorldChatModel(BaseChatModel):
         self._answered(as_langchain(join_chunks(answer)))
 
     def _answered(self, message: BaseMessage) -> None:
-        self._world.recorder.add("model_response", {"message": kept([message])[0]})
+        self._world.recorder.add("model_response", {"message": said([message])[0]})
 
     def _failed(self, name: str) -> Exception:
         self._world.recorder.add("model_error", {"error": name})

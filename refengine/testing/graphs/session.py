@@ -15,7 +15,7 @@ from langchain_core.messages import BaseMessage
 from refengine.testing.graphs.consumer import Consumer
 from refengine.testing.graphs.given import GivenTo
 from refengine.testing.graphs.loop import no_waiting, run_on
-from refengine.testing.graphs.messages import as_langchain, kept
+from refengine.testing.graphs.messages import as_langchain, said
 from refengine.testing.graphs.turn import Ask, Turn
 from refengine.testing.graphs.watching import GraphWatch
 from refengine.testing.graphs.ways import cannot_run
@@ -137,7 +137,7 @@ class GraphSession:
         new = [as_langchain(parse_message(text)) for text in spec.input]
         given = [*earlier, *new]
         told = {"continues": True} if spec.continues else {}
-        world.recorder.add("run_start", {"messages": kept(given), **told})
+        world.recorder.add("run_start", {"messages": said(given), **told})
         ask = Ask(
             self._given.input(given, spec.options),
             self._config(spec),

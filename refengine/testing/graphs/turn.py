@@ -11,7 +11,7 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
 from refengine.messages import Json
-from refengine.testing.graphs.messages import kept, role_of
+from refengine.testing.graphs.messages import marks, role_of, said
 from refengine.testing.graphs.raising import point_of_scripted
 from refengine.testing.graphs.values import values_of
 from refengine.testing.world import World
@@ -49,7 +49,7 @@ class Turn:
         self.left: Sequence[BaseMessage] | None = None
         self._world = world
         self._given = given
-        self._before = kept(given)
+        self._before = said(given)
         self._resumed = 0
         self._calls = world.model.calls
 
@@ -63,12 +63,13 @@ class Turn:
             self.ask = self._resuming(self.ask, pending)
             return
         self.left = list(state.get("messages") or ())
-        answer = kept(self.left[-1:])
+        answer = said(self.left[-1:])
         direct = bool(self.left) and role_of(self.left[-1]) == "tool"
         data: dict[str, object] = {
             "status": "returned_directly" if direct else "completed",
             "answer": answer[0] if answer else None,
-            "messages": kept(self.left),
+            "messages": said(self.left),
+            "marks": marks(self.left),
             "values": values_of(state),
         }
         self._end(data)
@@ -82,7 +83,7 @@ class Turn:
             {
                 "status": "error",
                 "answer": None,
-                "messages": kept(messages),
+                "messages": said(messages),
                 "values": values_of(state),
             }
         )
@@ -98,7 +99,7 @@ class Turn:
         recorder = self._world.recorder
         calls = self._world.model.calls - self._calls
         recorder.add("run_end", {**data, "iterations": calls})
-        if kept(self._given) != self._before:
+        if said(self._given) != self._before:
             recorder.add("caller_object_changed", {"path": "messages"})
 
 

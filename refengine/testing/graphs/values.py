@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
 from refengine.messages import Json
-from refengine.testing.graphs.messages import kept
+from refengine.testing.graphs.messages import said
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.recorder import snapshot
 
@@ -38,7 +38,7 @@ def values_of(state: Mapping[str, Any]) -> dict[str, Json]:
 
 def _value(value: Any) -> Json:  # noqa: ANN401  # whatever a subject keeps
     if isinstance(value, BaseMessage):
-        return kept([value])[0]
+        return said([value])[0]
     if isinstance(value, BaseModel):
         return snapshot(value.model_dump(mode="json"))
     if is_dataclass(value) and not isinstance(value, type):

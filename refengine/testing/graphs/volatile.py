@@ -19,8 +19,9 @@ VOLATILE: Final[Mapping[str, str]] = MappingProxyType(
         ),
         "steps and checkpoints": "every node adds one",
         "metadata and usage of a response": "they are the vendor's, and the world's",
-        "name, status and artifact of a tool's result, in requests": (
-            "no request carries them; in the state that is kept they are compared"
+        "name of a tool's result": "no request carries it, and its call has it",
+        "status and artifact of a tool's result, additional_kwargs": (
+            "few requests carry them; they are told as MARKS"
         ),
         "one block of text, or that text": "a request says the same with both",
         "keys of the state that only NEW has": "nobody can have looked for them",

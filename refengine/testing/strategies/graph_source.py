@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+Value: TypeAlias = "str | int | float | bool"
 
 FACE: Final = "as_langchain"
 """Who asks a world for this returns a graph."""
 RESERVED: Final = frozenset(
-    ("thread_id", "checkpoint_id", "checkpoint_ns", "messages", "configurable", "get")
+    (
+        "checkpoint_id",
+        "checkpoint_ns",
+        "configurable",
+        "get",
+        "is_last_step",
+        "jump_to",
+        "llm_input_messages",
+        "messages",
+        "remaining_steps",
+        "structured_response",
+        "thread_id",
+    )
 )
-ROOTS: Final = frozenset(("context", "configurable", "config", "state"))
-"""What holds the named values of a run."""
+"""Names that the frameworks keep for themselves."""
+GIVEN: Final = frozenset(("context", "configurable", "config"))
+"""What holds the values that a caller gives by name; a state holds others, too."""
 MOST: Final = 6
 """So many names are looked up, and so many classes raised."""
-VALUES: Final = 8
+LONGEST: Final = 40
+"""A longer text is no value that a caller gives by name."""
 GENERAL: Final = frozenset(
     (
         "Exception",
@@ -33,14 +50,30 @@ GENERAL: Final = frozenset(
     )
 )
 """Classes of errors that a scripted one is anyway, or cannot be."""
+BY_TYPE: Final[Mapping[str, tuple[Value, ...]]] = MappingProxyType(
+    {"int": (0, 1, 2), "float": (0.5, 2.0), "bool": (True, False)}
+)
+AROUND: Final = frozenset(("NotRequired", "Required", "Annotated", "Optional"))
+"""What stands around the type of a field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A value that runs are given by name.
+
+    One that is ``needed`` is taken without asking whether it is there.
+    """
+
+    name: str
+    values: tuple[Value, ...] = ("a",)
+    needed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class GraphWords:
-    """Names of options, values that may be theirs, and names of errors."""
+    """Options of runs, and names of errors."""
 
-    options: tuple[str, ...] = ()
-    values: tuple[object, ...] = ()
+    options: tuple[Option, ...] = ()
     errors: tuple[str, ...] = ()
 
 
@@ -51,47 +84,113 @@ def is_graph_source(source: str) -> bool:
 
 def graph_words(sources: Iterable[str]) -> GraphWords:
     """Return the words of these sources; one that does not parse has none."""
-    options: dict[str, None] = {}
-    values: dict[object, None] = {}
-    errors: dict[str, None] = {}
+    reader = _Reader()
     for source in sources:
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        options.update(dict.fromkeys(_options(tree)))
-        errors.update(dict.fromkeys(_errors(tree)))
-        values.update(dict.fromkeys(_values(tree)))
-    return GraphWords(
-        tuple(options)[:MOST], tuple(values)[:VALUES], tuple(errors)[:MOST]
-    )
+        for node in ast.walk(tree):
+            reader.read(node)
+    return GraphWords(reader.options(), tuple(reader.errors)[:MOST])
 
 
-def _options(tree: ast.AST) -> Iterator[str]:
-    """Yield what is looked for in a context, a configuration or a state."""
-    for node in ast.walk(tree):
-        name: object = None
-        if isinstance(node, ast.Attribute) and _named(node.value) == "context":
-            name = node.attr
-        elif isinstance(node, ast.Subscript) and _named(node.value) in ROOTS:
-            name = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        elif isinstance(node, ast.Call):
-            name = _got_by(node)
-        if isinstance(name, str) and name.isidentifier() and name not in RESERVED:
-            yield name
+class _Reader:
+    """Gathers what the nodes of all sources say."""
+
+    def __init__(self) -> None:
+        self.errors: dict[str, None] = {}
+        self._needed: dict[str, bool] = {}
+        self._of_state: set[str] = set()
+        self._types: dict[str, tuple[Value, ...]] = {}
+        self._texts: dict[str, None] = {"a": None}
+
+    def options(self) -> tuple[Option, ...]:
+        """Return the options; a key of the state has a type, or it is the subject's."""
+        texts = tuple(self._texts)[: 2 * MOST]
+        found = [
+            Option(name, self._types.get(name, texts) or texts, needed)
+            for name, needed in self._needed.items()
+            if name not in self._of_state or self._types.get(name) is not None
+        ]
+        return tuple(found[:MOST])
+
+    def read(self, node: ast.AST) -> None:
+        """Take over what one node says."""
+        if isinstance(node, ast.Name):
+            self._error(node.id)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            self._typed(node.target.id, node.annotation)
+        elif isinstance(node, ast.Compare):
+            for each in (node.left, *node.comparators):
+                self._text(each)
+        elif isinstance(node, ast.Dict):
+            for key in node.keys:
+                self._text(key)
+        self._looked_up(node)
+
+    def _looked_up(self, node: ast.AST) -> None:
+        """Remember a name that is looked for in what holds named values."""
+        if isinstance(node, ast.Attribute) and named(node.value) == "context":
+            self._name(node.attr, "context", needed=True)
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            written = isinstance(node.ctx, ast.Store)
+            if not written:
+                self._name(node.slice.value, named(node.value), needed=True)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            first = node.args[0] if node.args else None
+            if node.func.attr == "get" and isinstance(first, ast.Constant):
+                self._name(first.value, named(node.func.value), needed=False)
+            for each in node.args[1:2]:
+                self._text(each)
+
+    def _name(self, name: object, where: str, *, needed: bool) -> None:
+        if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+            return
+        if where == "state":
+            self._of_state.add(name)
+        elif where not in GIVEN:
+            return
+        else:
+            self._of_state.discard(name)
+        self._needed[name] = self._needed.get(name, False) or needed
+
+    def _typed(self, name: str, annotation: ast.expr) -> None:
+        """Remember values of the type that a name is declared with, if it is plain."""
+        while isinstance(annotation, ast.Subscript):
+            parts: list[ast.expr]
+            parts = getattr(annotation.slice, "elts", [annotation.slice])
+            if named(annotation.value) == "Literal":
+                self._types[name] = tuple(_texts_in(parts))
+                return
+            if named(annotation.value) not in AROUND:
+                return
+            annotation = parts[0]
+        if isinstance(annotation, ast.BinOp):  # str | None
+            annotation = annotation.left
+        kind = named(annotation)
+        if kind in BY_TYPE or kind == "str":
+            self._types[name] = BY_TYPE.get(kind, ())
+
+    def _text(self, node: ast.expr | None) -> None:
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, str) and len(value) <= LONGEST:
+            self._texts[value] = None
+
+    def _error(self, name: str) -> None:
+        kind: object = getattr(builtins, name, None)
+        is_error = isinstance(kind, type) and issubclass(kind, Exception)
+        if is_error and name not in GENERAL:
+            self.errors[name] = None
 
 
-def _got_by(call: ast.Call) -> object:
-    """Return the name in ``context.get("name")``, None where a call is no such one."""
-    how = call.func
-    if not isinstance(how, ast.Attribute) or how.attr != "get" or not call.args:
-        return None
-    first = call.args[0]
-    found = _named(how.value) in ROOTS and isinstance(first, ast.Constant)
-    return first.value if found and isinstance(first, ast.Constant) else None
+def _texts_in(parts: Iterable[ast.expr]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part.value
 
 
-def _named(node: ast.AST) -> str:
+def named(node: ast.expr) -> str:
     """Return the last name of what a value is taken from."""
     if isinstance(node, ast.Attribute):
         return node.attr
@@ -104,34 +203,8 @@ def _named(node: ast.AST) -> str:
         and node.args
         and isinstance(node.func, ast.Attribute)
     ):
-        first = node.args[0]
+        first = node.args[0]  # config.get("configurable", {}).get(…)
         return str(first.value) if isinstance(first, ast.Constant) else ""
     if isinstance(node, ast.BoolOp):  # (runtime.context or {}).get(…)
-        return _named(node.values[0])
+        return named(node.values[0])
     return ""
-
-
-def _errors(tree: ast.AST) -> Iterator[str]:
-    """Yield the exceptions of Python's own that are named."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id not in GENERAL:
-            kind: object = getattr(builtins, node.id, None)
-            if isinstance(kind, type) and issubclass(kind, Exception):
-                yield node.id
-
-
-def _values(tree: ast.AST) -> Iterator[object]:
-    """Yield short texts that are compared with, or are a key or a default."""
-    yield from ("a", True, 2)
-    for node in ast.walk(tree):
-        found: list[ast.expr] = []
-        if isinstance(node, ast.Compare):
-            found = [node.left, *node.comparators]
-        elif isinstance(node, ast.Dict):
-            found = [key for key in node.keys if key is not None]
-        elif isinstance(node, ast.Call):
-            found = list(node.args[1:2])
-        for each in found:
-            value = each.value if isinstance(each, ast.Constant) else None
-            if isinstance(value, str) and len(value) <= 40:
-                yield value

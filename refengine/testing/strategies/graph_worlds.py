@@ -216,7 +216,7 @@ def _dressed(made: Data, more: GraphWords, dice: Dice, way: str) -> Data:
     given = dice.chance(OPTIONS)
     runs: list[Data] = []
     for run in made.get("runs", ()):
-        options = _options(more, dice) if given else {}
+        options = _options(more, dice, all_of_them=given)
         asked = {"options": options} if options else {}
         runs.append({**run, **asked, **({"denies": denied} if denied else {})})
     return {**made, "runs": runs, **({"way": way} if way != "async" else {})}
@@ -230,14 +230,15 @@ def _calls(entry: Any) -> Iterator[ToolCall]:  # noqa: ANN401  # an entry of a s
         yield from parse_message(text).tool_calls
 
 
-def _options(more: GraphWords, dice: Dice) -> Data:
-    """Return values for some of the names that the subject looks for."""
-    if not more.options:
-        return {}
+def _options(more: GraphWords, dice: Dice, *, all_of_them: bool) -> Data:
+    """Return values for the names that the subject looks for.
+
+    What it takes without asking is always there, as it is for real callers.
+    """
     return {
-        name: dice.pick(more.values or ("a",))
-        for name in more.options
-        if not dice.chance(4)
+        option.name: dice.pick(option.values)
+        for option in more.options
+        if option.needed or (all_of_them and not dice.chance(4))
     }
 
 
