@@ -534,3 +534,31 @@ def test_virtual_clock_goes_on_after_years():
         return asyncio.get_running_loop().time()
 
     assert run(waiting()) >= 2.0**25 + 1e9
+
+
+def test_virtual_time_waits_for_what_a_thread_does() -> None:
+    done: list[str] = []
+
+    def slow() -> None:
+        for _ in range(200_000):
+            pass
+        done.append("thread")
+
+    async def timer() -> None:
+        await asyncio.sleep(3600)
+        done.append("timer")
+
+    async def main() -> float:
+        other = asyncio.create_task(timer())
+        await asyncio.to_thread(slow)
+        before = asyncio.get_running_loop().time()
+        await other
+        return before
+
+    assert run(main()) == 0.0
+    assert done == ["thread", "timer"]
+
+
+def test_thread_that_raises_is_told_to_who_waits() -> None:
+    with pytest.raises(ZeroDivisionError):
+        run(asyncio.to_thread(lambda: 1 / 0))

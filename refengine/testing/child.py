@@ -9,6 +9,9 @@ a line, each reply with the ``id`` of its request:
     {"id": 2, "do": "play", "world": "<scenario as JSON text>"}
     {"id": 3, "do": "intends", "trace": "<trace as JSON lines>"}
 
+A request to play may have ``ways`` of running a graph, and ``wire``: the base URL of a
+scripted server that the graph's model asks.
+
 The subject never sees those pipes: before it is imported, both are moved to private
 duplicates. Its own input is empty, and whatever it prints, by whichever way, goes to
 the standard error, where a line with the token ends what belongs to one reply. Faults
@@ -28,7 +31,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any, Final, TypeAlias, cast
@@ -37,13 +40,11 @@ from refengine.profile import SEED_001, Profile, profile
 from refengine.testing.branches import Branches
 from refengine.testing.loading import Fault, Loaded, Reference, load, own_files, told
 from refengine.testing.reading import parse_scenario
-from refengine.testing.scenario import Scenario
 from refengine.testing.subjects import (
     INTENDS,
     WAYS,
     Played,
     SubjectError,
-    Way,
     play_alone,
 )
 from refengine.testing.trace import Trace
@@ -52,7 +53,13 @@ from refengine.testing.world import EffectError, World
 Reply: TypeAlias = dict[str, Any]
 Predicate: TypeAlias = Callable[[Trace], object]
 
-FRAMEWORKS: Final = ("langchain", "langchain-core", "langgraph", "langgraph-prebuilt")
+FRAMEWORKS: Final = (
+    "langchain",
+    "langchain-core",
+    "langchain-openai",
+    "langgraph",
+    "langgraph-prebuilt",
+)
 """Distributions whose versions belong to a verdict on what was built with them."""
 
 ALONE: Final = 1.0
@@ -194,9 +201,13 @@ class Server:
                 raised.append(error)
                 raise
 
-        ways = request.get("ways", WAYS)
         scenario = parse_scenario(request["world"])
-        played = self._played(scenario, subject, ways, raised)
+
+        def play() -> Played:
+            ways, wire = request.get("ways", WAYS), request.get("wire")
+            return play_alone(scenario, subject, self._profile, ways, wire)
+
+        played = self._played(play, raised)
         hooks = dict(played.hooks)
         try:
             trace = played.trace.to_jsonl()
@@ -206,15 +217,11 @@ class Server:
         return {"trace": trace, "hooks": hooks, **way, **self._seen()}
 
     def _played(
-        self,
-        scenario: Scenario,
-        subject: Callable[[World], object],
-        ways: Sequence[Way],
-        raised: list[BaseException],
+        self, play: Callable[[], Played], raised: list[BaseException]
     ) -> Played:
         own = None if self._loaded is None else self._loaded.own
         try:
-            return play_alone(scenario, subject, self._profile, ways)
+            return play()
         except (SystemExit, KeyboardInterrupt):
             raise
         except BaseException as error:

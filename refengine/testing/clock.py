@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -45,6 +46,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         # asyncio's nanosecond is less than what a float of half a year can tell apart:
         # a timer that is due would never be, and the loop would spin for ever.
         self._clock_resolution = RESOLUTION
+        self._thread: ThreadPoolExecutor | None = None
 
     def time(self) -> float:
         """Return the virtual time in seconds."""
@@ -53,6 +55,34 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def jump(self, seconds: float) -> None:
         """Move the clock forward."""
         self._now += max(seconds, 0.0)
+
+    def run_in_executor(
+        self,
+        executor: object,  # noqa: ARG002  # as BaseEventLoop
+        func: Callable[..., T],
+        *args: object,
+    ) -> asyncio.Future[T]:
+        """Run it in a thread and wait, whatever executor was asked for.
+
+        Else virtual time would jump while a thread works, and two threads would come in
+        any order. It is another thread because plain code may start a loop of its own.
+        """
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1)
+        done: asyncio.Future[T] = self.create_future()
+        made = self._thread.submit(func, *args)
+        error = made.exception()
+        if error is None:
+            done.set_result(made.result())
+        else:
+            done.set_exception(error)
+        return done
+
+    def close(self) -> None:
+        """Close the loop and end its thread."""
+        if self._thread is not None:
+            self._thread.shutdown()
+        super().close()
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

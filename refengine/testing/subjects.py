@@ -45,16 +45,22 @@ INTENDS: Final = "__refengine_intends__"
 """The attribute that marks a predicate on a trace; its value says what is intended."""
 
 
+INSTEAD: Final = (
+    "return a list of AgentMiddleware and handlers, world.config(...), or a graph"
+    " built from world.as_langchain()"
+)
+"""What to do about most that cannot be played."""
+GRAPH_INSTEAD: Final = (
+    "return a graph built from world.as_langchain(), or leave the wire out"
+)
+
+
 class SubjectError(TypeError):
     """A subject returned something that cannot be played."""
 
-    def __init__(self, got: object, why: str) -> None:
+    def __init__(self, got: object, why: str, instead: str = INSTEAD) -> None:
         self.got = got
-        super().__init__(
-            f"subject(world) returned {_short(got)}: {why};"
-            " return a list of AgentMiddleware and handlers, world.config(...), or a"
-            " graph built from world.as_langchain()"
-        )
+        super().__init__(f"subject(world) returned {_short(got)}: {why}; {instead}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,26 +119,32 @@ def play_alone(
     subject: Subject,
     profile: Profile = SEED_001,
     ways: Sequence[Way] = WAYS,
+    wire: str | None = None,
 ) -> Played:
     """Play one session from where no event loop runs, whatever the subject returns.
 
     A graph is run in the scenario's way if that is among ``ways``, else in the other
     one, and where it cannot be run so, in another session, the other way. If there is
-    no way left, the frameworks' error is what the run ends with. Raises as
+    no way left, the frameworks' error is what the run ends with. With ``wire``, the
+    base URL of a scripted server, the graph's model is a vendor's client that asks it,
+    there is the way "sync" only, and nothing but graphs can be played. Raises as
     ``play_subject``, and MissingExtraError.
     """
     try:
-        return run(_play(scenario, subject, profile))
+        return run(_play(scenario, subject, profile, wire))
     except _GraphReturned as found:
         from refengine.testing.graphs.alone import play_graph  # noqa: PLC0415  # an extra
 
         return play_graph(scenario, subject, found.world, found.graph, ways)
 
 
-async def _play(scenario: Scenario, subject: Subject, profile: Profile) -> Played:
+async def _play(
+    scenario: Scenario, subject: Subject, profile: Profile, wire: str | None = None
+) -> Played:
     watch = Watch()
 
     def dress(world: World, config: ChatModelAgentConfig) -> ChatModelAgentConfig:
+        world.wire = wire
         return _worn(subject(world), world, config, watch)
 
     trace = await Session(scenario, ReferenceEngine(profile), dress, watch.names).play()
@@ -144,6 +156,8 @@ def _worn(
 ) -> ChatModelAgentConfig:
     if is_graph(got):
         raise _GraphReturned(world, got)
+    if world.wire is not None:
+        raise SubjectError(got, "over the wire only graphs are played", GRAPH_INSTEAD)
     if isinstance(got, ChatModelAgentConfig):
         config, given = got, (*got.middlewares, *got.handlers)
         if got.model is not world.model:

@@ -102,6 +102,7 @@ class World:
         self._spec = spec
         self.output_key = spec.output_key
         self.run = 0
+        self.wire: str | None = None
         self.clock = Clock()
         self.random = Random(0)  # noqa: S311  # the same numbers in every run, no secret
         self.new_id = Ids("id")

@@ -6,9 +6,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 
+from langchain_core.language_models import BaseChatModel
+
 from refengine.messages import Json
 from refengine.testing.graphs.model import MODEL, WorldChatModel
 from refengine.testing.graphs.tools import OWN, WorldTool, world_tool
+from refengine.testing.graphs.wire import Line
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.recorder import snapshot
 from refengine.testing.trace import to_json
@@ -43,6 +46,7 @@ class LangChainWorld:
         self._world = world
         self._answer: Answer | None = None
         self.denied: frozenset[str] = frozenset()
+        self._line = None if world.wire is None else Line.to(world, world.wire)
         self.model = self.model_named(MODEL)
         self.tools = list(tools)
         self.system_prompt = world.instruction or None
@@ -52,9 +56,16 @@ class LangChainWorld:
         """Return the face of a world."""
         return cls(world, [world_tool(spec, world) for spec in world.tool_specs])
 
-    def model_named(self, name: str) -> WorldChatModel:
+    def model_named(self, name: str) -> BaseChatModel:
         """Return a second model; it plays the same script, and requests name it."""
+        if self._line is not None:
+            return self._line.model(name)
         return WorldChatModel(world=self._world, model_name=name, metadata={OWN: True})
+
+    def close(self) -> None:
+        """Let go of the connection to a server, if the model has one."""
+        if self._line is not None:
+            self._line.close()
 
     def approves(self, call: Mapping[str, Any]) -> bool:
         """Ask the world's person about a tool call, by its ``id`` or name and args.

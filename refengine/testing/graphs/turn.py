@@ -16,6 +16,8 @@ from refengine.testing.graphs.raising import point_of_scripted
 from refengine.testing.graphs.values import values_of
 from refengine.testing.world import World
 
+CLIENTS: Final = frozenset(("openai", "httpx", "httpx2"))
+"""Packages whose errors a model over the wire raises, and nothing else here does."""
 RESUMED: Final = 50
 """So often one run is resumed; one that goes on asking is no session."""
 
@@ -105,8 +107,21 @@ class Turn:
 
 def _told(error: Exception) -> dict[str, Json]:
     """Return class and point of an exception, in the words of other engines' errors."""
-    point = point_of_scripted(error)
+    point = point_of_scripted(error) or _of_client(error)
     if point is None:
         point = "max_iterations" if isinstance(error, GraphRecursionError) else "hook"
     told: dict[str, Json] = {"point": point, "text": str(error)}
     return {"error": told, "class": type(error).__name__}
+
+
+def _of_client(error: BaseException) -> str | None:
+    """Return where an error of a vendor's client arose, also behind what wraps it."""
+    seen: list[BaseException] = []
+    inner: BaseException | None = error
+    while inner is not None and inner not in seen:
+        roots = {kind.__module__.partition(".")[0] for kind in type(inner).__mro__}
+        if not roots.isdisjoint(CLIENTS):
+            return "model"
+        seen.append(inner)
+        inner = inner.__cause__ or inner.__context__
+    return None
