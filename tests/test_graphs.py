@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
@@ -21,6 +22,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import create_react_agent
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import interrupt
 
 from refengine.testing import Trace, World, read_scenario
@@ -380,6 +382,33 @@ def test_options_reach_configuration_and_context() -> None:
     play(world, lambda w: newer(w, looks))
 
     assert seen == ["me", "me"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_hook_writes_to_the_stream_is_an_event(way: Way) -> None:
+    @before_model
+    def tells(state: Any, runtime: Any) -> None:
+        runtime.stream_writer({"step": 1})
+
+    world = scenario(["assistant:a"], hi(streaming=True), way=way)
+    events = data_of(play(world, lambda w: newer(w, tells)).trace, "event")
+
+    assert [each["kind"] for each in events] == ["custom", "model"]
+    assert events[0]["whole"]["text"] == '{"step": 1}'
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_stored_is_kept_without_its_keys(way: Way) -> None:
+    @after_model
+    def remembers(state: Any, runtime: Any) -> None:
+        runtime.store.put(("notes",), str(uuid4()), {"said": "a"})
+
+    world = scenario(["assistant:a"], way=way)
+    store = InMemoryStore()
+    trace = play(world, lambda w: newer(w, remembers, store=store)).trace
+
+    kept = data_of(trace, "run_end")[0]["values"]
+    assert kept == {"(store)": [["notes", {"said": "a"}]]}
 
 
 def test_callers_messages_are_looked_after() -> None:

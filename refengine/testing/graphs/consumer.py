@@ -7,6 +7,7 @@ the model alone (system and user messages, removals) is no part of what is consu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 
@@ -14,6 +15,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Tool
 
 from refengine.messages import Json
 from refengine.testing.graphs.messages import calls_of, text_of
+from refengine.testing.graphs.values import value_of
 from refengine.testing.recorder import Recorder
 
 Held: TypeAlias = "tuple[str, dict[str, Json]]"  # a tool's result and its call
@@ -46,6 +48,14 @@ class Consumer:
             self.end()
         self._from = source
         self._pieces.append(message)
+
+    def told(self, data: object) -> None:
+        """Take what a hook or a tool wrote to the stream by itself."""
+        self.end()
+        self._let_go()
+        text = json.dumps(value_of(data), ensure_ascii=False)
+        whole: Json = {"text": text, "tool_calls": []}
+        self._recorder.add("event", {"kind": "custom", "agent": "", "whole": whole})
 
     def end(self, *, failed: bool = False) -> None:
         """Put down the message that is complete now, or will never be."""

@@ -17,6 +17,7 @@ from refengine.testing.graphs.given import GivenTo
 from refengine.testing.graphs.loop import no_waiting, run_on
 from refengine.testing.graphs.messages import as_langchain, said
 from refengine.testing.graphs.turn import Ask, Turn
+from refengine.testing.graphs.values import stored_in
 from refengine.testing.graphs.watching import GraphWatch
 from refengine.testing.graphs.ways import cannot_run
 from refengine.testing.narrowing import is_mapping
@@ -27,7 +28,7 @@ from refengine.testing.world import World
 
 STEPS: Final = 500
 """Steps of a graph in one run; how they are counted is no subject's doing."""
-MODES: Final = ("messages", "updates", "values")
+MODES: Final = ("messages", "custom", "updates", "values")
 
 State: TypeAlias = "dict[str, Any]"
 
@@ -102,7 +103,7 @@ class GraphSession:
                 except Exception as error:  # noqa: BLE001  # how a run ends is data
                     self._failed(turn, turn.ask, error)
                 else:
-                    turn.took(state)
+                    turn.took(state, stored_in(self._graph))
             self._ended(turn)
 
     async def _async(self) -> None:
@@ -114,7 +115,7 @@ class GraphSession:
                 except Exception as error:  # noqa: BLE001  # how a run ends is data
                     self._failed(turn, turn.ask, error)
                 else:
-                    turn.took(state)
+                    turn.took(state, stored_in(self._graph))
             self._ended(turn)
 
     def _ended(self, turn: Turn) -> None:
@@ -217,6 +218,8 @@ class Taken:
         inside, mode, data = part
         if mode == "messages":
             self._consumer.take(*data)
+        elif mode == "custom":
+            self._consumer.told(data)
         elif inside:
             return  # a graph within the graph; its state is not the result
         elif mode == "values":

@@ -55,7 +55,7 @@ class Turn:
         self._resumed = 0
         self._calls = world.model.calls
 
-    def took(self, state: Mapping[str, Any]) -> None:
+    def took(self, state: Mapping[str, Any], stored: Mapping[str, Json]) -> None:
         """Take what a call gave: an interrupt to answer, or the end of the run."""
         pending = state.get("__interrupt__") or ()
         if pending and self.ask is not None:
@@ -72,7 +72,7 @@ class Turn:
             "answer": answer[0] if answer else None,
             "messages": said(self.left),
             "marks": marks(self.left),
-            "values": values_of(state),
+            "values": {**values_of(state), **stored},
         }
         self._end(data)
 
