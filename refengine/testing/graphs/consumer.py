@@ -91,11 +91,16 @@ class Consumer:
             self._recorder.add("event", data, call_id)
 
     def _order(self) -> Mapping[str, int]:
-        """Return the places of the calls of the last response."""
-        last = self._recorder.last("model_response")
-        message = cast("Mapping[str, Any]", last.data["message"] if last else {})
-        calls = message.get("tool_calls", ())
-        return {call["id"]: at for at, call in enumerate(calls)}
+        """Return the places of the calls of all responses so far.
+
+        The next response may be there already, as the model is in another thread.
+        """
+        places: dict[str, int] = {}
+        for each in self._recorder.trace().of("model_response"):
+            message = cast("Mapping[str, Any]", each.data["message"])
+            for call in message.get("tool_calls", ()):
+                places[call["id"]] = len(places)
+        return places
 
 
 def _source(node: str, message: BaseMessage) -> str:
