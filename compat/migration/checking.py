@@ -9,7 +9,8 @@ which are read and never imported here (verdicts, Worlds and corpora).
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -21,12 +22,13 @@ from compat.migration.playing import PlayError
 from compat.migration.refs import SubjectRef, placed
 from compat.migration.reproducer import SideFiles
 from compat.migration.side_player import Check, SidePlayer, anew
+from compat.migration.wire import serving
 from compat.migration.words import harvest, own_sources
 from compat.verdicts import Migration
 from compat.verdicts import Side as SideName
 from refengine.testing.strategies.graph_source import graph_words, is_graph_source
 
-TEXTS_OF_GRAPHS: Final = 40
+TEXTS_OF_GRAPHS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +50,30 @@ def check(old: SubjectRef, new: SubjectRef, terms: Terms, how: Check) -> Checked
     return check_all(old, {"new": (new, terms)}, corpus, how, explain=True)["new"]
 
 
+@contextmanager
+def over_the_wire(how: Check) -> Generator[Check, None, None]:
+    """Have a check played over the wire while the block runs; raises as ``serving``."""
+    with serving() as wire:
+        yield replace(how, wire=wire)
+
+
 def corpus_of(refs: Sequence[SubjectRef], how: Check) -> Corpus:
-    """Return the corpus in the words of all these subjects."""
+    """Return the corpus in the words of all these subjects.
+
+    Raises NoWorldsError if none of its worlds can be played over the wire.
+    """
     sources = {
         f"{number}/{name}": text
         for number, ref in enumerate(refs)
         for name, text in sources_of(ref).items()
     }
-    words = harvest(sources)
-    if not any(map(is_graph_source, sources.values())):
-        return make_corpus(words, how.examples, how.seed)
-    # A run of a graph takes milliseconds, so of the texts only those that matter most.
-    words = replace(words, texts=words.texts[:TEXTS_OF_GRAPHS])
-    return make_corpus(words, how.examples, how.seed, graph_words(sources.values()))
+    words, graphs = harvest(sources), None
+    if any(map(is_graph_source, sources.values())):
+        # A run of a graph takes milliseconds, so of texts only those that matter most.
+        words = replace(words, texts=words.texts[:TEXTS_OF_GRAPHS])
+        graphs = graph_words(sources.values())
+    corpus = make_corpus(words, how.examples, how.seed, graphs)
+    return corpus if how.wire is None else how.wire.corpus(corpus)
 
 
 def sources_of(ref: SubjectRef) -> Mapping[str, str]:

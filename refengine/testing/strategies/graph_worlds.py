@@ -31,9 +31,13 @@ from refengine.testing.strategies.subject_worlds import (
 
 LOOPS: Final = 20
 """No loop of tool calls is made longer to reach a number."""
-SHARE: Final = 3
+SHARE: Final = 6
 """A run of a graph costs milliseconds, so fewer shapes of each word are tried."""
+KEPT: Final = (0, 3)
+"""Of four turns with a number these: each place, in one mode."""
 TURNS: Final = 8
+RUNS: Final = 10
+"""So many runs has a world at most."""
 DENIES: Final = 3
 OPTIONS: Final = 2
 """One world in so many has calls that are denied, or options."""
@@ -68,7 +72,7 @@ def _using_up(words: Words, seed: int) -> Iterator[tuple[str, Data]]:
     turns = Turns(Kit(words, f"{seed}/graph/turns"), SHARE)
     made = {
         "names": [*turns.of_names(), *turns.of_other_names()],
-        "numbers": [*turns.of_numbers()],
+        "numbers": [t for at, t in enumerate(turns.of_numbers()) if at % 4 in KEPT],
         "texts": [*turns.of_texts()],
         "patterns": [*turns.of_patterns()],
     }
@@ -101,6 +105,8 @@ def _fitted(world: object) -> Data:
     if added or agent.get("tools"):
         agent["tools"] = [_tool(each) for each in (*agent.get("tools", ()), *added)]
     made.pop("script_end", None)
+    if made.get("runs"):
+        made["runs"] = made["runs"][:RUNS]
     if made.get("model_script"):
         seen = set(_ids_in(made.get("runs", ())))
         made["model_script"] = [_entry(each, seen) for each in made["model_script"]]
