@@ -202,6 +202,22 @@ def test_cut_stream_shows_what_came_before(way: Way) -> None:
     assert (last["kind"], last["class"]) == ("error", "ScriptedError")
 
 
+@pytest.mark.parametrize("build", [older, newer], ids=["langgraph", "langchain"])
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize(("way", "begun"), [("sync", ["c1"]), ("async", ["c1", "c2"])])
+def test_after_a_call_that_failed_the_next_one_does_not_begin_by_luck(
+    build: Build, way: Way, begun: list[str], *, streaming: bool
+) -> None:
+    tools = [{"name": "t", "error": "boom"}, {"name": "u", "result": "x"}]
+    for _ in range(20):
+        world = scenario(
+            CALLS, hi(streaming=streaming), way=way, agent={"tools": tools}
+        )
+        trace = play(world, build).trace
+        assert [each.call_id for each in trace.of("tool_start")] == begun
+        assert data_of(trace, "event")[-1]["class"] == "ScriptedError"
+
+
 def test_tool_of_the_subject_is_seen_too() -> None:
     @tool
     def own(q: int) -> str:

@@ -27,14 +27,8 @@ def beside(
     ours: Value | None = old[at].value if at < len(old) else None
     theirs: Value | None = new[at].value if at < len(new) else None
     if channel in _WITH_MESSAGES and ours is not None and theirs is not None:
-        return tuple(
-            _lines(
-                *(
-                    [message_line(m) for m in side["messages"]]
-                    for side in (ours, theirs)
-                )
-            )
-        )
+        sides = [[*map(message_line, side["messages"])] for side in (ours, theirs)]
+        return () if sides[0] == sides[1] else tuple(_lines(*sides))
     if channel not in _IN_A_ROW:
         return ()
     run = (ours or theirs or {}).get("run")

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
+from langgraph.errors import GraphBubbleUp
 
 from refengine.testing.graphs.messages import content_of
 from refengine.testing.graphs.tools import OWN, calling, started
@@ -29,13 +30,16 @@ class Turns:
     """Has the calls of one response run one after the other, in order.
 
     LangGraph gives each a thread, and whichever is faster would change what a subject
-    that counts calls does. An event loop needs no such order: it has one of its own.
+    that counts calls does. After one that failed the others do not run: whether they
+    would have begun is a matter of luck. An event loop needs no such order: it has one
+    of its own.
     """
 
     def __init__(self) -> None:
         self.kept = False
-        self._mine: dict[UUID, Event] = {}
+        self._mine: dict[UUID, tuple[object, Event]] = {}
         self._ends: dict[tuple[object, object], Event] = {}
+        self._failed: dict[object, BaseException] = {}
 
     def begin(self, run_id: UUID, told: Mapping[str, Any]) -> None:
         """Wait until the call before this one has ended."""
@@ -43,20 +47,28 @@ class Turns:
         if not (self.kept and len(path) == 3 and isinstance(path[1], int)):
             return
         step, at = told.get("langgraph_step"), path[1]
-        self._mine[run_id] = self._ends.setdefault((step, at), Event())
+        mine = self._ends.setdefault((step, at), Event())
         if at:
             self._ends.setdefault((step, at - 1), Event()).wait(WAIT)
-
-    def end(self, run_id: UUID) -> None:
-        """Say that a call has ended."""
-        mine = self._mine.pop(run_id, None)
-        if mine is not None:
+        if step in self._failed:
             mine.set()
+            raise self._failed[step]
+        self._mine[run_id] = (step, mine)
+
+    def end(self, run_id: UUID, error: BaseException | None = None) -> None:
+        """Say that a call has ended, and how if it failed; to interrupt is no failure."""
+        if run_id not in self._mine:
+            return
+        step, mine = self._mine.pop(run_id)
+        if error is not None and not isinstance(error, GraphBubbleUp):
+            self._failed.setdefault(step, error)
+        mine.set()
 
     def anew(self, *, kept: bool) -> None:
         """Begin another call of a graph; a resumed one has only some of the calls."""
         self.kept = kept
         self._ends.clear()
+        self._failed.clear()
 
 
 class GraphWatch(BaseCallbackHandler):
@@ -66,6 +78,7 @@ class GraphWatch(BaseCallbackHandler):
     """
 
     run_inline = True
+    raise_error = True  # a watch that fails must not be silent about it
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -106,9 +119,9 @@ class GraphWatch(BaseCallbackHandler):
         """Let the next call begin."""
         self.turns.end(run_id)
 
-    def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401, ARG002  # as BaseCallbackHandler
-        """Let the next call begin."""
-        self.turns.end(run_id)
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401  # as BaseCallbackHandler
+        """Let the next call begin, or not."""
+        self.turns.end(run_id, error)
 
     def on_chat_model_start(
         self,
