@@ -204,9 +204,9 @@ def test_cut_stream_shows_what_came_before(way: Way) -> None:
 
 @pytest.mark.parametrize("build", [older, newer], ids=["langgraph", "langchain"])
 @pytest.mark.parametrize("streaming", [False, True])
-@pytest.mark.parametrize(("way", "begun"), [("sync", ["c1"]), ("async", ["c1", "c2"])])
-def test_after_a_call_that_failed_the_next_one_does_not_begin_by_luck(
-    build: Build, way: Way, begun: list[str], *, streaming: bool
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_call_does_after_one_that_failed_is_left_to_luck(
+    build: Build, way: Way, *, streaming: bool
 ) -> None:
     tools = [{"name": "t", "error": "boom"}, {"name": "u", "result": "x"}]
     for _ in range(20):
@@ -214,7 +214,8 @@ def test_after_a_call_that_failed_the_next_one_does_not_begin_by_luck(
             CALLS, hi(streaming=streaming), way=way, agent={"tools": tools}
         )
         trace = play(world, build).trace
-        assert [each.call_id for each in trace.of("tool_start")] == begun
+        assert [each.call_id for each in trace.of("tool_start")] == ["c1"]
+        assert [each.seq for each in trace] == list(range(len(trace)))
         assert data_of(trace, "event")[-1]["class"] == "ScriptedError"
 
 
@@ -401,6 +402,18 @@ def test_options_reach_configuration_and_context() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_context_without_values_is_there() -> None:
+    seen: list[Any] = []
+
+    @before_model
+    def looks(state: Any, runtime: Any) -> None:
+        seen.append(runtime.context.get("who", "nobody"))
+
+    play(scenario(["assistant:a"]), lambda w: newer(w, looks))
+
+    assert seen == ["nobody"]
+
+
 def test_what_a_hook_writes_to_the_stream_is_an_event(way: Way) -> None:
     @before_model
     def tells(state: Any, runtime: Any) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar, cast
 
 from refengine.history import History
 from refengine.messages import Json
@@ -58,6 +59,29 @@ class Recorder:
     def last(self, kind: ObservationKind) -> Observation | None:
         """Return the last observation of a kind, None if there is none yet."""
         return next((each for each in reversed(self._all) if each.kind == kind), None)
+
+    def forget_after(self, failed: Collection[str]) -> None:
+        """Drop what calls did that come after one that failed, in the last response.
+
+        In another framework it is luck whether they had begun when the run ended.
+        """
+        at, calls = self._last_calls()
+        first = min(
+            (calls.index(each) for each in failed if each in calls), default=None
+        )
+        if first is None:
+            return
+        later = set(calls[first + 1 :])
+        kept = [*self._all[:at], *(e for e in self._all[at:] if e.call_id not in later)]
+        self._all = [replace(each, seq=seq) for seq, each in enumerate(kept)]
+
+    def _last_calls(self) -> tuple[int, list[str]]:
+        """Return where the last response stands, and the ids of its calls."""
+        for at in range(len(self._all) - 1, -1, -1):
+            if self._all[at].kind == "model_response":
+                data = cast("Mapping[str, Any]", to_json(self._all[at].data["message"]))
+                return at, [str(call["id"]) for call in data.get("tool_calls", ())]
+        return 0, []
 
     def note(self, entry: Mapping[str, object], call_id: str | None = None) -> None:
         """Put down what an operation of a scenario asked to be recorded."""

@@ -128,6 +128,8 @@ class World:
             try:
                 from refengine.testing.graphs import face  # noqa: PLC0415  # an extra
             except ImportError as error:
+                if (error.name or "").partition(".")[0] == "refengine":
+                    raise
                 what = "world.as_langchain()"
                 raise MissingExtraError(what, "langchain", error) from error
             self._langchain = face.LangChainWorld.of(self)

@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 
 from refengine.messages import Json
 from refengine.testing.graphs.model import MODEL, WorldChatModel
-from refengine.testing.graphs.tools import OWN, WorldTool, world_tool
+from refengine.testing.graphs.tools import OWN, WorldTool, calling, world_tool
 from refengine.testing.graphs.wire import Line
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.recorder import snapshot
@@ -80,7 +80,9 @@ class LangChainWorld:
             "args": snapshot(call.get("args")),
             "approved": approved,
         }
-        self._world.effect(APPROVAL, asked)
+        # An interrupt is answered between calls of the graph, in no call's own code.
+        with calling(call_id):
+            self._world.effect(APPROVAL, asked)
         return approved
 
     def answer_interrupts(self, answer: Answer) -> None:

@@ -24,6 +24,13 @@ _BY_TYPE: Final[Mapping[str, Json]] = MappingProxyType(
 MESSAGES: Final = "messages"
 
 
+class Given(dict[str, Any]):
+    """Named values; also none of them are something, or a graph is given no context."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
 class GivenTo:
     """What one graph is given; its schemas are read once, if a run has options."""
 
@@ -49,7 +56,7 @@ class GivenTo:
     def context(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the context of a run; all options where no schema names its fields."""
         if getattr(self._graph, "context_schema", None) is None:
-            return dict(options)
+            return Given(options)
         fields = self._context.get("properties")
         if fields is None:
             return dict(options)

@@ -17,13 +17,14 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from refengine.messages import Json, Message, MessageChunk, join_chunks
 from refengine.testing.graphs.messages import as_langchain, said
 from refengine.testing.graphs.raising import scripted_error
 from refengine.testing.narrowing import is_mapping
 from refengine.testing.notation import pieces_of
+from refengine.testing.own_tools import with_own_tools
 from refengine.testing.recorder import snapshot
 from refengine.testing.world import World
 
@@ -40,6 +41,7 @@ class WorldChatModel(BaseChatModel):
 
     world: Any = Field(exclude=True, repr=False)
     model_name: str = MODEL
+    _shown: Sequence[Mapping[str, Any]] = PrivateAttr(default=())
 
     @property
     def _llm_type(self) -> str:
@@ -124,12 +126,13 @@ class WorldChatModel(BaseChatModel):
         if self.model_name != MODEL:
             options["model"] = self.model_name
         tools = [_tool(each) for each in bound.get("tools") or ()]
+        self._shown = cast("Sequence[Mapping[str, Any]]", tools)
         self._world.model.begin_call(
             {"messages": said(messages), "tools": tools, "options": options, "ctx": "-"}
         )
 
     def _answer(self) -> ChatResult:
-        answer, failure = self._world.model.next_answer()
+        answer, failure = self._next()
         if failure is not None:
             raise self._failed(failure)
         whole = answer if isinstance(answer, Message) else join_chunks(answer)
@@ -138,7 +141,7 @@ class WorldChatModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _chunks(self) -> Iterator[ChatGenerationChunk]:
-        answer, failure = self._world.model.next_answer()
+        answer, failure = self._next()
         if isinstance(answer, Message):
             if failure is not None:
                 raise self._failed(failure)
@@ -149,6 +152,13 @@ class WorldChatModel(BaseChatModel):
         if failure is not None:
             raise self._failed(failure)
         self._answered(as_langchain(join_chunks(answer)))
+
+    def _next(self) -> tuple[Message | Sequence[MessageChunk], str | None]:
+        answer, failure = self._world.model.next_answer()
+        if isinstance(answer, Message):
+            others = [spec.name for spec in self._world.tool_specs]
+            answer = with_own_tools(answer, self._shown, others)
+        return answer, failure
 
     def _answered(self, message: BaseMessage) -> None:
         self._world.recorder.add("model_response", {"message": said([message])[0]})

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self, TypeAlias
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 
 from refengine.testing.graphs.consumer import Consumer
 from refengine.testing.graphs.given import GivenTo
@@ -165,7 +165,8 @@ class GraphSession:
 
     def _called(self, ask: Ask) -> State:
         given = (ask.input, ask.config)
-        self._watch.turns.anew(kept=not ask.resumes)
+        some = self._resumed(ask.config) if ask.resumes else None
+        self._watch.turns.anew(some, kept=True)
         if not ask.streaming:
             return self._result(self._graph.invoke(*given, context=ask.context))
         taken = Taken(Consumer(self._world.recorder, in_order=True))
@@ -188,12 +189,20 @@ class GraphSession:
                 taken.take(part)
         return taken.state
 
+    def _resumed(self, config: Mapping[str, Any]) -> Sequence[int]:
+        """Return the places of the calls that an interrupted run has still to make."""
+        tasks = self._graph.get_state(config).tasks
+        paths = [each.path for each in tasks if each.result is None]
+        return [path[1] for path in paths if len(path) > 1 and isinstance(path[1], int)]
+
     def _result(self, state: object) -> State:
         return dict(state) if is_mapping(state) else vars(state)
 
     def _failed(self, turn: Turn, ask: Ask, error: Exception) -> None:
         if not self._last and cannot_run(self._way, error):
             raise WrongWayError(self._way, error) from error
+        self._world.recorder.forget_after(self._watch.failed)
+        self._watch.failed.clear()
         state: State = {}
         if self._keeps_threads:
             state = self._graph.get_state(ask.config).values
@@ -218,6 +227,9 @@ class Taken:
         inside, mode, data = part
         if mode == "messages":
             self._consumer.take(*data)
+            if isinstance(data[0], ToolMessage):
+                # It comes in one piece, so nothing that fails later cuts it off.
+                self._consumer.end()
         elif mode == "custom":
             self._consumer.told(data)
         elif inside:

@@ -43,7 +43,7 @@ class WorldTool(BaseTool):
         **more: Any,  # noqa: ANN401  # as BaseTool.run
     ) -> Any:  # noqa: ANN401  # as BaseTool.run
         """Run it, and remember for which call."""
-        with calling(tool_call_id):
+        with calling(tool_call_id or CALLING.get()):
             return super().run(*given, tool_call_id=tool_call_id, **more)
 
     async def arun(
@@ -53,7 +53,7 @@ class WorldTool(BaseTool):
         **more: Any,  # noqa: ANN401  # as BaseTool.arun
     ) -> Any:  # noqa: ANN401  # as BaseTool.arun
         """Run it, and remember for which call."""
-        with calling(tool_call_id):
+        with calling(tool_call_id or CALLING.get()):
             return await super().arun(*given, tool_call_id=tool_call_id, **more)
 
     def _run(self, /, *_: object, **arguments: object) -> str:

@@ -12,6 +12,7 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
+from pydantic import ValidationError
 
 from refengine.testing.graphs.messages import content_of
 from refengine.testing.graphs.tools import OWN, calling, started
@@ -30,16 +31,14 @@ class Turns:
     """Has the calls of one response run one after the other, in order.
 
     LangGraph gives each a thread, and whichever is faster would change what a subject
-    that counts calls does. After one that failed the others do not run: whether they
-    would have begun is a matter of luck. An event loop needs no such order: it has one
-    of its own.
+    that counts calls does. An event loop needs no such order: it has one of its own.
     """
 
     def __init__(self) -> None:
         self.kept = False
-        self._mine: dict[UUID, tuple[object, Event]] = {}
+        self._some: Sequence[int] | None = None
+        self._mine: dict[UUID, Event] = {}
         self._ends: dict[tuple[object, object], Event] = {}
-        self._failed: dict[object, BaseException] = {}
 
     def begin(self, run_id: UUID, told: Mapping[str, Any]) -> None:
         """Wait until the call before this one has ended."""
@@ -47,28 +46,28 @@ class Turns:
         if not (self.kept and len(path) == 3 and isinstance(path[1], int)):
             return
         step, at = told.get("langgraph_step"), path[1]
-        mine = self._ends.setdefault((step, at), Event())
-        if at:
-            self._ends.setdefault((step, at - 1), Event()).wait(WAIT)
-        if step in self._failed:
+        self._mine[run_id] = self._ends.setdefault((step, at), Event())
+        before = self._before(at)
+        if before is not None:
+            self._ends.setdefault((step, before), Event()).wait(WAIT)
+
+    def end(self, run_id: UUID) -> None:
+        """Say that a call has ended."""
+        mine = self._mine.pop(run_id, None)
+        if mine is not None:
             mine.set()
-            raise self._failed[step]
-        self._mine[run_id] = (step, mine)
 
-    def end(self, run_id: UUID, error: BaseException | None = None) -> None:
-        """Say that a call has ended, and how if it failed; to interrupt is no failure."""
-        if run_id not in self._mine:
-            return
-        step, mine = self._mine.pop(run_id)
-        if error is not None and not isinstance(error, GraphBubbleUp):
-            self._failed.setdefault(step, error)
-        mine.set()
+    def _before(self, at: int) -> int | None:
+        """Return the place of the call that this one comes after, if there is one."""
+        if self._some is None:
+            return at - 1 if at else None
+        return max((each for each in self._some if each < at), default=None)
 
-    def anew(self, *, kept: bool) -> None:
+    def anew(self, some: Sequence[int] | None, *, kept: bool) -> None:
         """Begin another call of a graph; a resumed one has only some of the calls."""
         self.kept = kept
+        self._some = some
         self._ends.clear()
-        self._failed.clear()
 
 
 class GraphWatch(BaseCallbackHandler):
@@ -82,16 +81,28 @@ class GraphWatch(BaseCallbackHandler):
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._calls: dict[UUID, str | None] = {}
+        self._calls: dict[UUID, tuple[str, str | None]] = {}
+        self._others = {spec.name for spec in world.tool_specs}
         self.nodes: Counter[str] = Counter()
+        self._of_node: dict[UUID, str] = {}
+        self.failed: list[str] = []
         self.turns = Turns()
         self.stranger: str | None = None
 
     def expect(self, graph: Any) -> None:  # noqa: ANN401  # a graph of any framework
-        """Know the nodes that there are, so that one that never ran is told."""
-        for node in getattr(graph, "nodes", ()):
-            if node not in _ENDS:
-                self.nodes[f"node {node}"] += 0
+        """Know nodes and tools that there are, so that one that never ran is told."""
+        nodes: Mapping[str, Any] = getattr(graph, "nodes", {})
+        for name, node in nodes.items():
+            if name not in _ENDS:
+                self.nodes[f"node {name}"] += 0
+            tools = getattr(getattr(node, "bound", None), "tools_by_name", {})
+            for tool in tools.values():
+                if tool.name not in self._others and _is_written(tool):
+                    self.nodes[f"tool {tool.name}"] += 0
+
+    def _ran(self, tool: str) -> None:
+        if f"tool {tool}" in self.nodes:
+            self.nodes[f"tool {tool}"] += 1
 
     def on_chain_start(
         self,
@@ -110,9 +121,11 @@ class GraphWatch(BaseCallbackHandler):
         if f"node {node}" in self.nodes:
             self.nodes[f"node {node}"] += 1
         call_id = _call_of(inputs)
+        # The node runs in a copy of this context, so all it does is of that call; one
+        # that runs inline would hand the call on to what comes after it.
+        CALLING.set(call_id)
         if call_id is not None:
-            # The node runs in a copy of this context, so all it does is of that call.
-            CALLING.set(call_id)
+            self._of_node[run_id] = call_id
             self.turns.begin(run_id, told)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401, ARG002  # as BaseCallbackHandler
@@ -120,8 +133,11 @@ class GraphWatch(BaseCallbackHandler):
         self.turns.end(run_id)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401  # as BaseCallbackHandler
-        """Let the next call begin, or not."""
-        self.turns.end(run_id, error)
+        """Remember a call that failed, and let the next one begin."""
+        call_id = self._of_node.pop(run_id, None)
+        if call_id is not None and not isinstance(error, GraphBubbleUp):
+            self.failed.append(call_id)
+        self.turns.end(run_id)
 
     def on_chat_model_start(
         self,
@@ -147,11 +163,11 @@ class GraphWatch(BaseCallbackHandler):
         **more: Any,  # noqa: ANN401  # as BaseCallbackHandler
     ) -> None:
         """Put down that a tool begins, unless it does so itself."""
-        if (metadata or {}).get(OWN):
-            return
-        call_id = cast("str | None", more.get("tool_call_id"))
-        self._calls[run_id] = call_id
         name = str((serialized or {}).get("name"))
+        if (metadata or {}).get(OWN) or name in self._others:
+            return  # a tool of that name around the world's own is no second execution
+        call_id = cast("str | None", more.get("tool_call_id")) or CALLING.get()
+        self._calls[run_id] = (name, call_id)
         text = input_str
         if inputs is not None:
             text = json.dumps(snapshot(inputs), ensure_ascii=False)
@@ -161,18 +177,28 @@ class GraphWatch(BaseCallbackHandler):
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401  # as BaseCallbackHandler
         """Put down what it gave."""
         if run_id in self._calls:
-            call_id = self._calls.pop(run_id)
+            name, call_id = self._calls.pop(run_id)
+            self._ran(name)
             self._world.recorder.add("tool_end", {"result": _result(output)}, call_id)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401  # as BaseCallbackHandler
         """Put down that it failed."""
         if run_id in self._calls:
-            call_id = self._calls.pop(run_id)
+            name, call_id = self._calls.pop(run_id)
+            if not isinstance(error, ValidationError):  # of arguments that do not fit
+                self._ran(name)
             self._world.recorder.add("tool_error", {"error": str(error)}, call_id)
 
     def hooks(self) -> Mapping[str, int]:
         """Return how often each node ran."""
         return dict(self.nodes)
+
+
+def _is_written(tool: Any) -> bool:  # noqa: ANN401  # a tool of any framework
+    """Tell whether a tool is a function of the user's, and not an installed one."""
+    function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
+    code = getattr(function, "__code__", None)
+    return code is not None and "site-packages" not in code.co_filename
 
 
 def _call_of(inputs: object) -> str | None:

@@ -13,14 +13,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, count, cycle
+from itertools import chain, count, cycle, zip_longest
 from typing import Any, Final
 
 from refengine.messages import Message, ToolCall
 from refengine.testing.notation import SURROGATE, parse_message, show_message
+from refengine.testing.own_tools import own
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies.graph_source import GraphWords
-from refengine.testing.strategies.subject_kit import Data, Kit, answer
+from refengine.testing.strategies.subject_kit import Data, Kit, answer, json_text
 from refengine.testing.strategies.subject_turns import Turns
 from refengine.testing.strategies.subject_words import Dice, Words
 from refengine.testing.strategies.subject_worlds import (
@@ -36,6 +37,8 @@ SHARE: Final = 6
 KEPT: Final = (0, 3)
 """Of four turns with a number these: each place, in one mode."""
 TURNS: Final = 8
+OWN_TOOLS: Final = 3
+OWN_VALUES: Final = 16
 RUNS: Final = 10
 """So many runs has a world at most."""
 DENIES: Final = 3
@@ -52,7 +55,13 @@ def graph_worlds(
     """Yield worlds for graphs, no two the same: these as they fit, and some more."""
     seen: set[str] = set()
     some = ((name, made) for name, made in worlds if name not in WORDS)
-    every = chain(some, _loops(words), _failing(words, more), _using_up(words, seed))
+    every = chain(
+        some,
+        _loops(words),
+        _failing(words, more),
+        _own_tools(words),
+        _using_up(words, seed),
+    )
     for at, (family, world) in enumerate(every):
         made = _fitted(world)
         key = json.dumps(made, sort_keys=True)
@@ -61,6 +70,38 @@ def graph_worlds(
         seen.add(key)
         dice = Dice(f"{seed}/graph/{at}")
         yield family, _dressed(made, more, dice, way="sync" if at % 2 else "async")
+
+
+def _own_tools(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield worlds in which the subject's own tools are called as they ask to be.
+
+    Which there are, and what they take, is known when the model is shown them: the
+    world's model puts a name and arguments in the place of ``<own 0>``.
+    """
+    numbers = [n + d for n in words.some_numbers for d in (-1, 0, 1)]
+    values = list(
+        zip_longest(
+            dict.fromkeys([1, *numbers][:OWN_VALUES]), words.some_texts[:OWN_VALUES]
+        )
+    )
+    for which in range(OWN_TOOLS):
+        for start in range(0, len(values), TURNS):
+            yield "own tools", _asked_of_own(which, values[start : start + TURNS])
+
+
+def _asked_of_own(which: int, values: Sequence[tuple[object, object]]) -> Data:
+    script: list[object] = []
+    runs: list[Data] = []
+    for at, (number, text) in enumerate(values):
+        fit = {"integer": number, "string": text, "optional": at % 2 == 0}
+        fit = {key: value for key, value in fit.items() if value is not None}
+        once = ToolCall(f"o{at}", own(which), json_text(fit))
+        other = ToolCall(f"p{at}", own(which + 1), json_text(fit))
+        calls = [[once], [once, other], [other]][: 1 + at % 3]
+        script += [*(answer("", each) for each in calls), f"assistant:done {at}"]
+        turn = {"continues": True} if at % 2 else {}
+        runs.append({"input": ["user:go"], "streaming": at % 4 > 1, **turn})
+    return {"agent": {}, "model_script": script, "runs": runs}
 
 
 def _using_up(words: Words, seed: int) -> Iterator[tuple[str, Data]]:
@@ -102,8 +143,13 @@ def _fitted(world: object) -> Data:
     ]
     for key in NO_POSTURE:
         agent.pop(key, None)
-    if added or agent.get("tools"):
-        agent["tools"] = [_tool(each) for each in (*agent.get("tools", ()), *added)]
+    tools = [_tool(each) for each in (*agent.get("tools", ()), *added)]
+    if not tools and any(
+        True for each in made.get("model_script", ()) for _ in _calls(each)
+    ):
+        tools = [{"name": "other"}]
+    if tools:
+        agent["tools"] = [*{each["name"]: each for each in tools}.values()]
     made.pop("script_end", None)
     if made.get("runs"):
         made["runs"] = made["runs"][:RUNS]
@@ -204,10 +250,14 @@ def _is_object(arguments: str) -> bool:
 
 
 def _answered(messages: Sequence[Message]) -> list[str]:
-    """Return a history in which every call has its result, as the texts of messages."""
+    """Return a history in which calls have results, and results calls, as texts."""
     out: list[str] = []
     results = [m.tool_call_id for m in messages if m.role == "tool"]
+    asked: set[str | None] = set()
     for message in messages:
+        if message.role == "tool" and message.tool_call_id not in asked:
+            continue
+        asked |= {call.id for call in message.tool_calls}
         out.append(_message(show_message(message), set()))
         told = parse_message(out[-1])
         out += [f"tool({c.id}):r" for c in told.tool_calls if c.id not in results]
@@ -234,6 +284,14 @@ def _calls(entry: Any) -> Iterator[ToolCall]:  # noqa: ANN401  # an entry of a s
     )
     for text in texts:
         yield from parse_message(text).tool_calls
+
+
+def _calls_any(entry: object) -> bool:
+    """Tell whether an entry calls a tool; then there has to be one.
+
+    Without any, the older agent ends, and a newer one that wraps calls answers them.
+    """
+    return any(True for _ in _calls(entry))
 
 
 def _options(more: GraphWords, dice: Dice, *, all_of_them: bool) -> Data:

@@ -1,0 +1,109 @@
+"""Calls of a subject's own tools, which a scenario cannot know by name.
+
+A script calls ``<own 0>`` with ``{"integer": 3, "string": "a", "optional": true}``. The
+model that plays it is shown the tools: it puts in a name, and arguments of these values
+that fit the tool's schema.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from refengine.messages import Json, Message, ToolCall
+from refengine.testing.narrowing import is_list, is_mapping
+
+_OWN: Final = re.compile(r"<own (\d+)>")
+_DEEPEST: Final = 4
+"""So deep are schemas filled; one that contains itself has no end."""
+
+
+def own(number: int) -> str:
+    """Return the name by which a script calls one of the subject's own tools."""
+    return f"<own {number}>"
+
+
+def with_own_tools(
+    message: Message, shown: Sequence[Mapping[str, Any]], others: Sequence[str]
+) -> Message:
+    """Return the message with the calls of own tools as these schemas ask for them.
+
+    ``shown`` are the tools of the request, ``others`` the names of those that are not
+    the subject's. Own tools are counted by name; where there are none, none is called.
+    """
+    if not any(_OWN.fullmatch(call.name) for call in message.tool_calls):
+        return message
+    mine = {str(t.get("name")): t for t in shown if t.get("name") not in others}
+    calls = [_called(call, mine) for call in message.tool_calls]
+    return replace(message, tool_calls=tuple(each for each in calls if each))
+
+
+def _called(call: ToolCall, mine: Mapping[str, Mapping[str, Any]]) -> ToolCall | None:
+    found = _OWN.fullmatch(call.name)
+    if found is None:
+        return call
+    if not mine:
+        return None
+    name = sorted(mine)[int(found[1]) % len(mine)]
+    schema: Mapping[str, Any] = mine[name].get("parameters") or {}
+    values = cast("Mapping[str, Any]", json.loads(call.arguments))
+    given = _Fitting(schema, values).value(schema, 0)
+    text = json.dumps(given if is_mapping(given) else {}, ensure_ascii=False)
+    return replace(call, name=name, arguments=text)
+
+
+class _Fitting:
+    """Fills a JSON schema with given values."""
+
+    def __init__(self, root: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        self._root = root
+        self._values = values
+
+    def value(self, schema: Mapping[str, Any], depth: int) -> Json:  # noqa: PLR0911  # a table: one return a kind
+        """Return a value that fits a schema."""
+        schema = self._resolved(schema)
+        if schema.get("enum"):
+            return cast("Json", schema["enum"][0])
+        if "const" in schema:
+            return cast("Json", schema["const"])
+        kind = schema.get("type")
+        if kind == "object" or "properties" in schema:
+            return self._object(schema, depth)
+        if kind == "array":
+            items = schema.get("items")
+            return [self.value(items, depth + 1)] if is_mapping(items) else []
+        if kind == "boolean":
+            return bool(self._values.get("optional", True))
+        if kind in {"integer", "number"}:
+            return cast("Json", self._values.get("integer", 1))
+        return cast("Json", self._values.get("string", "a"))
+
+    def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Json]:
+        fields: Mapping[str, Any] = schema.get("properties") or {}
+        required = schema.get("required", ())
+        every = bool(self._values.get("optional", True)) and depth < _DEEPEST
+        return {
+            name: self.value(field, depth + 1)
+            for name, field in fields.items()
+            if is_mapping(field) and (every or name in required)
+        }
+
+    def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what a reference or a choice stands for; of a choice the first."""
+        for _ in range(_DEEPEST):
+            found = schema
+            if "$ref" in schema:
+                found = self._root
+                for step in str(schema["$ref"]).removeprefix("#/").split("/"):
+                    found = found.get(step, {})
+            for key in ("anyOf", "oneOf", "allOf"):
+                if is_list(schema.get(key)):
+                    some = [each for each in schema[key] if each.get("type") != "null"]
+                    found = some[0] if some else {}
+            if found is schema:
+                break
+            schema = found
+        return schema
