@@ -401,7 +401,6 @@ def test_options_reach_configuration_and_context() -> None:
     assert seen == ["me", "me"]
 
 
-@pytest.mark.parametrize("way", WAYS)
 def test_context_without_values_is_there() -> None:
     seen: list[Any] = []
 
@@ -414,6 +413,7 @@ def test_context_without_values_is_there() -> None:
     assert seen == ["nobody"]
 
 
+@pytest.mark.parametrize("way", WAYS)
 def test_what_a_hook_writes_to_the_stream_is_an_event(way: Way) -> None:
     @before_model
     def tells(state: Any, runtime: Any) -> None:

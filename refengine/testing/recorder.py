@@ -63,17 +63,22 @@ class Recorder:
     def forget_after(self, failed: Collection[str]) -> None:
         """Drop what calls did that come after one that failed, in the last response.
 
-        In another framework it is luck whether they had begun when the run ended.
+        In another framework it is luck whether they had begun when the run ended, and
+        which results its consumer had received by then.
         """
         at, calls = self._last_calls()
-        first = min(
-            (calls.index(each) for each in failed if each in calls), default=None
-        )
-        if first is None:
+        places = [calls.index(each) for each in failed if each in calls]
+        if not places:
             return
-        later = set(calls[first + 1 :])
-        kept = [*self._all[:at], *(e for e in self._all[at:] if e.call_id not in later)]
-        self._all = [replace(each, seq=seq) for seq, each in enumerate(kept)]
+        later = set(calls[min(places) + 1 :])
+        left = (
+            each
+            for each in self._all[at:]
+            if each.call_id not in later
+            and not (each.kind == "event" and each.call_id in calls)
+        )
+        all_left = enumerate([*self._all[:at], *left])
+        self._all = [replace(each, seq=seq) for seq, each in all_left]
 
     def _last_calls(self) -> tuple[int, list[str]]:
         """Return where the last response stands, and the ids of its calls."""
