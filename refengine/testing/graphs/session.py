@@ -103,7 +103,9 @@ class GraphSession:
                 except Exception as error:  # noqa: BLE001  # how a run ends is data
                     self._failed(turn, turn.ask, error)
                 else:
-                    turn.took(state, stored_in(self._graph))
+                    turn.took(
+                        self._interrupted(state, turn.ask), stored_in(self._graph)
+                    )
             self._ended(turn)
 
     async def _async(self) -> None:
@@ -115,7 +117,9 @@ class GraphSession:
                 except Exception as error:  # noqa: BLE001  # how a run ends is data
                     self._failed(turn, turn.ask, error)
                 else:
-                    turn.took(state, stored_in(self._graph))
+                    turn.took(
+                        self._interrupted(state, turn.ask), stored_in(self._graph)
+                    )
             self._ended(turn)
 
     def _ended(self, turn: Turn) -> None:
@@ -189,6 +193,17 @@ class GraphSession:
                 taken.take(part)
         return taken.state
 
+    def _interrupted(self, state: State, ask: Ask) -> State:
+        """Return the state with all that waits for an answer, in the order of calls.
+
+        A stream brings interrupts one by one, as threads come to them.
+        """
+        if not state.get("__interrupt__"):
+            return state
+        tasks = self._graph.get_state(ask.config).tasks
+        found = [each for task in sorted(tasks, key=_place) for each in task.interrupts]
+        return {**state, "__interrupt__": found or state["__interrupt__"]}
+
     def _resumed(self, config: Mapping[str, Any]) -> Sequence[int]:
         """Return the places of the calls that an interrupted run has still to make."""
         tasks = self._graph.get_state(config).tasks
@@ -207,6 +222,10 @@ class GraphSession:
         if self._keeps_threads:
             state = self._graph.get_state(ask.config).values
         turn.failed(error, state)
+
+
+def _place(task: Any) -> tuple[int, ...]:  # noqa: ANN401  # a task of any framework
+    return tuple(each for each in task.path if type(each) is int)
 
 
 class Taken:
