@@ -219,6 +219,17 @@ def test_what_a_call_does_after_one_that_failed_is_left_to_luck(
         assert data_of(trace, "event")[-1]["class"] == "ScriptedError"
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_of_several_errors_that_of_the_first_call_comes_out(way: Way) -> None:
+    tools = [{"name": "t", "error": "TimeoutError"}, {"name": "u", "error": "KeyError"}]
+    for streaming in (False, True) * 10:
+        world = scenario(
+            CALLS, hi(streaming=streaming), way=way, agent={"tools": tools}
+        )
+        event = data_of(play(world, newer).trace, "event")[-1]
+        assert event["class"] == "TimeoutError"
+
+
 def test_tool_of_the_subject_is_seen_too() -> None:
     @tool
     def own(q: int) -> str:

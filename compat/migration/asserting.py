@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeAlias
 
 from rich.console import Console
+from rich.text import Text
 
-from compat.migration.checking import check
+from compat.migration.checking import check, over_the_wire
 from compat.migration.folder import terms_of
 from compat.migration.outcomes import code_of
 from compat.migration.refs import SubjectRef, parse_ref
@@ -18,6 +20,7 @@ from compat.migration.settings import known
 from compat.migration.side import TIMEOUT
 from compat.migration.side_player import EXAMPLES, Check
 from compat.report.migration import lines
+from compat.report.wire import wire_lines
 from compat.verdicts import RELATIONS, Migration
 
 Given: TypeAlias = "str | Path | Callable[..., object]"
@@ -43,13 +46,16 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     seed: int = 0,
     timeout: float = TIMEOUT,
     settings: str | Path | None = None,
+    wire: bool = False,
 ) -> Migration:
     """Raise AssertionError with the report unless NEW still does what OLD did.
 
     A subject is a text as on the command line, the path of a file whose ``subject`` is
     meant, or a function of a module. ``settings`` is a migration.toml; ``require`` wins
-    over it and is same-effects otherwise. Returns the verdict. Raises RefError,
-    NotImportableError, SettingsError or ValueError for what cannot be meant.
+    over it and is same-effects otherwise. With ``wire``, graphs ask a server on this
+    machine by a vendor's client. Returns the verdict. Raises RefError, SettingsError,
+    NotImportableError or ValueError for what cannot be meant, and MissingExtraError or
+    MissingWireExtraError.
     """
     __tracebackhide__ = True
     if require is not None:
@@ -57,9 +63,12 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     refs = _ref(old), _ref(new)
     path = None if settings is None else Path(settings)
     terms = terms_of(path, refs[1], require)
-    verdict = check(*refs, terms, Check(examples, seed, timeout)).verdict
+    how = Check(examples, seed, timeout)
+    with over_the_wire(how) if wire else nullcontext(how) as how:
+        verdict = check(*refs, terms, how).verdict
+        around = () if how.wire is None else wire_lines(how.wire.told)
     if code_of(verdict):
-        raise AssertionError(_text(verdict))
+        raise AssertionError(_text([*lines(verdict), *around]))
     return verdict
 
 
@@ -79,9 +88,9 @@ def _ref(given: Given) -> SubjectRef:
     return parse_ref(f"{dotted}:{name}", cwd=root)
 
 
-def _text(verdict: Migration) -> str:
+def _text(report: Iterable[Text]) -> str:
     console = Console(file=io.StringIO(), width=100, highlight=False, soft_wrap=True)
     with console.capture() as captured:
-        for line in lines(verdict):
+        for line in report:
             console.print(line)
     return f"the migration is not accepted\n{captured.get()}"

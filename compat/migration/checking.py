@@ -68,6 +68,8 @@ def corpus_of(refs: Sequence[SubjectRef], how: Check) -> Corpus:
         for name, text in sources_of(ref).items()
     }
     words, graphs = harvest(sources), None
+    if how.wire is not None:
+        words = how.wire.words(words)
     if any(map(is_graph_source, sources.values())):
         # A run of a graph takes milliseconds, so of texts only those that matter most.
         words = replace(words, texts=words.texts[:TEXTS_OF_GRAPHS])

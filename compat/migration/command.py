@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import platform
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -15,9 +15,10 @@ from typing import Annotated, Final, Optional
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
+from rich.text import Text
 
 from compat.commands import new_app, refuse, runner, told
-from compat.migration.checking import Checked, check
+from compat.migration.checking import Checked, check, over_the_wire
 from compat.migration.folder import (
     NoPiecesError,
     folder_code,
@@ -33,20 +34,27 @@ from compat.migration.reproducer import NotOursError, check_folder, write_reprod
 from compat.migration.settings import SettingsError, UnknownWordError, known
 from compat.migration.side import TIMEOUT
 from compat.migration.side_player import EXAMPLES, Check
+from compat.migration.wire_worlds import NoWorldsError
 from compat.report.folder import case_line, folder_json, folder_lines
 from compat.report.migration import lines
 from compat.report.migration_json import dump, report, to_json
+from compat.report.wire import wire_json, wire_lines
 from compat.verdicts import DEFAULT_RELATION, RELATIONS, JudgedCase, Migration
+from compat.wire.errors import WireError
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile
+from refengine.testing.world import MissingExtraError
 
 MISTAKES: Final = (
     RefError,
     SettingsError,
     NoPiecesError,
     NotOursError,
+    NoWorldsError,
     UnknownProfileError,
     UnknownWordError,
+    MissingExtraError,
+    WireError,
     OSError,
 )
 """What a user can get wrong: told in its own words, without a traceback."""
@@ -107,6 +115,10 @@ def check_command(  # noqa: PLR0913, PLR0917  # the options of the command
         Optional[Path],  # noqa: UP045  # as above
         typer.Option(metavar="DIR", help="write a script that shows the divergence"),
     ] = None,
+    wire: Annotated[  # noqa: FBT002  # a flag, given by its name
+        bool,
+        typer.Option("--wire", help="graphs ask a server on loopback by ChatOpenAI"),
+    ] = False,
 ) -> None:
     """Play OLD and NEW in the same worlds and tell whether NEW does the same.
 
@@ -123,12 +135,15 @@ def check_command(  # noqa: PLR0913, PLR0917  # the options of the command
         how = Check(examples, seed, timeout, profile(profile_name).name)
         if require is not None:
             known(require, RELATIONS, "relation")
-        wanted = Wanted(how, require, json_file, reproducer)
-        if every is not None:
-            _refuse_beside_all(subjects, old, settings, reproducer, require)
-            raise typer.Exit(_folder(every, wanted))
-        refs = _refs(subjects or [], old)
-        raise typer.Exit(_pair(*refs, terms_of(settings, refs[1], require), wanted))
+        if wire and reproducer is not None:
+            refuse("migrate check", "--reproducer plays in process, so not with --wire")
+        with over_the_wire(how) if wire else nullcontext(how) as how:
+            wanted = Wanted(how, require, json_file, reproducer)
+            if every is not None:
+                _refuse_beside_all(subjects, old, settings, reproducer, require)
+                raise typer.Exit(_folder(every, wanted))
+            refs = _refs(subjects or [], old)
+            raise typer.Exit(_pair(*refs, terms_of(settings, refs[1], require), wanted))
 
 
 def _refuse_beside_all(*given: object) -> None:
@@ -164,7 +179,7 @@ def _pair(old: SubjectRef, new: SubjectRef, terms: Terms, wanted: Wanted) -> int
     if wanted.reproducer is not None:
         told = _reproduced(found, wanted.reproducer, wanted.how.profile)
     console = _console()
-    for line in lines(found.verdict):
+    for line in (*lines(found.verdict), *_wire_lines(wanted.how)):
         console.print(line)
     if told:
         console.print(f"\n{told}")
@@ -199,9 +214,13 @@ def _folder(folder: Path, wanted: Wanted) -> int:
         header = _header(wanted.how, *(case.verdict for case in cases))
         full = report(folder_json(cases), header, code)
         wanted.json_file.write_text(dump(full), "utf-8")
-    for line in folder_lines(cases):
+    for line in (*_wire_lines(wanted.how), *folder_lines(cases)):
         console.print(line)
     return code
+
+
+def _wire_lines(how: Check) -> Iterable[Text]:
+    return () if how.wire is None else wire_lines(how.wire.told)
 
 
 def _header(how: Check, *verdicts: Migration) -> dict[str, object]:
@@ -213,6 +232,7 @@ def _header(how: Check, *verdicts: Migration) -> dict[str, object]:
         "profile": how.profile,
         "examples": how.examples,
         "seed": how.seed,
+        **({} if how.wire is None else {"wire": wire_json(how.wire.told)}),
     }
 
 

@@ -35,6 +35,7 @@ class Pair:
     told: Told
     anew: Anew
     fits: Callable[[Scenario], bool] = everything
+    steady: Sequence[str] = tuple(CHANNELS)
     tried: int = 0
 
     def differs(self, world: Scenario, channels: Sequence[str]) -> bool:
@@ -58,8 +59,8 @@ class Pair:
         """
         old = self._sessions(self.old, world)
         new = self._sessions(self.new, world)
-        noise = [*noise_between("old", old, volatile)]
-        noise += noise_between("new", new, volatile)
+        noise = [*noise_between("old", old, volatile, self.steady)]
+        noise += noise_between("new", new, volatile, self.steady)
         sides = shown(old[0]), shown(new[0])
         found = differences(*sides, channels, self.masks)
         if not noise and not found:  # they differed when the world was looked for
@@ -76,11 +77,14 @@ class Pair:
 
 
 def noise_between(
-    side: Side, played: Iterable[Played], volatile: Sequence[Mask]
+    side: Side,
+    played: Iterable[Played],
+    volatile: Sequence[Mask],
+    channels: Sequence[str] = tuple(CHANNELS),
 ) -> Iterator[Noise]:
     """Yield each field in which sessions of one side in one world differ."""
     for first, other in pairwise(map(shown, played)):
-        for each in differences(first, other, tuple(CHANNELS), volatile):
+        for each in differences(first, other, channels, volatile):
             path = re.sub(r"\[\d+\]", "[*]", each.path)
             yield Noise(side, each.channel, path, (each.old, each.new))
 

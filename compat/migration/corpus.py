@@ -8,6 +8,7 @@ and corpora: generate once, judge often).
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -46,10 +47,16 @@ class Entry:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The worlds that both sides are played in; the fixed ones come first."""
+    """The worlds that both sides are played in; the fixed ones come first.
+
+    ``fits`` tells which worlds made from them are of their kind, None if any is. Those
+    of graphs with more answers than ``repeated`` are played once.
+    """
 
     worlds: tuple[Entry, ...]
     seed: int
+    fits: Callable[[Scenario], bool] | None = None
+    repeated: int = 12
 
     @cached_property
     def json(self) -> str:

@@ -27,6 +27,9 @@ from refengine.testing.scenario import Scenario
 AT_ONCE: Final = 2
 """So many pieces are judged at the same time; each keeps two children busy."""
 
+UNSEEN: Final = "WAY_LOST"
+"""The code that no check over the wire gives: a graph is run in one way there."""
+
 Done: TypeAlias = Callable[[JudgedCase], None]
 
 
@@ -119,7 +122,7 @@ def judge_pieces(pieces: Sequence[Piece], how: Check, done: Done) -> list[Judged
             piece,
             {
                 case: (piece.ref(case), piece.terms(case))
-                for case in piece.settings.cases
+                for case in _judged(piece, how)
             },
         )
         for piece in pieces
@@ -139,6 +142,15 @@ def judge_pieces(pieces: Sequence[Piece], how: Check, done: Done) -> list[Judged
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return [case for cases in pool.map(judged, plans) for case in cases]
+
+
+def _judged(piece: Piece, how: Check) -> Iterator[str]:
+    """Yield the cases that can be judged; over the wire a graph has one way to run."""
+    for name, case in piece.settings.cases.items():
+        if how.wire is not None and case.diverges == UNSEEN:
+            how.wire.leave_out(f"{piece.name}/{name}")
+        else:
+            yield name
 
 
 def folder_code(cases: Sequence[JudgedCase]) -> int:

@@ -23,6 +23,7 @@ from compat.migration.faults import SideFault
 from compat.migration.process import end
 from compat.migration.refs import Place, SubjectRef, placed
 from compat.migration.replies import Printed, Reply, SideLoaded, SidePlayed
+from compat.migration.wire import Wire
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Trace
 
@@ -67,6 +68,8 @@ class Side:
         self._timeout = timeout
         self._known: SideLoaded | None = None
         self.ways: Sequence[str] = ()
+        self.wire: Wire | None = None
+        self._addresses: dict[int, str] = {}
         with ExitStack() as stack:
             place = stack.enter_context(placed(ref))
             self.child = Child(place, (label, ref.text), hash_seed)
@@ -123,6 +126,8 @@ class Side:
             self.child.give_up(closed)
         self.child.over = self.child.over or closed
         self._ending()
+        for request in tuple(self._addresses):
+            self._played_at(request)
 
     def wait(self) -> None:
         """Wait until the subject is loaded; raises SideFault."""
@@ -147,13 +152,31 @@ class Side:
             self.wait()
         return self._known
 
-    def ask(self, world: str, number: int | None = None) -> Asked:
-        """Ask for a world, as JSON text, without waiting."""
-        ways = {"ways": list(self.ways)} if self.ways else {}
-        return self.child.ask("play", {"world": world, **ways}, self._timeout, number)
+    def ask(self, world: Scenario, number: int | None = None) -> Asked:
+        """Ask for a world without waiting."""
+        request: dict[str, object] = {"world": _written(world)}
+        if self.ways:
+            request["ways"] = list(self.ways)
+        if self.wire is None:
+            return self.child.ask("play", request, self._timeout, number)
+        request["wire"] = address = self.wire.begin(world)
+        try:
+            asked = self.child.ask("play", request, self._timeout, number)
+        except SideFault:
+            self.wire.end(address)
+            raise
+        self._addresses[asked.id] = address
+        return asked
+
+    def _played_at(self, request: int) -> None:
+        """Let the server forget the world of a request, if it was played there."""
+        address = self._addresses.pop(request, None)
+        if self.wire is not None and address is not None:
+            self.wire.end(address)
 
     def result(self, asked: Asked) -> Reply:
         """Return what came of a request; raises SideFault."""
+        self._played_at(asked.id)
         if asked.answer is None:
             raise self.child.over or self.child.fault("harness", "there is no answer")
         fault = asked.answer.get("fault")
@@ -171,7 +194,7 @@ class Side:
 
     def play(self, scenario: Scenario, world: int | None = None) -> SidePlayed:
         """Play one world; raises SideFault, in which it is called ``world``."""
-        asked = self.ask(_written(scenario), world)
+        asked = self.ask(scenario, world)
         wait_for([(self.child, asked)])
         return self.played(asked)
 
@@ -202,8 +225,7 @@ def play_together(
     asked: deque[list[tuple[Side, Asked]]] = deque()
     try:
         for number, scenario in enumerate(scenarios, first):
-            world = _written(scenario)
-            asked.append([(side, side.ask(world, number)) for side in sides])
+            asked.append([(side, side.ask(scenario, number)) for side in sides])
         while asked:
             pairs = asked.popleft()
             wait_for([(side.child, each) for side, each in pairs])

@@ -14,6 +14,7 @@ from compat.migration.playing import Played, Player, PlayError, Told, silent
 from compat.migration.refs import SubjectRef
 from compat.migration.reproducer import SideFiles
 from compat.migration.side import TIMEOUT, Label, Side, SidePlayed
+from compat.migration.wire import Wire
 from compat.verdicts import Exercise, Fault
 from refengine.testing.scenario import Scenario
 
@@ -38,13 +39,17 @@ USER_FAULTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How a check is run; ``told`` hears how far it has come."""
+    """How a check is run; ``told`` hears how far it has come.
+
+    With ``wire``, graphs ask a server by a vendor's client.
+    """
 
     examples: int = EXAMPLES
     seed: int = 0
     timeout: float = TIMEOUT
     profile: str = "seed-001"
     told: Told = silent
+    wire: Wire | None = None
 
 
 SEEDS: Final[Mapping[Label, int]] = {"old": 1, "new": 2}
@@ -158,6 +163,7 @@ class SidePlayer:
                 hash_seed=self._hash_seed,
             )
         side.ways = self._limits
+        side.wire = self._check.wire
         return side
 
     def _summed(self, played: SidePlayed, world: Scenario) -> SidePlayed:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from refengine.messages import Json, Message, ToolCall
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.narrowing import is_mapping
 
 _OWN: Final = re.compile(r"<own (\d+)>")
 _DEEPEST: Final = 4
@@ -94,16 +94,24 @@ class _Fitting:
     def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what a reference or a choice stands for; of a choice the first."""
         for _ in range(_DEEPEST):
-            found = schema
-            if "$ref" in schema:
-                found = self._root
-                for step in str(schema["$ref"]).removeprefix("#/").split("/"):
-                    found = found.get(step, {})
-            for key in ("anyOf", "oneOf", "allOf"):
-                if is_list(schema.get(key)):
-                    some = [each for each in schema[key] if each.get("type") != "null"]
-                    found = some[0] if some else {}
-            if found is schema:
+            further = self._referred(schema) or _chosen(schema)
+            if further is None:
                 break
-            schema = found
+            schema = further
         return schema
+
+    def _referred(self, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        if "$ref" not in schema:
+            return None
+        found: Mapping[str, Any] = self._root
+        for step in str(schema["$ref"]).removeprefix("#/").split("/"):
+            found = found.get(step, {})
+        return found
+
+
+def _chosen(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    for key in ("anyOf", "oneOf", "allOf"):
+        for each in schema.get(key, ()):
+            if each.get("type") != "null":
+                return cast("Mapping[str, Any]", each)
+    return None

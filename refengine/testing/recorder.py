@@ -60,8 +60,10 @@ class Recorder:
         """Return the last observation of a kind, None if there is none yet."""
         return next((each for each in reversed(self._all) if each.kind == kind), None)
 
-    def forget_after(self, failed: Collection[str]) -> None:
+    def forget_after(self, failed: Collection[str]) -> str | None:
         """Drop what calls did that come after one that failed, in the last response.
+
+        Return the id of the first one that did.
 
         In another framework it is luck whether they had begun when the run ended, and
         which results its consumer had received by then.
@@ -69,7 +71,7 @@ class Recorder:
         at, calls = self._last_calls()
         places = [calls.index(each) for each in failed if each in calls]
         if not places:
-            return
+            return None
         later = set(calls[min(places) + 1 :])
         left = (
             each
@@ -79,6 +81,7 @@ class Recorder:
         )
         all_left = enumerate([*self._all[:at], *left])
         self._all = [replace(each, seq=seq) for seq, each in all_left]
+        return calls[min(places)]
 
     def _last_calls(self) -> tuple[int, list[str]]:
         """Return where the last response stands, and the ids of its calls."""

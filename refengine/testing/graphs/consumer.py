@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final, TypeAlias, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
@@ -18,14 +19,18 @@ from refengine.testing.graphs.messages import calls_of, text_of
 from refengine.testing.graphs.values import value_of
 from refengine.testing.recorder import Recorder
 
-Held: TypeAlias = "tuple[str, dict[str, Json]]"  # a tool's result and its call
+Held: TypeAlias = "tuple[str | None, dict[str, Json]]"  # a message, and its call if any
 
 MODEL_NODES: Final = frozenset(("agent", "model"))
 TOOL_NODES: Final = frozenset(("tools",))
 
 
 class Consumer:
-    """Joins the pieces of a stream to messages, and puts each down when it is whole."""
+    """Joins the pieces of a stream to messages, and puts them down when it has ended.
+
+    Not as they come: the consumer of a stream is beside the threads of its graph, and
+    where its messages stood among what those do would be luck.
+    """
 
     def __init__(self, recorder: Recorder, *, in_order: bool) -> None:
         """Put down what is received; results of tools ``in_order`` of their calls.
@@ -34,7 +39,7 @@ class Consumer:
         """
         self._recorder = recorder
         self._in_order = in_order
-        self._waiting: list[Held] = []
+        self._held: list[Held] = []
         self._pieces: list[BaseMessage] = []
         self._from = ""
 
@@ -52,17 +57,15 @@ class Consumer:
     def told(self, data: object) -> None:
         """Take what a hook or a tool wrote to the stream by itself."""
         self.end()
-        self._let_go()
         text = json.dumps(value_of(data), ensure_ascii=False)
         whole: Json = {"text": text, "tool_calls": []}
-        self._recorder.add("event", {"kind": "custom", "agent": "", "whole": whole})
+        self._held.append((None, {"kind": "custom", "agent": "", "whole": whole}))
 
     def end(self, *, failed: bool = False) -> None:
-        """Put down the message that is complete now, or will never be."""
+        """Complete the message that is being received."""
         pieces, self._pieces = self._pieces, []
         if not pieces:
             return
-        call_id = getattr(pieces[0], "tool_call_id", None)
         data: dict[str, Json] = {
             "kind": self._from,
             "agent": "",
@@ -71,30 +74,24 @@ class Consumer:
         }
         if failed:
             data["stream_error"] = "cut off"
-        if self._in_order and self._from == "tool":
-            self._waiting.append((call_id or "", data))
-            return
-        self._let_go()
-        self._recorder.add("event", data, call_id)
+        self._held.append((getattr(pieces[0], "tool_call_id", None), data))
 
     def close(self, *, failed: bool) -> None:
-        """Put down what is left at the end of the stream."""
+        """Put down all that was received."""
         self.end(failed=failed)
-        self._let_go()
+        for of_tool, some in groupby(
+            self._held, lambda held: held[1]["kind"] == "tool"
+        ):
+            held = list(some)
+            if of_tool and self._in_order and len(held) > 1:
+                places = self._places()
+                held.sort(key=lambda each: places.get(each[0] or "", 0))
+            for call_id, data in held:
+                self._recorder.add("event", data, call_id)
+        self._held.clear()
 
-    def _let_go(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        if not waiting:
-            return
-        order = self._order()
-        for call_id, data in sorted(waiting, key=lambda held: order.get(held[0], 0)):
-            self._recorder.add("event", data, call_id)
-
-    def _order(self) -> Mapping[str, int]:
-        """Return the places of the calls of all responses so far.
-
-        The next response may be there already, as the model is in another thread.
-        """
+    def _places(self) -> Mapping[str, int]:
+        """Return the places of the calls of all responses so far."""
         places: dict[str, int] = {}
         for each in self._recorder.trace().of("model_response"):
             message = cast("Mapping[str, Any]", each.data["message"])

@@ -210,14 +210,25 @@ class GraphSession:
         paths = [each.path for each in tasks if each.result is None]
         return [path[1] for path in paths if len(path) > 1 and isinstance(path[1], int)]
 
+    def _first_of(self, error: Exception) -> Exception:
+        """Return the error of the first call that failed, if this is one of theirs.
+
+        Which of several comes out is luck, too.
+        """
+        failed = dict(self._watch.failed)
+        self._watch.failed.clear()
+        first = self._world.recorder.forget_after(failed)
+        mine = any(error is each for each in failed.values())
+        found = failed.get(first or "")
+        return found if mine and isinstance(found, Exception) else error
+
     def _result(self, state: object) -> State:
         return dict(state) if is_mapping(state) else vars(state)
 
     def _failed(self, turn: Turn, ask: Ask, error: Exception) -> None:
         if not self._last and cannot_run(self._way, error):
             raise WrongWayError(self._way, error) from error
-        self._world.recorder.forget_after(self._watch.failed)
-        self._watch.failed.clear()
+        error = self._first_of(error)
         state: State = {}
         if self._keeps_threads:
             state = self._graph.get_state(ask.config).values

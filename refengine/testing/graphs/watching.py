@@ -85,7 +85,7 @@ class GraphWatch(BaseCallbackHandler):
         self._others = {spec.name for spec in world.tool_specs}
         self.nodes: Counter[str] = Counter()
         self._of_node: dict[UUID, str] = {}
-        self.failed: list[str] = []
+        self.failed: dict[str, BaseException] = {}
         self.turns = Turns()
         self.stranger: str | None = None
 
@@ -136,7 +136,7 @@ class GraphWatch(BaseCallbackHandler):
         """Remember a call that failed, and let the next one begin."""
         call_id = self._of_node.pop(run_id, None)
         if call_id is not None and not isinstance(error, GraphBubbleUp):
-            self.failed.append(call_id)
+            self.failed[call_id] = error
         self.turns.end(run_id)
 
     def on_chat_model_start(

@@ -144,9 +144,7 @@ def _fitted(world: object) -> Data:
     for key in NO_POSTURE:
         agent.pop(key, None)
     tools = [_tool(each) for each in (*agent.get("tools", ()), *added)]
-    if not tools and any(
-        True for each in made.get("model_script", ()) for _ in _calls(each)
-    ):
+    if not tools and any(map(_calls_any, made.get("model_script", ()))):
         tools = [{"name": "other"}]
     if tools:
         agent["tools"] = [*{each["name"]: each for each in tools}.values()]

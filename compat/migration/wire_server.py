@@ -1,0 +1,113 @@
+"""The scripted server of a check: a session for each world that is played, and no more.
+
+A check plays thousands of worlds, so a session is forgotten when its world is over, and
+one that nobody began is no session: a client that is left over plays no other world.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any, Final
+
+from compat.wire.server import MODEL, ScriptedServer
+from compat.wire.server_app import Endpoints
+from compat.wire.server_errors import NOT_FOUND, ApiError
+from compat.wire.server_script import Answer, Script, check_script
+from compat.wire.server_sessions import Session, Sessions
+from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.notation import pieces_of
+from refengine.testing.own_tools import with_own_tools
+from refengine.testing.scenario import AgentSpec, Scenario
+
+WORLD: Final = "world"
+"""What each session calls itself in its answers."""
+
+
+class WorldScript(Script):
+    """Answers as the model in process does: calls of own tools fit what is shown."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self._others = [t.name for a in scenario.all_agents for t in a.tools]
+        self.shown: Sequence[Mapping[str, Any]] = ()
+
+    def answer(self, *, stream: bool) -> Answer:
+        """Return the next answer; raises ApiError or ConnectionCut."""
+        found = super().answer(stream=stream)
+        message = with_own_tools(found.message, self.shown, self._others)
+        if message is found.message:
+            return found
+        return replace(found, message=message, chunks=tuple(pieces_of(message)))
+
+
+class WorldSession(Session):
+    """A client's way through a world.
+
+    Its name is that of all others, so that their answers are the same.
+    """
+
+    def __init__(self, scenario: Scenario, root: str) -> None:
+        super().__init__(WORLD, scenario, root)
+        self.script: WorldScript = WorldScript(scenario)
+
+    def receive(self, body: Mapping[str, Any]) -> None:
+        """Take a body, before it is known to be one that is answered."""
+        super().receive(body)
+        tools: object = body.get("tools")
+        some = tools if is_list(tools) else ()
+        functions = [each.get("function") for each in some if is_mapping(each)]
+        self.script.shown = [each for each in functions if is_mapping(each)]
+
+
+class WorldSessions(Sessions):
+    """The sessions of the worlds that are being played, by the place in an address."""
+
+    def begin(self, place: str, scenario: Scenario) -> None:
+        """Begin the session of a world; raises NotAnAnswerError."""
+        check_script(scenario.model_script, "the world")
+        self._found[place] = WorldSession(scenario, self.root)
+
+    def end(self, place: str) -> None:
+        """Forget a session, if it is not forgotten yet."""
+        self._found.pop(place, None)
+
+    def asked(self, name: str) -> Session:
+        """Return the session that a client names; raises ApiError."""
+        found = self._found.get(name)
+        if found is None:
+            raise ApiError("The world of this address is over.", kind=NOT_FOUND)
+        return found
+
+
+class WorldServer(ScriptedServer):
+    """Serves worlds while its ``with`` block runs, to any number of clients at once."""
+
+    def __init__(self) -> None:
+        nothing = Scenario(agent=AgentSpec())
+        super().__init__(nothing)
+        self._sessions: WorldSessions = WorldSessions(nothing)
+        self._endpoints = Endpoints(self._sessions, (MODEL,))
+        self._numbers = count(1)
+
+    def begin(self, scenario: Scenario) -> str:
+        """Begin a session; return its base URL. Raises NotAnAnswerError."""
+        place = f"w{next(self._numbers)}"
+        self._sessions.begin(place, scenario)
+        return f"{self.root}/{place}/v1"
+
+    def end(self, address: str) -> None:
+        """Forget the session of that base URL, and all that it was sent."""
+        self._sessions.end(address.split("/")[-2])
+
+    def _bind(self) -> None:
+        """Send what there is at once.
+
+        A socket made from a listening one inherits this; asyncio, which would set it,
+        leaves sockets alone that were made without the number of their protocol. Else
+        an answer waits 40 ms for the client to say that its first part has come.
+        """
+        super()._bind()
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,0 +1,50 @@
+"""What a report says of a check over the wire: by which client, and without what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class OverTheWire:
+    """The clients' versions by distribution, and how many worlds were left out why.
+
+    ``cases`` of a folder were left out because they lose a way to be run.
+    """
+
+    versions: Mapping[str, str]
+    left_out: Mapping[str, int]
+    cases: Sequence[str] = ()
+
+
+def wire_lines(told: OverTheWire) -> Iterator[Text]:
+    """Yield the line of the clients, and that of the worlds left out if any were."""
+    chat, *others = told.versions.items()
+    rest = "".join(f", {name} {version}" for name, version in others)
+    yield Text(f"over the wire: ChatOpenAI {chat[1]}{rest}")
+    if told.left_out:
+        count = sum(told.left_out.values())
+        why = ", ".join(f"{times} with {each}" for each, times in _sorted(told))
+        yield Text(f"  {count} worlds left out: {why}")
+    if told.cases:
+        why = "there is one way to run a graph"
+        yield Text(
+            f"  {len(told.cases)} cases left out, {why}: {', '.join(told.cases)}"
+        )
+
+
+def wire_json(told: OverTheWire) -> dict[str, Any]:
+    """Return both for the header of a report."""
+    return {
+        "clients": dict(told.versions),
+        "left_out": dict(_sorted(told)),
+        "cases_left_out": list(told.cases),
+    }
+
+
+def _sorted(told: OverTheWire) -> list[tuple[str, int]]:
+    return sorted(told.left_out.items())

@@ -1,0 +1,75 @@
+"""Limits model calls in a run and searches in a thread: a post hook and a counter."""
+# What is ported is deprecated, and its types are partial.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NotRequired
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.prebuilt import create_react_agent
+from langgraph.prebuilt.chat_agent_executor import AgentState
+
+from refengine.testing import World
+
+MODEL_CALLS: Final = 4
+SEARCHES: Final = 2
+
+
+class LimitState(AgentState):
+    """The state of the agent, and how often it searched."""
+
+    searches: NotRequired[int]
+
+
+def subject(world: World) -> object:
+    """Return the agent of one session."""
+    lc = world.as_langchain()
+    return create_react_agent(
+        lc.model,
+        [*lc.tools, list_files],
+        prompt=lc.system_prompt,
+        post_model_hook=limit,
+        state_schema=LimitState,
+        checkpointer=InMemorySaver(),
+    )
+
+
+def limit(state: LimitState) -> dict[str, Any]:
+    """End the run with a word, or refuse the searches that are too many."""
+    last = state["messages"][-1]
+    if not isinstance(last, AIMessage) or not last.tool_calls:
+        return {"messages": []}
+    if answers_since_user(state["messages"]) >= MODEL_CALLS:
+        return {"messages": [AIMessage("I had to stop here.", id=last.id)]}
+    searches = [call for call in last.tool_calls if call["name"] == "search"]
+    left = max(0, SEARCHES - state.get("searches", 0))
+    refused = [
+        ToolMessage(
+            "Tool call limit exceeded. Do not call 'search' again.",
+            name="search",
+            tool_call_id=call["id"],
+            status="error",
+        )
+        for call in searches[left:]
+    ]
+    done = state.get("searches", 0) + len(searches[:left])
+    return {"messages": refused, "searches": done}
+
+
+def answers_since_user(messages: Sequence[BaseMessage]) -> int:
+    """Return how many answers of the model stand behind what the user said last."""
+    count = 0
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            break
+        count += isinstance(message, AIMessage)
+    return count
+
+
+@tool
+def list_files() -> str:
+    """List the files there are."""
+    return "a.txt"

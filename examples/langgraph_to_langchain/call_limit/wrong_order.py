@@ -1,0 +1,89 @@
+"""Wrong: a search that is refused hides the answer from the hook that ends the run.
+
+Hooks after the model run last first, and the second one sees a refusal where it looks
+for the answer, so the run goes on. Not seen as long as one limit is reached alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NotRequired
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, AgentState, after_model
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.runtime import Runtime
+
+from refengine.testing import World
+
+MODEL_CALLS: Final = 4
+SEARCHES: Final = 2
+
+
+class LimitState(AgentState[Any]):
+    """The state of the agent, and how often it searched."""
+
+    searches: NotRequired[int]
+
+
+def subject(world: World) -> object:
+    """Return the agent of one session."""
+    lc = world.as_langchain()
+    middleware: list[AgentMiddleware[Any, None]] = [stop, refuse]
+    return create_agent(
+        lc.model,
+        [*lc.tools, list_files],
+        system_prompt=lc.system_prompt,
+        middleware=middleware,
+        checkpointer=InMemorySaver(),
+    )
+
+
+@after_model
+def stop(state: AgentState[Any], runtime: Runtime) -> dict[str, Any] | None:  # noqa: ARG001  # as after_model has it
+    """End the run with a word where the model called too often."""
+    last = state["messages"][-1]
+    if not isinstance(last, AIMessage) or not last.tool_calls:
+        return None
+    if answers_since_user(state["messages"]) < MODEL_CALLS:
+        return None
+    return {"messages": [AIMessage("I had to stop here.", id=last.id)]}
+
+
+@after_model(state_schema=LimitState)
+def refuse(state: LimitState, runtime: Runtime) -> dict[str, Any] | None:  # noqa: ARG001  # as after_model has it
+    """Refuse the searches that are too many."""
+    last = state["messages"][-1]
+    if not isinstance(last, AIMessage) or not last.tool_calls:
+        return None
+    searches = [call for call in last.tool_calls if call["name"] == "search"]
+    left = max(0, SEARCHES - state.get("searches", 0))
+    refused = [
+        ToolMessage(
+            "Tool call limit exceeded. Do not call 'search' again.",
+            name="search",
+            tool_call_id=call["id"],
+            status="error",
+        )
+        for call in searches[left:]
+    ]
+    done = state.get("searches", 0) + len(searches[:left])
+    return {"messages": refused, "searches": done}
+
+
+def answers_since_user(messages: Sequence[BaseMessage]) -> int:
+    """Return how many answers of the model stand behind what the user said last."""
+    count = 0
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            break
+        count += isinstance(message, AIMessage)
+    return count
+
+
+@tool
+def list_files() -> str:
+    """List the files there are."""
+    return "a.txt"

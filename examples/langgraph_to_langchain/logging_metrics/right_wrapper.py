@@ -1,0 +1,77 @@
+"""Counts model calls and logs how long they take: one wrapper."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+)
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+
+from refengine.testing import World
+
+
+def subject(world: World) -> object:
+    """Return the agent of one session."""
+    lc = world.as_langchain()
+    return create_agent(
+        lc.model,
+        [*lc.tools, list_files],
+        system_prompt=lc.system_prompt,
+        middleware=[Log(world)],
+    )
+
+
+class Log(AgentMiddleware[AgentState[Any]]):
+    """Logs what the model is asked and answers; a call that fails has no end."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest,
+        handler: Callable[[ModelRequest], ModelResponse[Any]],
+    ) -> ModelResponse[Any]:
+        """Log around the call."""
+        started = self._asked(request)
+        response = handler(request)
+        self._answered(response, started)
+        return response
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest,
+        handler: Callable[[ModelRequest], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """Log around the call."""
+        started = self._asked(request)
+        response = await handler(request)
+        self._answered(response, started)
+        return response
+
+    def _asked(self, request: ModelRequest) -> float:
+        self._world.effect("asked", {"messages": len(request.messages)})
+        return self._world.now()
+
+    def _answered(self, response: ModelResponse[Any], started: float) -> None:
+        last = response.result[-1]
+        calls = last.tool_calls if isinstance(last, AIMessage) else []
+        self._world.effect("model_calls", 1)
+        seconds = round(self._world.now() - started, 3)
+        names = [call["name"] for call in calls]
+        self._world.effect("answered", {"seconds": seconds, "calls": names})
+
+
+@tool
+def list_files() -> str:
+    """List the files there are."""
+    return "a.txt"

@@ -1,0 +1,106 @@
+"""Keeps tools that write from who may only read: a class and a decorator."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+    after_model,
+)
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.runtime import Runtime
+
+from refengine.testing import World
+
+WRITES: Final = frozenset(("delete_file", "send_mail"))
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who is asking."""
+
+    read_only: bool = False
+
+
+def subject(world: World) -> object:
+    """Return the agent of one session."""
+    lc = world.as_langchain()
+    return create_agent(
+        lc.model,
+        [*lc.tools, list_files],
+        system_prompt=lc.system_prompt,
+        middleware=[ShowTools(), refuse],
+        context_schema=Caller,
+    )
+
+
+class ShowTools(AgentMiddleware[AgentState[Any], Caller]):
+    """Shows only the caller's tools."""
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Caller],
+        handler: Callable[[ModelRequest[Caller]], ModelResponse[Any]],
+    ) -> ModelResponse[Any]:
+        """Show the caller's tools."""
+        return handler(filtered(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Caller],
+        handler: Callable[[ModelRequest[Caller]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """Show the caller's tools."""
+        return await handler(filtered(request))
+
+
+def filtered(request: ModelRequest[Caller]) -> ModelRequest[Caller]:
+    """Return the request with the caller's tools only."""
+    runtime = request.runtime
+    return request.override(
+        tools=[
+            each
+            for each in request.tools
+            if not isinstance(each, BaseTool) or allowed(runtime, each.name)
+        ]
+    )
+
+
+@after_model
+def refuse(state: AgentState[Any], runtime: Runtime[Caller]) -> dict[str, Any] | None:
+    """Answer the calls of tools that the model was not shown."""
+    last = state["messages"][-1]
+    calls = last.tool_calls if isinstance(last, AIMessage) else []
+    refused = [call for call in calls if not allowed(runtime, call["name"])]
+    if not refused:
+        return None
+    return {
+        "messages": [
+            ToolMessage(
+                f"{call['name']} is not for you.",
+                name=call["name"],
+                tool_call_id=call["id"],
+                status="error",
+            )
+            for call in refused
+        ]
+    }
+
+
+@tool
+def list_files() -> str:
+    """List the files there are."""
+    return "a.txt"
+
+
+def allowed(runtime: Runtime[Caller], name: str) -> bool:
+    """Tell whether the caller may use a tool."""
+    return not (runtime.context.read_only and name in WRITES)
