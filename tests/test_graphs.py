@@ -371,6 +371,14 @@ def test_request_for_approval_is_answered(way: Way, *, streaming: bool) -> None:
     assert data_of(trace, "run_end")[0]["answer"]["content"] == "done it"
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_interrupt_without_a_checkpointer_is_how_the_run_ends(way: Way) -> None:
+    asks = HumanInTheLoopMiddleware(interrupt_on={"t": True})
+    trace = play(scenario(CALLS, way=way), lambda w: newer(w, asks)).trace
+
+    assert data_of(trace, "run_end")[0]["status"] == "error"
+
+
 def test_interrupt_of_the_subjects_own_needs_an_answer() -> None:
     def asking(world: World, *, answers: bool) -> Any:
         @before_model

@@ -16,6 +16,7 @@ from langchain.agents.middleware import before_model
 from langchain_core.tools import tool
 
 from compat.migration import wire as wire_module
+from compat.migration import wire_worlds
 from compat.migration.checking import check, check_all, corpus_of, over_the_wire
 from compat.migration.command import main
 from compat.migration.corpus import Corpus, Entry
@@ -164,6 +165,12 @@ def judged(folder: Path, old: str, new: str, step: int = FEW) -> Any:
     return found["new"].verdict
 
 
+@pytest.fixture
+def few_worlds(monkeypatch) -> None:
+    """Leave out all worlds but the shortest."""
+    monkeypatch.setattr(wire_worlds, "LONGEST", 2)
+
+
 def played(server: WorldServer, world: Scenario, build: Any) -> Trace:
     address = server.begin(world)
     try:
@@ -186,7 +193,8 @@ def test_agents_without_middleware_do_the_same_over_the_wire(folder) -> None:
 def test_port_that_persists_what_was_for_the_model_alone_is_found(folder) -> None:
     verdict = judged(folder, "trims", "persists")
 
-    assert (verdict.holds, verdict.divergence.code) == ("same-answer", "STATE_LOST")
+    assert not verdict.sufficient
+    assert verdict.divergence.difference.channel in {"state", "pairing"}
     assert fits_the_wire(verdict.world)
 
 
@@ -224,17 +232,17 @@ def test_graph_that_is_only_async_is_told_what_to_do(folder) -> None:
     assert "give its hooks a plain form, too, or leave the wire out" in fault.text
 
 
-def test_check_forgets_its_worlds_and_ends_its_server(folder) -> None:
+def test_check_forgets_its_worlds_and_ends_its_server(folder, few_worlds) -> None:
     threads = set(threading.enumerate())
     refs = [parse_ref(f"{folder}/{name}") for name in ("old.py:plain", "new.py:plain")]
 
     with over_the_wire(Check(examples=1)) as how:
-        check(*refs, Terms(), how)
+        verdict = check(*refs, Terms(), how).verdict
         server: Any = how.wire and how.wire._server
         left = server.sessions
         host, _, port = server.root.removeprefix("http://").partition(":")
 
-    assert left == ()
+    assert (verdict.holds, left) == ("identical", ())
     assert set(threading.enumerate()) == threads
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((host, int(port)))
@@ -250,7 +258,9 @@ def ran(capsys, *arguments: object) -> tuple[Any, str, str]:
     return ended.value.code or 0, out, err
 
 
-def test_report_names_the_client_and_what_was_left_out(folder, capsys) -> None:
+def test_report_names_the_client_and_what_was_left_out(
+    folder, few_worlds, capsys
+) -> None:
     report = folder / "report.json"
     code, out, _ = ran(
         capsys,
@@ -271,7 +281,9 @@ def test_report_names_the_client_and_what_was_left_out(folder, capsys) -> None:
     assert header["wire"]["clients"] == clients
 
 
-def test_handlers_over_the_wire_are_a_mistake_in_what_was_given(folder, capsys) -> None:
+def test_handlers_over_the_wire_are_a_mistake_in_what_was_given(
+    folder, few_worlds, capsys
+) -> None:
     subject = f"{folder}/old.py:a_list"
     code, out, _ = ran(capsys, subject, subject, "--wire", "--examples=1")
 
@@ -279,20 +291,18 @@ def test_handlers_over_the_wire_are_a_mistake_in_what_was_given(folder, capsys) 
     assert "return a graph built from world.as_langchain()" in out
 
 
-def test_folder_is_judged_on_one_server(folder, tmp_path, capsys) -> None:
-    for name, source in (
-        ("old.py", OLD),
-        ("right.py", NEW),
-        ("wrong_persists.py", NEW),
-    ):
+def test_folder_is_judged_on_one_server(tmp_path, few_worlds, capsys) -> None:
+    for name, source in (("old.py", OLD), ("right.py", NEW), ("wrong.py", NEW)):
         (tmp_path / name).write_text(source)
     (tmp_path / "migration.toml").write_text(
         """
         old = "old.py:trims"
         [cases."right.py:plain"]
         diverges = "MESSAGE_ADDED"
-        [cases."wrong_persists.py:persists"]
+        [cases."wrong.py:persists"]
         diverges = "STATE_LOST"
+        [cases."wrong.py:plain"]
+        diverges = "WAY_LOST"
         """
     )
     code, out, _ = ran(capsys, "--all", tmp_path, "--wire", "--examples=1")
@@ -300,6 +310,18 @@ def test_folder_is_judged_on_one_server(folder, tmp_path, capsys) -> None:
     assert code == 0, out
     assert "2 cases, 2 met" in out
     assert out.count("over the wire: ") == 1
+    assert "1 cases left out, there is one way to run a graph: " in out
+
+
+def test_corpus_without_a_world_for_the_wire_is_a_mistake(
+    folder, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr(wire_worlds, "LONGEST", -1)
+    subject = f"{folder}/old.py:plain"
+    code, _, err = ran(capsys, subject, subject, "--wire", "--examples=1")
+
+    assert code == 2
+    assert "no world can be played over the wire" in err
 
 
 def test_reproducer_plays_in_process_and_is_refused(folder, capsys) -> None:
@@ -489,6 +511,18 @@ def world_with(**parts: Any) -> Scenario:
 )
 def test_world_that_a_vendor_refuses_is_left_out(parts, why) -> None:
     assert unfit(world_with(**parts)) == why
+
+
+def test_only_worlds_of_own_tools_are_made_short() -> None:
+    calls = [f"assistant:[c{at}:<own 0>({{}})]" for at in range(LONGEST)]
+    script = ["assistant:a", calls[0], "assistant:b", *calls[1:], "assistant:c"]
+    long = world_with(model_script=script, runs=[hi()] * 3)
+    entries = (Entry(long, "own tools", fixed=False), Entry(long, "texts", fixed=False))
+    corpus, left_out = fitting(Corpus(entries, 0))
+
+    (kept,) = (each.scenario for each in corpus.worlds)
+    assert kept == world_with(model_script=script[:3], runs=[hi()] * 2)
+    assert left_out == {LONG: 1}
 
 
 def test_corpus_has_what_can_be_served_and_counts_the_rest() -> None:

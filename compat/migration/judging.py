@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeVar
 
@@ -104,7 +105,9 @@ class Judge(Generic[P]):
         new.run_in(self.old.ways)
         played = self._play(new, "new")
         exercise: dict[Side, Exercise] = {"old": self._exercised, "new": new.exercise}
-        twice = self._twice(new, played)
+        # A graph's process takes seconds to import its frameworks: a folder has many.
+        anew = self.anew if explain or not self.old.ways else nullcontext
+        twice = self._twice(new, played, anew)
         noise = _noise_of("new", twice, terms.volatile, self._steady)
         if noise:
             return replace(base, noise=noise, exercise=exercise)
@@ -125,7 +128,7 @@ class Judge(Generic[P]):
         )
         if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
             return base
-        return self._explained(base, new, bare, terms)
+        return self._explained(base, new, bare, terms, anew)
 
     def _base(self, terms: Terms) -> Migration:
         return Migration(
@@ -143,7 +146,7 @@ class Judge(Generic[P]):
         return played
 
     def _twice(
-        self, new: Player, played: Sequence[Played]
+        self, new: Player, played: Sequence[Played], anew: Anew
     ) -> tuple[Sequence[Played], Sequence[Played]]:
         """Return two sessions of the new side in the worlds that are short.
 
@@ -152,7 +155,7 @@ class Judge(Generic[P]):
         """
         pairs = zip(self.worlds, played, strict=True)
         some = [(world, first) for world, first in pairs if self._short(world)]
-        with self.anew(new) as other:
+        with anew(new) as other:
             again = list(other.play_all([world for world, _ in some]))
         return [first for _, first in some], again
 
@@ -252,6 +255,7 @@ class Judge(Generic[P]):
         new: Player,
         differing: Sequence[frozenset[str]],
         terms: Terms,
+        anew: Anew,
     ) -> Migration:
         """Shrink a world that breaks the next relation and name what is seen there."""
         weakest = RELATIONS[0 if base.holds is None else _place(base.holds) + 1]
@@ -259,7 +263,7 @@ class Judge(Generic[P]):
         usual = fits_a_graph if self.old.ways else everything
         fits = self.corpus.fits or usual
         pair = Pair(
-            self.old, new, terms.masks, self.told, self.anew, fits, steady=self._steady
+            self.old, new, terms.masks, self.told, anew, fits, steady=self._steady
         )
         if weakest == RELATIONS[-1]:
             pair.masks = ()

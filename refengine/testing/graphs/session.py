@@ -169,7 +169,8 @@ class GraphSession:
 
     def _called(self, ask: Ask) -> State:
         given = (ask.input, ask.config)
-        some = self._resumed(ask.config) if ask.resumes else None
+        resumes = ask.resumes and self._keeps_threads
+        some = self._resumed(ask.config) if resumes else None
         self._watch.turns.anew(some, kept=True)
         if not ask.streaming:
             return self._result(self._graph.invoke(*given, context=ask.context))
@@ -198,7 +199,7 @@ class GraphSession:
 
         A stream brings interrupts one by one, as threads come to them.
         """
-        if not state.get("__interrupt__"):
+        if not state.get("__interrupt__") or not self._keeps_threads:
             return state
         tasks = self._graph.get_state(ask.config).tasks
         found = [each for task in sorted(tasks, key=_place) for each in task.interrupts]

@@ -9,7 +9,7 @@ that the model in process gives them, so that both are compared, shrunk and told
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Self, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -45,9 +45,16 @@ class NotLoopbackError(ValueError):
 class Line:
     """The connections of one world to its server, and the models that use them."""
 
-    def __init__(self, world: World, address: str, clients: tuple[Any, Any]) -> None:
+    def __init__(
+        self,
+        world: World,
+        address: str,
+        chat: Callable[..., BaseChatModel],
+        clients: tuple[Any, Any],
+    ) -> None:
         self._world = world
         self._address = address
+        self._chat = chat
         self._client, self._async_client = clients
 
     @classmethod
@@ -58,7 +65,14 @@ class Line:
         """
         if not address.startswith(LOOPBACK):
             raise NotLoopbackError(address)
-        return cls(world, address, _clients(Sent(world)))
+        try:
+            import langchain_openai  # noqa: PLC0415  # an extra
+            import openai  # noqa: PLC0415  # as above
+        except ImportError as error:
+            what = "a model over the wire"
+            raise MissingExtraError(what, "langchain", error) from error
+        clients = _clients(openai, Sent(world))
+        return cls(world, address, langchain_openai.ChatOpenAI, clients)
 
     def model(self, name: str) -> BaseChatModel:
         """Return the client of that name; requests of another one than usual say so.
@@ -66,12 +80,10 @@ class Line:
         What it could take from the environment is given, so that nothing is: a proxy,
         the other of OpenAI's interfaces. It does not try again by itself.
         """
-        from langchain_openai import ChatOpenAI  # noqa: PLC0415  # an extra; found by ``to``
-
-        return ChatOpenAI(
+        return self._chat(
             model=name,
             base_url=self._address,
-            api_key=cast("Any", KEY),
+            api_key=KEY,
             max_retries=0,
             http_client=self._client,
             http_async_client=self._async_client,
@@ -165,17 +177,12 @@ def _call(call: Mapping[str, Any]) -> Json:
     return {"id": call["id"], **function} if is_mapping(function) else dict(call)
 
 
-def _clients(sent: Sent) -> tuple[Any, Any]:
+def _clients(openai: Any, sent: Sent) -> tuple[Any, Any]:  # noqa: ANN401  # the module
     """Return a plain and an async client that have ``sent`` look at each request.
 
     Neither looks at the environment, and neither has certificates: to load them takes
     longer than all that a world sends, and what is sent goes to this machine.
     """
-    try:
-        import langchain_openai as _  # noqa: PLC0415  # an extra
-        import openai  # noqa: PLC0415  # as above
-    except ImportError as error:
-        raise MissingExtraError("a model over the wire", "langchain", error) from error
     plain = openai.DefaultHttpxClient(
         event_hooks={"request": [sent.take]}, trust_env=False, verify=False
     )
