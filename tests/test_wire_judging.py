@@ -503,7 +503,7 @@ def world_with(**parts: Any) -> Scenario:
         ({"model_script": ["assistant:[c1:a.b({})]"]}, ANSWER),
         ({"model_script": ["user:a"]}, ANSWER),
         ({"runs": [{"input": ["tool(c1):r"]}]}, HISTORY),
-        ({"runs": [{"input": []}]}, HISTORY),
+        ({"runs": [{"input": []}]}, None),
         ({"runs": [{"input": ["tool(c1):r"]}, hi()]}, None),
         ({"model_script": ["assistant:a"] * LONGEST}, None),
         ({"model_script": ["assistant:a"] * (LONGEST + 1)}, LONG),

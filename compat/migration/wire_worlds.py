@@ -128,12 +128,15 @@ def _says_answers(world: Scenario) -> bool:
 
 
 def _histories(world: Scenario) -> Iterator[Sequence[Message]]:
-    """Yield what each run begins with, as far as the world alone says it."""
+    """Yield what each run begins with, as far as the world alone says it.
+
+    Where it says nothing, a subject may still have an instruction of its own.
+    """
     for run in world.runs:
         text = decoded(world.all_agents[run.agent].instruction)
         given = [Message("system", text)] if text else []
         given += map(parse_message, run.input)
-        if given or not run.continues:
+        if given:
             yield given
 
 

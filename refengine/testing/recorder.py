@@ -56,9 +56,9 @@ class Recorder:
         seq = len(self._all)
         self._all.append(Observation(kind, self.run, seq, data, call_id))
 
-    def last(self, kind: ObservationKind) -> Observation | None:
-        """Return the last observation of a kind, None if there is none yet."""
-        return next((each for each in reversed(self._all) if each.kind == kind), None)
+    def last(self, *kinds: ObservationKind) -> Observation | None:
+        """Return the last observation of these kinds, None if there is none yet."""
+        return next((each for each in reversed(self._all) if each.kind in kinds), None)
 
     def forget_after(self, failed: Collection[str]) -> str | None:
         """Drop what calls did that come after one that failed, in the last response.

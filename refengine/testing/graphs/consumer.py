@@ -32,13 +32,13 @@ class Consumer:
     where its messages stood among what those do would be luck.
     """
 
-    def __init__(self, recorder: Recorder, *, in_order: bool) -> None:
-        """Put down what is received; results of tools ``in_order`` of their calls.
+    def __init__(self, recorder: Recorder) -> None:
+        """Put down what is received; results of tools in the order of their calls.
 
-        Threads have no order, and whichever result is first says nothing.
+        Threads have no order, that of an event loop hangs on how wrappers are written,
+        and whichever result is first says nothing.
         """
         self._recorder = recorder
-        self._in_order = in_order
         self._held: list[Held] = []
         self._pieces: list[BaseMessage] = []
         self._from = ""
@@ -78,17 +78,22 @@ class Consumer:
 
     def close(self, *, failed: bool) -> None:
         """Put down all that was received."""
-        self.end(failed=failed)
+        self.end(failed=failed and self._model_failed())
         for of_tool, some in groupby(
             self._held, lambda held: held[1]["kind"] == "tool"
         ):
             held = list(some)
-            if of_tool and self._in_order and len(held) > 1:
+            if of_tool and len(held) > 1:
                 places = self._places()
                 held.sort(key=lambda each: places.get(each[0] or "", 0))
             for call_id, data in held:
                 self._recorder.add("event", data, call_id)
         self._held.clear()
+
+    def _model_failed(self) -> bool:
+        """Tell whether it is the model's stream that was cut, and not a later call."""
+        last = self._recorder.last("model_response", "model_error")
+        return last is not None and last.kind == "model_error"
 
     def _places(self) -> Mapping[str, int]:
         """Return the places of the calls of all responses so far."""

@@ -174,7 +174,7 @@ class GraphSession:
         self._watch.turns.anew(some, kept=True)
         if not ask.streaming:
             return self._result(self._graph.invoke(*given, context=ask.context))
-        taken = Taken(Consumer(self._world.recorder, in_order=True))
+        taken = Taken(Consumer(self._world.recorder))
         with taken:
             for part in self._graph.stream(
                 *given, context=ask.context, stream_mode=[*MODES], subgraphs=True
@@ -186,7 +186,7 @@ class GraphSession:
         given = (ask.input, ask.config)
         if not ask.streaming:
             return self._result(await self._graph.ainvoke(*given, context=ask.context))
-        taken = Taken(Consumer(self._world.recorder, in_order=False))
+        taken = Taken(Consumer(self._world.recorder))
         with taken:
             async for part in self._graph.astream(
                 *given, context=ask.context, stream_mode=[*MODES], subgraphs=True
