@@ -105,7 +105,11 @@ def test_port_that_wraps_is_not_accused_but_has_lost_a_way(folder) -> None:
 def test_port_that_persists_what_was_for_the_model_alone_is_found(folder) -> None:
     verdict = judged(folder, "trims", "persists")
 
-    assert (verdict.holds, verdict.divergence.code) == ("same-answer", "STATE_LOST")
+    assert verdict.holds == "same-answer"
+    assert verdict.divergence.code in {
+        "STATE_LOST",
+        "PAIRING",
+    }  # calls or their results
     assert len(verdict.world.model_script) <= 3
 
 
