@@ -187,3 +187,28 @@ def test_source_that_does_not_parse_has_no_words() -> None:
 def test_subject_of_a_graph_is_told_by_what_it_asks_the_world_for() -> None:
     assert is_graph_source("def s(world):\n    return world.as_langchain()")
     assert not is_graph_source("def s(world):\n    return []")
+
+
+def test_no_world_has_two_tools_of_one_name() -> None:
+    for world in WORLDS:
+        names = [tool.name for tool in world.agent.tools]
+        assert len(names) == len(set(names))
+
+
+def test_where_a_tool_is_called_there_is_one() -> None:
+    assert all(world.agent.tools for world in WORLDS if any(calls(world)))
+
+
+def test_no_history_has_a_result_that_nothing_asked_for() -> None:
+    for world in WORLDS:
+        for run in world.runs:
+            asked: set[str | None] = set()
+            for message in map(parse_message, run.input):
+                asked |= {call.id for call in message.tool_calls}
+                assert message.role != "tool" or message.tool_call_id in asked
+
+
+def test_own_tools_are_called_in_some_worlds() -> None:
+    own = [call.name for world in WORLDS for call in calls(world) if "<" in call.name]
+
+    assert set(own) >= {"<own 0>", "<own 1>", "<own 2>"}
