@@ -6,7 +6,6 @@ one that nobody began is no session: a client that is left over plays no other w
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
@@ -101,13 +100,3 @@ class WorldServer(ScriptedServer):
     def end(self, address: str) -> None:
         """Forget the session of that base URL, and all that it was sent."""
         self._sessions.end(address.split("/")[-2])
-
-    def _bind(self) -> None:
-        """Send what there is at once.
-
-        A socket made from a listening one inherits this; asyncio, which would set it,
-        leaves sockets alone that were made without the number of their protocol. Else
-        an answer waits 40 ms for the client to say that its first part has come.
-        """
-        super()._bind()
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -53,6 +53,8 @@ class Consumer:
             self.end()
         self._from = source
         self._pieces.append(message)
+        if isinstance(message, ToolMessage):
+            self.end()  # it comes in one piece, so nothing that fails later cuts it off
 
     def told(self, data: object) -> None:
         """Take what a hook or a tool wrote to the stream by itself."""

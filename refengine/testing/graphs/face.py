@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 
 from langchain_core.language_models import BaseChatModel
 
 from refengine.messages import Json
+from refengine.testing.graphs.messages import written
 from refengine.testing.graphs.model import MODEL, WorldChatModel
 from refengine.testing.graphs.tools import OWN, WorldTool, calling, world_tool
 from refengine.testing.graphs.wire import Line
@@ -126,11 +126,6 @@ class LangChainWorld:
         message = cast("Mapping[str, Any]", to_json(last.data["message"]))
         for each in message.get("tool_calls", ()):
             same = each["name"] == call.get("name")
-            if same and each["arguments"] == arguments(call.get("args")):
+            if same and each["arguments"] == written(call.get("args")):
                 return str(each["id"])
         return None
-
-
-def arguments(args: object) -> str:
-    """Return arguments as the text that observations have."""
-    return json.dumps(snapshot(args), ensure_ascii=False)

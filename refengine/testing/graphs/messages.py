@@ -158,7 +158,11 @@ def calls_of(message: AIMessage) -> dict[str, Json]:
     told: dict[str, Json] = {}
     if message.tool_calls:
         told["tool_calls"] = [
-            {"id": call["id"] or "", "name": call["name"], "arguments": written(call)}
+            {
+                "id": call["id"] or "",
+                "name": call["name"],
+                "arguments": written(call["args"]),
+            }
             for call in message.tool_calls
         ]
     if message.invalid_tool_calls:
@@ -169,6 +173,6 @@ def calls_of(message: AIMessage) -> dict[str, Json]:
     return told
 
 
-def written(call: ToolCall) -> str:
+def written(arguments: object) -> str:
     """Return the arguments of a call as text, since observations have them so."""
-    return json.dumps(snapshot(call["args"]), ensure_ascii=False)
+    return json.dumps(snapshot(arguments), ensure_ascii=False)

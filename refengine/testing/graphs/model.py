@@ -125,7 +125,7 @@ class WorldChatModel(BaseChatModel):
             options["stop"] = snapshot(stop)
         if self.model_name != MODEL:
             options["model"] = self.model_name
-        tools = [_tool(each) for each in bound.get("tools") or ()]
+        tools = [shown_tool(each) for each in bound.get("tools") or ()]
         self._shown = cast("Sequence[Mapping[str, Any]]", tools)
         self._world.model.begin_call(
             {"messages": said(messages), "tools": tools, "options": options, "ctx": "-"}
@@ -176,7 +176,7 @@ def _told(key: str) -> bool:
     return key != "tools" and not key.startswith("ls_")
 
 
-def _tool(tool: Mapping[str, Any]) -> Json:
+def shown_tool(tool: Mapping[str, Any]) -> Json:
     """Return a tool as requests show it; one of a vendor's own stays as it is."""
     function = tool.get("function")
     if not is_mapping(function):

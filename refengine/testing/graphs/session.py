@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self, TypeAlias
 
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage
 
 from refengine.testing.graphs.consumer import Consumer
 from refengine.testing.graphs.given import GivenTo
@@ -103,9 +103,7 @@ class GraphSession:
                 except Exception as error:  # noqa: BLE001  # how a run ends is data
                     self._failed(turn, turn.ask, error)
                 else:
-                    turn.took(
-                        self._interrupted(state, turn.ask), stored_in(self._graph)
-                    )
+                    self._took(turn, turn.ask, state)
             self._ended(turn)
 
     async def _async(self) -> None:
@@ -117,10 +115,11 @@ class GraphSession:
                 except Exception as error:  # noqa: BLE001  # how a run ends is data
                     self._failed(turn, turn.ask, error)
                 else:
-                    turn.took(
-                        self._interrupted(state, turn.ask), stored_in(self._graph)
-                    )
+                    self._took(turn, turn.ask, state)
             self._ended(turn)
+
+    def _took(self, turn: Turn, ask: Ask, state: State) -> None:
+        turn.took(self._interrupted(state, ask), stored_in(self._graph))
 
     def _ended(self, turn: Turn) -> None:
         """Keep what a run left; after one that failed, a new thread starts from that.
@@ -171,7 +170,7 @@ class GraphSession:
         given = (ask.input, ask.config)
         resumes = ask.resumes and self._keeps_threads
         some = self._resumed(ask.config) if resumes else None
-        self._watch.turns.anew(some, kept=True)
+        self._watch.turns.anew(some)
         if not ask.streaming:
             return self._result(self._graph.invoke(*given, context=ask.context))
         taken = Taken(Consumer(self._world.recorder))
@@ -258,9 +257,6 @@ class Taken:
         inside, mode, data = part
         if mode == "messages":
             self._consumer.take(*data)
-            if isinstance(data[0], ToolMessage):
-                # It comes in one piece, so nothing that fails later cuts it off.
-                self._consumer.end()
         elif mode == "custom":
             self._consumer.told(data)
         elif inside:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -13,10 +12,11 @@ from langchain_core.tools import BaseTool
 from pydantic import Field
 
 from refengine.messages import Json
+from refengine.testing.graphs.messages import written
 from refengine.testing.graphs.raising import scripted_error
 from refengine.testing.notation import decoded
 from refengine.testing.ops import ToolSpec
-from refengine.testing.recorder import Recorder, snapshot
+from refengine.testing.recorder import Recorder
 from refengine.testing.world import CALLING, World
 
 OWN: Final = "refengine_world"
@@ -76,7 +76,7 @@ class WorldTool(BaseTool):
         return cast("ToolSpec", self.spec)
 
     def _begin(self, arguments: dict[str, object]) -> str:
-        text = json.dumps(snapshot(arguments), ensure_ascii=False)
+        text = written(arguments)
         implementation = self._spec.result or "".join(self._spec.chunks)
         started(self._world.recorder, self.name, text, implementation)
         return text

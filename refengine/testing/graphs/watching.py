@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from threading import Event
@@ -14,15 +13,13 @@ from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 from pydantic import ValidationError
 
-from refengine.testing.graphs.messages import content_of
+from refengine.testing.graphs.messages import content_of, written
 from refengine.testing.graphs.tools import OWN, calling, started
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.recorder import snapshot
 from refengine.testing.world import CALLING, World
 
 _ENDS: Final = frozenset(("__start__", "__end__"))
-
-
 WAIT: Final = 5.0
 """Seconds after which a call goes on though the one before it has not ended."""
 
@@ -35,7 +32,7 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self.kept = False
+        self._kept = False
         self._some: Sequence[int] | None = None
         self._mine: dict[UUID, Event] = {}
         self._ends: dict[tuple[object, object], Event] = {}
@@ -43,7 +40,7 @@ class Turns:
     def begin(self, run_id: UUID, told: Mapping[str, Any]) -> None:
         """Wait until the call before this one has ended."""
         path: Sequence[Any] = told.get("langgraph_path") or ()
-        if not (self.kept and len(path) == 3 and isinstance(path[1], int)):
+        if not (self._kept and len(path) == 3 and isinstance(path[1], int)):
             return
         step, at = told.get("langgraph_step"), path[1]
         self._mine[run_id] = self._ends.setdefault((step, at), Event())
@@ -63,9 +60,9 @@ class Turns:
             return at - 1 if at else None
         return max((each for each in self._some if each < at), default=None)
 
-    def anew(self, some: Sequence[int] | None, *, kept: bool) -> None:
+    def anew(self, some: Sequence[int] | None) -> None:
         """Begin another call of a graph; a resumed one has only some of the calls."""
-        self.kept = kept
+        self._kept = True
         self._some = some
         self._ends.clear()
 
@@ -130,6 +127,7 @@ class GraphWatch(BaseCallbackHandler):
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401, ARG002  # as BaseCallbackHandler
         """Let the next call begin."""
+        self._of_node.pop(run_id, None)
         self.turns.end(run_id)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401  # as BaseCallbackHandler
@@ -168,9 +166,7 @@ class GraphWatch(BaseCallbackHandler):
             return  # a tool of that name around the world's own is no second execution
         call_id = cast("str | None", more.get("tool_call_id")) or CALLING.get()
         self._calls[run_id] = (name, call_id)
-        text = input_str
-        if inputs is not None:
-            text = json.dumps(snapshot(inputs), ensure_ascii=False)
+        text = input_str if inputs is None else written(inputs)
         with calling(call_id):
             started(self._world.recorder, name, text, f"the subject's own {name}")
 

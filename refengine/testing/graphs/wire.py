@@ -18,7 +18,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 
 from refengine.messages import Json
 from refengine.testing.graphs.messages import said
-from refengine.testing.graphs.model import MODEL, _tool
+from refengine.testing.graphs.model import MODEL, shown_tool
 from refengine.testing.graphs.tools import OWN
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.world import MissingExtraError, World
@@ -131,8 +131,6 @@ class Answers(BaseCallbackHandler):
         """Put down an answer."""
         generation = cast("ChatGeneration", response.generations[0][0])
         message = cast("dict[str, Json]", said([generation.message])[0])
-        # A refusal of null, which a model in process does not speak of.
-        message.pop("extra", None)
         self._recorder.add("model_response", {"message": message})
 
     def on_llm_error(self, error: BaseException, **_: Any) -> None:  # noqa: ANN401  # as BaseCallbackHandler
@@ -149,7 +147,7 @@ def shown(body: Mapping[str, Any]) -> dict[str, Json]:
         del options["model"]
     return {
         "messages": [_message(each) for each in body["messages"]],
-        "tools": [_tool(each) for each in body.get("tools", ())],
+        "tools": [shown_tool(each) for each in body.get("tools", ())],
         "options": options,
     }
 
