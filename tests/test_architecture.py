@@ -163,7 +163,7 @@ def planted(root: Path, module: str, source: str) -> Path:
         "compat.verdicts": "from refengine.testing import trace",
         "compat.adapters.legacy": "from refengine import core",
         "compat.observe.rows": "",
-        "compat.report.text": "from compat.verdicts import Verdict",
+        "compat.report.text": "from compat.verdicts.migration import Verdict",
         "property_tests.checks": "import compat.observe.rows",
         "benchmarks.floor": "import property_tests.checks",
         module: source,

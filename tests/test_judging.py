@@ -12,7 +12,7 @@ from compat.migration.corpus import Corpus, Entry
 from compat.migration.differing import Mask
 from compat.migration.judging import Allow, Judge, Terms
 from compat.migration.outcomes import code_of
-from compat.verdicts import (
+from compat.verdicts.migration import (
     RELATIONS,
     Allowed,
     Broken,
@@ -251,7 +251,7 @@ def test_unused_allowance_is_stale() -> None:
     ],
 )
 def test_mask_covers_its_place_and_what_lies_under_it(mask, path, covers) -> None:
-    from compat.verdicts import Difference
+    from compat.verdicts.migration import Difference
 
     assert Mask("effects", mask).covers(Difference("effects", path, 1, 2)) is covers
     assert not Mask("effects", mask).covers(Difference("state", path, 1, 2))

@@ -21,7 +21,7 @@ from compat.migration.side import TIMEOUT
 from compat.migration.side_player import EXAMPLES, Check
 from compat.report.migration import lines
 from compat.report.wire import wire_lines
-from compat.verdicts import RELATIONS, Migration
+from compat.verdicts.migration import RELATIONS, Migration
 
 Given: TypeAlias = "str | Path | Callable[..., object]"
 

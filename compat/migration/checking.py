@@ -24,8 +24,8 @@ from compat.migration.reproducer import SideFiles
 from compat.migration.side_player import Check, SidePlayer, anew
 from compat.migration.wire import serving
 from compat.migration.words import harvest, own_sources
-from compat.verdicts import Migration
-from compat.verdicts import Side as SideName
+from compat.verdicts.migration import Migration
+from compat.verdicts.migration import Side as SideName
 from refengine.testing.strategies.graph_source import graph_words, is_graph_source
 
 TEXTS_OF_GRAPHS: Final = 20

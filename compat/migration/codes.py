@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from compat.verdicts import Severity
+from compat.verdicts.migration import Severity
 
 
 @dataclass(frozen=True, slots=True)

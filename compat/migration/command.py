@@ -39,7 +39,7 @@ from compat.report.folder import case_line, folder_json, folder_lines
 from compat.report.migration import lines
 from compat.report.migration_json import dump, report, to_json
 from compat.report.wire import wire_json, wire_lines
-from compat.verdicts import DEFAULT_RELATION, RELATIONS, JudgedCase, Migration
+from compat.verdicts.migration import DEFAULT_RELATION, RELATIONS, JudgedCase, Migration
 from compat.wire.errors import WireError
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile

@@ -12,7 +12,7 @@ from compat.migration.differing import Mask, broken, differences
 from compat.migration.naming import first_in_time, named
 from compat.migration.playing import Anew, Played, Player, PlayError, Told, shown
 from compat.migration.shrinking import TRIES
-from compat.verdicts import Divergence, Noise, Side
+from compat.verdicts.migration import Divergence, Noise, Side
 from refengine.testing.channels import CHANNELS
 from refengine.testing.scenario import Scenario
 

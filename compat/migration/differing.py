@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
 
-from compat.verdicts import Difference
+from compat.verdicts.migration import Difference
 from refengine.messages import Json
 from refengine.testing.channels import CHANNELS, Entry, Seen, project
 from refengine.testing.trace import MISSING, same

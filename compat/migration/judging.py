@@ -19,7 +19,7 @@ from compat.migration.corpus import Corpus
 from compat.migration.differing import GRAPHS, Mask, Shown, broken, differences
 from compat.migration.playing import Anew, Played, Player, Told, shown, silent
 from compat.migration.shrinking import shrink, size
-from compat.verdicts import (
+from compat.verdicts.migration import (
     DEFAULT_RELATION,
     RELATIONS,
     Allowed,

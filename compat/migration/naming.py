@@ -23,7 +23,7 @@ from compat.migration.namers import (
     other_call,
     sequence,
 )
-from compat.verdicts import Difference, Divergence
+from compat.verdicts.migration import Difference, Divergence
 from refengine.testing.channels import Entry
 from refengine.testing.trace import MISSING
 

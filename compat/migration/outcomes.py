@@ -11,7 +11,7 @@ from compat.commands import (
     USAGE,
     exit_code,
 )
-from compat.verdicts import Migration
+from compat.verdicts.migration import Migration
 
 
 def code_of(verdict: Migration) -> int:

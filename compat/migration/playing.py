@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
 from compat.migration.differing import Shown
-from compat.verdicts import Exercise, Fault
+from compat.verdicts.migration import Exercise, Fault
 from refengine.testing.scenario import Scenario
 
 Told: TypeAlias = Callable[[str, int, int], None]

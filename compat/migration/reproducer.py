@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from compat.report.story import short, story
-from compat.verdicts import Divergence, Migration, Side
+from compat.verdicts.migration import Divergence, Migration, Side
 from refengine.testing.scenario import Scenario
 
 SCRIPT: Final = "reproduce.py"

@@ -40,7 +40,7 @@ from pydantic import (
 )
 
 from compat.migration.codes import CODES
-from compat.verdicts import DEFAULT_RELATION, RELATIONS
+from compat.verdicts.migration import DEFAULT_RELATION, RELATIONS
 from refengine.testing.channels import CHANNELS
 
 FILE: Final = "migration.toml"

@@ -15,7 +15,7 @@ from compat.migration.refs import SubjectRef
 from compat.migration.reproducer import SideFiles
 from compat.migration.side import TIMEOUT, Label, Side, SidePlayed
 from compat.migration.wire import Wire
-from compat.verdicts import Exercise, Fault
+from compat.verdicts.migration import Exercise, Fault
 from refengine.testing.scenario import Scenario
 
 EXAMPLES: Final = 100

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from compat.report.migration import lines
 from compat.report.migration_json import to_json
-from compat.verdicts import JudgedCase
+from compat.verdicts.migration import JudgedCase
 
 
 def case_line(case: JudgedCase) -> Text:

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from rich.text import Text
 
 from compat.report.story import message_line, short, story
-from compat.verdicts import SIDES, Divergence, Exercise, Migration
+from compat.verdicts.migration import SIDES, Divergence, Exercise, Migration
 from refengine.testing.trace import MISSING
 
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from compat.verdicts import Divergence, Exercise, Migration
+from compat.verdicts.migration import Divergence, Exercise, Migration
 from refengine.testing.graphs.volatile import VOLATILE
 from refengine.testing.scenario import Scenario
 

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from refengine.profile import Profile
 from refengine.testing import Engine
+from refengine.testing.engine import ReferenceEngine
 
 Door: TypeAlias = Callable[[Profile], Engine]
 
@@ -26,21 +27,22 @@ class UnknownMutantError(LookupError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """A small broken engine or adapter, and the right one beside it.
+    """A small broken engine, chain or adapter, and the right one beside it.
 
     ``about`` says in one sentence what is wrong with it. ``source`` is where the fault
-    stands ("seed 001 §4.1", with ``quote``), or "own". ``violates`` are families of the
-    contract. ``worlds`` are the choices of ``scenarios`` under which it is searched
-    for, ``under`` the profile of both sides.
+    stands ("seed 001 §4.1", with ``quote``), or "own". ``violates`` are the clauses of
+    the contract, one of which at least has to kill it. ``worlds`` are the choices of
+    ``scenarios`` under which its witness is searched for, None if it has none;
+    ``under`` is the profile of both sides.
     """
 
     id: str
     about: str
-    source: str
+    source: str = OWN
     violates: tuple[str, ...]
-    right: Door
     wrong: Door
-    worlds: Mapping[str, bool | int]
+    right: Door = ReferenceEngine
+    worlds: Mapping[str, bool | int] | None = None
     quote: str = ""
     under: str = "seed-001"
 

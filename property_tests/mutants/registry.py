@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from property_tests.mutants.adapters import OWN_ADAPTERS
+from property_tests.mutants.engines import ENGINES
 from property_tests.mutants.examples import EXAMPLES
 from property_tests.mutants.mutant import Mutant, UnknownMutantError
 from property_tests.mutants.seeds import SKETCHES
 
-MUTANTS: Final[tuple[Mutant, ...]] = (*SKETCHES, *EXAMPLES, *OWN_ADAPTERS)
-"""Every mutant there is, in the order of the page about them."""
+WITNESSED: Final[tuple[Mutant, ...]] = (*SKETCHES, *EXAMPLES, *OWN_ADAPTERS)
+"""Those with a stored witness, in the order of the page about them."""
+
+MUTANTS: Final[tuple[Mutant, ...]] = (*WITNESSED, *ENGINES)
+"""Every mutant there is."""
 
 
 def mutant(id_: str) -> Mutant:

@@ -6,7 +6,8 @@ else its operations do.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from refengine.context import Context
@@ -19,9 +20,11 @@ from refengine.testing.ops import MessageOp
 from refengine.testing.perform import (
     UNSET,
     Extension,
+    config_of,
     perform_config,
     perform_messages,
 )
+from refengine.testing.recorder import kept
 from refengine.testing.scenario import (
     HandlerSpec,
     MiddlewareSpec,
@@ -42,6 +45,7 @@ from refengine.tools import (
     StreamToolCallResult,
     ToolCallInput,
     ToolCallResult,
+    ToolInfo,
     ToolMiddleware,
 )
 
@@ -68,6 +72,42 @@ HOOK_OF: Final = {
 """The scenario's name of a hook, and the engine's."""
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One hook of one extension, as entries of a trace name it."""
+
+    extension: str
+    position: int
+    hook: str
+
+    def enter(
+        self,
+        me: Extension,
+        ctx: Context,
+        seen: object,
+        call_id: str | None = None,
+        **more: object,
+    ) -> None:
+        """Put down that the hook was entered, and what it was given."""
+        data = {**self._who, **more, "seen": seen, "ctx": ctx.get("h", UNSET)}
+        me.world.recorder.add("hook_enter", data, call_id)
+
+    def exit(
+        self, me: Extension, ctx: Context, value: object, call_id: str | None = None
+    ) -> None:
+        """Put down that the hook returned, and what it left."""
+        data = {**self._who, "value": value, "ctx": ctx.get("h", UNSET)}
+        me.world.recorder.add("hook_exit", data, call_id)
+
+    @property
+    def _who(self) -> dict[str, object]:
+        return {
+            "extension": self.extension,
+            "position": self.position,
+            "hook": self.hook,
+        }
+
+
 class WorldHandler:
     """A handler that does what its spec says."""
 
@@ -83,11 +123,10 @@ class WorldHandler:
         self._position = position
 
     async def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
-        self._enter("before_agent")
+        self._enter("before_agent", ctx, config_of(config))
         todo = self._spec.before_agent or ()
         ctx = perform_config(self._me, ctx, config, todo)
-        names = [meta.name for meta in config.tools or ()]
-        self._exit("before_agent", {"instruction": config.instruction, "tools": names})
+        self._exit("before_agent", ctx, config_of(config))
         return ctx
 
     async def before_model_rewrite_history(
@@ -110,9 +149,10 @@ class WorldHandler:
         self, ctx: Context, request: ModelRequest, next: ModelEndpoint
     ) -> Message | MessageStream:
         spec = self._spec.wrap_model or ModelWrapSpec()
-        self._enter("wrap_model")
+        seen = {"messages": kept(request.messages), "tools": names_of(request.tools)}
+        self._enter("wrap_model", ctx, seen)
         answer = await call_model(self._me, spec, ctx, request, next)
-        self._exit("wrap_model", answer if isinstance(answer, Message) else None)
+        self._exit("wrap_model", ctx, answer if isinstance(answer, Message) else None)
         return answer
 
     async def wrap_invokable_tool_call(
@@ -120,10 +160,10 @@ class WorldHandler:
     ) -> ToolCallResult:
         spec = self._spec.wrap_invokable or ToolWrapSpec()
         made = self._make("wrap_invokable", spec, INVOKED, ctx, input)
-        self._enter("wrap_invokable", input.call_id)
         call_id = input.call_id
+        self._enter("wrap_invokable", ctx, call_of(input), call_id)
         result = await made.call(ctx, input, next)
-        self._exit("wrap_invokable", result.result, call_id)
+        self._exit("wrap_invokable", ctx, result.result, call_id)
         return result
 
     async def wrap_streamable_tool_call(
@@ -131,10 +171,10 @@ class WorldHandler:
     ) -> StreamToolCallResult:
         spec = self._spec.wrap_streamable or ToolWrapSpec()
         made = self._make("wrap_streamable", spec, STREAMED, ctx, input)
-        self._enter("wrap_streamable", input.call_id)
         call_id = input.call_id
+        self._enter("wrap_streamable", ctx, call_of(input), call_id)
         result = await made.call(ctx, input, next)
-        self._exit("wrap_streamable", None, call_id)
+        self._exit("wrap_streamable", ctx, None, call_id)
         return result
 
     def _make(
@@ -163,66 +203,80 @@ class WorldHandler:
         messages: Sequence[Message],
         todo: Sequence[MessageOp] | None,
     ) -> tuple[Context, Sequence[Message]]:
-        self._enter(hook)
+        self._enter(hook, ctx, kept(messages))
         ctx, messages = perform_messages(self._me, hook, ctx, messages, todo or ())
-        self._exit(hook, messages)
+        self._exit(hook, ctx, messages)
         return ctx, messages
 
-    def _enter(self, hook: str, call_id: str | None = None) -> None:
-        data = {"extension": self.name, "position": self._position, "hook": hook}
-        self._me.world.recorder.add("hook_enter", data, call_id)
+    def _enter(
+        self, hook: str, ctx: Context, seen: object, call_id: str | None = None
+    ) -> None:
+        Named(self.name, self._position, hook).enter(self._me, ctx, seen, call_id)
 
-    def _exit(self, hook: str, value: object, call_id: str | None = None) -> None:
-        data = {
-            "extension": self.name,
-            "position": self._position,
-            "hook": hook,
-            "value": value,
-        }
-        self._me.world.recorder.add("hook_exit", data, call_id)
+    def _exit(
+        self, hook: str, ctx: Context, value: object, call_id: str | None = None
+    ) -> None:
+        Named(self.name, self._position, hook).exit(self._me, ctx, value, call_id)
 
 
 def middleware_of(spec: MiddlewareSpec, position: int, world: World) -> AgentMiddleware:
     """Return the struct middleware that a spec describes."""
     me = Extension(world, spec.id)
     wraps = spec.wrap_tool_call
+    who = me.label or f"middleware-{position}"
+    invoked = Named(who, position, "wrap_tool_call.invokable")
+    streamed = Named(who, position, "wrap_tool_call.streamable")
     return AgentMiddleware(
         spec.additional_instruction,
         [world.tool(tool) for tool in spec.additional_tools],
-        _state_hook(me, position, "before_chat_model", spec.before_chat_model),
-        _state_hook(me, position, "after_chat_model", spec.after_chat_model),
+        _state_hook(
+            me, Named(who, position, "before_chat_model"), spec.before_chat_model
+        ),
+        _state_hook(
+            me, Named(who, position, "after_chat_model"), spec.after_chat_model
+        ),
         ToolMiddleware(
-            _factory(me, wraps.invokable, INVOKED) if wraps.invokable else None,
-            _factory(me, wraps.streamable, STREAMED) if wraps.streamable else None,
+            _factory(me, invoked, wraps.invokable, INVOKED)
+            if wraps.invokable
+            else None,
+            _factory(me, streamed, wraps.streamable, STREAMED)
+            if wraps.streamable
+            else None,
         ),
     )
 
 
-def tool_middleware_of(spec: ToolWrapSpec, world: World) -> ToolMiddleware:
+def tool_middleware_of(
+    spec: ToolWrapSpec, position: int, world: World
+) -> ToolMiddleware:
     """Return the entry of ``tool_call_middlewares`` that a spec describes."""
     me = Extension(world, spec.id)
-    return ToolMiddleware(_factory(me, spec, INVOKED), _factory(me, spec, STREAMED))
+    who = me.label or f"tool-middleware-{position}"
+    invoked = Named(who, position, "tool_call_middlewares.invokable")
+    streamed = Named(who, position, "tool_call_middlewares.streamable")
+    return ToolMiddleware(
+        _factory(me, invoked, spec, INVOKED), _factory(me, streamed, spec, STREAMED)
+    )
 
 
 def _state_hook(
-    me: Extension, position: int, hook: str, todo: Sequence[MessageOp]
+    me: Extension, named: Named, todo: Sequence[MessageOp]
 ) -> Callable[[Context, ChatModelAgentState], None] | None:
     if not todo:
         return None
-    who = {"extension": me.label or f"middleware-{position}", "position": position}
 
     def act(ctx: Context, state: ChatModelAgentState) -> None:
-        add = me.world.recorder.add
-        add("hook_enter", {**who, "hook": hook, "state": me.world.state_number(state)})
-        _, messages = perform_messages(me, hook, ctx, tuple(state.messages), todo)
+        seen = tuple(state.messages)
+        named.enter(me, ctx, seen, state=me.world.state_number(state))
+        _, messages = perform_messages(me, named.hook, ctx, seen, todo)
         state.messages = list(messages)
-        add("hook_exit", {**who, "hook": hook, "value": messages})
+        named.exit(me, ctx, messages)
 
     return act
 
 
 def _factory(
-    me: Extension, spec: ToolWrapSpec, kind: ToolKind[R]
+    me: Extension, named: Named, spec: ToolWrapSpec, kind: ToolKind[R]
 ) -> Callable[[_Endpoint[R]], _Endpoint[R]]:
     """Return a factory of endpoints, which counts how often it is called."""
 
@@ -230,11 +284,26 @@ def _factory(
         made = _made(me, spec, kind, middleware=True)
 
         async def outer(ctx: Context, value: ToolCallInput) -> R:
-            return await made.call(ctx, value, inner)
+            call_id = value.call_id
+            named.enter(me, ctx, call_of(value), call_id)
+            result = await made.call(ctx, value, inner)
+            left = result.result if isinstance(result, ToolCallResult) else None
+            named.exit(me, ctx, left, call_id)
+            return result
 
         return outer
 
     return make
+
+
+def call_of(value: ToolCallInput) -> dict[str, object]:
+    """Return a tool call as a wrapper is given it, for the trace."""
+    return {"tool": value.name, "arguments": value.arguments}
+
+
+def names_of(tools: Iterable[ToolInfo]) -> list[str]:
+    """Return the names of the tools in a request."""
+    return [info.name for info in tools]
 
 
 def _made(

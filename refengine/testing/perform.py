@@ -108,7 +108,8 @@ def _set_flags(
     ]
 
 
-def _seen_config(ctx: Context, config: AgentConfig) -> dict[str, object]:
+def config_of(config: AgentConfig) -> dict[str, object]:
+    """Return a configuration as a handler sees it, for the trace."""
     tools: Sequence[ToolMeta] = config.tools or ()
     flags = config.return_directly
     if flags is None:
@@ -118,10 +119,16 @@ def _seen_config(ctx: Context, config: AgentConfig) -> dict[str, object]:
         "instruction": config.instruction,
         "tools": [meta.name for meta in tools],
         "return_directly": dict(flags),
-        "ctx": ctx.get("h", UNSET),
-        "tools_count": len(tools),
-        "return_directly_count": len(flags),
     }
+
+
+def _seen_config(ctx: Context, config: AgentConfig) -> dict[str, object]:
+    seen = config_of(config)
+    counts = {
+        f"{each}_count": len(cast("Sequence[object]", seen[each]))
+        for each in ("tools", "return_directly")
+    }
+    return {**seen, "ctx": ctx.get("h", UNSET), **counts}
 
 
 def perform_messages(

@@ -231,6 +231,7 @@ class RecordingTool:
             "mode": mode,
             "options": snapshot(options),
             "ctx": ctx.get("h", "-"),
+            "run_path": list(ctx.run_path),
         }
         self.recorder.add("tool_start", data, ctx.tool_call_id)
         if self._spec.delay_ms:

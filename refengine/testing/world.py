@@ -111,7 +111,8 @@ class World:
         self.middlewares: tuple[AgentMiddleware, ...] = tuple(self._middlewares())
         self.handlers: tuple[WorldHandler, ...] = tuple(self._handlers())
         self.tool_call_middlewares: tuple[ToolMiddleware, ...] = tuple(
-            tool_middleware_of(wrap, self) for wrap in spec.tool_call_middlewares
+            tool_middleware_of(wrap, at, self)
+            for at, wrap in enumerate(spec.tool_call_middlewares)
         )
         self.misused: EffectError | None = None
         self._state: ChatModelAgentState | None = None

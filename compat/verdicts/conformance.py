@@ -1,0 +1,204 @@
+"""What a judgement of an engine says: one stream of events, from header to footer.
+
+Every report reads these and nothing else: terminal, JSON, JUnit, Markdown, HTML. The
+stream as a file is one JSON object a line; a file without its footer was cut off and is
+refused. Times, paths and versions stand in the header alone, so that the digest, which
+covers all else, is the same for the same engines, corpus and contract (verdicts).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+VERSION: Final = 1
+
+Verdict: TypeAlias = Literal["pass", "fail", "not-applicable", "blocked", "error"]
+"""Only ``pass`` is a pass; blocked counts as a failure (verdicts, Conformance)."""
+VERDICTS: Final[tuple[Verdict, ...]] = (
+    "pass",
+    "fail",
+    "not-applicable",
+    "blocked",
+    "error",
+)
+Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
+Status: TypeAlias = Literal["checked", "planned", "untestable"]
+
+
+class Event(BaseModel):
+    """One line of the stream: frozen, and nothing in it is unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Header(Event):
+    """What was asked for, and of what; the only place of times and versions."""
+
+    event: Literal["header"] = "header"
+    version: Literal[1] = VERSION
+    contract: str
+    corpus: str
+    """SHA-256 of the corpus."""
+    seed: int
+    worlds: int
+    fixed: int
+    """So many of the worlds are fixed cases, the others are generated."""
+    told: tuple[str, ...] = ()
+    """What a reader has to know, such as that generated worlds were not run."""
+    engines: tuple[str, ...]
+    selected: tuple[str, ...]
+    """The ids of the clauses that are judged."""
+    tool: str = ""
+    python: str = ""
+    started: str = ""
+    command: str = ""
+
+
+class ClauseInfo(Event):
+    """One clause of the contract, for whoever reads a report and not the registry."""
+
+    event: Literal["clause"] = "clause"
+    id: str
+    family: str
+    level: Level
+    status: Status
+    sentence: str
+    why: str = ""
+    """Why it is not checked, if it is not."""
+
+
+class EngineInfo(Event):
+    """An engine before it is judged: what it says of itself, and what probes found."""
+
+    event: Literal["engine"] = "engine"
+    engine: str
+    profile: str
+    version: str = ""
+    capabilities: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    """Declared, but the probe did not find it."""
+    undeclared: tuple[str, ...] = ()
+    """Found by its probe, but not declared."""
+
+
+class SmokeResult(Event):
+    """A check of the first stage, whose failure means that the door is wrong."""
+
+    event: Literal["smoke"] = "smoke"
+    engine: str
+    name: str
+    passed: bool
+    asked: str
+    got: str = ""
+
+
+class Progress(Event):
+    """How far it has come; live only, in no file and in no digest."""
+
+    event: Literal["progress"] = "progress"
+    engine: str
+    done: int
+    worlds: int
+    failing: int
+    """So many clauses fail so far."""
+
+
+class Seen(Event):
+    """An observation near the one that decided, in a line; ``mark`` is ``>`` there."""
+
+    mark: Literal[">", " "]
+    text: str
+
+
+class Failure(Event):
+    """The first failing decision of a clause, in the smallest world found for it."""
+
+    event: Literal["failure"] = "failure"
+    variant: str
+    asked: str
+    """What the check asked for at the deciding observation, in words."""
+    expected: JsonValue
+    got: JsonValue
+    path: str = ""
+    """Where in the two values they first differ."""
+    around: tuple[Seen, ...] = ()
+    scenario: dict[str, JsonValue]
+    """The smallest world found, without defaults."""
+    reproduce: str = ""
+    """The command that shows it again."""
+
+
+class ClauseResult(Event):
+    """The verdict on one clause for one engine."""
+
+    event: Literal["verdict"] = "verdict"
+    engine: str
+    clause: str
+    level: Level
+    verdict: Verdict
+    worlds: int = 0
+    """So many worlds let the check decide."""
+    failing: int = 0
+    """In so many of them it decided against the engine."""
+    reason: str = ""
+    """Why it does not apply, was blocked, or could not be judged."""
+    known: Literal["", "known", "stale"] = ""
+    """Whether the failure is listed as known; stale: it is, and no longer fails."""
+    known_reason: str = ""
+    known_issue: str = ""
+    failure: Failure | None = None
+
+
+class Fault(Event):
+    """The engine, its door or the harness broke down: not a matter of a clause."""
+
+    event: Literal["fault"] = "fault"
+    engine: str
+    whose: Literal["engine", "door", "harness", "known-failures"]
+    text: str
+
+
+class EngineSummary(Event):
+    """What all verdicts on an engine come to."""
+
+    event: Literal["summary"] = "summary"
+    engine: str
+    profile: str
+    clauses: int
+    """All clauses of the contract."""
+    checked: int
+    """Those of them that were judged."""
+    verdicts: dict[Verdict, int]
+    conformant: bool
+    known: int = 0
+    expected: int = 0
+    """So many checks were to run; ``never`` names those that no world let decide."""
+    run: int = 0
+    never: tuple[str, ...] = ()
+    refused: int = 0
+    """So many worlds were not played, because they need undeclared capabilities."""
+
+
+class Footer(Event):
+    """The end of the stream. Without it nothing that stands before it counts."""
+
+    event: Literal["footer"] = "footer"
+    exit_code: int
+    digest: str
+    """SHA-256 of all lines between header and footer."""
+
+
+AnyEvent: TypeAlias = Annotated[
+    Header
+    | ClauseInfo
+    | EngineInfo
+    | SmokeResult
+    | Progress
+    | ClauseResult
+    | Fault
+    | EngineSummary
+    | Footer,
+    Field(discriminator="event"),
+]

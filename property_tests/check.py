@@ -1,0 +1,125 @@
+"""What a check is: code that decides one clause from the traces of one world.
+
+A check is given a case and yields decisions. Each names the observation that decided,
+what was asked for there, and both values, so a verdict is bound to its cause: a check
+that yields nothing did not decide, and never counts as passed (verdicts, Conformance).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, cast
+
+from property_tests.view import View
+from refengine.messages import Json
+from refengine.profile import Profile
+from refengine.testing.scenario import Scenario
+from refengine.testing.trace import Observation, difference, to_json
+
+PLAYED: Final = "played"
+"""The variant that is the scenario itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision: at an observation, this was asked for, and this is what was seen.
+
+    ``at`` is None where something is missing: then nothing was observed to point to.
+    """
+
+    asked: str
+    expected: object
+    got: object
+    at: Observation | None = None
+    variant: str = PLAYED
+
+    @property
+    def holds(self) -> bool:
+        """Whether both are the same, type-strict: 1, 1.0 and true differ."""
+        return self.difference is None
+
+    @property
+    def difference(self) -> tuple[str, Json, Json] | None:
+        """Path and values of the first place where they differ, None if nowhere."""
+        if _same_objects(self.expected, self.got):
+            return None
+        return difference(to_json(self.expected), to_json(self.got))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One world as an engine played it: a view for each variant that a check needs."""
+
+    scenario: Scenario
+    profile: Profile
+    views: Mapping[str, View] = field(default_factory=dict[str, View])
+
+    @property
+    def played(self) -> View:
+        """The scenario itself, as it was played."""
+        return self.views[PLAYED]
+
+    def __getitem__(self, variant: str) -> View:
+        return self.views[variant]
+
+    def has(self, *variants: str) -> bool:
+        """Tell whether these variants exist for this scenario."""
+        return all(each in self.views for each in variants)
+
+
+Decide: TypeAlias = Callable[[Case], Iterable[Decision]]
+Meant: TypeAlias = Callable[[Scenario], bool]
+
+
+def any_world(_: Scenario) -> bool:
+    """Let a check look at every world."""
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Decides the clause of that id.
+
+    ``needs`` are capabilities that an engine must declare, all of them, and of
+    ``any_of`` one, or the clause does not apply to it. ``variants`` are played beside
+    the scenario itself; ``meant`` tells, before anything is played, which worlds are
+    worth looking at.
+    """
+
+    clause: str
+    decide: Decide
+    needs: frozenset[str] = frozenset()
+    any_of: frozenset[str] = frozenset()
+    variants: tuple[str, ...] = ()
+    meant: Meant = any_world
+
+    def applies(self, capabilities: frozenset[str]) -> bool:
+        """Tell whether the clause applies to an engine that declares these."""
+        some = not self.any_of or bool(self.any_of & capabilities)
+        return some and self.needs <= capabilities
+
+    def decisions(self, case: Case) -> Iterator[Decision]:
+        """Yield the decisions of a case; none if a variant of it does not exist."""
+        if case.has(*self.variants):
+            yield from self.decide(case)
+
+
+def _same_objects(expected: object, got: object) -> bool:
+    """Tell at once that two histories are made of the very same messages.
+
+    Most engines pass messages on as they are, and comparing them field by field for
+    every hook would cost more than the run. Equal values of other types are left to the
+    comparison as JSON, which tells 1 from true.
+    """
+    if expected is got:
+        return True
+    if isinstance(expected, str) or isinstance(got, str):
+        return type(expected) is type(got) and expected == got
+    if isinstance(expected, Sequence) and isinstance(got, Sequence):
+        ours = cast("Sequence[object]", expected)
+        theirs = cast("Sequence[object]", got)
+        return len(ours) == len(theirs) and all(
+            a is b for a, b in zip(ours, theirs, strict=True)
+        )
+    return False

@@ -1,0 +1,47 @@
+"""The checks, one module a family. A new one stands in its module's ``CHECKS``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from property_tests.check import Check
+from property_tests.checks import (
+    adapted,
+    concurrency,
+    context,
+    depth,
+    direct,
+    errors,
+    events,
+    extensions,
+    instruction,
+    messages,
+    order,
+    runs,
+    streaming,
+    tools,
+    wrapping,
+)
+
+CHECKS: Final[tuple[Check, ...]] = tuple(
+    check
+    for module in (
+        order,
+        instruction,
+        tools,
+        direct,
+        messages,
+        wrapping,
+        events,
+        runs,
+        streaming,
+        errors,
+        context,
+        concurrency,
+        depth,
+        extensions,
+        adapted,
+    )
+    for check in module.CHECKS
+)
+"""Every check, family by family."""

@@ -1,0 +1,61 @@
+"""Judging one world: which clauses it decides, and which of them it decides against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from property_tests.check import Case, Check, Decision
+from property_tests.corpus import Entry
+from property_tests.playing import Player, RefusedError
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What one world says: decisions counted by clause, and the first failing one.
+
+    ``refused`` says why it was not played, ``broken`` what the door or a check raised.
+    """
+
+    decided: Mapping[str, int] = field(default_factory=dict[str, int])
+    failed: Mapping[str, Decision] = field(default_factory=dict[str, Decision])
+    refused: str | None = None
+    broken: str | None = None
+
+
+def judge(player: Player, entry: Entry, checks: Sequence[Check]) -> Judged:
+    """Play a world and let every check decide that is meant to look at it.
+
+    A check of which some decisions fail is reported by the first of them.
+    """
+    chosen = [each for each in checks if looks_at(each, entry)]
+    if not chosen:
+        return Judged()
+    variants = dict.fromkeys(name for each in chosen for name in each.variants)
+    try:
+        case = player.case(entry.scenario, tuple(variants))
+        return decide(case, chosen)
+    except RefusedError as error:
+        return Judged(refused=str(error))
+
+
+def decide(case: Case, checks: Sequence[Check]) -> Judged:
+    """Return what these checks decide in a case that was played."""
+    decided: dict[str, int] = {}
+    failed: dict[str, Decision] = {}
+    for check in checks:
+        count = 0
+        for each in check.decisions(case):
+            count += 1
+            if check.clause not in failed and not each.holds:
+                failed[check.clause] = each
+        if count:
+            decided[check.clause] = decided.get(check.clause, 0) + count
+    return Judged(decided, failed)
+
+
+def looks_at(check: Check, entry: Entry) -> bool:
+    """Tell whether a check is meant to look at a world."""
+    if entry.only and check.clause.partition("-")[0] not in entry.only:
+        return False
+    return check.meant(entry.scenario)

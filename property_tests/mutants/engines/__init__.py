@@ -1,0 +1,46 @@
+"""Mutants of the engine and its chain, one module a family of clauses."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from property_tests.mutants.engines import (
+    adapted,
+    concurrency,
+    context,
+    depth,
+    direct,
+    errors,
+    events,
+    extensions,
+    instruction,
+    messages,
+    order,
+    runs,
+    streaming,
+    tools,
+    wrapping,
+)
+from property_tests.mutants.mutant import Mutant
+
+ENGINES: Final[tuple[Mutant, ...]] = tuple(
+    mutant
+    for module in (
+        order,
+        instruction,
+        tools,
+        direct,
+        messages,
+        wrapping,
+        events,
+        runs,
+        streaming,
+        errors,
+        context,
+        concurrency,
+        depth,
+        extensions,
+        adapted,
+    )
+    for mutant in module.MUTANTS
+)

@@ -1,0 +1,85 @@
+"""Playing one world on one engine, in each variant that some check needs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from compat.adapters import adapt
+from compat.engines.capabilities import refusal_of
+from property_tests.check import PLAYED, Case
+from property_tests.variants import ADAPTED, AGAIN, CHANGES
+from property_tests.view import View, view
+from refengine.agent import ChatModelAgentConfig
+from refengine.plan import OnNotice
+from refengine.profile import Profile
+from refengine.testing import Engine, Scenario, Trace, clock, play
+from refengine.testing.engine import EngineAgent
+
+
+class RefusedError(Exception):
+    """The engine has no place for a world: it needs what is not declared."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+
+
+class StructsAdapted:
+    """An engine that is given its struct middlewares as adapted handlers.
+
+    The adapter is not the engine's, so any engine with handlers can be asked whether
+    adapted structs do in it what native ones do (contract COMPAT).
+    """
+
+    def __init__(self, engine: Engine, profile: Profile) -> None:
+        self._engine = engine
+        self._profile = profile
+        self.name = engine.name
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        """Build the agent of the adapted configuration."""
+        handlers = [*adapt(config.middlewares, self._profile), *config.handlers]
+        adapted = replace(config, middlewares=(), handlers=handlers)
+        return await self._engine.build(adapted, on_notice)
+
+
+class Player:
+    """Plays worlds on one engine under one profile."""
+
+    def __init__(self, engine: Engine, profile: Profile) -> None:
+        self.engine = engine
+        self.profile = profile
+        self._adapted = StructsAdapted(engine, profile)
+
+    def case(self, scenario: Scenario, variants: Collection[str] = ()) -> Case:
+        """Play a scenario and these variants of it; raises RefusedError.
+
+        A variant that is equal to the scenario is not played again, and one that the
+        engine refuses is left out.
+        """
+        first = self._played(scenario)
+        why = refusal_of(first)
+        if why is not None:
+            raise RefusedError(why)
+        views = {PLAYED: view(scenario, self.profile, first)}
+        for variant in variants:
+            found = self._variant(variant, scenario, first)
+            if found is not None:
+                views[variant] = found
+        return Case(scenario, self.profile, views)
+
+    def _variant(self, variant: str, scenario: Scenario, first: Trace) -> View | None:
+        changed = CHANGES[variant](scenario)
+        if changed is None:
+            return None
+        if variant not in {AGAIN, ADAPTED} and changed == scenario:
+            return view(scenario, self.profile, first, variant)
+        trace = self._played(changed, adapted=variant == ADAPTED)
+        if refusal_of(trace) is not None:
+            return None
+        return view(changed, self.profile, trace, variant)
+
+    def _played(self, scenario: Scenario, *, adapted: bool = False) -> Trace:
+        return clock.run(play(scenario, self._adapted if adapted else self.engine))

@@ -1,0 +1,125 @@
+"""Variants: a scenario as it is, and changed in one way that must change little.
+
+A check names those it needs, and each is played once for an engine, whatever number of
+checks look at it. A variant that a scenario does not have is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from property_tests.check import PLAYED
+from refengine.testing.notation import parse_message
+from refengine.testing.ops import ToolSpec
+from refengine.testing.scenario import AgentSpec, ModelChunks, Scenario, ScriptEntry
+from refengine.testing.strategies_variants import recut, with_identity
+
+Change: TypeAlias = Callable[[Scenario], Scenario | None]
+
+AGAIN: Final = "again"
+INVOKED: Final = "invoked"
+STREAMED: Final = "streamed"
+RECHUNKED: Final = "rechunked"
+IDENTITY_FIRST: Final = "identity-first"
+IDENTITY_LAST: Final = "identity-last"
+BUILT_TWICE: Final = "built-twice"
+ADAPTED: Final = "adapted"
+
+PIECE: Final = 3
+"""A re-chunked text comes in pieces of so many characters; none falls on a word."""
+
+
+def _as_it_is(scenario: Scenario) -> Scenario:
+    return scenario
+
+
+def _streaming(*, on: bool) -> Change:
+    def change(scenario: Scenario) -> Scenario:
+        runs = [
+            each.model_copy(update={"streaming": on}) if each.streaming != on else each
+            for each in scenario.runs
+        ]
+        return scenario.model_copy(update={"runs": tuple(runs)})
+
+    return change
+
+
+def _rechunked(scenario: Scenario) -> Scenario | None:
+    """Stream everything, in pieces of three characters.
+
+    Answers that come in chunks of their own stay: those may bring pieces of calls.
+    """
+    streamed = _streaming(on=True)(scenario)
+    script = tuple(map(_cut, scenario.model_script))
+    agents = tuple(map(_with_cut_tools, scenario.all_agents))
+    one = {"agent": agents[0]} if scenario.agent is not None else {"agents": agents}
+    return streamed.model_copy(update={"model_script": script, **one})
+
+
+def _cut(entry: ScriptEntry) -> ScriptEntry:
+    if not isinstance(entry, str):
+        return entry
+    length = len(parse_message(entry).content)
+    return recut(entry, range(PIECE, length, PIECE))
+
+
+def _with_cut_tools(agent: AgentSpec) -> AgentSpec:
+    return agent.model_copy(update={"tools": tuple(map(_cut_tool, agent.tools))})
+
+
+def _cut_tool(tool: ToolSpec) -> ToolSpec:
+    if not tool.chunks or any("<" in chunk for chunk in tool.chunks):
+        return tool
+    text = "".join(tool.chunks)
+    pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
+    return tool.model_copy(update={"chunks": tuple(pieces) or ("",)})
+
+
+def _identity_first(scenario: Scenario) -> Scenario:
+    return with_identity(scenario, 0)
+
+
+def _identity_last(scenario: Scenario) -> Scenario:
+    return with_identity(scenario, len(scenario.all_agents[0].handlers))
+
+
+def _built_twice(scenario: Scenario) -> Scenario | None:
+    """Build the agent twice, and play all runs on the one, then on the other."""
+    if scenario.agent is None:
+        return None
+    second = [each.model_copy(update={"agent": 1}) for each in scenario.runs]
+    return scenario.model_copy(
+        update={
+            "agent": None,
+            "agents": (scenario.agent, scenario.agent),
+            "runs": (*scenario.runs, *second),
+        }
+    )
+
+
+def _structs_only(scenario: Scenario) -> Scenario | None:
+    """Return a scenario in which adapted structs must not differ from native ones."""
+    return scenario if any(a.middlewares for a in scenario.all_agents) else None
+
+
+CHANGES: Final[Mapping[str, Change]] = MappingProxyType(
+    {
+        PLAYED: _as_it_is,
+        AGAIN: _as_it_is,
+        INVOKED: _streaming(on=False),
+        STREAMED: _streaming(on=True),
+        RECHUNKED: _rechunked,
+        IDENTITY_FIRST: _identity_first,
+        IDENTITY_LAST: _identity_last,
+        BUILT_TWICE: _built_twice,
+        ADAPTED: _structs_only,
+    }
+)
+"""Every variant, and how its scenario is made; ``adapted`` also changes the door."""
+
+
+def is_chunked(entry: ScriptEntry) -> bool:
+    """Tell whether an answer comes in chunks of its own."""
+    return isinstance(entry, ModelChunks)

@@ -1,0 +1,359 @@
+"""A trace, read as what it tells of: runs, iterations, passes through hooks, calls.
+
+Checks decide from these. A view never refuses a trace, however wrong the engine that
+made it: what does not fit anywhere stands in no part, and a check misses it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from refengine.messages import Message, ToolCall
+from refengine.profile import Profile
+from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
+from refengine.testing.trace import Observation, Trace
+
+BEFORE: Final = frozenset(("before_chat_model", "before_model"))
+AFTER: Final = frozenset(("after_chat_model", "after_model"))
+
+
+@dataclass(slots=True)
+class Hook:
+    """One hook that was entered, and left unless something was raised in it."""
+
+    enter: Observation
+    exit: Observation | None = None
+
+    @property
+    def name(self) -> str:
+        """The hook, in a scenario's words: ``before_model``, ``wrap_model`` and so on."""
+        return str(self.enter.data["hook"])
+
+    @property
+    def extension(self) -> str:
+        """The extension whose hook it is."""
+        return str(self.enter.data["extension"])
+
+    @property
+    def position(self) -> int:
+        """The place of the extension in its list."""
+        return cast("int", self.enter.data["position"])
+
+    @property
+    def seen(self) -> Any:  # noqa: ANN401  # messages, a configuration, a request, a call
+        """What it was given."""
+        return self.enter.data.get("seen")
+
+    @property
+    def left(self) -> Any:  # noqa: ANN401  # as seen
+        """What it returned; None if it did not return."""
+        return None if self.exit is None else self.exit.data.get("value")
+
+    @property
+    def ctx_seen(self) -> object:
+        """The value of ``h`` in the context it was given."""
+        return self.enter.data.get("ctx")
+
+    @property
+    def ctx_left(self) -> object:
+        """The value of ``h`` in the context it had at its end; None if it has none."""
+        return None if self.exit is None else self.exit.data.get("ctx")
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of a tool, with all that was observed under its id.
+
+    ``call`` is what the model asked for; None if no call of the response has that id.
+    """
+
+    id: str
+    call: ToolCall | None = None
+    hooks: list[Hook] = field(default_factory=list[Hook])
+    starts: list[Observation] = field(default_factory=list[Observation])
+    ends: list[Observation] = field(default_factory=list[Observation])
+    errors: list[Observation] = field(default_factory=list[Observation])
+    events: list[Observation] = field(default_factory=list[Observation])
+    entries: list[Observation] = field(default_factory=list[Observation])
+
+
+@dataclass(slots=True)
+class Iteration:
+    """One model call and the tools it leads to. ``number`` counts from 1 in its run."""
+
+    number: int
+    before: list[Hook] = field(default_factory=list[Hook])
+    model_wraps: list[Hook] = field(default_factory=list[Hook])
+    request: Observation | None = None
+    response: Observation | None = None
+    model_error: Observation | None = None
+    after: list[Hook] = field(default_factory=list[Hook])
+    model_events: list[Observation] = field(default_factory=list[Observation])
+    calls: dict[str, Call] = field(default_factory=dict[str, Call])
+    entries: list[Observation] = field(default_factory=list[Observation])
+
+    @property
+    def message(self) -> Message | None:
+        """What the model itself answered."""
+        return None if self.response is None else _message(self.response)
+
+    @property
+    def sent(self) -> Sequence[Message] | None:
+        """The messages that the model was sent."""
+        if self.request is None:
+            return None
+        return cast("Sequence[Message]", self.request.data["messages"])
+
+    @property
+    def tool_events(self) -> list[Observation]:
+        """The events of its tool results, as they came."""
+        return [e for e in self.entries if e.kind == "event" and _kind(e) == "tool"]
+
+
+@dataclass(slots=True)
+class Run:
+    """One run. ``end`` is its ``run_end``; ``error`` the event of what it raised."""
+
+    number: int
+    spec: RunSpec
+    agent: AgentSpec
+    start: Observation | None = None
+    end: Observation | None = None
+    error: Observation | None = None
+    before_agent: list[Hook] = field(default_factory=list[Hook])
+    iterations: list[Iteration] = field(default_factory=list[Iteration])
+    after_agent: list[Hook] = field(default_factory=list[Hook])
+    entries: list[Observation] = field(default_factory=list[Observation])
+
+    @property
+    def given(self) -> Sequence[Message]:
+        """The messages that it was started with."""
+        if self.start is None:
+            return ()
+        return cast("Sequence[Message]", self.start.data["messages"])
+
+    @property
+    def status(self) -> str | None:
+        """How it ended: None if nothing says so."""
+        return None if self.end is None else str(self.end.data["status"])
+
+    @property
+    def final(self) -> Sequence[Message]:
+        """The messages that it left."""
+        if self.end is None:
+            return ()
+        return cast("Sequence[Message]", self.end.data["messages"])
+
+    @property
+    def answer(self) -> Message | None:
+        """Its answer, if it has one."""
+        return None if self.end is None else cast("Any", self.end.data["answer"])
+
+    @property
+    def events(self) -> list[Observation]:
+        """What its consumer received, in order."""
+        return [each for each in self.entries if each.kind == "event"]
+
+    @property
+    def failed_as(self) -> str | None:
+        """The class of the error that it ended with."""
+        return None if self.error is None else str(self.error.data.get("class"))
+
+
+@dataclass(slots=True)
+class View:
+    """One scenario played once on an engine under a profile."""
+
+    scenario: Scenario
+    profile: Profile
+    trace: Trace
+    variant: str = "played"
+    built: list[Hook] = field(default_factory=list[Hook])
+    """The hooks that ran while the agent was built."""
+    build: list[Observation] = field(default_factory=list[Observation])
+    """Everything observed before the first run."""
+    build_error: Observation | None = None
+    runs: list[Run] = field(default_factory=list[Run])
+
+    @property
+    def agent(self) -> AgentSpec:
+        """The first agent, in most scenarios the only one."""
+        return self.scenario.all_agents[0]
+
+    @property
+    def iterations(self) -> list[Iteration]:
+        """The iterations of all runs."""
+        return [each for run in self.runs for each in run.iterations]
+
+    @property
+    def calls(self) -> list[Call]:
+        """The tool calls of all runs."""
+        return [call for each in self.iterations for call in each.calls.values()]
+
+
+def view(
+    scenario: Scenario, profile: Profile, trace: Trace, variant: str = "played"
+) -> View:
+    """Read a trace of a scenario."""
+    found = View(scenario, profile, trace, variant)
+    reader = _Reader(found)
+    for each in trace:
+        reader.take(each)
+    return found
+
+
+class _Reader:
+    """Puts each observation where it belongs; one for each trace."""
+
+    def __init__(self, found: View) -> None:
+        self._found = found
+        self._open: list[Hook] = []
+        self._run: Run | None = None
+
+    def take(self, seen: Observation) -> None:
+        """Take the next observation."""
+        hook = self._hook(seen)
+        if seen.run == 0:
+            self._built(seen, hook)
+            return
+        run = self._run_of(seen)
+        if run is None:
+            return
+        run.entries.append(seen)
+        if not self._of_run(run, seen, hook):
+            self._of_iteration(run, seen, hook)
+
+    def _hook(self, seen: Observation) -> Hook | None:
+        """Return the hook that an entry enters; one that leaves it is put with it."""
+        if seen.kind == "hook_enter":
+            hook = Hook(seen)
+            self._open.append(hook)
+            return hook
+        if seen.kind == "hook_exit":
+            for hook in reversed(self._open):
+                if hook.exit is None and _who(hook.enter) == _who(seen):
+                    hook.exit = seen
+                    self._open.remove(hook)
+                    break
+        return None
+
+    def _built(self, seen: Observation, hook: Hook | None) -> None:
+        self._found.build.append(seen)
+        if seen.kind == "build_error":
+            self._found.build_error = seen
+        if hook is not None:
+            self._found.built.append(hook)
+
+    def _run_of(self, seen: Observation) -> Run | None:
+        if self._run is None or self._run.number != seen.run:
+            specs = self._found.scenario.runs
+            if not 1 <= seen.run <= len(specs):
+                return None
+            spec = specs[seen.run - 1]
+            agent = self._found.scenario.all_agents[spec.agent]
+            self._run = Run(seen.run, spec, agent)
+            self._found.runs.append(self._run)
+        return self._run
+
+    def _of_run(self, run: Run, seen: Observation, hook: Hook | None) -> bool:
+        """Put what belongs to the whole run there, and tell whether it did."""
+        if seen.kind == "run_start":
+            run.start = seen
+        elif seen.kind == "run_end":
+            run.end = seen
+        elif seen.kind == "event" and _kind(seen) == "error":
+            run.error = seen
+        elif hook is not None and hook.name == "before_agent":
+            run.before_agent.append(hook)
+        elif hook is not None and hook.name == "after_agent":
+            run.after_agent.append(hook)
+        else:
+            return False
+        return True
+
+    def _of_iteration(self, run: Run, seen: Observation, hook: Hook | None) -> None:
+        now = self._iteration(run, seen, hook)
+        if now is None:
+            return
+        now.entries.append(seen)
+        if hook is not None and hook.name in BEFORE:
+            now.before.append(hook)
+        elif hook is not None and hook.name in AFTER:
+            now.after.append(hook)
+        elif hook is not None and hook.name == "wrap_model":
+            now.model_wraps.append(hook)
+        elif seen.call_id is not None:
+            _put(_call(now, seen.call_id), seen, hook)
+        else:
+            _model(now, seen)
+
+    def _iteration(
+        self, run: Run, seen: Observation, hook: Hook | None
+    ) -> Iteration | None:
+        """Return the iteration an entry belongs to, a new one if it begins one."""
+        last = run.iterations[-1] if run.iterations else None
+        if last is None or _begins(last, seen, hook):
+            if hook is None and seen.kind not in {"model_request", "effect"}:
+                return last
+            last = Iteration(len(run.iterations) + 1)
+            run.iterations.append(last)
+        return last
+
+
+def _begins(last: Iteration, seen: Observation, hook: Hook | None) -> bool:
+    """Tell whether an entry is the first one of the iteration after ``last``."""
+    if hook is not None and hook.name in BEFORE:
+        return bool(last.request or last.model_wraps or last.after or last.calls)
+    if hook is not None and hook.name == "wrap_model":
+        return bool(last.request or last.after or last.calls)
+    return seen.kind == "model_request" and bool(
+        last.response or last.model_error or last.after or last.calls
+    )
+
+
+def _call(now: Iteration, call_id: str) -> Call:
+    if call_id not in now.calls:
+        asked = now.message.tool_calls if now.message else ()
+        call = next((each for each in asked if each.id == call_id), None)
+        now.calls[call_id] = Call(call_id, call)
+    return now.calls[call_id]
+
+
+def _put(call: Call, seen: Observation, hook: Hook | None) -> None:
+    call.entries.append(seen)
+    if hook is not None:
+        call.hooks.append(hook)
+    elif seen.kind == "tool_start":
+        call.starts.append(seen)
+    elif seen.kind == "tool_end":
+        call.ends.append(seen)
+    elif seen.kind == "tool_error":
+        call.errors.append(seen)
+    elif seen.kind == "event":
+        call.events.append(seen)
+
+
+def _model(now: Iteration, seen: Observation) -> None:
+    if seen.kind == "model_request" and now.request is None:
+        now.request = seen
+    elif seen.kind == "model_response":
+        now.response = seen
+    elif seen.kind == "model_error":
+        now.model_error = seen
+    elif seen.kind == "event" and _kind(seen) == "model":
+        now.model_events.append(seen)
+
+
+def _message(seen: Observation) -> Message:
+    return cast("Message", seen.data["message"])
+
+
+def _kind(seen: Observation) -> str:
+    return str(seen.data.get("kind"))
+
+
+def _who(seen: Observation) -> tuple[object, ...]:
+    data: Mapping[str, object] = seen.data
+    return data["extension"], data["position"], data["hook"], seen.call_id
