@@ -1,16 +1,28 @@
-"""Generated worlds of a corpus: Hypothesis draws them, always the same for a seed."""
+"""Generated worlds of a corpus: Hypothesis draws them, always the same for a seed.
+
+Needs the extra ``testing``. Nothing but the seed and the version of Hypothesis decides
+what is drawn: not which modules are loaded, nor where the project is installed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.internal.conjecture.providers import (
+    HypothesisProvider,
+    with_register_backend,
+)
+from hypothesis.strategies import SearchStrategy
 
 from property_tests.corpus import Entry
+from property_tests.grafting import grafts
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies import scenarios
+
+BACKEND: Final = "refengine-steady"
 
 FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
@@ -27,33 +39,70 @@ FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 )
 """The choices of ``scenarios`` that worlds are drawn under, in equal shares."""
 
+GRAFTED: Final = 3
+"""One world in so many is a fixed case with generated neighbours."""
 
-def generated(examples: int, *, seed: int) -> Iterator[Entry]:
-    """Yield so many generated worlds, the families one after the other."""
+
+class SteadyProvider(HypothesisProvider):
+    """Draws as Hypothesis does, but no constants of modules that happen to be loaded.
+
+    With them the same seed gives other worlds in an editable installation than in a
+    wheel, and others again once an engine is imported.
+    """
+
+    def _maybe_draw_constant(self, *_: object, **__: object) -> None:
+        return None
+
+
+def generated(
+    examples: int, *, seed: int, fixed: Sequence[Entry] = ()
+) -> Iterator[Entry]:
+    """Yield so many generated worlds, the families one after the other.
+
+    With ``fixed`` a third of them are grafts: one of these cases, and around it what
+    was drawn. So a clause that needs a rare thing is met in many neighbourhoods.
+    """
+    grafted = examples // GRAFTED if fixed else 0
     names = list(FAMILIES)
+    share, more = divmod(examples - grafted, len(names))
     for at, name in enumerate(names):
-        count = examples // len(names) + (at < examples % len(names))
-        for scenario in drawn(FAMILIES[name], count, seed + at):
+        for scenario in drawn(
+            scenarios(**FAMILIES[name]), share + (at < more), seed + at
+        ):
             yield Entry(scenario, name, fixed=False)
+    yield from _grafted([each for each in fixed if not each.only], grafted, seed)
 
 
-def drawn(choices: Mapping[str, Any], count: int, number: int) -> list[Scenario]:
-    """Draw so many scenarios under these choices."""
+def _grafted(cases: Sequence[Entry], count: int, seed: int) -> Iterator[Entry]:
+    """Yield so many grafts, as many of one case as of another."""
+    for at, case in enumerate(cases):
+        share = count // len(cases) + (at < count % len(cases))
+        # What Hypothesis draws first is the plainest there is: the case as it stands.
+        for scenario in drawn(grafts(case.scenario), share + 1, seed + 1_000 + at)[1:]:
+            yield Entry(scenario, f"around {case.clause}", fixed=False)
+
+
+def drawn(worlds: SearchStrategy[Scenario], count: int, number: int) -> list[Scenario]:
+    """Draw so many worlds of a strategy."""
     found: list[Scenario] = []
     if not count:
         return found
 
-    @seed(number)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(scenarios(**choices))
-    def draw(scenario: Scenario) -> None:
-        found.append(scenario)
+    with with_register_backend(BACKEND, SteadyProvider):
 
-    draw()
+        @seed(number)
+        @settings(
+            max_examples=count,
+            database=None,
+            deadline=None,
+            derandomize=False,
+            backend=BACKEND,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(worlds)
+        def draw(scenario: Scenario) -> None:
+            found.append(scenario)
+
+        draw()
     return found[:count]

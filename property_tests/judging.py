@@ -14,13 +14,14 @@ from property_tests.playing import Player, RefusedError
 class Judged:
     """What one world says: decisions counted by clause, and the first failing one.
 
-    ``refused`` says why it was not played, ``broken`` what the door or a check raised.
+    ``errors`` are what checks raised, because a trace holds what no engine may give.
+    ``refused`` says why the world was not played.
     """
 
     decided: Mapping[str, int] = field(default_factory=dict[str, int])
     failed: Mapping[str, Decision] = field(default_factory=dict[str, Decision])
+    errors: Mapping[str, str] = field(default_factory=dict[str, str])
     refused: str | None = None
-    broken: str | None = None
 
 
 def judge(player: Player, entry: Entry, checks: Sequence[Check]) -> Judged:
@@ -43,15 +44,28 @@ def decide(case: Case, checks: Sequence[Check]) -> Judged:
     """Return what these checks decide in a case that was played."""
     decided: dict[str, int] = {}
     failed: dict[str, Decision] = {}
+    errors: dict[str, str] = {}
     for check in checks:
-        count = 0
-        for each in check.decisions(case):
-            count += 1
-            if check.clause not in failed and not each.holds:
-                failed[check.clause] = each
+        try:
+            count, first = _counted(check, case)
+        except Exception as error:  # noqa: BLE001  # told as what it is: no verdict
+            errors[check.clause] = f"{type(error).__name__}: {error}"
+            continue
         if count:
-            decided[check.clause] = decided.get(check.clause, 0) + count
-    return Judged(decided, failed)
+            decided[check.clause] = count
+        if first is not None:
+            failed[check.clause] = first
+    return Judged(decided, failed, errors)
+
+
+def _counted(check: Check, case: Case) -> tuple[int, Decision | None]:
+    """Return how many decisions there are, and the first that fails."""
+    count, first = 0, None
+    for each in check.decisions(case):
+        count += 1
+        if first is None and not each.holds:
+            first = each
+    return count, first
 
 
 def looks_at(check: Check, entry: Entry) -> bool:

@@ -17,9 +17,17 @@ OK: Final = 0
 USAGE: Final = 2
 
 COMMANDS: Final = {
+    "baseline": (
+        "property_tests.baseline_command",
+        "write known failures down, and keep the file fresh",
+    ),
     "cassette": ("compat.wire.command", "serve a scenario, record and replay its wire"),
-    "init": ("compat.migration.skeleton", "write a migration to start from"),
+    "clause": ("property_tests.clause_command", "list and explain the contract"),
+    "conform": ("property_tests.conform_command", "judge whether engines keep it"),
+    "failure": ("property_tests.failure_command", "list failures, replay one"),
+    "init": ("compat.migration.skeleton", "write a migration or a door to start from"),
     "migrate": ("compat.migration.command", "check that a migration changed nothing"),
+    "mutant": ("property_tests.mutant_command", "show what proves the checks"),
     "observe": ("compat.observe.command", "run rows of observed behaviour"),
     "profile": ("compat.profiles.command", "list profiles, show how two differ"),
 }

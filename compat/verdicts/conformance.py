@@ -50,6 +50,8 @@ class Header(Event):
     engines: tuple[str, ...]
     selected: tuple[str, ...]
     """The ids of the clauses that are judged."""
+    versions: dict[str, str] = {}
+    """The version of each engine that tells one."""
     tool: str = ""
     python: str = ""
     started: str = ""
@@ -75,7 +77,6 @@ class EngineInfo(Event):
     event: Literal["engine"] = "engine"
     engine: str
     profile: str
-    version: str = ""
     capabilities: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     """Declared, but the probe did not find it."""

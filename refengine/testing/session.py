@@ -104,10 +104,18 @@ class Session:
         self._recorder.add("run_start", {"messages": given, **turn})
         agent = self._agents[spec.agent]
         options = {"options": spec.options} if spec.options else {}
-        async with agent.run(given, stream=spec.streaming, **options) as run:
-            async for event in run:
-                self._recorder.add("event", await self._seen(event), event.call_id)
-        outcome = run.outcome
+        try:
+            async with agent.run(given, stream=spec.streaming, **options) as run:
+                async for event in run:
+                    self._recorder.add("event", await self._seen(event), event.call_id)
+            outcome = run.outcome
+        except Exception as error:
+            # A run tells its error as its last event. An engine that lets it out
+            # instead is to be judged for it, and not to end the session.
+            if self._dress is not None:
+                raise
+            self._recorder.add("run_end", self._broke_off(error))
+            outcome = None
         if outcome is not None:
             self._left[spec.agent] = outcome.messages.without(outcome.first)
             data = {
@@ -124,6 +132,10 @@ class Session:
         if given != before:
             self._recorder.add("caller_object_changed", {"path": "messages"})
         self._caller(spec.after, spec.agent)
+
+    def _broke_off(self, error: Exception) -> dict[str, Any]:
+        nothing = {"answer": None, "messages": (), "iterations": 0}
+        return {"status": "raised", **nothing, **self._failed(error)}
 
     def _caller(self, todo: Sequence[CallerOp], agent: int) -> None:
         for op in todo:

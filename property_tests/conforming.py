@@ -1,0 +1,115 @@
+"""Judging several engines in one stream of events, and what it comes to."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TextIO
+
+from compat.commands import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
+from compat.report.conform_stream import Stream
+from compat.verdicts.conformance import AnyEvent, Fault, Footer, Header
+from property_tests.engine_judging import EngineJudge, EngineJudged, same_names
+from property_tests.known import KnownFailures, unmatched
+from property_tests.registry import contract
+from property_tests.running import Asked, Emit, Made, clause_infos, make_corpus, stored
+
+
+class Judgement:
+    """Engines on their way through one corpus.
+
+    with judging(asked, command) as judgement:
+        footer = judgement.tell(emit)
+    """
+
+    def __init__(
+        self, asked: Asked, made: Made, judges: Sequence[EngineJudge], command: str
+    ) -> None:
+        self._asked = asked
+        self._made = made
+        self._judges = judges
+        self._command = command
+
+    @property
+    def judges(self) -> Sequence[EngineJudge]:
+        """What judges each engine, while its workers live."""
+        return self._judges
+
+    def tell(self, emit: Emit, out: TextIO | None = None) -> Footer:
+        """Judge, telling every event from header to footer; return the footer.
+
+        With ``out`` they are written there as well.
+        """
+        stream = Stream(out)
+
+        def told(event: AnyEvent) -> None:
+            stream.take(event)
+            emit(event)
+
+        told(self._header())
+        for info in clause_infos():
+            told(info)
+        judged = [each.judge(told) for each in self._judges]
+        lost = self._unmatched()
+        for text in lost:
+            told(Fault(engine="", whose="known-failures", text=text))
+        codes = [*self._codes(judged), *([STALE] if lost else [])]
+        footer = stream.end(exit_code(*codes))
+        emit(footer)
+        return footer
+
+    def _unmatched(self) -> list[str]:
+        """Return what is listed as a known failure of nothing that was judged."""
+        entries = {e.where: e for each in self._judges for e in each.known.entries}
+        known = KnownFailures(tuple(entries.values()))
+        judged = {each.name: each.version for each in self._judges}
+        return list(unmatched(known, judged, contract()))
+
+    def _codes(self, judged: Sequence[EngineJudged]) -> Iterator[int]:
+        for each in judged:
+            if not any(result.worlds for result in each.results):
+                yield NOTHING_RAN
+            if any(fault.whose != "known-failures" for fault in each.faults):
+                yield FAULT
+            if not each.summary.conformant:
+                yield DIFFERS
+            if any(result.known == "stale" for result in each.results):
+                yield STALE
+
+    def _header(self) -> Header:
+        corpus = self._made.corpus
+        versions = {each.name: each.version for each in self._judges}
+        return Header(
+            contract=contract().version,
+            corpus=corpus.digest,
+            seed=corpus.seed,
+            worlds=len(corpus.worlds),
+            fixed=corpus.fixed,
+            told=self._made.told,
+            engines=tuple(each.name for each in self._judges),
+            selected=tuple(each.id for each in self._asked.clauses),
+            versions={name: at for name, at in versions.items() if at},
+            tool=f"refengine {version('refengine')}",
+            python=platform.python_version(),
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            command=self._command,
+        )
+
+
+@contextmanager
+def judging(asked: Asked, command: str = "") -> Iterator[Judgement]:
+    """Make the corpus, start the workers of all engines, and end them afterwards.
+
+    Raises UnusableEngineError before anything is told.
+    """
+    made = make_corpus(asked.examples, asked.seed)
+    with ExitStack() as stack:
+        path = stack.enter_context(stored(made.corpus))
+        judges = [
+            EngineJudge(each, asked, made.corpus, path, stack) for each in asked.engines
+        ]
+        same_names(judges)
+        yield Judgement(asked, made, judges, command)

@@ -1,0 +1,348 @@
+"""Judging one engine: smoke, worlds, known failures, shrinking, verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from compat.verdicts.conformance import (
+    ClauseResult,
+    EngineInfo,
+    EngineSummary,
+    Failure,
+    Fault,
+    Progress,
+    SmokeResult,
+    Verdict,
+)
+from property_tests.corpus import Corpus
+from property_tests.known import (
+    KnownFailures,
+    KnownState,
+    PinnedWorldError,
+    applied,
+    known_of,
+    state_of,
+)
+from property_tests.pool import EngineLostError, Pool, Reply
+from property_tests.registry import Clause
+from property_tests.replaying import by_worker
+from property_tests.running import Asked, Emit
+
+STEP: Final = 25
+"""Progress is told after so many worlds."""
+
+
+class UnusableEngineError(Exception):
+    """There is no such engine, or it cannot be made; its message is the user's."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the worlds of one engine came to, clause by clause."""
+
+    decided: Counter[str] = field(default_factory=Counter[str])
+    failing: dict[str, list[int]] = field(
+        default_factory=lambda: defaultdict[str, list[int]](list)
+    )
+    errors: dict[str, tuple[int, str]] = field(
+        default_factory=dict[str, tuple[int, str]]
+    )
+    refused: set[int] = field(default_factory=set[int])
+    broken: dict[int, str] = field(default_factory=dict[int, str])
+
+    def add(self, world: int, reply: Reply) -> None:
+        """Count what one world decided."""
+        if "broken" in reply:
+            self.broken[world] = str(reply["broken"])
+            return
+        if reply["refused"] is not None:
+            self.refused.add(world)
+            return
+        self.decided.update(reply["decided"].keys())
+        for clause in reply["failed"]:
+            self.failing[clause].append(world)
+        for clause, text in reply["errors"].items():
+            if clause not in self.errors or world < self.errors[clause][0]:
+                self.errors[clause] = (world, text)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineJudged:
+    """The verdicts on one engine, and what else has to be told."""
+
+    info: EngineInfo
+    results: tuple[ClauseResult, ...]
+    faults: tuple[Fault, ...]
+    summary: EngineSummary
+
+
+class EngineJudge:
+    """Judges one engine; its state is that of this one judgement."""
+
+    def __init__(
+        self, text: str, asked: Asked, corpus: Corpus, path: Path, stack: ExitStack
+    ) -> None:
+        """Start its workers, which end with ``stack``, and let them load it."""
+        self.text = text
+        self._asked = asked
+        self._corpus = corpus
+        self._clauses = [each for each in asked.clauses if each.status == "checked"]
+        about = {
+            "engine": text,
+            "profile": asked.profile,
+            "corpus": str(path),
+            "clauses": [each.id for each in self._clauses],
+        }
+        workers = min(asked.workers, len(corpus.worlds))
+        self._pool = stack.enter_context(Pool(about, workers, asked.timeout))
+        self._faults: list[Fault] = []
+
+    @cached_property
+    def loaded(self) -> Reply:
+        """What the engine says of itself; raises UnusableEngineError."""
+        return _usable(self._pool.one({"op": "load"}))
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return str(self.loaded["name"])
+
+    @property
+    def version(self) -> str:
+        """The engine's own, "" if it tells none."""
+        return str(self.loaded["version"])
+
+    @cached_property
+    def known(self) -> KnownFailures:
+        """What is listed for it; raises KnownFailuresError or OSError."""
+        return known_of(self.name, self._asked.known)
+
+    def judge(self, emit: Emit) -> EngineJudged:
+        """Judge it, telling each event; raises UnusableEngineError."""
+        info = self._begin(emit)
+        tally = Tally()
+        try:
+            self._worlds(tally, emit)
+            results = tuple(self._results(tally))
+        except EngineLostError as error:
+            self._fault("engine", str(error))
+            results = ()
+        results = self._with_known(results)
+        for each in results:
+            emit(each)
+        for fault in self._faults:
+            emit(fault)
+        summary = self._summary(info, results, tally)
+        emit(summary)
+        return EngineJudged(info, results, tuple(self._faults), summary)
+
+    def _with_known(
+        self, results: tuple[ClauseResult, ...]
+    ) -> tuple[ClauseResult, ...]:
+        """Mark what is listed as a known failure; its pinned case alone decides."""
+        judged = {each.clause for each in results}
+        replay = by_worker(self._pool)
+        states: list[KnownState] = []
+        for each in self.known.for_engine(self.name, self.version):
+            if each.clause in judged:
+                try:
+                    states.append(state_of(each, replay))
+                except (PinnedWorldError, EngineLostError) as error:
+                    self._fault("known-failures", str(error))
+        return applied(results, states)
+
+    def trace(self, failure: Failure) -> list[str]:
+        """Return every observation of the world of a failure, one line each."""
+        asked = {"scenario": failure.scenario, "variant": failure.variant}
+        reply = self._pool.one({"op": "trace", **asked})
+        return list(reply.get("lines", [reply.get("broken", "")]))
+
+    def _begin(self, emit: Emit) -> EngineInfo:
+        """Say what the engine is, and look whether its door works at all."""
+        smoked = self._pool.one({"op": "smoke"})
+        info = EngineInfo(
+            engine=self.name,
+            profile=self.loaded["profile"],
+            capabilities=tuple(self.loaded["capabilities"]),
+            absent=tuple(smoked.get("absent", ())),
+            undeclared=tuple(smoked.get("undeclared", ())),
+        )
+        emit(info)
+        if "broken" in smoked:
+            self._fault("door", f"the smoke did not end: {smoked['broken']}")
+        for each in smoked.get("smoke", ()):
+            result = SmokeResult.model_validate(each)
+            emit(result)
+            if not result.passed:
+                self._fault("door", f"{result.name}: {result.asked}; {result.got}")
+        return info
+
+    def _fault(self, whose: Any, text: str) -> None:  # noqa: ANN401  # a Literal of Fault
+        self._faults.append(Fault(engine=self.name, whose=whose, text=text))
+
+    def _worlds(self, tally: Tally, emit: Emit) -> None:
+        total = len(self._corpus.worlds)
+        asked = ({"op": "judge", "world": at} for at in range(total))
+        for done, (at, reply) in enumerate(self._pool.each(asked), 1):
+            tally.add(at, reply)
+            if done % STEP == 0 or done == total:
+                failing = len(tally.failing)
+                emit(
+                    Progress(engine=self.name, done=done, worlds=total, failing=failing)
+                )
+        if tally.broken:
+            first = min(tally.broken)
+            text = f"{len(tally.broken)} worlds broke off; world {first}: "
+            self._fault("engine", text + tally.broken[first])
+
+    def _results(self, tally: Tally) -> Iterator[ClauseResult]:
+        applying = set(self.loaded["applying"])
+        silent = [
+            each.id
+            for each in self._clauses
+            if each.id in applying
+            and not tally.decided[each.id]
+            and each.id not in tally.errors
+        ]
+        meant = self._meant(silent, tally)
+        failures = self._failures(tally)
+        for each in self._clauses:
+            verdict, reason = self._verdict(each, applying, meant, tally)
+            yield ClauseResult(
+                engine=self.name,
+                clause=each.id,
+                level=each.level,
+                verdict=verdict,
+                worlds=tally.decided[each.id],
+                failing=len(tally.failing.get(each.id, ())),
+                reason=reason,
+                failure=failures.get(each.id),
+            )
+
+    def _verdict(
+        self,
+        clause: Clause,
+        applying: set[str],
+        meant: Mapping[str, str],
+        tally: Tally,
+    ) -> tuple[Verdict, str]:
+        if clause.id not in applying:
+            return "not-applicable", "the engine does not declare what it needs"
+        if clause.id in tally.failing:
+            return "fail", ""
+        if clause.id in tally.errors:
+            world, text = tally.errors[clause.id]
+            return "error", f"its check cannot read the trace of world {world}: {text}"
+        if tally.decided[clause.id]:
+            return "pass", ""
+        return (
+            ("blocked", meant[clause.id])
+            if clause.id in meant
+            else ("not-applicable", self._meaningless(clause))
+        )
+
+    def _meaningless(self, clause: Clause) -> str:
+        postures = ", ".join(clause.postures) or "its postures"
+        return f"it has no meaning here: the profile ({postures}) or capabilities"
+
+    def _meant(self, silent: Sequence[str], tally: Tally) -> Mapping[str, str]:
+        """Return which undecided clauses should have been decided, and why.
+
+        The reference engine is asked under the same profile, in the worlds that this
+        engine did not refuse: where it lets a check decide, another engine has to.
+        """
+        if not silent:
+            return {}
+        found: Counter[str] = Counter()
+        worlds = [
+            at for at in range(len(self._corpus.worlds)) if at not in tally.refused
+        ]
+        asked = ({"op": "reference", "world": at, "clauses": silent} for at in worlds)
+        for _, reply in self._pool.each(asked):
+            found.update(reply.get("decided", {}).keys())
+        return {
+            clause: f"never reached: {count} worlds let it decide under this profile,"
+            " and in none of them did this engine come so far"
+            for clause, count in found.items()
+        }
+
+    def _failures(self, tally: Tally) -> Mapping[str, Failure]:
+        """Return each failing clause's smallest failure."""
+        clauses = sorted(tally.failing)
+        asked = (
+            {"op": "tell", "clause": each, "world": self._smallest(tally.failing[each])}
+            for each in clauses
+        )
+        found: dict[str, Failure] = {}
+        for at, reply in self._pool.each(asked):
+            if "failure" in reply:
+                failure = Failure.model_validate(reply["failure"])
+                command = f"refengine conform {self.text} --clause {clauses[at]}"
+                found[clauses[at]] = failure.model_copy(
+                    update={"reproduce": self._command(command)}
+                )
+            else:
+                why = reply.get("lost") or reply.get("broken")
+                self._fault("harness", f"{clauses[at]} could not be told: {why}")
+        return found
+
+    def _command(self, command: str) -> str:
+        asked = self._asked
+        for option, value in (("profile", asked.profile), ("seed", asked.seed)):
+            if value:
+                command += f" --{option} {value}"
+        return command
+
+    def _smallest(self, worlds: Sequence[int]) -> int:
+        """Return the world to start from: the least text, and of equals the first."""
+
+        def size(at: int) -> tuple[int, int]:
+            return len(self._corpus.worlds[at].scenario.model_dump_json()), at
+
+        return min(worlds, key=size)
+
+    def _summary(
+        self, info: EngineInfo, results: Sequence[ClauseResult], tally: Tally
+    ) -> EngineSummary:
+        counts = Counter(each.verdict for each in results)
+        applicable = [each for each in results if each.verdict != "not-applicable"]
+        bad = [each for each in applicable if each.verdict != "pass" and not each.known]
+        wrong = [e for e in bad if e.level == "MUST" or self._asked.strict]
+        ran = any(each.verdict == "pass" for each in results)
+        return EngineSummary(
+            engine=self.name,
+            profile=info.profile,
+            clauses=len(self._asked.clauses),
+            checked=len(results),
+            verdicts=dict(counts),
+            conformant=ran and not wrong and not info.absent and not self._faults,
+            known=sum(each.known == "known" for each in results),
+            expected=len(applicable),
+            run=sum(bool(each.worlds) for each in applicable),
+            never=tuple(e.clause for e in applicable if e.verdict == "blocked"),
+            refused=len(tally.refused),
+        )
+
+
+def same_names(judges: Sequence[EngineJudge]) -> None:
+    """Raise UnusableEngineError if two engines have one name, or one cannot be had."""
+    names = [each.name for each in judges]
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            raise UnusableEngineError(
+                f"two of the engines are called {name!r}: a report could not tell them"
+                " apart; name each once, or give them other names"
+            )
+
+
+def _usable(reply: Reply) -> Reply:
+    for why in ("usage", "broken"):
+        if why in reply:
+            raise UnusableEngineError(str(reply[why]))
+    return reply

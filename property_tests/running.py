@@ -1,0 +1,111 @@
+"""Judging engines: from a corpus to the stream of events that every report reads.
+
+    corpus (as a file) → workers with the engine → verdicts → events
+
+The corpus is written before any engine is imported, and the engine is only ever
+imported in a worker (verdicts, Worlds and corpora).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from compat.verdicts.conformance import AnyEvent, ClauseInfo
+from property_tests.corpus import Corpus, Entry, fixed_worlds
+from property_tests.registry import Clause, Contract, contract
+
+Emit: TypeAlias = Callable[[AnyEvent], None]
+
+EXAMPLES: Final = 400
+SEED: Final = 0
+TIMEOUT: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a judgement is asked for.
+
+    ``examples`` worlds are generated, none without Hypothesis. ``timeout`` are seconds
+    that one world may take; ``jobs`` workers share an engine's worlds. ``known`` is a
+    file of known failures, in place of the one that comes with a door.
+    """
+
+    engines: tuple[str, ...]
+    profile: str | None = None
+    clauses: tuple[Clause, ...] = ()
+    examples: int = EXAMPLES
+    seed: int = SEED
+    timeout: float = TIMEOUT
+    jobs: int = 0
+    known: Path | None = None
+    strict: bool = False
+
+    @property
+    def workers(self) -> int:
+        """So many workers, one a core unless it was said."""
+        return self.jobs or min(os.cpu_count() or 1, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A corpus, and what has to be told about how it came to be."""
+
+    corpus: Corpus
+    told: tuple[str, ...] = ()
+
+
+def make_corpus(examples: int, seed: int) -> Made:
+    """Return the fixed cases and so many generated worlds.
+
+    It is the same one whatever clauses are selected: the worlds of one clause are
+    worlds like any other, and its failure is found again when it is judged alone.
+    Without Hypothesis there are no generated ones, and the report says so.
+    """
+    fixed = tuple(fixed_worlds())
+    if not examples:
+        return Made(
+            Corpus(fixed, seed), ("no world was generated: none was asked for",)
+        )
+    try:
+        from property_tests.generating import generated  # noqa: PLC0415  # an extra
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "hypothesis":
+            raise
+        return Made(Corpus(fixed, seed), (_without(examples),))
+    worlds: tuple[Entry, ...] = (*fixed, *generated(examples, seed=seed, fixed=fixed))
+    return Made(Corpus(worlds, seed))
+
+
+def _without(examples: int) -> str:
+    return (
+        f"{examples} generated worlds were not run: they need Hypothesis"
+        " (pip install 'refengine[testing]'); the fixed cases were"
+    )
+
+
+@contextmanager
+def stored(corpus: Corpus) -> Iterator[Path]:
+    """Write a corpus to a file for as long as workers read it."""
+    with tempfile.TemporaryDirectory(prefix="refengine-") as folder:
+        path = Path(folder) / "corpus.json"
+        path.write_text(corpus.json, "utf-8")
+        yield path
+
+
+def clause_infos(of: Contract | None = None) -> Iterator[ClauseInfo]:
+    """Yield every clause of the contract as an event."""
+    for each in (of or contract()).clauses:
+        yield ClauseInfo(
+            id=each.id,
+            family=each.family,
+            level=each.level,
+            status=each.status,
+            sentence=each.sentence,
+            why=each.why,
+        )

@@ -1,0 +1,76 @@
+"""Observations in one line each, for whoever reads why a check decided as it did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from compat.verdicts.conformance import Seen
+from refengine.messages import Json
+from refengine.testing.trace import Observation, Trace, to_json
+
+NEAR: Final = 4
+"""So many observations before and after the deciding one are shown."""
+LONGEST: Final = 160
+"""So many characters of one observation are shown."""
+
+
+def around(trace: Trace, at: Observation | None) -> tuple[Seen, ...]:
+    """Return the observations near the deciding one, or the last ones if there is none.
+
+    A check that misses something has no observation to point to; then the end of the
+    session shows how far it came.
+    """
+    place = len(trace) if at is None else at.seq
+    near = trace[max(place - NEAR, 0) : place + NEAR + 1]
+    return tuple(
+        Seen(mark=">" if each is at else " ", text=line(each)) for each in near
+    )
+
+
+def lines(trace: Trace) -> list[str]:
+    """Return a whole trace, one line an observation."""
+    return [line(each) for each in trace]
+
+
+def line(seen: Observation) -> str:
+    """Return one observation: number, run, call, kind, and what it holds."""
+    where = f"{seen.seq:>4}  run {seen.run}" if seen.run else f"{seen.seq:>4}  build"
+    call = f" {seen.call_id}" if seen.call_id is not None else ""
+    return _short(f"{where}{call}  {seen.kind}  {_data(seen)}".rstrip())
+
+
+def _data(seen: Observation) -> str:
+    data = cast("Mapping[str, Json]", to_json(seen.data))
+    return "  ".join(f"{key}: {_value(value)}" for key, value in data.items())
+
+
+def _value(value: Json) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list) and value and all(map(_is_message, value)):
+        messages = cast("Sequence[Mapping[str, Any]]", value)
+        return " | ".join(map(_message, messages[-NEAR:]))
+    if _is_message(value):
+        return _message(cast("Mapping[str, Any]", value))
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _is_message(value: Json) -> bool:
+    return isinstance(value, Mapping) and "role" in value
+
+
+def _message(message: Mapping[str, Any]) -> str:
+    calls = "".join(
+        f"[{call.get('id', '')}:{call['name']}({call.get('arguments', '')})]"
+        for call in message.get("tool_calls", ())
+    )
+    whose = f"({message.get('tool_call_id')})" if message["role"] == "tool" else ""
+    return f"{message['role']}{whose}:{message.get('content', '')}{calls}"
+
+
+def _short(text: str) -> str:
+    plain = text.encode("utf-8", "backslashreplace").decode()
+    plain = plain.replace("\n", "\\n").replace("\r", "\\r")
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"

@@ -1,0 +1,203 @@
+"""The child that has an engine: it plays worlds and says what they decide.
+
+The parent never imports an engine, so nothing that an engine does on import can change
+the corpus, and one that hangs or exits is ended and named. Requests come as JSON, one a
+line, on standard input; replies go to a pipe of their own, and whatever the engine
+prints goes elsewhere: chatter is no reply and no crash.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, TextIO, TypeAlias
+
+from compat.engines.load_errors import LoadError
+from compat.engines.loading import Loaded, load_engine
+from compat.migration.shrinking import shrink
+from property_tests.check import Case, Check, Decision
+from property_tests.checks import CHECKS
+from property_tests.corpus import Corpus, Entry, read_corpus
+from property_tests.failing import failure_of
+from property_tests.judging import Judged, decide, judge
+from property_tests.playing import Player, RefusedError
+from property_tests.telling import lines
+from refengine.errors import UnknownProfileError
+from refengine.testing import Scenario
+from refengine.testing.engine import ReferenceEngine
+from refengine.testing.reading import read_scenario
+
+Reply: TypeAlias = "dict[str, Any]"
+
+TRIES: Final = 250
+"""So many smaller worlds are tried for one failure; fixed cases are small already."""
+
+
+class Judge:
+    """One engine, the worlds it is judged in, and the checks that judge it."""
+
+    def __init__(self, asked: Mapping[str, Any]) -> None:
+        self._asked = asked
+        wanted = set(asked["clauses"])
+        self._checks = [each for each in CHECKS if each.clause in wanted]
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The engine; raises LoadError or UnknownProfileError."""
+        return load_engine(self._asked["engine"], self._asked["profile"])
+
+    @cached_property
+    def player(self) -> Player:
+        """What plays worlds on the engine."""
+        return Player(self.loaded.engine, self.loaded.profile)
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The worlds, as the parent wrote them."""
+        return read_corpus(Path(self._asked["corpus"]).read_text("utf-8"))
+
+    @cached_property
+    def applying(self) -> list[Check]:
+        """The checks that apply to what the engine declares."""
+        found = self.loaded.capabilities
+        return [each for each in self._checks if each.applies(found)]
+
+    def load(self, _: Mapping[str, Any]) -> Reply:
+        """Say what the engine is, and which checks apply to it."""
+        loaded = self.loaded
+        return {
+            "name": loaded.name,
+            "profile": loaded.profile.name,
+            "version": loaded.version,
+            "capabilities": sorted(loaded.capabilities),
+            "applying": [each.clause for each in self.applying],
+        }
+
+    def smoke(self, _: Mapping[str, Any]) -> Reply:
+        """Check the door, and probe what the engine declares."""
+        from property_tests.probing import probe  # noqa: PLC0415  # once an engine
+        from property_tests.smoke import smoke  # noqa: PLC0415  # once an engine
+
+        absent, undeclared = probe(self.loaded)
+        return {
+            "smoke": [each.model_dump(mode="json") for each in smoke(self.loaded)],
+            "absent": sorted(absent),
+            "undeclared": sorted(undeclared),
+        }
+
+    def judge(self, asked: Mapping[str, Any]) -> Reply:
+        """Judge one world of the corpus."""
+        return told(judge(self.player, self._world(asked), self.applying))
+
+    def reference(self, asked: Mapping[str, Any]) -> Reply:
+        """Say which of these clauses a world decides on the reference engine.
+
+        It tells what this profile gives a meaning, and judges nobody.
+        """
+        wanted = set(asked["clauses"])
+        checks = [each for each in self.applying if each.clause in wanted]
+        profile = self.loaded.profile
+        player = Player(ReferenceEngine(profile), profile)
+        return told(judge(player, self._world(asked), checks))
+
+    def tell(self, asked: Mapping[str, Any]) -> Reply:
+        """Return the failure of a clause in a world, made as small as it gets."""
+        clause = str(asked["clause"])
+        check = next(each for each in self._checks if each.clause == clause)
+        entry = self._world(asked)
+        small = entry.scenario
+        if not entry.only:
+            small = shrink(
+                entry.scenario, lambda world: self._fails(check, world), TRIES
+            )
+        case = self.player.case(small, check.variants)
+        decision = self._first(check, case)
+        if decision is None:  # a world is played the same way each time
+            return {"lost": f"{clause} fails in a world, and then it does not"}
+        return {"failure": failure_of(case, decision).model_dump(mode="json")}
+
+    def replay(self, asked: Mapping[str, Any]) -> Reply:
+        """Say whether a clause fails in a given scenario, and how."""
+        clause = str(asked["clause"])
+        check = next((each for each in CHECKS if each.clause == clause), None)
+        if check is None:
+            return {"lost": f"there is no check of {clause}"}
+        scenario = read_scenario(asked["scenario"], f"pinned case of {clause}")
+        try:
+            case = self.player.case(scenario, check.variants)
+        except RefusedError as error:
+            return {"lost": str(error)}
+        decided = list(check.decisions(case))
+        failed = next((each for each in decided if not each.holds), None)
+        if failed is None:
+            return {"fails": False, "decided": len(decided)}
+        failure = failure_of(case, failed).model_dump(mode="json")
+        return {"fails": True, "decided": len(decided), "failure": failure}
+
+    def trace(self, asked: Mapping[str, Any]) -> Reply:
+        """Return every observation of a variant of a scenario, one line each."""
+        scenario = read_scenario(asked["scenario"], "the world to show")
+        case = self.player.case(scenario, (asked["variant"],))
+        return {"lines": lines(case[asked["variant"]].trace)}
+
+    def _world(self, asked: Mapping[str, Any]) -> Entry:
+        return self.corpus.worlds[asked["world"]]
+
+    def _fails(self, check: Check, world: Scenario) -> bool:
+        if not check.meant(world):
+            return False
+        try:
+            case = self.player.case(world, check.variants)
+            return check.clause in decide(case, [check]).failed
+        except Exception:  # noqa: BLE001  # then it is another failure
+            return False
+
+    def _first(self, check: Check, case: Case) -> Decision | None:
+        return next((each for each in check.decisions(case) if not each.holds), None)
+
+
+def told(judged: Judged) -> Reply:
+    """Return what a world decided, as a reply."""
+    return {
+        "decided": dict(judged.decided),
+        "failed": list(judged.failed),
+        "errors": dict(judged.errors),
+        "refused": judged.refused,
+    }
+
+
+def serve(requests: TextIO, replies: TextIO) -> None:
+    """Answer requests until there are no more."""
+    judge_ = Judge(json.loads(requests.readline()))
+    for text in requests:
+        asked = json.loads(text)
+        reply = _answered(getattr(judge_, OPERATIONS[asked["op"]]), asked)
+        replies.write(json.dumps({**reply, "id": asked["id"]}) + "\n")
+        replies.flush()
+
+
+def _answered(
+    operation: Callable[[Mapping[str, Any]], Reply], asked: Mapping[str, Any]
+) -> Reply:
+    try:
+        return operation(asked)
+    except (LoadError, UnknownProfileError) as error:
+        return {"usage": str(error)}
+    except Exception as error:  # noqa: BLE001  # the engine's, its door's or ours: it is told
+        return {"broken": f"{type(error).__name__}: {error}"}
+
+
+OPERATIONS: Final[Mapping[str, str]] = {
+    name: name
+    for name in ("load", "smoke", "judge", "reference", "tell", "replay", "trace")
+}
+"""What may be asked for."""
+
+
+def main(descriptor: int) -> None:
+    """Serve on standard input and that descriptor."""
+    with open(descriptor, "w", encoding="utf-8") as replies:  # no path
+        serve(sys.stdin, replies)

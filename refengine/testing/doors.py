@@ -1,0 +1,143 @@
+"""A door from an async generator: what an author of an adapter need not write.
+
+    async def build(self, config, on_notice):
+        agent = theirs.Agent(config.model, config.tools_config.tools, config.handlers)
+
+        async def start(messages, stream, options):
+            async for kind, message in agent.run(messages):
+                yield AgentEvent(kind, (config.name,), message, message.tool_call_id)
+            yield ended(agent.history, iterations=agent.model_calls)
+
+        return door_agent(config.name, start)
+
+What the generator raises becomes the error of the run, as its last event (contract
+ERR). Nothing else is made up: an event that it does not yield is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Final, Self, TypeAlias
+
+from refengine.events import AgentEvent
+from refengine.history import History
+from refengine.messages import Message
+from refengine.react import Status
+from refengine.run import RunResult
+from refengine.tools import NO_OPTIONS, Options
+
+Told: TypeAlias = "AsyncGenerator[AgentEvent | RunResult, None]"
+"""What a run tells: its events, and at last how it ended."""
+Start: TypeAlias = Callable[[Sequence[Message], bool, Options], Told]
+"""Starts a run over messages; the flag is whether it streams."""
+
+_INSTEAD: Final = "yield AgentEvents, and refengine.testing.ended(...) at last"
+
+
+class DoorError(TypeError):
+    """A generator of a run told something that no run tells: its door is wrong."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the generator of a run {why}; {_INSTEAD}")
+
+
+def ended(
+    messages: Iterable[Message],
+    status: Status = "completed",
+    *,
+    answer: Message | None = None,
+    iterations: int = 0,
+    first: Message | None = None,
+) -> RunResult:
+    """Return how a run ended, for the last ``yield`` of its generator.
+
+    ``messages`` is the whole history; the answer is its last assistant message if none
+    is given. ``first`` is the system message that the engine itself put first.
+    """
+    history = History(tuple(messages))
+    found = [each for each in history if each.role == "assistant"]
+    answer = answer or (found[-1] if found else None)
+    return RunResult(status, history, answer, (), iterations, first)
+
+
+def door_agent(name: str, start: Start) -> GeneratedAgent:
+    """Return an agent of that name whose runs are made by an async generator."""
+    return GeneratedAgent(name, start)
+
+
+class GeneratedAgent:
+    """An agent whose runs are made by an async generator."""
+
+    def __init__(self, name: str, start: Start) -> None:
+        self._name = name
+        self._start = start
+
+    def run(
+        self,
+        messages: Sequence[Message],
+        stream: bool = False,  # noqa: FBT002  # contract §0
+        *,
+        options: Options | None = None,
+    ) -> GeneratedRun:
+        """Start a run; nothing happens before it is iterated."""
+        told = self._start(messages, stream, options or NO_OPTIONS)
+        return GeneratedRun(self._name, messages, told)
+
+
+class GeneratedRun:
+    """One run: what its generator yields are its events, the last of all its outcome.
+
+    Leaving ``async with`` early closes the generator; then it was cancelled.
+    """
+
+    def __init__(self, name: str, messages: Sequence[Message], told: Told) -> None:
+        self.outcome: RunResult | None = None
+        self._name = name
+        self._given = tuple(messages)
+        self._told = told
+        self._events: list[AgentEvent] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        await self._told.aclose()
+        if self.outcome is None:
+            self._end(ended(self._given, "cancelled"))
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AgentEvent:
+        if self.outcome is not None:
+            raise StopAsyncIteration
+        try:
+            told = await anext(self._told)
+        except StopAsyncIteration:
+            raise DoorError("ended without saying how the run ended") from None
+        except Exception as error:  # noqa: BLE001  # becomes the run's last event
+            return self._failed(error)
+        if isinstance(told, RunResult):
+            self._end(told)
+            raise StopAsyncIteration
+        if not isinstance(told, AgentEvent):
+            raise DoorError(f"yielded {told!r}, of type {type(told).__name__}")
+        self._events.append(told)
+        return told
+
+    def _failed(self, error: Exception) -> AgentEvent:
+        event = AgentEvent("error", (self._name,), error=error)
+        self._events.append(event)
+        self._end(ended(self._given, "error"))
+        return event
+
+    def _end(self, outcome: RunResult) -> None:
+        self.outcome = replace(outcome, events=tuple(self._events))
