@@ -72,7 +72,7 @@ class Judgement:
         for each in judged:
             if not any(result.worlds for result in each.results):
                 yield NOTHING_RAN
-            if any(fault.whose != "known-failures" for fault in each.faults):
+            if each.broke_down:
                 yield FAULT
             if not each.summary.conformant:
                 yield DIFFERS

@@ -29,11 +29,13 @@ from property_tests.known import (
     known_of,
     state_of,
 )
-from property_tests.pool import EngineLostError, Pool, Reply
+from property_tests.pool import LONG, EngineLostError, Pool, Reply
 from property_tests.registry import Clause
 from property_tests.replaying import by_worker
 from property_tests.running import Asked, Emit
 
+SMOKE: Final = 3
+"""Smoke and probes are small worlds; all together get the time of so many."""
 STEP: Final = 25
 """Progress is told after so many worlds."""
 
@@ -76,10 +78,10 @@ class Tally:
 class EngineJudged:
     """The verdicts on one engine, and what else has to be told."""
 
-    info: EngineInfo
     results: tuple[ClauseResult, ...]
-    faults: tuple[Fault, ...]
     summary: EngineSummary
+    broke_down: bool
+    """Whether its door is wrong, or it, its door or the harness broke down."""
 
 
 class EngineJudge:
@@ -102,6 +104,7 @@ class EngineJudge:
         workers = min(asked.workers, len(corpus.worlds))
         self._pool = stack.enter_context(Pool(about, workers, asked.timeout))
         self._faults: list[Fault] = []
+        self._door_works = True
 
     @cached_property
     def loaded(self) -> Reply:
@@ -129,18 +132,16 @@ class EngineJudge:
         tally = Tally()
         try:
             self._worlds(tally, emit)
-            results = tuple(self._results(tally))
         except EngineLostError as error:
             self._fault("engine", str(error))
-            results = ()
-        results = self._with_known(results)
+        results = self._with_known(tuple(self._results(tally)))
         for each in results:
             emit(each)
         for fault in self._faults:
             emit(fault)
         summary = self._summary(info, results, tally)
         emit(summary)
-        return EngineJudged(info, results, tuple(self._faults), summary)
+        return EngineJudged(results, summary, self._broke_down)
 
     def _with_known(
         self, results: tuple[ClauseResult, ...]
@@ -157,6 +158,11 @@ class EngineJudge:
                     self._fault("known-failures", str(error))
         return applied(results, states)
 
+    @property
+    def _broke_down(self) -> bool:
+        faults = (each.whose != "known-failures" for each in self._faults)
+        return not self._door_works or any(faults)
+
     def trace(self, failure: Failure) -> list[str]:
         """Return every observation of the world of a failure, one line each."""
         asked = {"scenario": failure.scenario, "variant": failure.variant}
@@ -165,7 +171,7 @@ class EngineJudge:
 
     def _begin(self, emit: Emit) -> EngineInfo:
         """Say what the engine is, and look whether its door works at all."""
-        smoked = self._pool.one({"op": "smoke"})
+        smoked = self._pool.one({"op": "smoke"}, SMOKE * self._asked.timeout)
         info = EngineInfo(
             engine=self.name,
             profile=self.loaded["profile"],
@@ -179,8 +185,7 @@ class EngineJudge:
         for each in smoked.get("smoke", ()):
             result = SmokeResult.model_validate(each)
             emit(result)
-            if not result.passed:
-                self._fault("door", f"{result.name}: {result.asked}; {result.got}")
+            self._door_works = self._door_works and result.passed
         return info
 
     def _fault(self, whose: Any, text: str) -> None:  # noqa: ANN401  # a Literal of Fault
@@ -280,7 +285,7 @@ class EngineJudge:
             for each in clauses
         )
         found: dict[str, Failure] = {}
-        for at, reply in self._pool.each(asked):
+        for at, reply in self._pool.each(asked, LONG):
             if "failure" in reply:
                 failure = Failure.model_validate(reply["failure"])
                 command = f"refengine conform {self.text} --clause {clauses[at]}"
@@ -321,7 +326,7 @@ class EngineJudge:
             clauses=len(self._asked.clauses),
             checked=len(results),
             verdicts=dict(counts),
-            conformant=ran and not wrong and not info.absent and not self._faults,
+            conformant=ran and not (wrong or info.absent or self._broke_down),
             known=sum(each.known == "known" for each in results),
             expected=len(applicable),
             run=sum(bool(each.worlds) for each in applicable),

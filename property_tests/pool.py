@@ -28,6 +28,8 @@ Reply: TypeAlias = "dict[str, Any]"
 
 WINDOW: Final = 32
 """So many requests a worker is given ahead of its answers."""
+LONG: Final = 60.0
+"""Seconds for what is more than one world: to import an engine, to shrink a failure."""
 LOST: Final = 5
 """After so many lost workers an engine is given up."""
 
@@ -64,7 +66,7 @@ class Worker:
         self.waiting: deque[Request] = deque()
         self.asked: deque[Request] = deque()
         self.since = time.monotonic()
-        self._chatter = tempfile.TemporaryFile()
+        self._chatter = tempfile.TemporaryFile()  # noqa: SIM115  # closed by end
         ours, theirs = os.pipe()
         root = str(Path(refengine.__file__).parent.parent)
         try:
@@ -99,6 +101,8 @@ class Worker:
 
     def end(self) -> str:
         """End it, and return the last line that its engine printed."""
+        if self._chatter.closed:
+            return ""
         self.process.kill()
         self.process.wait()
         if self.process.stdin is not None:
@@ -130,7 +134,7 @@ class Pool:
     def __init__(self, about: Request, workers: int, timeout: float) -> None:
         """Start so many; ``timeout`` seconds are given to each request."""
         self._about = about
-        self._timeout = timeout
+        self._timeout = self._patient = timeout
         self._replies: queue.Queue[tuple[Worker, str]] = queue.Queue()
         self._workers = [Worker(about, self._replies) for _ in range(workers)]
         self._lost = 0
@@ -147,17 +151,20 @@ class Pool:
         for worker in self._workers:
             worker.end()
 
-    def one(self, request: Request) -> Reply:
-        """Return the answer to one request."""
-        ((_, reply),) = self.each([request])
+    def one(self, request: Request, timeout: float = LONG) -> Reply:
+        """Return the answer to one request, which may take long."""
+        ((_, reply),) = self.each([request], timeout)
         return reply
 
-    def each(self, requests: Iterable[Request]) -> Iterator[tuple[int, Reply]]:
+    def each(
+        self, requests: Iterable[Request], timeout: float | None = None
+    ) -> Iterator[tuple[int, Reply]]:
         """Yield each request's place and its answer, as they come.
 
         The answer to one that its worker did not survive is ``{"broken": why}``.
         Raises EngineLostError.
         """
+        self._patient = timeout or self._timeout
         left = 0
         for at, request in enumerate(requests):
             worker = self._workers[at % len(self._workers)]
@@ -174,7 +181,7 @@ class Pool:
             worker, text = self._replies.get(timeout=self._patience())
         except queue.Empty:
             late = [each for each in self._workers if self._is_late(each)]
-            why = f"it did not end within {self._timeout:g} s"
+            why = f"it did not end within {self._patient:g} s"
             return [self._lose(each, why) for each in late]
         if worker not in self._workers:  # the last words of one that was ended
             return ()
@@ -188,23 +195,32 @@ class Pool:
         worker.feed()
         return [(reply.pop("id"), reply)]
 
+    def _start_anew(self) -> None:
+        """Forget all that was asked: what is asked from here on is something else."""
+        self._lost = 0
+        for at, worker in enumerate(self._workers):
+            if worker.asked:
+                worker.end()
+                self._workers[at] = Worker(self._about, self._replies)
+
     def _patience(self) -> float:
         busy = [each.since for each in self._workers if each.asked]
         first = min(busy, default=time.monotonic())
-        return max(first + self._timeout - time.monotonic(), 0.01)
+        return max(first + self._patient - time.monotonic(), 0.01)
 
     def _is_late(self, worker: Worker) -> bool:
-        return bool(worker.asked) and time.monotonic() - worker.since > self._timeout
+        return bool(worker.asked) and time.monotonic() - worker.since > self._patient
 
     def _lose(self, worker: Worker, why: str) -> tuple[int, Reply]:
         """End a worker, put another in its place, and answer for what it was asked."""
         said = worker.end()
         why = f"{why}; it printed last: {said}" if said else why
-        self._lost += 1
-        if self._lost >= LOST:
-            raise EngineLostError(str(self._about["engine"]), self._lost, why)
         fresh = Worker(self._about, self._replies)
         self._workers[self._workers.index(worker)] = fresh
+        self._lost += 1
+        if self._lost >= LOST:
+            self._start_anew()
+            raise EngineLostError(str(self._about["engine"]), LOST, why)
         failed, *rest = worker.asked
         for request in (*rest, *worker.waiting):
             fresh.ask(request)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from property_tests.mutants import (
-    MUTANTS,
+    WITNESSED,
     Mutant,
     UnknownMutantError,
     Witness,
@@ -29,21 +29,21 @@ FAMILIES = {
 CI_SIZED = 3000
 """So many worlds are looked at for each mutant; most are refuted by the first 100."""
 
-each_mutant = pytest.mark.parametrize("broken", MUTANTS, ids=lambda each: each.id)
+each_mutant = pytest.mark.parametrize("broken", WITNESSED, ids=lambda each: each.id)
 each_witness = pytest.mark.parametrize(
     "witness", stored(), ids=lambda witness: witness.mutant
 )
 
 
 def test_ids_are_unique_and_can_be_typed() -> None:
-    ids = [each.id for each in MUTANTS]
+    ids = [each.id for each in WITNESSED]
 
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", each) for each in ids)
 
 
 def test_every_mutant_has_a_witness_and_every_witness_a_mutant() -> None:
-    assert [each.mutant for each in stored()] == [each.id for each in MUTANTS]
+    assert [each.mutant for each in stored()] == [each.id for each in WITNESSED]
 
 
 @each_mutant
@@ -131,4 +131,4 @@ def test_command_writes_both_files(tmp_path, monkeypatch, capsys) -> None:
 
     assert capsys.readouterr().out.startswith("sketch-000-blank-line: observation ")
     assert written.read_text("utf-8") == page(stored(witnesses))
-    assert len(stored(witnesses)) == len(MUTANTS)
+    assert len(stored(witnesses)) == len(WITNESSED)

@@ -1,8 +1,9 @@
 """The one registry of mutants: small broken engines and adapters (verdicts.md).
 
-A mutant violates families of the contract on purpose. A check that does not tell it
-from the right engine checks nothing, so every mutant has a witness: the smallest world
-that was found in which the two differ.
+A mutant violates clauses of the contract on purpose. A check that tells none from the
+right engine checks nothing, so ``refengine mutant matrix`` holds every check against
+every mutant. Those of the adapters also have a witness: the smallest world that was
+found in which mutant and right engine differ.
 
     python -m property_tests.mutants
 
@@ -10,13 +11,14 @@ finds all witnesses anew and writes them, and the page about the seeds.
 """
 
 from property_tests.mutants.mutant import Door, Mutant, UnknownMutantError
-from property_tests.mutants.registry import MUTANTS, mutant
+from property_tests.mutants.registry import MUTANTS, WITNESSED, mutant
 from property_tests.mutants.witness import Witness, stored
 
 __all__ = [
     "MUTANTS",
     "Door",
     "Mutant",
+    "WITNESSED",
     "UnknownMutantError",
     "Witness",
     "mutant",

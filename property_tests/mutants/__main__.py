@@ -13,16 +13,16 @@ from collections.abc import Sequence
 
 from property_tests.mutants.finding import smallest
 from property_tests.mutants.page import PAGE, page
-from property_tests.mutants.registry import MUTANTS, mutant
+from property_tests.mutants.registry import WITNESSED, mutant
 from property_tests.mutants.witness import FILE, Witness, stored, text_of
 
 
 def main(ids: Sequence[str]) -> None:
     """Search, tell how it goes, write both files."""
-    asked = {mutant(each).id for each in ids} or {each.id for each in MUTANTS}
+    asked = {mutant(each).id for each in ids} or {each.id for each in WITNESSED}
     kept = {each.mutant: each for each in stored(FILE)} if ids else {}
     found: list[Witness] = []
-    for each in MUTANTS:
+    for each in WITNESSED:
         if each.id not in asked:
             found.append(kept[each.id])
             continue

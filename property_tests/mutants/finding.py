@@ -45,7 +45,7 @@ def _found(mutant: Mutant, examples: int, seed: int, *phases: Phase) -> Witness:
     def refutes(scenario: Scenario) -> bool:
         return refuted(mutant, scenario) is not None
 
-    worlds: dict[str, Any] = dict(mutant.worlds)
+    worlds: dict[str, Any] = dict(mutant.worlds or {})
     try:
         scenario = find(
             scenarios(**worlds),

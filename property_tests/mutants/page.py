@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.registry import MUTANTS
+from property_tests.mutants.registry import WITNESSED
 from property_tests.mutants.witness import Witness, small
 from refengine.messages import Json
 from refengine.testing.trace import MISSING
@@ -41,8 +41,8 @@ The world of each is in `property_tests/mutants/witnesses.json`.
 def page(witnesses: Iterable[Witness]) -> str:
     """Return the page, from the registry and the witnesses."""
     by_id = {each.mutant: each for each in witnesses}
-    sketches = [each for each in MUTANTS if not each.is_own]
-    own = [each for each in MUTANTS if each.is_own]
+    sketches = [each for each in WITNESSED if not each.is_own]
+    own = [each for each in WITNESSED if each.is_own]
     parts = [_OPENING, *_sources(sketches, by_id), _OWN.rstrip("\n")]
     rows = [_row(each, by_id[each.id]) for each in own]
     return "\n".join([*parts, *rows]) + "\n"

@@ -1,0 +1,62 @@
+"""One changed tree, judged in a process of its own: does some check notice?
+
+    python -P -m property_tests.mutating.trial TREE CORPUS
+
+Exit code 0: nothing was noticed; 1: a clause failed, which is printed; 2: the tree does
+not even load, or a world broke off.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+SURVIVED: Final = 0
+NOTICED: Final = 1
+BROKEN: Final = 2
+
+PROFILES: Final = ("seed-001", "eino-0.9", "eino-0.7")
+"""The default, the latest with other choices, and the one without handlers."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Judge until something is noticed."""
+    tree, corpus = arguments
+    sys.path.insert(0, tree)
+    try:
+        for noticed in _noticed(Path(corpus)):
+            sys.stdout.write(f"{noticed}\n")
+            return NOTICED
+    except Exception as error:  # noqa: BLE001  # then the change is noticed as well
+        sys.stdout.write(f"{type(error).__name__}: {error}\n")
+        return BROKEN
+    return SURVIVED
+
+
+def _noticed(corpus: Path) -> Iterator[str]:
+    """Yield the clauses that fail, world by world; imported here, from the tree."""
+    from compat.engines.adapted import AdaptedEngine  # noqa: PLC0415
+    from property_tests.checks import CHECKS  # noqa: PLC0415
+    from property_tests.corpus import read_corpus  # noqa: PLC0415
+    from property_tests.judging import judge  # noqa: PLC0415
+    from property_tests.playing import Player  # noqa: PLC0415
+    from refengine.profile import profile  # noqa: PLC0415
+    from refengine.testing.engine import ReferenceEngine  # noqa: PLC0415
+
+    worlds = read_corpus(corpus.read_text("utf-8")).worlds
+    players = [
+        Player(door(under), under)
+        for door in (ReferenceEngine, AdaptedEngine)
+        for under in map(profile, PROFILES)
+    ]
+    for player in players:
+        for entry in worlds:
+            judged = judge(player, entry, CHECKS)
+            yield from judged.failed
+            yield from judged.errors
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
