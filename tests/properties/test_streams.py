@@ -24,7 +24,11 @@ from tests.properties.support import (
 
 worlds = scenarios(distributes=True, failures=True, unknown_calls=True, counting=True)
 
-EITHER = {"wrap_invokable": "wrap_tool", "wrap_streamable": "wrap_tool"}
+EITHER = {
+    f"{hook}{kind}": hook
+    for hook in ("wrap_", "wrap_tool_call.", "tool_call_middlewares.")
+    for kind in ("invokable", "streamable")
+}
 """A tool with both kinds follows the run, and so do the hooks around it."""
 
 
