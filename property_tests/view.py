@@ -19,7 +19,7 @@ BEFORE: Final = frozenset(("before_chat_model", "before_model"))
 AFTER: Final = frozenset(("after_chat_model", "after_model"))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Hook:
     """One hook that was entered, and left unless something was raised in it."""
 
@@ -62,7 +62,7 @@ class Hook:
         return None if self.exit is None else self.exit.data.get("ctx")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Call:
     """One call of a tool, with all that was observed under its id.
 
@@ -79,7 +79,7 @@ class Call:
     entries: list[Observation] = field(default_factory=list[Observation])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Iteration:
     """One model call and the tools it leads to. ``number`` counts from 1 in its run."""
 
@@ -112,7 +112,7 @@ class Iteration:
         return [e for e in self.entries if e.kind == "event" and _kind(e) == "tool"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Run:
     """One run. ``end`` is its ``run_end``; ``error`` the event of what it raised."""
 
@@ -162,7 +162,7 @@ class Run:
         return None if self.error is None else str(self.error.data.get("class"))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class View:
     """One scenario played once on an engine under a profile."""
 
@@ -209,7 +209,7 @@ class _Reader:
 
     def __init__(self, found: View) -> None:
         self._found = found
-        self._open: list[Hook] = []
+        self._open: dict[tuple[object, ...], list[Hook]] = {}
         self._run: Run | None = None
 
     def take(self, seen: Observation) -> None:
@@ -229,14 +229,12 @@ class _Reader:
         """Return the hook that an entry enters; one that leaves it is put with it."""
         if seen.kind == "hook_enter":
             hook = Hook(seen)
-            self._open.append(hook)
+            self._open.setdefault(_who(seen), []).append(hook)
             return hook
         if seen.kind == "hook_exit":
-            for hook in reversed(self._open):
-                if hook.exit is None and _who(hook.enter) == _who(seen):
-                    hook.exit = seen
-                    self._open.remove(hook)
-                    break
+            entered = self._open.get(_who(seen))
+            if entered:
+                entered.pop().exit = seen
         return None
 
     def _built(self, seen: Observation, hook: Hook | None) -> None:

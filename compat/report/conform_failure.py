@@ -1,0 +1,80 @@
+"""Why a clause is not kept: the deciding observation and the world, in plain texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, cast
+
+from pydantic import JsonValue
+
+from compat.report.conform_stream import finite
+from compat.report.conform_text import LONGEST, brief, plain, value_text
+from compat.report.story import story
+from compat.verdicts.conformance import Failure, Seen
+from refengine.testing.reading import ScenarioError, read_scenario
+from refengine.testing.trace import difference
+
+WORLD_LINES: Final = 30
+"""So many lines of a world are told; worlds of ten thousand handlers exist."""
+_NEIGHBOUR: Final = "neighbour in "
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A failure as a report shows it; every text is plain and of a bearable length."""
+
+    variant: str
+    asked: str
+    expected: str
+    got: str
+    differs: str
+    """Where the two first differ and in what; empty if they are single values."""
+    around: tuple[Seen, ...]
+    world: tuple[str, ...]
+    reproduce: str
+
+
+def told(failure: Failure, longest: int = LONGEST) -> Told:
+    """Return a failure in texts; ``longest`` is for expected and got."""
+    # As a file has them, so that a report is the same from there.
+    expected, got = finite(failure.expected), finite(failure.got)
+    return Told(
+        variant=plain(failure.variant),
+        asked=plain(failure.asked),
+        expected=value_text(expected, longest),
+        got=value_text(got, longest),
+        differs=_differs(expected, got),
+        around=tuple(seen_lines(failure.around)),
+        world=tuple(world_lines(failure.scenario)),
+        reproduce=plain(failure.reproduce),
+    )
+
+
+def seen_lines(around: Iterable[Seen]) -> Iterator[Seen]:
+    """Yield observations whose texts can be shown."""
+    for each in around:
+        yield Seen(mark=each.mark, text=brief(each.text, LONGEST + LONGEST))
+
+
+def world_lines(scenario: dict[str, JsonValue]) -> Iterator[str]:
+    """Yield a world as a story; one that this version cannot read, as its JSON."""
+    try:
+        lines = list(story(read_scenario(scenario)))
+    except ScenarioError:
+        lines = [json.dumps(scenario, ensure_ascii=False, sort_keys=True)]
+    for line in lines[:WORLD_LINES]:
+        yield brief(line.removeprefix(_NEIGHBOUR), LONGEST + LONGEST)
+    if len(lines) > WORLD_LINES:
+        yield f"… and {len(lines) - WORLD_LINES:,} lines more"
+
+
+def _differs(expected: JsonValue, got: JsonValue) -> str:
+    """Return path and values of the first difference inside two values."""
+    found = difference(expected, got)
+    if found is None or not found[0]:
+        return ""
+    path, *values = found
+    ours, theirs = (value_text(cast("JsonValue", each)) for each in values)
+    return f"at {plain(path.removeprefix('.'))}: expected {ours}, got {theirs}"

@@ -1,0 +1,105 @@
+"""A judgement as JUnit XML: a test suite for each engine, a test case for each clause.
+
+A clause that is not kept is a failure whatever its level, blocked ones too, since only
+a pass is a pass; whether a job fails is told by the exit code, not by this file. A door
+that is wrong and what broke down are test cases of their own, so that a suite with no
+verdicts is not a green one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from compat.report.conform_failure import Told, told
+from compat.report.conform_gathered import EngineReport, Judgement
+from compat.report.conform_text import brief, plain, plain_lines
+from compat.verdicts.conformance import ClauseInfo, ClauseResult
+
+LONGEST: Final = 1000
+"""So many characters of one value stand in the file."""
+
+
+def junit_text(judgement: Judgement) -> str:
+    """Return the text of the file; it has no times, so equal judgements are equal."""
+    root = Element("testsuites", name="refengine conform")
+    for report in judgement.engines:
+        _suite(root, report, judgement)
+    for name in ("tests", "failures", "errors", "skipped"):
+        root.set(name, str(sum(int(each.get(name, "0")) for each in root)))
+    indent(root)
+    text: str = tostring(root, "unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def _suite(root: Element, report: EngineReport, judgement: Judgement) -> None:
+    name = plain(f"{report.info.engine}.{report.info.profile}")
+    suite = SubElement(root, "testsuite", name=name)
+    for smoke in report.broken:
+        case = _case(suite, f"{name}.door", smoke.name)
+        found = _outcome(case, "failure", f"the door is wrong: {smoke.asked}", "door")
+        found.text = brief(smoke.got, LONGEST)
+    for fault in report.faults:
+        case = _case(suite, f"{name}.fault", f"the {fault.whose} broke down")
+        found = _outcome(case, "error", f"the {fault.whose} broke down", fault.whose)
+        found.text = "\n".join(["", *plain_lines(fault.text)])
+    for result in report.results:
+        clause = judgement.by_id[result.clause]
+        title = f"{result.clause} {result.level} {clause.sentence}"
+        _decided(_case(suite, f"{name}.{clause.family}", title), result, clause)
+    tags = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    suite.set("tests", str(len(suite)))
+    for counted, tag in tags.items():
+        suite.set(counted, str(len(suite.findall(f"testcase/{tag}"))))
+
+
+def _case(suite: Element, of: str, name: str) -> Element:
+    return SubElement(suite, "testcase", classname=of, name=plain(name))
+
+
+def _decided(case: Element, result: ClauseResult, clause: ClauseInfo) -> None:
+    """Put the outcome into a test case; one that passed has none."""
+    if result.known == "known":
+        issue = f" ({result.known_issue})" if result.known_issue else ""
+        text = f"known failure: {result.known_reason}{issue}"
+        _outcome(case, "skipped", text)
+    elif result.known == "stale":
+        text = "listed as a known failure, but no longer fails"
+        _outcome(case, "failure", text, "stale")
+    elif result.verdict == "not-applicable":
+        _outcome(case, "skipped", f"not applicable: {result.reason}")
+    elif result.verdict != "pass":
+        tag = "error" if result.verdict == "error" else "failure"
+        said = result.failure.asked if result.failure else result.reason
+        found = _outcome(case, tag, said, f"{result.verdict} {result.level}")
+        found.text = "\n".join(_text(result, clause))
+
+
+def _outcome(case: Element, tag: str, message: str, kind: str = "") -> Element:
+    found = SubElement(case, tag, message=brief(message, LONGEST))
+    if kind:
+        found.set("type", kind)
+    return found
+
+
+def _text(result: ClauseResult, clause: ClauseInfo) -> Iterator[str]:
+    yield ""
+    yield plain(clause.sentence)
+    if result.reason:
+        yield f"because   {brief(result.reason, LONGEST)}"
+    if result.failure is not None:
+        yield from _failure(told(result.failure, LONGEST))
+
+
+def _failure(found: Told) -> Iterator[str]:
+    yield f"asked     {found.asked} (variant {found.variant})"
+    yield f"expected  {found.expected}"
+    yield f"got       {found.got}"
+    if found.differs:
+        yield f"differs   {found.differs}"
+    yield "observations around it, > decided:"
+    yield from (f"  {each.mark} {each.text}" for each in found.around)
+    yield "the smallest world found:"
+    yield from (f"  {each}" for each in found.world)
+    yield f"again     {found.reproduce}"

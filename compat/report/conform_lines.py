@@ -1,0 +1,236 @@
+"""What is said of an engine, line by line, for a person at a terminal or in a log."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.text import Text
+
+from compat.report.conform_failure import Told, seen_lines, told
+from compat.report.conform_gathered import LEVELS, EngineReport, counts
+from compat.report.conform_text import brief, counted, plain, plain_lines
+from compat.verdicts.conformance import (
+    VERDICTS,
+    ClauseInfo,
+    ClauseResult,
+    EngineSummary,
+    Header,
+    Seen,
+    SmokeResult,
+)
+
+DETAILED: Final = 12
+"""So many clauses are shown with observations and world, the others without."""
+WIDTH: Final = 80
+STYLES: Final = {"fail": "red", "blocked": "red", "error": "magenta"}
+_LABEL: Final = 10
+"""What stands before a value: ``expected``, and two spaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """How wide a line may be. Commands are never broken, so that they can be copied."""
+
+    width: int = WIDTH
+
+    def wrap(
+        self, text: str, style: str = "", indent: str = "", hang: str | None = None
+    ) -> Iterator[Text]:
+        """Yield a text in lines, those after the first under ``hang``."""
+        lines = textwrap.wrap(
+            text,
+            self.width,
+            initial_indent=indent,
+            subsequent_indent=indent if hang is None else hang,
+            break_on_hyphens=False,
+        )
+        yield from (Text(each, style) for each in lines or [indent])
+
+    def labelled(self, label: str, text: str, style: str = "") -> Iterator[Text]:
+        """Yield a text with a label before it."""
+        pad = " " * (_LABEL + 2)
+        yield from self.wrap(text, style, f"  {label:{_LABEL}}", pad)
+
+
+def header_lines(header: Header, page: Page) -> Iterator[Text]:
+    """Yield what is judged, and of what."""
+    engines = counted(len(header.engines), "engine")
+    clauses = counted(len(header.selected), "clause")
+    drawn = header.worlds - header.fixed
+    worlds = (
+        f"{counted(header.worlds, 'world')} ({header.fixed:,} fixed,"
+        f" {drawn:,} generated from seed {header.seed})"
+    )
+    text = f"{engines}, {clauses} of contract {header.contract}, {worlds}, corpus"
+    yield from page.wrap(plain(f"{text} {header.corpus[:12]}"))
+    if header.versions:
+        found = [f"{name} {at}" for name, at in header.versions.items()]
+        yield from page.wrap(plain(f"versions: {', '.join(found)}"), hang="  ")
+    for each in header.told:
+        yield from page.wrap(plain(f"note: {each}"), "yellow", hang="  ")
+
+
+def engine_lines(
+    report: EngineReport, clauses: dict[str, ClauseInfo], page: Page
+) -> Iterator[Text]:
+    """Yield all that is said of an engine, its verdict last."""
+    yield Text()
+    yield Text(f"== {name_of(report)}", "bold")
+    for smoke in report.broken:
+        yield from _smoke(smoke, page)
+    for fault in report.faults:
+        yield Text(f"BROKE DOWN  the {fault.whose}:", "bold magenta")
+        for each in plain_lines(fault.text):
+            yield from page.wrap(each, "magenta", "  ", "    ")
+    must = [each for each in report.failing if each.level == "MUST"]
+    others = [each for each in report.failing if each.level != "MUST"]
+    yield from _failing(must, DETAILED, clauses, page)
+    if others:
+        yield Text()
+        yield Text("Not kept, and not a MUST:", "bold")
+    yield from _failing(others, max(DETAILED - len(must), 0), clauses, page)
+    yield from _listed(report, page)
+    yield from _rests_on(report, page)
+    yield from verdict_lines(report)
+
+
+def name_of(report: EngineReport) -> str:
+    """Return engine and profile."""
+    return plain(f"{report.info.engine}, profile {report.info.profile}")
+
+
+def verdict_lines(report: EngineReport) -> Iterator[Text]:
+    """Yield the verdict and a table of the verdicts on clauses by level."""
+    yield Text()
+    yield verdict_line(report.summary)
+    yield Text("".join([f"  {'':8}", *(f"  {each}" for each in VERDICTS)]), "dim")
+    for level in LEVELS:
+        found = counts(report.results, level)
+        cells = "".join(f"  {found[each]:>{len(each)}}" for each in VERDICTS)
+        yield Text(f"  {level:8}{cells}")
+
+
+def verdict_line(summary: EngineSummary) -> Text:
+    """Return the verdict on an engine in one line."""
+    word = "CONFORMANT" if summary.conformant else "NOT CONFORMANT"
+    line = Text(word, "bold green" if summary.conformant else "bold red")
+    judged = f"{summary.checked} of {counted(summary.clauses, 'clause')} judged"
+    if summary.known:
+        judged = f"{judged}, {counted(summary.known, 'known failure')}"
+    name = plain(f"{summary.engine}, profile {summary.profile}")
+    return line.append(f"  {name}: {judged}", "default")
+
+
+def trace_lines(result: ClauseResult, seen: Iterable[Seen], page: Page) -> list[Text]:
+    """Return all observations of the world in which a clause failed."""
+    title = f"{result.clause} on {plain(result.engine)}, every observation:"
+    return [Text(title, "bold"), *_seen(seen_lines(seen), page)]
+
+
+def _smoke(smoke: SmokeResult, page: Page) -> Iterator[Text]:
+    text = f"THE DOOR IS WRONG  {smoke.name}: {smoke.asked}"
+    yield from page.wrap(plain(text), "bold red", hang="  ")
+    if smoke.got:
+        yield from page.labelled("got", brief(smoke.got), "red")
+
+
+def _failing(
+    results: Sequence[ClauseResult],
+    detailed: int,
+    clauses: dict[str, ClauseInfo],
+    page: Page,
+) -> Iterator[Text]:
+    for at, each in enumerate(results):
+        yield from _result(each, clauses[each.clause], page, full=at < detailed)
+    short = len(results) - detailed
+    if short > 0:
+        text = f"{counted(short, 'clause')} above without observations and world:"
+        yield Text()
+        yield from page.wrap(f"{text} choose some of them, or see a report file.")
+
+
+def _result(
+    result: ClauseResult, clause: ClauseInfo, page: Page, *, full: bool
+) -> Iterator[Text]:
+    style = STYLES.get(result.verdict, "")
+    head = f"{result.verdict.upper()}  {result.clause}  {result.level}"
+    yield Text()
+    yield Text(head, f"bold {style}")
+    yield from page.wrap(plain(clause.sentence), indent="  ")
+    if result.reason:
+        yield from page.labelled("because", brief(result.reason, 400), style)
+    if result.failure is None:
+        return
+    found = told(result.failure)
+    yield from _values(found, page)
+    if result.worlds:
+        worlds = f"{result.failing:,} of {counted(result.worlds, 'world')} that decide"
+        yield from page.labelled("fails in", worlds)
+    if full:
+        yield from _evidence(found, page)
+    if found.reproduce:
+        yield Text("  again     ").append(found.reproduce, "bold")
+
+
+def _values(found: Told, page: Page) -> Iterator[Text]:
+    where = f" (variant {found.variant})" if found.variant != "played" else ""
+    yield from page.labelled("asked", f"{found.asked}{where}")
+    yield from page.labelled("expected", found.expected, "green")
+    yield from page.labelled("got", found.got, "red")
+    if found.differs:
+        yield from page.labelled("differs", found.differs)
+
+
+def _evidence(found: Told, page: Page) -> Iterator[Text]:
+    if found.around:
+        yield Text("  observations around it, > decided:")
+        yield from _seen(found.around, page)
+    yield Text("  the smallest world found:")
+    for each in found.world:
+        depth = len(each) - len(each.lstrip())
+        indent = " " * (4 + depth)
+        yield from page.wrap(each.strip(), "", indent, f"{indent}  ")
+
+
+def _seen(around: Iterable[Seen], page: Page) -> Iterator[Text]:
+    for each in around:
+        style = "bold" if each.mark == ">" else "dim"
+        yield from page.wrap(each.text, style, f"    {each.mark} ", " " * 8)
+
+
+def _listed(report: EngineReport, page: Page) -> Iterator[Text]:
+    known, stale = report.listed("known"), report.listed("stale")
+    if known or stale:
+        yield Text()
+    for each in known:
+        issue = f" ({each.known_issue})" if each.known_issue else ""
+        text = f"known   {each.clause}  {each.known_reason}{issue}"
+        yield from page.wrap(plain(text), "yellow", hang=" " * 8)
+    for each in stale:
+        text = f"STALE   {each.clause}  listed as a known failure, but no longer fails"
+        yield from page.wrap(plain(text), "bold red", hang=" " * 8)
+
+
+def _rests_on(report: EngineReport, page: Page) -> Iterator[Text]:
+    """Yield what the verdict rests on: capabilities, checks, worlds."""
+    summary, info = report.summary, report.info
+    yield Text()
+    if info.absent:
+        text = f"declared, but its probe found nothing: {', '.join(info.absent)}"
+        yield from page.wrap(plain(text), "yellow", hang="  ")
+    if info.undeclared:
+        text = f"found by its probe, but not declared: {', '.join(info.undeclared)}"
+        yield from page.wrap(plain(text), "yellow", hang="  ")
+    never = len(summary.never)
+    text = (
+        f"checks: {summary.expected} expected, {summary.run} run, {never} never reached"
+    )
+    ids = f": {', '.join(summary.never)}" if never else ""
+    yield from page.wrap(f"{text}{ids}", "yellow" if never else "", hang="  ")
+    if summary.refused:
+        worlds = counted(summary.refused, "world")
+        what = "not played: a capability needed there is not declared"
+        yield from page.wrap(f"{worlds} {what}", hang="  ")

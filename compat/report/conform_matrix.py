@@ -1,0 +1,141 @@
+"""The matrix of a page: each clause by each engine, a letter and a word for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from compat.report.conform_failure import Told, told
+from compat.report.conform_gathered import FAILING, Judgement
+from compat.report.conform_text import brief, counted, plain
+from compat.verdicts.conformance import ClauseInfo, ClauseResult, Verdict
+
+LONGEST: Final = 4000
+"""So many characters of one value stand in the page; the JSON report has all."""
+
+LETTERS: Final[Mapping[Verdict, str]] = MappingProxyType(
+    {"pass": "✓", "fail": "F", "not-applicable": "n/a", "blocked": "B", "error": "E"}
+)
+KNOWN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {"known": ("K", "known failure"), "stale": ("S", "stale: no longer fails")}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The verdict on one clause for one engine: a letter, a word and the details."""
+
+    id: str
+    engine: str
+    kind: str
+    """The class of its colours: a verdict, ``known``, ``stale``, ``soft``, ``none``."""
+    letter: str
+    word: str
+    reason: str = ""
+    worlds: str = ""
+    told: Told | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One clause, and its cell for each engine."""
+
+    clause: ClauseInfo
+    sentence: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def failing(self) -> tuple[Cell, ...]:
+        """The cells that are not as they should be."""
+        return tuple(e for e in self.cells if e.kind in {*FAILING, "soft", "stale"})
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The clauses of a family, in their order."""
+
+    name: str
+    rows: tuple[Row, ...]
+
+    @property
+    def failing(self) -> int:
+        """So many of them some engine does not keep."""
+        return sum(bool(each.failing) for each in self.rows)
+
+    @property
+    def told(self) -> str:
+        """How many clauses it has, and how many of them are not kept by all."""
+        text = counted(len(self.rows), "clause")
+        return f"{text}, {self.failing} not kept by all" if self.failing else text
+
+
+def families(judgement: Judgement) -> Iterator[Family]:
+    """Yield the selected clauses by families, in the order of the contract."""
+    selected = set(judgement.header.selected)
+    rows: dict[str, list[Row]] = {}
+    results = [{e.clause: e for e in r.results} for r in judgement.engines]
+    for clause in judgement.clauses:
+        if clause.id in selected and clause.status == "checked":
+            rows.setdefault(clause.family, []).append(_row(clause, judgement, results))
+    yield from (Family(plain(name), tuple(mine)) for name, mine in rows.items())
+
+
+def _row(
+    clause: ClauseInfo,
+    judgement: Judgement,
+    results: Sequence[Mapping[str, ClauseResult]],
+) -> Row:
+    cells = (
+        _cell(place_of(clause.id, at), plain(report.info.engine), mine.get(clause.id))
+        for at, (report, mine) in enumerate(
+            zip(judgement.engines, results, strict=True), 1
+        )
+    )
+    return Row(clause, plain(clause.sentence), tuple(cells))
+
+
+def _cell(id_: str, engine: str, result: ClauseResult | None) -> Cell:
+    if result is None:
+        return Cell(id_, engine, "none", "·", "not judged")
+    kind, letter, word = _look(result)
+    return Cell(
+        id=id_,
+        engine=engine,
+        kind=kind,
+        letter=letter,
+        word=word,
+        reason=brief(_reason(result), LONGEST),
+        worlds=_worlds(result),
+        told=told(result.failure, LONGEST) if result.failure else None,
+    )
+
+
+def _look(result: ClauseResult) -> tuple[str, str, str]:
+    """Return class, letter and word of a verdict."""
+    if result.known:
+        return result.known, *KNOWN[result.known]
+    if result.verdict == "fail" and result.level != "MUST":
+        return "soft", "f", "fail"
+    return result.verdict, LETTERS[result.verdict], result.verdict.replace("-", " ")
+
+
+def _reason(result: ClauseResult) -> str:
+    issue = f" ({result.known_issue})" if result.known_issue else ""
+    parts = (result.reason, f"{result.known_reason}{issue}")
+    return "; ".join(each for each in parts if each)
+
+
+def _worlds(result: ClauseResult) -> str:
+    if not result.worlds:
+        return ""
+    worlds = counted(result.worlds, "world")
+    if not result.failing:
+        return f"decided in {worlds}"
+    return f"fails in {result.failing:,} of {worlds} that decide"
+
+
+def place_of(clause: str, at: int) -> str:
+    """Return the id of a verdict in the page; names of engines need not be unique."""
+    return f"{clause}-{at}"

@@ -1,0 +1,88 @@
+"""Texts of a judgement made fit to be shown, wherever they came from.
+
+What an engine, a tool or a model said stands in a report, and none of them is trusted:
+a text may hold lone surrogates, which no file takes, or control characters, which
+move a terminal's cursor and which XML forbids.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from pydantic import JsonValue
+
+from compat.verdicts.conformance import AnyEvent, ClauseResult, Fault, SmokeResult
+from refengine.testing.trace import MISSING
+
+LONGEST: Final = 160
+"""So many characters of one value are shown; the JSON report has all of them."""
+
+# C0 and C1, line and paragraph separators, what turns the direction of writing, and the
+# two that XML does not take.
+_UNSEEN: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
+)
+_UNIX: Final = re.compile(r"(?<![\w.~/])/(?:[^\s/:'\"<>|]+/)+")
+_WINDOWS: Final = re.compile(r"\b[A-Za-z]:\\(?:[^\s\\:'\"<>|]+\\)+")
+
+
+def plain(text: str) -> str:
+    """Return a text in one line, with what no one could see or write spelled out."""
+    written = text.encode("utf-8", "backslashreplace").decode()
+    return _UNSEEN.sub(lambda found: _escape(found.group()), written)
+
+
+def brief(text: str, longest: int = LONGEST) -> str:
+    """Return a plain text, the middle of a long one left out."""
+    shown = plain(text)
+    if len(shown) <= longest:
+        return shown
+    half = max(longest // 2 - 8, 1)
+    return f"{shown[:half]}…({len(shown) - 2 * half} more)…{shown[-half:]}"
+
+
+def plain_lines(text: str, most: int = 20) -> list[str]:
+    """Return a text of several lines, as a traceback is; of a long one, the last."""
+    lines = [brief(each, 200) for each in text.strip().splitlines()]
+    left_out = len(lines) - most
+    return lines if left_out <= 0 else [f"… {left_out:,} lines", *lines[-most:]]
+
+
+def value_text(value: JsonValue, longest: int = LONGEST) -> str:
+    """Return a value as JSON in one line; ``(nothing)`` where there is none."""
+    if value == MISSING:
+        return MISSING
+    return brief(json.dumps(value, ensure_ascii=False, sort_keys=True), longest)
+
+
+def without_paths(text: str) -> str:
+    """Return a text with ``…/`` for the folders of each absolute path.
+
+    What broke down tells where on its machine it stands. That is nobody's business, and
+    the digest of two machines would differ by it.
+    """
+    return _WINDOWS.sub("…\\\\", _UNIX.sub("…/", text))
+
+
+def cleaned(event: AnyEvent) -> AnyEvent:
+    """Return an event whose free text does not tell the paths of its machine."""
+    if isinstance(event, Fault):
+        return event.model_copy(update={"text": without_paths(event.text)})
+    if isinstance(event, SmokeResult):
+        return event.model_copy(update={"got": without_paths(event.got)})
+    if isinstance(event, ClauseResult):
+        return event.model_copy(update={"reason": without_paths(event.reason)})
+    return event
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number and what it counts, in the plural unless it is one."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character)
+    return short or (f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}")
