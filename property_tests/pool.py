@@ -16,6 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
@@ -106,7 +107,8 @@ class Worker:
         self.process.kill()
         self.process.wait()
         if self.process.stdin is not None:
-            self.process.stdin.close()
+            with suppress(BrokenPipeError):  # of what it was sent and never read
+                self.process.stdin.close()
         self._reader.join()
         self._chatter.seek(0)
         said = self._chatter.read().decode("utf-8", "replace").strip().splitlines()

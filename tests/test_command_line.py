@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from refengine.__main__ import COMMANDS
+
 HEAVY = ["asyncio", "pydantic", "hypothesis", "typer", "rich", "pytest"]
 
 
@@ -14,8 +16,6 @@ def refengine(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_help_lists_every_command() -> None:
-    from refengine.__main__ import COMMANDS
-
     done = refengine("--help")
 
     assert done.returncode == 0
@@ -32,7 +32,8 @@ def test_misspelt_command_is_answered_with_a_suggestion() -> None:
     assert done.returncode == 2
     assert done.stderr == (
         "refengine: no command 'obsreve' (did you mean 'observe'?);"
-        " there are cassette, init, migrate, observe, profile\n"
+        " there are baseline, cassette, clause, conform, failure, init, migrate,"
+        " mutant, observe, profile\n"
     )
 
 
@@ -50,9 +51,7 @@ def test_help_version_and_usage_errors_load_nothing_heavy(argument: str) -> None
     assert done.stdout.splitlines()[-1] == "loaded []", done.stderr
 
 
-@pytest.mark.parametrize(
-    "command", ["cassette", "init", "migrate", "observe", "profile"]
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command: str) -> None:
     done = refengine(command, "--help")
 

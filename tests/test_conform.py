@@ -1,0 +1,246 @@
+"""``refengine conform``: engines in workers of their own, judged from outside."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compat.report.conform_stream import read_stream
+from compat.verdicts.conformance import ClauseResult, EngineSummary, Header
+from property_tests.generating import generated
+from property_tests.registry import contract
+
+HEAD = """
+import asyncio, os, sys, time
+from refengine.agent import build_agent
+from refengine.profile import SEED_001
+
+class Right:
+    name = "right"
+    profile = SEED_001
+    built = 0
+    async def build(self, config, on_notice):
+        return await build_agent(config, SEED_001, on_notice=on_notice)
+"""
+QUICK = ("-k", "ORD", "--examples", "0", "--jobs", "2")
+
+
+def conform(
+    *arguments: str, at: Path, **env: str
+) -> "subprocess.CompletedProcess[str]":
+    import os
+
+    command = [sys.executable, "-m", "refengine", "conform", *arguments]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=at,
+        env={**os.environ, **env},
+    )
+
+
+def engine(at: Path, body: str, name: str = "mine.py") -> str:
+    (at / name).write_text(HEAD + body)
+    return name
+
+
+def judged(at: Path) -> dict[str, ClauseResult]:
+    events = read_stream((at / "events.jsonl").read_text())
+    return {each.clause: each for each in events if isinstance(each, ClauseResult)}
+
+
+def test_the_reference_engine_keeps_the_clauses_that_are_chosen(tmp_path: Path) -> None:
+    done = conform("reference", *QUICK, at=tmp_path)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "CONFORMANT  reference" in done.stdout
+
+
+def test_a_broken_order_fails_the_clause_of_order_and_no_other(tmp_path: Path) -> None:
+    body = """
+from dataclasses import replace
+class Backwards(Right):
+    name = "backwards"
+    async def build(self, config, on_notice):
+        return await super().build(
+            replace(config, middlewares=config.middlewares[::-1]), on_notice
+        )
+"""
+    file = engine(tmp_path, body)
+
+    done = conform(f"{file}:Backwards", *QUICK, "--events", "events.jsonl", at=tmp_path)
+    failed = {k for k, each in judged(tmp_path).items() if each.verdict == "fail"}
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "ORD-001" in failed
+    assert f"refengine conform {file}:Backwards --clause ORD-001" in done.stdout
+
+
+def test_the_printed_command_shows_the_same_failure_again(tmp_path: Path) -> None:
+    body = """
+from dataclasses import replace
+class Backwards(Right):
+    name = "backwards"
+    async def build(self, config, on_notice):
+        return await super().build(
+            replace(config, handlers=config.handlers[::-1]), on_notice
+        )
+"""
+    file = engine(tmp_path, body)
+    conform(f"{file}:Backwards", *QUICK, "--events", "events.jsonl", at=tmp_path)
+    first = judged(tmp_path)["ORD-001"]
+    assert first.failure is not None
+
+    words = first.failure.reproduce.split()[2:]
+    done = conform(*words, "--events", "events.jsonl", at=tmp_path)
+    again = judged(tmp_path)["ORD-001"]
+
+    assert done.returncode == 1
+    assert again.failure == first.failure
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("refrence",), "no engine 'refrence'"),
+        (("reference", "-k", "ODR"), "no clause matches 'ODR'"),
+        (("reference", "--clause", "ORD-999"), "no clause matches 'ORD-999'"),
+        (("reference", "reference"), "two of the engines are called 'reference'"),
+        (("reference", "--profile", "seed-002"), "seed-002"),
+        (("nowhere.py:Engine",), "nowhere.py"),
+        (("reference", "--show-trace", "ORD-999"), "no clause matches 'ORD-999'"),
+        (("reference", "--known", "nowhere.toml"), "nowhere.toml"),
+    ],
+)
+def test_a_mistake_of_the_user_is_told_in_one_line(
+    arguments: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    done = conform(*arguments, "--examples", "0", at=tmp_path)
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_selection_without_any_check_is_refused(tmp_path: Path) -> None:
+    planned = next(each for each in contract().clauses if each.status != "checked")
+
+    done = conform("reference", "--clause", planned.id, at=tmp_path)
+
+    assert done.returncode == 2
+    assert f"{planned.id} is chosen, but no check decides it" in done.stderr
+
+
+def test_an_engine_that_talks_is_judged_like_a_silent_one(tmp_path: Path) -> None:
+    body = """
+class Talks(Right):
+    name = "talks"
+    async def build(self, config, on_notice):
+        print("working", flush=True)
+        print("a warning", file=sys.stderr, flush=True)
+        os.write(1, b'{"id": 0, "decided": {}}\\n')
+        return await super().build(config, on_notice)
+"""
+    file = engine(tmp_path, body)
+
+    done = conform(f"{file}:Talks", *QUICK, at=tmp_path)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "working" not in done.stdout
+
+
+def test_an_engine_that_hangs_is_ended_and_named(tmp_path: Path) -> None:
+    body = """
+class Hangs(Right):
+    name = "hangs"
+    async def build(self, config, on_notice):
+        if len(config.handlers) > 1:
+            await asyncio.Event().wait()
+        return await super().build(config, on_notice)
+"""
+    file = engine(tmp_path, body)
+
+    done = conform(f"{file}:Hangs", *QUICK, "--timeout", "0.5", at=tmp_path)
+
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "it did not end within 0.5 s" in done.stdout
+
+
+def test_an_engine_that_exits_is_told_with_its_code_and_last_words(
+    tmp_path: Path,
+) -> None:
+    body = """
+class Exits(Right):
+    name = "exits"
+    async def build(self, config, on_notice):
+        if len(config.handlers) > 1:
+            print("out of cheese")
+            sys.stdout.flush()
+            os._exit(7)
+        return await super().build(config, on_notice)
+"""
+    file = engine(tmp_path, body)
+
+    done = conform(f"{file}:Exits", *QUICK, at=tmp_path)
+
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "code 7" in done.stdout
+    assert "out of cheese" in done.stdout
+
+
+def test_the_same_seed_gives_the_same_digest_whatever_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "local.py").write_text("TEXT = 'a rare text'\nNUMBERS = (77, 12345)\n")
+    body = "import local\nclass Mine(Right):\n    name = 'mine'\n"
+    file = engine(tmp_path, body)
+    digests: set[str] = set()
+    for seed in ("0", "1", "random"):
+        for jobs in ("1", "2"):
+            arguments = (f"{file}:Mine", "-k", "ORD", "--examples", "40")
+            done = conform(
+                *arguments,
+                *("--jobs", jobs, "--json", "out.json"),
+                at=tmp_path,
+                PYTHONHASHSEED=seed,
+                PYTHONPATH=str(tmp_path),
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            digests.add(json.loads((tmp_path / "out.json").read_text())["digest"])
+
+    assert len(digests) == 1
+
+
+def test_other_seeds_draw_other_worlds_and_one_seed_always_the_same() -> None:
+    def drawn(seed: int) -> list[str]:
+        return [each.scenario.model_dump_json() for each in generated(27, seed=seed)]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+
+
+def test_what_is_refused_is_told_apart_from_what_failed(tmp_path: Path) -> None:
+    conform("reference-legacy", *QUICK, "--events", "events.jsonl", at=tmp_path)
+    events = read_stream((tmp_path / "events.jsonl").read_text())
+    (summary,) = (each for each in events if isinstance(each, EngineSummary))
+
+    assert summary.refused > 0
+    assert summary.verdicts.get("not-applicable", 0) > 0
+    assert summary.verdicts.get("fail", 0) == 0
+
+
+def test_all_kinds_of_report_tell_the_same_digest(tmp_path: Path) -> None:
+    names = {kind: f"out.{kind}" for kind in ("json", "junit", "markdown", "html")}
+    options = [word for kind, name in names.items() for word in (f"--{kind}", name)]
+
+    done = conform("reference", *QUICK, *options, "--events", "e.jsonl", at=tmp_path)
+    *_, footer = read_stream((tmp_path / "e.jsonl").read_text())
+    header = read_stream((tmp_path / "e.jsonl").read_text())[0]
+
+    assert done.returncode == 0
+    assert isinstance(header, Header)
+    assert json.loads((tmp_path / "out.json").read_text())["digest"] == footer.digest
+    assert all((tmp_path / name).read_text() for name in names.values())
