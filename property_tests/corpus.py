@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from refengine.testing.reading import read_scenario
+from refengine.testing.reading import ScenarioError, read_scenario
 from refengine.testing.scenario import Scenario
 
 VERSION: Final = 1
 FIXED: Final = Path(__file__).with_name("fixed")
+REPEATED: Final = ("middlewares", "handlers")
+"""The lists of an agent whose last entry a world may have stand many times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class Entry:
 
     ``clause`` is the one it is an example of, "" for none. ``only`` are families of
     clauses: a world of ten thousand handlers is judged by the checks it is made for.
+    ``repeat`` says how often the last entry of a list of the agent stands there in all:
+    such a world is written with that entry once.
     """
 
     scenario: Scenario
@@ -35,15 +39,32 @@ class Entry:
     fixed: bool
     clause: str = ""
     only: tuple[str, ...] = ()
+    repeat: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def written(self) -> Scenario:
+        """The scenario as it is written: what is repeated stands there once."""
+        agent = self.scenario.agent
+        lists = {
+            name: getattr(agent, name)[: 1 - often or None]
+            for name, often in self.repeat
+        }
+        if agent is None or not lists:
+            return self.scenario
+        return self.scenario.model_copy(
+            update={"agent": agent.model_copy(update=lists)}
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values, without what a scenario has by default."""
-        scenario = self.scenario.model_dump(mode="json", exclude_defaults=True)
+        scenario = self.written.model_dump(mode="json", exclude_defaults=True)
         told: dict[str, Any] = {"family": self.family, "fixed": self.fixed}
         if self.clause:
             told["clause"] = self.clause
         if self.only:
             told["only"] = list(self.only)
+        if self.repeat:
+            told["repeat"] = dict(self.repeat)
         return {**told, "scenario": scenario}
 
 
@@ -101,4 +122,25 @@ def _entry(
     clause = str(data.get("clause", ""))
     where = f"world of {clause or family!r}"
     scenario = read_scenario(data["scenario"], where)
-    return Entry(scenario, family, fixed, clause, tuple(data.get("only", ())))
+    repeat: dict[str, int] = dict(data.get("repeat", {}))
+    whole = _repeated(scenario, repeat, where)
+    only = tuple(data.get("only", ()))
+    return Entry(whole, family, fixed, clause, only, tuple(sorted(repeat.items())))
+
+
+def _repeated(scenario: Scenario, repeat: Mapping[str, int], where: str) -> Scenario:
+    """Let the last entry of these lists stand so often in all; raises ScenarioError."""
+    agent = scenario.agent
+    for name, often in repeat.items():
+        if name not in REPEATED:
+            problem = f"repeat.{name}: there are {' and '.join(REPEATED)}"
+        elif type(often) is not int or often < 1:
+            problem = f"repeat.{name}={often!r}: give a whole number of at least 1"
+        elif agent is None or not getattr(agent, name):
+            problem = f"repeat.{name}: the scenario's 'agent' has no {name} to repeat"
+        else:
+            found = cast("tuple[object, ...]", getattr(agent, name))
+            agent = agent.model_copy(update={name: (*found, *found[-1:] * (often - 1))})
+            continue
+        raise ScenarioError(where, [problem])
+    return scenario if agent is None else scenario.model_copy(update={"agent": agent})

@@ -317,7 +317,7 @@ class EngineJudge:
     ) -> EngineSummary:
         counts = Counter(each.verdict for each in results)
         applicable = [each for each in results if each.verdict != "not-applicable"]
-        bad = [each for each in applicable if each.verdict != "pass" and not each.known]
+        bad = [e for e in applicable if e.verdict != "pass" and e.known != "known"]
         wrong = [e for e in bad if e.level == "MUST" or self._asked.strict]
         ran = any(each.verdict == "pass" for each in results)
         return EngineSummary(

@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
@@ -150,8 +150,9 @@ class Pool:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        for worker in self._workers:
-            worker.end()
+        with ExitStack() as stack:  # each is ended, whatever comes of the others
+            for worker in self._workers:
+                stack.callback(worker.end)
 
     def one(self, request: Request, timeout: float = LONG) -> Reply:
         """Return the answer to one request, which may take long."""

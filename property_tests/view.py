@@ -293,7 +293,7 @@ class _Reader:
         """Return the iteration an entry belongs to, a new one if it begins one."""
         last = run.iterations[-1] if run.iterations else None
         if last is None or _begins(last, seen, hook):
-            if hook is None and seen.kind not in {"model_request", "effect"}:
+            if hook is None and seen.kind != "model_request":
                 return last
             last = Iteration(len(run.iterations) + 1)
             run.iterations.append(last)

@@ -1,14 +1,52 @@
-"""The pytest entry point: the fixture ``assert_migrates``.
+"""The pytest entry point: the fixture ``assert_migrates``, and options for engines.
 
-It imports nothing of refengine until a test asks for the fixture, so pytest starts as
-fast with it as without.
+    pytest --pyargs property_tests --engine NAME
+
+judges engines by the conformance suite, a test for each checked clause. It imports
+nothing of refengine until a test asks for the fixture or an option is used, so pytest
+starts as fast with it as without, and a user's own folder that is called like one of
+our packages is in nobody's way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
 
 import pytest
+
+HERE: Final = Path(__file__).parent.parent
+SUITE: Final = "property_tests"
+OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        "--engine": {
+            "action": "append",
+            "metavar": "NAME",
+            "help": "judge this engine: a name, module:factory or file.py:factory",
+        },
+        "--engine-clause": {
+            "action": "append",
+            "metavar": "ID",
+            "help": "judge only this clause",
+        },
+        "--engine-profile": {"metavar": "NAME", "help": "judge under this profile"},
+        "--engine-examples": {
+            "type": int,
+            "metavar": "N",
+            "help": "generated worlds beside the fixed cases",
+        },
+        "--engine-seed": {
+            "type": int,
+            "metavar": "N",
+            "help": "other numbers, other worlds",
+        },
+        "--engine-known": {"metavar": "FILE", "help": "known failures, as TOML"},
+    }
+)
+"""What can be asked for; none of it is there if somebody else has one of the names."""
 
 
 @pytest.fixture(name="assert_migrates", scope="session")
@@ -29,3 +67,70 @@ def _assert_migrates() -> Callable[..., object]:
             pytrace=False,
         )
     return assert_migrates
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(
+    parser: pytest.Parser,
+) -> Generator[None, object, object]:
+    """Add our options after the user's own, so that his ``--engine`` stays his."""
+    loaded = yield
+    names = [f"{name}=0" for name in OPTIONS]
+    _, unknown = parser.parse_known_and_unknown_args(names)
+    if unknown == names:
+        group = parser.getgroup("refengine", "conformance of agent engines")
+        for name, how in OPTIONS.items():
+            group.addoption(name, dest=_dest(name), **how)
+    return loaded
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Bring in the face of the suite if one of our options is used."""
+    given = {_dest(name): config.getoption(_dest(name), None) for name in OPTIONS}
+    used = any(value is not None for value in given.values())
+    if used:
+        _refuse_shadows()
+    if used != _is_suite_named(config):
+        raise pytest.UsageError(
+            f"--engine judges by refengine's suite: add '--pyargs {SUITE}'"
+            if used
+            else f"{SUITE} judges engines: say which one by '--engine NAME'"
+            " ('refengine conform --help' tells what a NAME can be)"
+        )
+    if used:
+        from property_tests.face import Face  # noqa: PLC0415  # an option is used
+
+        config.pluginmanager.register(Face(config, given), "refengine-face")
+
+
+def _refuse_shadows() -> None:
+    """Raise UsageError if another package is found under one of our names."""
+    for name in ("compat", SUITE):
+        found = _found(name)
+        if found is not None and found != HERE / name:
+            raise pytest.UsageError(
+                f"--engine needs refengine's package {name!r}, but {found} comes before"
+                " it on sys.path: rename that, or run pytest from another folder"
+            )
+
+
+def _is_suite_named(config: pytest.Config) -> bool:
+    """Tell whether the suite, and not a user's folder of that name, is to be run."""
+    targets = [arg.partition("::")[0] for arg in config.args]
+    if config.option.pyargs and _found(SUITE) == HERE / SUITE:
+        return any(target.partition(".")[0] == SUITE for target in targets)
+    paths = [Path(config.invocation_params.dir, target) for target in targets]
+    return any(path.resolve().is_relative_to(HERE / SUITE) for path in paths)
+
+
+def _found(name: str) -> Path | None:
+    """Return the folder or file of the package that an import would give."""
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin)
+    return path.parent if path.name == "__init__.py" else path
+
+
+def _dest(name: str) -> str:
+    return f"refengine_{name.removeprefix('--').replace('-', '_')}"

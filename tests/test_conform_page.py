@@ -19,7 +19,9 @@ from compat.migration.engine_skeletons import FILES, For
 
 PAGE = Path(__file__).parent.parent / "docs/conform.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-VARYING = re.compile(r"\b[0-9a-f]{12}\b|\d+ worlds?\b|\(\d+ fixed")
+VARYING = re.compile(
+    r"\b[0-9a-f]{12}\b|(\d+ of )?\d+ worlds?\b|\(\d+ fixed|contract [\d.]+"
+)
 """What another clause or another case in the corpus changes."""
 
 
@@ -27,7 +29,7 @@ def shell(commands: str, folder: Path) -> tuple[str, Path]:
     """Run the commands of a block; return what they printed and where they ended."""
     said, mark = [], "now in "
     done = subprocess.run(
-        ["sh", "-c", f"{commands}\necho '{mark}'$PWD"],
+        ["/bin/sh", "-c", f"{commands}\necho '{mark}'$PWD"],
         cwd=folder,
         env={**os.environ, "COLUMNS": "80", "PATH": _path(), "TERM": "dumb"},
         capture_output=True,

@@ -11,6 +11,8 @@ never leaves out what it was asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Final
 
@@ -99,6 +101,19 @@ def refuse_undeclared(
     for capability, where in _needs(config):
         if capability not in declared:
             raise CapabilityError(engine, capability, where)
+
+
+def needs(engine: str, extra: str, package: str, distribution: str) -> str:
+    """Return the version of the package that an engine is made of.
+
+    Raises MissingExtraError if it is not installed, without importing it.
+    """
+    if find_spec(package) is None:
+        raise MissingExtraError(engine, extra, package)
+    try:
+        return version(distribution)
+    except PackageNotFoundError:  # a package that is on the path, uninstalled
+        return ""
 
 
 def hooks_by_name(handler: object) -> tuple[str, dict[str, AnyHook]]:

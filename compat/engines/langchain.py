@@ -7,11 +7,17 @@ Needs ``pip install 'refengine[langchain]'``, when it builds and not before.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
-from compat.engines.capabilities import MissingExtraError, refuse_undeclared
+from compat.engines.capabilities import (
+    MissingExtraError,
+    needs,
+    refuse_undeclared,
+)
 from refengine.agent import ChatModelAgentConfig
 from refengine.plan import OnNotice
+from refengine.profile import LANGCHAIN_1
 from refengine.testing.engine import EngineAgent
 
 if TYPE_CHECKING:
@@ -38,8 +44,25 @@ class LangChainEngine:
     ``after_agent`` hook takes one that the last iteration then lacks.
     """
 
-    name = "langchain"
+    profile = LANGCHAIN_1
     capabilities = DECLARED
+
+    def __init__(
+        self,
+        version: str = "",
+        *,
+        name: str = "langchain",
+        create: Callable[..., Any] | None = None,
+    ) -> None:
+        """Build with ``create``, if it is given, instead of ``create_agent``.
+
+        It is called as that is, ``create(model, tools, system_prompt=, middleware=)``,
+        and returns the compiled graph: so a service's own agents are judged, with the
+        middleware that they always have.
+        """
+        self.version = version
+        self.name = name
+        self._create = create
 
     async def build(
         self, config: ChatModelAgentConfig, on_notice: OnNotice
@@ -58,4 +81,9 @@ class LangChainEngine:
         except ImportError as error:
             raise MissingExtraError(self.name, "langchain", error.name) from error
         parts: Parts = parts_of(config)
-        return langchain_agent(self.name, config, parts)
+        return langchain_agent(self.name, config, parts, self._create)
+
+
+def installed() -> LangChainEngine:
+    """Return the engine as it is installed; raises MissingExtraError."""
+    return LangChainEngine(needs("langchain", "langchain", "langchain", "langchain"))

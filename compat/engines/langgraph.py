@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from compat.engines.capabilities import MissingExtraError, refuse_undeclared
+from compat.engines.capabilities import (
+    MissingExtraError,
+    needs,
+    refuse_undeclared,
+)
 from refengine.agent import ChatModelAgentConfig
 from refengine.plan import OnNotice
+from refengine.profile import LANGGRAPH_PREBUILT_1
 from refengine.testing.engine import EngineAgent
 
 DECLARED: Final = frozenset(("before_model", "after_model", "wrap_tool"))
@@ -26,8 +31,11 @@ class LangGraphEngine:
     """
 
     capabilities = DECLARED
+    profile = LANGGRAPH_PREBUILT_1
+    """Without ``keeps_edits``: with it, ``before_model_edits`` is "kept"."""
 
-    def __init__(self, *, keeps_edits: bool = False) -> None:
+    def __init__(self, version: str = "", *, keeps_edits: bool = False) -> None:
+        self.version = version
         self.keeps_edits = keeps_edits
         self.name = "langgraph"
 
@@ -49,3 +57,9 @@ class LangGraphEngine:
             raise MissingExtraError(self.name, "langchain", error.name) from error
         parts = parts_of(config)
         return langgraph_agent(self.name, config, parts, keeps_edits=self.keeps_edits)
+
+
+def installed() -> LangGraphEngine:
+    """Return the engine as it is installed; raises MissingExtraError."""
+    found = needs("langgraph", "langchain", "langgraph", "langgraph-prebuilt")
+    return LangGraphEngine(found)

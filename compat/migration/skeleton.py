@@ -1,7 +1,7 @@
-"""``refengine init migration [DIR]``: a migration to start from, which can be checked.
+"""``refengine init migration|engine [DIR]``: files to start from, which run at once.
 
-Both sides are small and real, so the first check says "holds"; what is in them is then
-replaced by what is to be migrated.
+Both sides of a migration are small and real, so the first check says "holds"; what is
+in them is then replaced by what is to be migrated. So is the engine behind a door.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Annotated, Final
 import typer
 
 from compat.commands import new_app, runner, told
+from compat.migration import engine_skeletons
+from compat.migration.engine_skeletons import For
 
 OLD: Final = '''"""The old side: put the struct middleware that you have here."""
 
@@ -136,13 +138,35 @@ def migration(
     typer.echo(f"next: refengine migrate check {folder / 'old.py'} {folder / 'new.py'}")
 
 
-def write(folder: Path) -> None:
+@app.command()
+def engine(
+    folder: Annotated[
+        Path, typer.Argument(help="where to; made if it is not there")
+    ] = (Path("conformance")),
+    *,
+    kind: Annotated[
+        For, typer.Option("--for", help="what the door is to drive")
+    ] = For.async_,
+) -> None:
+    """Write a door to an engine, a small engine behind it, a test and a CI workflow.
+
+    The engine is judged at once by "refengine conform"; put yours in its place.
+    Exit codes: 0 written, 2 a file is already there, or cannot be written.
+    """
+    files, door = engine_skeletons.FILES[kind], engine_skeletons.DOORS[kind]
+    with told("init", AlreadyThereError, OSError):
+        write(folder, files)
+    typer.echo(f"wrote {', '.join(files)} to {folder}")
+    typer.echo(f"next: refengine conform {folder / door}")
+
+
+def write(folder: Path, files: Mapping[str, str] = FILES) -> None:
     """Write the skeleton; raises AlreadyThereError before anything is written."""
-    for name in FILES:
+    for name in files:
         if (folder / name).exists():
             raise AlreadyThereError(folder / name)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in FILES.items():
+    for name, text in files.items():
         (folder / name).write_text(text, "utf-8")
 
 

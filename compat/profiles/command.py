@@ -1,4 +1,4 @@
-"""``refengine profile list|diff``: which profiles there are and how two differ."""
+"""``refengine profile list|diff|infer``: which there are, and which an engine has."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from refengine.profile import PROFILES, options, profile
 WIDEST: Final = 1000
 """Columns that a table is measured in before it is printed as wide as it is."""
 
-app = new_app("List profiles, and show how two of them differ.")
+app = new_app("List profiles, show how two differ, and which one an engine has.")
 
 
 @app.command("list")
@@ -52,6 +52,24 @@ def diff(
         found += 1
         console.print(_shown(each, said[each.posture], left.name, right.name))
     console.print(f"{left.name} and {right.name} differ in {found} postures")
+
+
+@app.command()
+def infer(
+    engine: Annotated[
+        str, typer.Argument(help="an installed engine, module:name or file.py:name")
+    ],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="print it as JSON")] = False,
+) -> None:
+    """Find out which profile an engine has, posture by posture, from what it does.
+
+    Exit codes: 0, 1 it contradicts itself or the profile it declares, 2 a mistake in
+    what was given.
+    """
+    from property_tests.infer_command import infer_command  # noqa: PLC0415  # the floor above
+
+    raise typer.Exit(infer_command(engine, as_json=as_json))
 
 
 def _shown(each: Difference, meaning: str, left: str, right: str) -> Text:

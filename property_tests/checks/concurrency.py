@@ -1,9 +1,208 @@
-"""CONC: calls and runs at the same time (contract §2 CONC)."""
+"""CONC: calls of one message side by side, and runs that share nothing (§2 CONC)."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Final, cast
 
-from property_tests.check import Check
+from property_tests.check import Case, Check, Decision
+from property_tests.checks.equal_runs import (
+    again,
+    built_twice,
+    earlier_runs,
+)
+from property_tests.checks.message_calls import (
+    Batch,
+    after_start,
+    at_work,
+    batches,
+    began,
+    factories_fail,
+    failed,
+    is_invoked,
+    opened,
+    sound,
+    tools_of,
+)
+from property_tests.variants import AGAIN, BUILT_TWICE
+from refengine.messages import Message
+from refengine.testing.ops import Fail
+from refengine.testing.scenario import Scenario
+from refengine.testing.trace import Observation
+from refengine.tools import ToolInfo
 
-CHECKS: Final[tuple[Check, ...]] = ()
+
+def concurrent(case: Case) -> Iterator[Decision]:
+    """No call that takes its time ends before all others have begun."""
+    slow = _slow(case.scenario)
+    for batch in _several(case):
+        woken = [
+            after.seq
+            for call in batch.calls
+            for start in call.starts
+            if start.data["name"] in slow
+            and (after := after_start(call, start)) is not None
+        ]
+        if woken and not batch.run.agent.sequential:
+            first = min(woken)
+            yield Decision(
+                "calls that were begun before the first one that takes time went on",
+                [call.id for call in batch.calls],
+                [call.id for call in batch.calls if began(call) < first],
+                case.played.trace[first],
+            )
+
+
+def every_call_runs(case: Case) -> Iterator[Decision]:
+    """Ask that a message's calls all begin, also those behind one that failed."""
+    if not _finish(case):
+        return
+    for batch in _batches(case):
+        # Which calls are left to run after edits of the history is a posture.
+        if batch.now.request is None or batch.now.after:
+            continue
+        infos = cast("list[ToolInfo]", batch.now.request.data["tools"])
+        shown = {info.name for info in infos}
+        message = batch.now.message or Message("assistant")
+        wanted = [call.id for call in message.tool_calls if call.name in shown]
+        if len(wanted) > 1:
+            begun = [call.id for call in batch.calls if call.id in wanted]
+            at = batch.calls[0].entries[0]
+            yield Decision("calls of the message that were begun", wanted, begun, at)
+
+
+def every_call_ends(case: Case) -> Iterator[Decision]:
+    """Ask that executions come to their own end, whatever becomes of siblings."""
+    if not _finish(case) or _bodies_fail(case.scenario):
+        return
+    for batch in _several(case):
+        for call in batch.calls:
+            # A wrapper may put a stream away unread: then it has no end to be seen.
+            if call.starts and (is_invoked(call) or not call.hooks):
+                ended = len(call.ends) + len(call.errors)
+                asked = "executions of a call's tool that came to an end of their own"
+                yield Decision(asked, len(call.starts), ended, call.starts[-1])
+
+
+def events_in_order(case: Case) -> Iterator[Decision]:
+    """Events of results come in the order of the calls, whoever was first."""
+    if case.profile.tool_events != "call_order":
+        return
+    held = case.profile.direct_event == "last"
+    for batch in _several(case):
+        got = [str(each.call_id) for each in batch.now.tool_events]
+        asked = [call.id for call in batch.calls if call.id in got]
+        if held and got and batch.now is batch.run.iterations[-1]:
+            # The call that ends the run may come last; which one is not asked here.
+            asked = [each for each in asked if each != got[-1]] + got[-1:]
+        if len(asked) > 1:
+            at = batch.now.tool_events[0]
+            yield Decision("events of tool results, in call order", asked, got, at)
+
+
+def events_before_error(case: Case) -> Iterator[Decision]:
+    """Those calls that came out of their onions are told before the error is."""
+    if case.profile.direct_event == "last" and _ends_directly(case.scenario):
+        return  # the event of a direct call is held back and then not told at all
+    for batch, error in _failing(case):
+        told = {each.call_id for each in batch.now.tool_events if each.seq < error.seq}
+        clear = [call for call in batch.calls if sound(call) or not opened(call)]
+        yield Decision(
+            "calls whose results are told before the error of a sibling",
+            [call.id for call in clear if sound(call)],
+            [call.id for call in clear if call.id in told],
+            error,
+        )
+
+
+def first_failing(case: Case) -> Iterator[Decision]:
+    """Ask that the run ends with the error of the first call that failed."""
+    for batch, error in _failing(case):
+        named = cast("dict[str, object]", error.data["error"]).get("call")
+        broken = [call.id for call in batch.calls if failed(call)]
+        if named is not None and broken:
+            asked = "the error that ends the run is of the first call that failed"
+            yield Decision(asked, broken[0], named, error)
+
+
+def one_by_one(case: Case) -> Iterator[Decision]:
+    """Sequential calls are made one after the other, in call order."""
+    for batch in _several(case):
+        if batch.run.agent.sequential:
+            seen = at_work(batch.calls)
+            got = [call_id for call_id, _ in groupby(each.call_id for each in seen)]
+            wanted = [call.id for call in batch.calls]
+            asked = "sequential calls: all of one, then all of the next"
+            yield Decision(asked, wanted, got, seen[0])
+
+
+def _batches(case: Case) -> Iterator[Batch]:
+    """Yield the calls of each message in worlds where all of them leave a sign."""
+    if not any(factories_fail(agent) for agent in case.scenario.all_agents):
+        yield from batches(case.played)
+
+
+def _several(case: Case) -> Iterator[Batch]:
+    return (each for each in _batches(case) if len(each.calls) > 1)
+
+
+def _failing(case: Case) -> Iterator[tuple[Batch, Observation]]:
+    """Yield the calls after which a run ended with an error, because one failed."""
+    if not _finish(case):
+        return
+    for batch in _several(case):
+        error = batch.run.error
+        last = batch.now is batch.run.iterations[-1]
+        if error is not None and last and any(map(failed, batch.calls)):
+            yield batch, error
+
+
+def _finish(case: Case) -> bool:
+    """Tell whether siblings of a failing call are to finish, under this profile."""
+    return case.profile.failing_call == "siblings_finish"
+
+
+def _slow(scenario: Scenario) -> frozenset[str]:
+    """Return the names of tools that take time, whichever of equal names runs."""
+    found = list(tools_of(scenario))
+    quick = {tool.name for tool in found if not tool.delay_ms}
+    return frozenset(tool.name for tool in found) - quick
+
+
+def _bodies_fail(scenario: Scenario) -> bool:
+    """Tell whether a tool may raise without saying so."""
+    return any(isinstance(op, Fail) for tool in tools_of(scenario) for op in tool.body)
+
+
+def _ends_directly(scenario: Scenario) -> bool:
+    """Tell whether a call may end a run with its result."""
+    return any(agent.return_directly for agent in scenario.all_agents) or any(
+        "return_directly" in op.op
+        for agent in scenario.all_agents
+        for handler in agent.handlers
+        for op in handler.before_agent or ()
+    )
+
+
+def _calls_tools(scenario: Scenario) -> bool:
+    return any(True for _ in tools_of(scenario))
+
+
+CHECKS: Final = (
+    Check(clause="CONC-001", decide=concurrent, meant=_calls_tools),
+    Check(clause="CONC-002", decide=every_call_runs, meant=_calls_tools),
+    Check(clause="CONC-003", decide=every_call_ends, meant=_calls_tools),
+    Check(clause="CONC-004", decide=events_in_order, meant=_calls_tools),
+    Check(clause="CONC-005", decide=events_before_error, meant=_calls_tools),
+    Check(clause="CONC-006", decide=first_failing, meant=_calls_tools),
+    Check(
+        clause="CONC-007",
+        decide=one_by_one,
+        needs=frozenset(("sequential",)),
+        meant=_calls_tools,
+    ),
+    Check(clause="CONC-008", decide=earlier_runs),
+    Check(clause="CONC-009", decide=again, variants=(AGAIN,)),
+    Check(clause="CONC-010", decide=built_twice, variants=(BUILT_TWICE,)),
+)

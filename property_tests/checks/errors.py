@@ -2,8 +2,209 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from property_tests.check import Check
+from property_tests.check import Case, Check, Decision
+from property_tests.checks.limits import CHECKS as LIMIT_CHECKS
+from property_tests.checks.limits import point_in, sets_null
+from property_tests.checks.outcomes import (
+    PIPELINES,
+    STRUCT_HOOKS,
+    Due,
+    built_by_agent,
+    pipeline_hooks,
+    shown_names,
+)
+from property_tests.checks.passages import wraps_of
+from property_tests.checks.tool_errors import CHECKS as TOOL_CHECKS
+from property_tests.checks.tool_errors import all_is_caught
+from property_tests.view import Hook, Run
+from refengine.testing.scenario import AgentSpec
 
-CHECKS: Final[tuple[Check, ...]] = ()
+_QUIET: Final = frozenset(("effect", "caller_object_changed"))
+_HOOKS: Final = frozenset(
+    ("before_agent", "before_model", "after_model", "after_agent", "struct_model_hooks")
+)
+
+
+def hook_error_stops(case: Case) -> Iterator[Decision]:
+    """Decide whether anything follows a hook of a pipeline that raised."""
+    asked = "after a hook that raised nothing follows but the error and the end"
+    for run in case.played.runs:
+        for hook in _raised(pipeline_hooks(run))[:1]:
+            later = [
+                each
+                for each in run.entries
+                if each.seq > hook.enter.seq and each.kind not in _QUIET
+            ]
+            kinds = [each.kind for each in later]
+            yield Decision(asked, ["event", "run_end"], kinds, hook.enter)
+
+
+def hook_error_told(case: Case) -> Iterator[Decision]:
+    """Decide whether the error of a run's hook names the hook and its handler."""
+    due = Due(case.played)
+    for run in case.played.runs:
+        for hook in _raised(pipeline_hooks(run))[:1]:
+            wanted = _error_of(run.agent, hook, due)
+            if wanted is not None and hook.name != "before_agent":
+                yield _told(run, wanted, hook)
+
+
+def run_start_error(case: Case) -> Iterator[Decision]:
+    """Decide whether an error of ``before_agent`` in a run is told before anything."""
+    due = Due(case.played)
+    for run in case.played.runs if case.profile.before_agent == "run" else ():
+        for hook in _raised(run.before_agent)[:1]:
+            wanted = _error_of(run.agent, hook, due)
+            if wanted is not None:
+                yield _told(run, wanted, hook)
+
+
+def build_error(case: Case) -> Iterator[Decision]:
+    """Decide whether an error of ``before_agent`` at build comes out of the build."""
+    if case.profile.before_agent != "build":
+        return
+    view, due = case.played, Due(case.played)
+    for index, hooks in enumerate(built_by_agent(view)):
+        for hook in _raised(hooks)[:1]:
+            wanted = _error_of(view.scenario.all_agents[index], hook, due)
+            later = [
+                each.kind
+                for each in view.build
+                if each.seq > hook.enter.seq and each.kind not in _QUIET
+            ]
+            asked = "a before_agent that raises at build ends it, and no run begins"
+            seen = [later, len(view.runs)]
+            yield Decision(asked, [["build_error"], 0], seen, hook.enter)
+            error = view.build_error
+            if wanted is not None and error is not None:
+                asked = "the build's error names before_agent, its handler and the text"
+                yield Decision(asked, wanted, _shown(error.data), error)
+
+
+def model_error_told(case: Case) -> Iterator[Decision]:
+    """Decide whether an error of the model ends the run as such."""
+    for run in case.played.runs:
+        for now in run.iterations:
+            if now.model_error is None:
+                continue
+            text = now.model_error.data.get("error")
+            error = {"point": "model", "text": text, "is": text}
+            got = None if run.error is None else _shown(run.error.data)
+            asked = "an error of the model ends the run as the model's, wrapped once"
+            wanted = {"class": "ScriptedError", "error": error}
+            yield Decision(asked, wanted, got, run.error or now.model_error)
+
+
+def model_error_stops(case: Case) -> Iterator[Decision]:
+    """Decide whether a hook, a tool or another call follows an error of the model."""
+    for run in case.played.runs:
+        for now in run.iterations:
+            if now.model_error is None:
+                continue
+            acts = {"hook_enter", "model_request", "tool_start"}
+            later = [
+                each
+                for each in run.entries
+                if each.seq > now.model_error.seq and each.kind in acts
+            ]
+            asked = "after an error of the model no hook, tool or model call follows"
+            at = later[0] if later else now.model_error
+            yield Decision(asked, [], [each.kind for each in later], at)
+
+
+def error_is_last(case: Case) -> Iterator[Decision]:
+    """Decide whether just the runs with status error have an error, as last event."""
+    for run in case.played.runs:
+        if run.end is None:
+            continue
+        failing = ["error" in each.data for each in run.events]
+        wanted = [False] * len(failing)
+        if run.status == "error":
+            wanted = [*wanted[:-1], True]
+        asked = "a run with status error has one error event, its last; no other has"
+        yield Decision(asked, wanted, failing, run.end)
+
+
+def error_has_cause(case: Case) -> Iterator[Decision]:
+    """Decide whether what a run says failed in it has failed."""
+    for run in case.played.runs:
+        if run.error is None:
+            continue
+        cause = _cause_seen(case, run, str(point_in(run.error.data)))
+        if cause is not None:
+            asked = "a run ends with an error of what raised in it, and of nothing else"
+            yield Decision(asked, True, cause, run.error)  # noqa: FBT003  # a value
+
+
+def _cause_seen(case: Case, run: Run, point: str) -> bool | None:
+    """Tell whether something failed at a point; None if the trace cannot say."""
+    if point in PIPELINES:
+        hooks = pipeline_hooks(run)
+        null = point == "before_agent" and _sets_null(run.agent)
+        return null or any(each.name == point for each in _raised(hooks))
+    last = run.iterations[-1] if run.iterations else None
+    if point == "model":
+        return last is not None and last.response is None
+    if point == "tool":
+        return last is not None and not all_is_caught(case, run, last)
+    if point == "wrap_invokable":
+        return any(each.factory_error is not None for each in wraps_of(run.agent))
+    return None
+
+
+def error_is_own(case: Case) -> Iterator[Decision]:
+    """Decide whether errors of runs are the engine's own, which tell their point."""
+    for run in case.played.runs:
+        if run.error is not None:
+            asked = "an error that ends a run is the engine's own and names its point"
+            known = point_in(run.error.data) != "harness"
+            yield Decision(asked, True, known, run.error)  # noqa: FBT003  # a value
+
+
+def _sets_null(agent: AgentSpec) -> bool:
+    return any(
+        sets_null(op) for each in agent.handlers for op in each.before_agent or ()
+    )
+
+
+def _raised(hooks: list[Hook]) -> list[Hook]:
+    return [hook for hook in hooks if hook.exit is None]
+
+
+def _error_of(agent: AgentSpec, hook: Hook, due: Due) -> dict[str, object] | None:
+    """Return class and point of a hook's error; None if it raised something else."""
+    text, names = due.failure(hook), shown_names(agent)
+    if text is None or names is None:
+        return None
+    error = {"point": hook.name, "text": text}
+    if hook.name not in STRUCT_HOOKS:
+        error["of"] = names[hook.position]
+    return {"class": "ScriptedError", "error": error}
+
+
+def _told(run: Run, wanted: dict[str, object], hook: Hook) -> Decision:
+    got = None if run.error is None else _shown(run.error.data)
+    asked = "the error of a hook ends the run, wrapped once: its hook, handler and text"
+    return Decision(asked, wanted, got, run.error or hook.enter)
+
+
+def _shown(data: Mapping[str, object]) -> dict[str, object]:
+    return {"class": data.get("class"), "error": data.get("error")}
+
+
+CHECKS: Final = (
+    Check(clause="ERR-001", decide=hook_error_stops, any_of=_HOOKS),
+    Check(clause="ERR-002", decide=hook_error_told, any_of=_HOOKS),
+    Check(clause="ERR-003", decide=build_error, needs=frozenset(("before_agent",))),
+    Check(clause="ERR-004", decide=run_start_error, needs=frozenset(("before_agent",))),
+    Check(clause="ERR-005", decide=model_error_told),
+    Check(clause="ERR-006", decide=model_error_stops),
+    *TOOL_CHECKS,
+    Check(clause="ERR-012", decide=error_is_last),
+    Check(clause="ERR-013", decide=error_has_cause),
+    Check(clause="ERR-014", decide=error_is_own),
+    *LIMIT_CHECKS,
+)

@@ -1,9 +1,253 @@
-"""EVT: what the consumer receives (contract §2 EVT)."""
+"""EVT: what the consumer of a run receives (contract §2 EVT)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-from property_tests.check import Check
+from property_tests.check import Case, Check, Decision
+from property_tests.checks.histories import response_of, turns
+from property_tests.checks.model_onions import chunks_of, names_in
+from property_tests.checks.onions import changes_call_id, onion_of
+from property_tests.checks.texts import (
+    shown_model,
+    shown_result,
+    text_of_model,
+    text_of_tool,
+)
+from property_tests.checks.wrapping import Called, calls_of
+from property_tests.view import Iteration, Run, View
+from refengine.messages import Message
+from refengine.testing.trace import Observation
 
-CHECKS: Final[tuple[Check, ...]] = ()
+_AFTER: Final = frozenset(("after_model", "struct_model_hooks"))
+
+
+def model_event(case: Case) -> Iterator[Decision]:
+    """Decide that there is exactly one event for each response of the model."""
+    for _, now, _ in _answered(case.played):
+        asked = "one event for a response of the model"
+        yield Decision(asked, 1, len(now.model_events), _of(now))
+        asked = "the event of a response is under no call id"
+        for each in now.model_events:
+            yield Decision(asked, None, each.call_id, each)
+    for run in case.played.runs:
+        told = sum(_kind(each) == "model" for each in run.events)
+        given = sum(len(each.model_events) for each in run.iterations)
+        yield Decision("no event before a response", given, told, run.end)
+
+
+def model_content(case: Case) -> Iterator[Decision]:
+    """Decide that the event of a response shows its text and its calls."""
+    for run, now, response in _answered(case.played):
+        if len(now.model_events) == 1:
+            yield from _shows(run, now, response, "the event shows the response")
+
+
+def snapshot(case: Case) -> Iterator[Decision]:
+    """Decide that what after-hooks make of a response does not change its event."""
+    for run, now, response in _answered(case.played):
+        left = now.after[-1].left if now.after else None
+        if len(now.model_events) == 1 and left and left[-1] != response:
+            asked = "the event shows the response as it came, whatever hooks make of it"
+            yield from _shows(run, now, response, asked)
+
+
+def tool_event(case: Case) -> Iterator[Decision]:
+    """Decide that there is exactly one event for each result of a tool."""
+    for called in calls_of(case.played):
+        onion = onion_of(called.run.agent, called.seen, called.asked)
+        if onion is not None and onion.result is not None and not _failed(called):
+            events = called.seen.events
+            at = events[0] if events else called.seen.entries[-1]
+            yield Decision("one event for a result", 1, len(events), at)
+
+
+def failed_call(case: Case) -> Iterator[Decision]:
+    """Decide that a call which failed before it gave anything has no event."""
+    for called in calls_of(case.played):
+        onion = onion_of(called.run.agent, called.seen, called.asked)
+        if onion is None or len(onion.roots) != 1:
+            continue
+        [root] = onion.roots
+        if root.raised is not None and _failed(called):
+            at = (called.seen.events or called.seen.entries)[-1]
+            asked = "a call that failed has no event"
+            yield Decision(asked, 0, len(called.seen.events), at)
+
+
+def answered_call(case: Case) -> Iterator[Decision]:
+    """Decide that the answer to a call of an unknown tool has no event."""
+    for run in case.played.runs:
+        if run.agent.unknown_tools_handler is None or changes_call_id(run.agent):
+            continue
+        for turn in turns(case.played, run):
+            for call in turn.route.calls:
+                seen = turn.now.calls.get(call.id)
+                if call.name in _offered(turn.now) or (seen and seen.starts):
+                    continue
+                if _reached_next(run, turn.now) and _is_absent(run, call.name):
+                    events = seen.events if seen else []
+                    hooks = seen.hooks if seen else []
+                    at = (events or turn.now.entries)[-1]
+                    asked = "what unknown_tools_handler answers has no event"
+                    yield Decision(asked, 0, len(events), at)
+                    asked = "no wrapper is around what unknown_tools_handler answers"
+                    yield Decision(asked, 0, len(hooks), at)
+
+
+def tool_content(case: Case) -> Iterator[Decision]:
+    """Decide that the event of a result shows what left the onion of the call."""
+    for called in calls_of(case.played):
+        onion = onion_of(called.run.agent, called.seen, called.asked)
+        if onion is None or onion.result is None or len(called.seen.events) != 1:
+            continue
+        [event] = called.seen.events
+        asked = "the event shows the result of the call"
+        yield Decision(asked, shown_result(onion.result), text_of_tool(event), event)
+
+
+def call_id(case: Case) -> Iterator[Decision]:
+    """Decide that every event of a result is under the id of a call of its message."""
+    for run in case.played.runs:
+        if changes_call_id(run.agent):
+            continue
+        for turn in turns(case.played, run):
+            ids = [call.id for call in turn.route.calls]
+            for event in turn.now.tool_events:
+                wanted = event.call_id if event.call_id in ids else ids
+                asked = "the id of one of the calls stands on the event"
+                yield Decision(asked, wanted, event.call_id, event)
+
+
+def agent(case: Case) -> Iterator[Decision]:
+    """Decide that the run path of every event ends with the agent's name."""
+    for run in case.played.runs:
+        for event in run.events:
+            asked = "the run path ends with the agent's name"
+            yield Decision(asked, run.agent.name, event.data.get("agent"), event)
+
+
+def tool_order(case: Case) -> Iterator[Decision]:
+    """Decide that the events of one message's results come in the order of its calls.
+
+    A result that ends the run may come last (posture ``direct_event``).
+    """
+    if case.profile.tool_events != "call_order":
+        return
+    for run in case.played.runs:
+        if changes_call_id(run.agent):
+            continue
+        for turn in turns(case.played, run):
+            ids = [call.id for call in turn.route.calls]
+            got = [event.call_id for event in turn.now.tool_events]
+            if len(set(ids)) < len(ids) or len(got) < 2:
+                continue
+            wanted = [each for each in ids if each in got]
+            ends = run.status == "returned_directly" and turn.now is run.iterations[-1]
+            if ends and case.profile.direct_event == "last":
+                last = _direct(run, wanted)
+                wanted = [each for each in wanted if each != last]
+                wanted += [last] if last is not None else []
+            asked = "the events of one message's results, in call order"
+            yield Decision(asked, wanted, got, turn.now.tool_events[-1])
+
+
+def response_first(case: Case) -> Iterator[Decision]:
+    """Decide that a response's event comes before those of the results it leads to."""
+    for now in case.played.iterations:
+        if now.tool_events:
+            first = now.tool_events[0]
+            before = [e for e in now.model_events if e.seq < first.seq]
+            asked = "the response's event comes before those of its calls"
+            yield Decision(asked, 1, len(before), first)
+
+
+def error_event(case: Case) -> Iterator[Decision]:
+    """Decide that an error is told once, as the last event of a failed run."""
+    for run in case.played.runs:
+        kinds = [_kind(each) for each in run.events]
+        failed = run.status == "error"
+        at = run.error or run.end
+        asked = "the error that ended the run is its last event"
+        yield Decision(asked, int(failed), kinds.count("error"), at)
+        if failed and "error" in kinds:
+            yield Decision(asked, "error", kinds[-1], run.events[-1])
+
+
+def _shows(
+    run: Run, now: Iteration, response: Message, asked: str
+) -> Iterator[Decision]:
+    [event] = now.model_events
+    got = text_of_model(event)
+    wanted = shown_model(response, chunks_of(run.agent, now))
+    if got == shown_model(response, None):
+        wanted = got  # pieces of calls may be joined
+    yield Decision(asked, wanted, got, event)
+
+
+def _answered(view: View) -> Iterator[tuple[Run, Iteration, Message]]:
+    """Yield the iterations that have an answer, which left the model's onion."""
+    for run in view.runs:
+        for now in run.iterations:
+            response = response_of(view, run, now)
+            if response is not None:
+                yield run, now, response
+
+
+def _failed(called: Called) -> bool:
+    last = called.now is called.run.iterations[-1]
+    return last and called.run.error is not None
+
+
+def _offered(now: Iteration) -> list[str]:
+    wraps = now.model_wraps
+    return [*wraps[0].seen["tools"]] if wraps else names_in(now)
+
+
+def _is_absent(run: Run, name: str) -> bool:
+    """Tell whether nobody ever gave the agent a tool of that name."""
+    given = {tool.name for tool in run.agent.tools}
+    given |= {t.name for m in run.agent.middlewares for t in m.additional_tools}
+    ops = [op for each in run.agent.handlers for op in each.before_agent or ()]
+    added = [tool.name for op in ops if op.op == "append_tools" for tool in op.tools]
+    return name not in given and not any(n == name or "<run>" in n for n in added)
+
+
+def _reached_next(run: Run, now: Iteration) -> bool:
+    return run.error is None or now is not run.iterations[-1]
+
+
+def _direct(run: Run, ids: list[str]) -> str | None:
+    """Return the call whose result ended the run: its message is the answer."""
+    answer = run.answer
+    found = None if answer is None else answer.tool_call_id
+    return found if found in ids else None
+
+
+def _of(now: Iteration) -> Observation | None:
+    return now.model_events[0] if now.model_events else now.response
+
+
+def _kind(event: Observation) -> str:
+    return str(event.data.get("kind"))
+
+
+CHECKS: Final = (
+    Check(clause="EVT-001", decide=model_event),
+    Check(clause="EVT-002", decide=model_content),
+    Check(clause="EVT-003", decide=snapshot, any_of=_AFTER),
+    Check(clause="EVT-004", decide=tool_event),
+    Check(clause="EVT-005", decide=tool_content),
+    Check(clause="EVT-006", decide=failed_call),
+    Check(
+        clause="EVT-007",
+        decide=answered_call,
+        needs=frozenset(("unknown_tools_handler",)),
+    ),
+    Check(clause="EVT-008", decide=call_id),
+    Check(clause="EVT-009", decide=agent),
+    Check(clause="EVT-010", decide=tool_order),
+    Check(clause="EVT-011", decide=response_first),
+    Check(clause="EVT-012", decide=error_event),
+)

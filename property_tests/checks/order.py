@@ -2,52 +2,320 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from property_tests.check import Case, Check, Decision
-from property_tests.view import Hook
-from refengine.testing.scenario import AgentSpec
+from property_tests.checks import passes, positions
+from property_tests.checks.nesting import Onion, Reached, onion
+from property_tests.checks.passes import Pass
+from property_tests.view import AFTER, BEFORE, Call, Iteration, Run, View
+from refengine.testing.trace import Observation
+
+PHASES: Final = ("before-hooks", "wrappers", "request", "answer", "after-hooks", "tools")
+"""The parts of an iteration, in order."""
 
 
-def before_model_order(case: Case) -> Iterator[Decision]:
-    """Middlewares before handlers, each list forward."""
+def model_onion_order(case: Case) -> Iterator[Decision]:
+    """Tell whether the first wrapper around the model is the outermost."""
+    for found, layers in _model_onions(case.played):
+        for each in found.reached:
+            yield _nested("around a model call the first handler is outermost", each, layers)
+
+
+def model_onion_whole(case: Case) -> Iterator[Decision]:
+    """Tell whether every wrapper is around each model request, once."""
+    for found, layers in _model_onions(case.played):
+        for each in found.reached:
+            yield from _whole("every wrapper is around a model request, once", each, layers)
+
+
+def model_onion_left(case: Case) -> Iterator[Decision]:
+    """Tell whether wrappers around the model are left innermost first."""
+    for found, _ in _model_onions(case.played):
+        yield from _backwards("wrappers around the model are left innermost first", found)
+
+
+def tool_onion_lists(case: Case) -> Iterator[Decision]:
+    """Tell whether the tools configuration is outside of structs, and they of handlers."""
+    asked = "around a call: tools configuration, then structs, then handlers"
+    for found, layers in _tool_onions(case.played):
+        lists = list(dict.fromkeys(map(_list_of, layers)))
+        for each in found.reached:
+            got = list(dict.fromkeys(map(_list_of, positions.only(layers, each.open))))
+            if len(got) > 1:
+                yield Decision(asked, positions.in_order(lists, got), got, each.at)
+
+
+def tool_onion_order(case: Case) -> Iterator[Decision]:
+    """Tell whether of each list the first wrapper is the outermost."""
+    for found, layers in _tool_onions(case.played):
+        for name in dict.fromkeys(map(_list_of, layers)):
+            mine = [each for each in layers if _list_of(each) == name]
+            for each in found.reached:
+                yield _nested("around a call the first of a list is outermost", each, mine)
+
+
+def tool_onion_whole(case: Case) -> Iterator[Decision]:
+    """Tell whether every wrapper is around each execution of a tool, once."""
+    for found, layers in _tool_onions(case.played):
+        for each in found.reached:
+            yield from _whole("every wrapper is around an execution, once", each, layers)
+
+
+def tool_onion_left(case: Case) -> Iterator[Decision]:
+    """Tell whether wrappers around a call are left innermost first."""
+    for found, _ in _tool_onions(case.played):
+        yield from _backwards("wrappers around a call are left innermost first", found)
+
+
+def phases(case: Case) -> Iterator[Decision]:
+    """Tell whether an iteration's parts come one after the other."""
+    asked = "an iteration: before-hooks, model and its wrappers, after-hooks, tools"
+    for now in case.played.iterations:
+        seen = [(at, phase) for each in now.entries if (phase := _phase(at := each))]
+        got = [p for n, (_, p) in enumerate(seen) if not n or seen[n - 1][1] != p]
+        wanted = [each for each in PHASES if each in got]
+        if len(got) > 1:
+            yield Decision(asked, wanted, got, seen[0][0])
+
+
+def ends(case: Case) -> Iterator[Decision]:
+    """Tell whether before_agent comes before all iterations, after_agent after them."""
+    asked = "a run: before_agent, then the iterations, then after_agent"
     for run in case.played.runs:
-        wanted = _before(run.agent)
+        inside = [each for now in run.iterations for each in now.entries]
+        parts = [("before_agent", hook.enter) for hook in run.before_agent]
+        parts += [("iterations", each) for each in inside if _phase(each)]
+        parts += [("after_agent", hook.enter) for hook in run.after_agent]
+        parts.sort(key=lambda part: part[1].seq)
+        got = [p for n, (p, _) in enumerate(parts) if not n or parts[n - 1][0] != p]
+        wanted = [p for p in ("before_agent", "iterations", "after_agent") if p in got]
+        if len(got) > 1:
+            yield Decision(asked, wanted, got, parts[0][1])
+
+
+def own_hooks_only(case: Case) -> Iterator[Decision]:
+    """Tell whether an extension is entered by hooks that it has."""
+    view = case.played
+    own = [positions.every_place(agent) for agent in view.scenario.all_agents]
+    for places, entries in _by_agent(view, own):
+        for each in entries:
+            if each.kind == "hook_enter":
+                got = positions.place_in(each)
+                asked = "only hooks that an extension has are called"
+                yield Decision(asked, got if got in places else None, got, each)
+
+
+def warned(case: Case) -> Iterator[Decision]:
+    """Tell whether an agent with both lists is warned of once."""
+    view = case.played
+    if view.build_error is not None:
+        return
+    agents = view.scenario.all_agents
+    both = sum(bool(each.middlewares and each.handlers) for each in agents)
+    wanted = both if case.profile.both_lists == "warning" else 0
+    told = [
+        each
+        for each in view.trace
+        if each.kind == "warning"
+        and each.data.get("category") == "MixedExtensionsWarning"
+    ]
+    if both or told:
+        asked = "MixedExtensionsWarning once for each agent built with both lists"
+        yield Decision(asked, wanted, len(told), told[-1] if told else None)
+
+
+def _by_agent(
+    view: View, own: Sequence[set[str]]
+) -> Iterator[tuple[set[str], Sequence[Observation]]]:
+    """Yield what each agent may enter with what was observed of it."""
+    agents = view.scenario.all_agents
+    for run in view.runs:
+        yield own[agents.index(run.agent)], run.entries
+    yield set().union(*own), view.build
+
+
+def _phase(seen: Observation) -> str | None:
+    """Return the part of an iteration that an observation belongs to."""
+    if seen.kind in {"hook_enter", "hook_exit"}:
+        name = seen.data["hook"]
+        if name in BEFORE:
+            return "before-hooks"
+        if name in AFTER:
+            return "after-hooks"
+        if name == "wrap_model":
+            return "wrappers" if seen.kind == "hook_enter" else None
+        return "tools" if seen.call_id is not None else None
+    if seen.kind in {"model_response", "model_error"}:
+        return "answer"
+    if seen.kind in {"tool_start", "tool_end", "tool_error"}:
+        return "tools"
+    return "request" if seen.kind == "model_request" else None
+
+
+def _model_onions(view: View) -> Iterator[tuple[Onion, list[str]]]:
+    for run in view.runs:
+        layers = positions.of_handlers(run.agent, "wrap_model")
+        for now in run.iterations if layers else ():
+            yield onion(now.entries, layers, "model_request"), layers
+
+
+def _tool_onions(view: View) -> Iterator[tuple[Onion, list[str]]]:
+    for run, now, call in _calls(view):
+        kind: positions.Kind = "streamable" if _streams(call) else "invokable"
+        layers = positions.around_tool(run.agent, kind)
+        if layers:
+            yield onion(call.entries, layers, "tool_start"), layers
+
+
+def _calls(view: View) -> Iterator[tuple[Run, Iteration, Call]]:
+    """Yield the calls whose entries no other one's are mixed with."""
+    for run in view.runs:
+        if not positions.keeps_ids(run.agent):
+            continue
         for now in run.iterations:
-            got = _names(now.before)
-            if wanted and got:
-                # A pass that an error stopped is a beginning of the whole one.
-                yield Decision(
-                    "before-model hooks: middlewares, then handlers, in list order",
-                    wanted[: len(got)],
-                    got,
-                    now.before[0].enter,
-                )
+            for call in now.calls.values():
+                yield run, now, call
 
 
-def _before(agent: AgentSpec) -> list[str]:
-    structs = [
-        each.id or f"middleware-{at}"
-        for at, each in enumerate(agent.middlewares)
-        if each.before_chat_model
-    ]
-    handlers = [
-        each.id or f"handler-{at}"
-        for at, each in enumerate(agent.handlers)
-        if each.before_model is not None
-    ]
-    return structs + handlers
+def _streams(call: Call) -> bool:
+    """Tell which kind of wrapper a call had, by the tool or else by who was entered."""
+    if call.starts:
+        return call.starts[0].data.get("mode") == "stream"
+    return bool(call.hooks) and call.hooks[0].name.endswith("streamable")
 
 
-def _names(hooks: Sequence[Hook]) -> list[str]:
-    return [hook.extension for hook in hooks]
+def _list_of(place: str) -> str:
+    return place.partition("[")[0]
 
+
+def _nested(asked: str, each: Reached, layers: Sequence[str]) -> Decision:
+    got = positions.only(layers, each.open)
+    return Decision(asked, positions.in_order(layers, got), got, each.at)
+
+
+def _whole(asked: str, each: Reached, layers: Sequence[str]) -> Iterator[Decision]:
+    """Decide which layers were open; if the innermost was not reached, a beginning."""
+    got = list(each.open)
+    wanted = list(layers)
+    if not each.whole:
+        if positions.only(layers, got) != positions.in_order(layers, got):
+            return
+        wanted = wanted[: len(got)]
+    yield Decision(asked, sorted(wanted), sorted(got), each.at)
+
+
+def _backwards(asked: str, found: Onion) -> Iterator[Decision]:
+    for each in found.left:
+        yield Decision(asked, each.innermost, each.layer, each.at)
+
+
+def _ordered(asked: str, of: Callable[[View], Iterator[Pass]]) -> Callable[[Case], Iterator[Decision]]:
+    return lambda case: passes.in_order(asked, of(case.played))
+
+
+def _all(asked: str, of: Callable[[View], Iterator[Pass]]) -> Callable[[Case], Iterator[Decision]]:
+    return lambda case: passes.all_once(asked, of(case.played))
+
+
+BEFORE_HOOKS: Final = frozenset(("before_model", "struct_model_hooks"))
+AFTER_HOOKS: Final = frozenset(("after_model", "struct_model_hooks"))
+TOOL_HOOKS: Final = frozenset(
+    (
+        "wrap_tool",
+        "wrap_streamable",
+        "struct_tool_wrappers",
+        "tool_call_middlewares",
+    )
+)
 
 CHECKS: Final = (
     Check(
         clause="ORD-001",
-        decide=before_model_order,
-        any_of=frozenset(("before_model", "struct_model_hooks")),
+        decide=_ordered(
+            "before-model hooks: structs, then handlers, in list order",
+            passes.before_model,
+        ),
+        any_of=BEFORE_HOOKS,
+    ),
+    Check(
+        clause="ORD-002",
+        decide=_all("every before-model hook takes part, once", passes.before_model),
+        any_of=BEFORE_HOOKS,
+    ),
+    Check(
+        clause="ORD-003",
+        decide=_ordered(
+            "after-model hooks in the order of the profile", passes.after_model
+        ),
+        any_of=AFTER_HOOKS,
+    ),
+    Check(
+        clause="ORD-004",
+        decide=_all("every after-model hook takes part, once", passes.after_model),
+        any_of=AFTER_HOOKS,
+    ),
+    Check(
+        clause="ORD-005",
+        decide=_ordered("before_agent hooks in list order", passes.before_agent),
+        needs=frozenset(("before_agent",)),
+    ),
+    Check(
+        clause="ORD-006",
+        decide=_all("every before_agent hook takes part, once", passes.before_agent),
+        needs=frozenset(("before_agent",)),
+    ),
+    Check(
+        clause="ORD-007",
+        decide=_ordered(
+            "after_agent hooks in the order of the profile", passes.after_agent
+        ),
+        needs=frozenset(("after_agent",)),
+    ),
+    Check(
+        clause="ORD-008",
+        decide=_all(
+            "every after_agent hook takes part once after success, else none",
+            passes.after_agent,
+        ),
+        needs=frozenset(("after_agent",)),
+    ),
+    Check(
+        clause="ORD-009",
+        decide=model_onion_order,
+        needs=frozenset(("wrap_model",)),
+    ),
+    Check(
+        clause="ORD-010",
+        decide=model_onion_whole,
+        needs=frozenset(("wrap_model",)),
+    ),
+    Check(
+        clause="ORD-011",
+        decide=model_onion_left,
+        needs=frozenset(("wrap_model",)),
+    ),
+    Check(
+        clause="ORD-012",
+        decide=tool_onion_lists,
+        # Of handlers alone there is one list.
+        any_of=TOOL_HOOKS - {"wrap_tool", "wrap_streamable"},
+    ),
+    Check(clause="ORD-013", decide=tool_onion_order, any_of=TOOL_HOOKS),
+    Check(clause="ORD-014", decide=tool_onion_whole, any_of=TOOL_HOOKS),
+    Check(clause="ORD-015", decide=tool_onion_left, any_of=TOOL_HOOKS),
+    Check(clause="ORD-016", decide=phases),
+    Check(
+        clause="ORD-017",
+        decide=ends,
+        any_of=frozenset(("before_agent", "after_agent")),
+    ),
+    Check(clause="ORD-018", decide=own_hooks_only),
+    Check(
+        clause="ORD-019",
+        decide=warned,
+        # An engine that takes structs in part has no list of them to speak of.
+        needs=frozenset(("struct_model_hooks", "before_agent")),
     ),
 )

@@ -1,4 +1,4 @@
-"""Automatic mutation testing: are the checks strong enough for faults nobody thought of?
+"""Automatic mutation testing: are the checks strong enough for what nobody thought of.
 
     python -m property_tests.mutating
 

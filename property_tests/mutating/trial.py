@@ -17,8 +17,8 @@ SURVIVED: Final = 0
 NOTICED: Final = 1
 BROKEN: Final = 2
 
-PROFILES: Final = ("seed-001", "eino-0.9", "eino-0.7")
-"""The default, the latest with other choices, and the one without handlers."""
+OTHERS: Final = ("eino-0.9", "eino-0.7", "langchain-1")
+"""Profiles with other choices, under which the fixed cases alone are played."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,13 +46,13 @@ def _noticed(corpus: Path) -> Iterator[str]:
     from refengine.testing.engine import ReferenceEngine  # noqa: PLC0415
 
     worlds = read_corpus(corpus.read_text("utf-8")).worlds
-    players = [
-        Player(door(under), under)
-        for door in (ReferenceEngine, AdaptedEngine)
-        for under in map(profile, PROFILES)
-    ]
-    for player in players:
-        for entry in worlds:
+    fixed = [each for each in worlds if each.fixed]
+    default = profile("seed-001")
+    rounds = [(ReferenceEngine(default), worlds), (AdaptedEngine(default), fixed)]
+    rounds += [(ReferenceEngine(profile(each)), fixed) for each in OTHERS]
+    for engine, played in rounds:
+        player = Player(engine, engine.profile)
+        for entry in played:
             judged = judge(player, entry, CHECKS)
             yield from judged.failed
             yield from judged.errors

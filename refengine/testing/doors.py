@@ -1,11 +1,12 @@
 """A door from an async generator: what an author of an adapter need not write.
 
     async def build(self, config, on_notice):
-        agent = theirs.Agent(config.model, config.tools_config.tools, config.handlers)
+        handlers = [handler_hooks(each) for each in config.handlers]
 
         async def start(messages, stream, options):
-            async for kind, message in agent.run(messages):
-                yield AgentEvent(kind, (config.name,), message, message.tool_call_id)
+            agent = theirs.Agent(config.model, config.tools_config.tools, handlers)
+            async for message in agent.run(messages, run_context(config.name)):
+                yield event_of(message, config.name)
             yield ended(agent.history, iterations=agent.model_calls)
 
         return door_agent(config.name, start)
@@ -16,13 +17,24 @@ ERR). Nothing else is made up: an event that it does not yield is not there.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
 from types import TracebackType
-from typing import Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
-from refengine.events import AgentEvent
+from refengine.awaiting import settled
+from refengine.capabilities import as_hooks
+from refengine.context import Context
+from refengine.events import AgentEvent, EventKind
 from refengine.history import History
+from refengine.hooks import AnyHook, hooks_of
 from refengine.messages import Message
 from refengine.react import Status
 from refengine.run import RunResult
@@ -30,10 +42,11 @@ from refengine.tools import NO_OPTIONS, Options
 
 Told: TypeAlias = "AsyncGenerator[AgentEvent | RunResult, None]"
 """What a run tells: its events, and at last how it ended."""
+AsyncHook: TypeAlias = Callable[..., Awaitable[Any]]
 Start: TypeAlias = Callable[[Sequence[Message], bool, Options], Told]
 """Starts a run over messages; the flag is whether it streams."""
 
-_INSTEAD: Final = "yield AgentEvents, and refengine.testing.ended(...) at last"
+_INSTEAD: Final = "yield AgentEvents, and refengine.testing.doors.ended(...) at last"
 
 
 class DoorError(TypeError):
@@ -41,6 +54,12 @@ class DoorError(TypeError):
 
     def __init__(self, why: str) -> None:
         super().__init__(f"the generator of a run {why}; {_INSTEAD}")
+
+
+def event_of(message: Message, *run_path: str) -> AgentEvent:
+    """Return the event of an answer of the model, or of a result of a tool."""
+    kind: EventKind = "tool" if message.role == "tool" else "model"
+    return AgentEvent(kind, run_path, message, message.tool_call_id)
 
 
 def ended(
@@ -60,6 +79,42 @@ def ended(
     found = [each for each in history if each.role == "assistant"]
     answer = answer or (found[-1] if found else None)
     return RunResult(status, history, answer, (), iterations, first)
+
+
+def handler_hooks(handler: object) -> Mapping[str, AsyncHook]:
+    """Return the hooks that a handler has, by name, all of them async.
+
+    Which they are its ``hooks`` says, if it has that: having the method is not enough.
+    Raises ConfigurationError for a handler that is none.
+    """
+    _, found = hooks_of(handler, set())
+    return {name: _async(hook) for name, hook in as_hooks(found).items()}
+
+
+def _async(hook: AnyHook) -> AsyncHook:
+    async def call(*arguments: object) -> Any:  # noqa: ANN401  # what that hook returns
+        return await settled(hook(*arguments))
+
+    return call
+
+
+def run_context(*run_path: str) -> Context:
+    """Return the context that a run starts with, of an engine whose hooks take ours.
+
+    ``run_path`` names the agents from the outermost inwards. Make one for every run:
+    it holds what ``set_run_local`` keeps.
+    """
+    return Context()._placed(run_path, None, {})  # noqa: SLF001  # as the engine does
+
+
+def at_call(ctx: Context, run: Context, call_id: str) -> Context:
+    """Return the context as a tool sees it, with nothing lost (contract CTX).
+
+    ``run`` is the context that the run started with: a wrapper may hand on another one
+    that does not know where it is.
+    """
+    place = run._run_path, call_id, run._locals  # noqa: SLF001  # as above
+    return ctx._placed(*place)  # noqa: SLF001  # as above
 
 
 def door_agent(name: str, start: Start) -> GeneratedAgent:

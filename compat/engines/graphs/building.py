@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -25,6 +25,8 @@ from refengine.tools import Tool, ToolMeta, as_meta
 BEFORE = "before_model_rewrite_history"
 AFTER = "after_model_rewrite_history"
 WRAP_TOOL = "wrap_invokable_tool_call"
+MODEL_HOOKS = (".before_model", ".after_model")
+"""How the framework's nodes of hooks around the model end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,13 @@ def _named(handler: object, position: int) -> tuple[str, Mapping[str, Hook]]:
 
 
 def langchain_agent(
-    engine: str, config: ChatModelAgentConfig, parts: Parts
+    engine: str,
+    config: ChatModelAgentConfig,
+    parts: Parts,
+    create: Callable[..., Any] | None = None,
 ) -> GraphAgent:
-    """Build with ``create_agent``; raises what it refuses."""
-    create_agent: Any = import_module("langchain.agents").create_agent
+    """Build with ``create_agent``, or what calls it; raises what that refuses."""
+    create_agent: Any = create or import_module("langchain.agents").create_agent
     middlewares = [
         middleware_of(f"middleware[{at}]", {}, config, tools)
         for at, tools in enumerate(parts.structs)
@@ -88,7 +93,8 @@ def langchain_agent(
         system_prompt=parts.prompt,
         middleware=middlewares,
     )
-    hooks = len(parts.with_hook(BEFORE)) + len(parts.with_hook(AFTER))
+    # A graph that somebody else made may have hooks besides ours.
+    hooks = sum(str(node).endswith(MODEL_HOOKS) for node in graph.nodes)
     steps = config.max_iterations * (2 + hooks) + len(parts.with_hook("before_agent"))
     return GraphAgent(
         engine,

@@ -1,9 +1,298 @@
-"""Engines that are wrong about what a run does, in order (RUN)."""
+"""Engines that are wrong about what a run does, and how it ends (RUN)."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias, cast
 
 from property_tests.mutants.mutant import Mutant
+from property_tests.mutants.patching import Patch, patched
+from refengine import agent as agents
+from refengine import extensions, toolset
+from refengine.agent import Agent
+from refengine.batch import CallBatch, UnknownCall
+from refengine.chain import Pipeline
+from refengine.context import Context
+from refengine.errors import MaxIterationsExceededError, ToolNotFound
+from refengine.events import AgentEvent
+from refengine.messages import Message, ToolCall
+from refengine.react import Loop, Machine
+from refengine.run import Run
+from refengine.tools import Options, ToolCallInput
 
-MUTANTS: Final[tuple[Mutant, ...]] = ()
+Right: TypeAlias = Callable[..., Any]
+
+
+def _after_hooks_first(right: Right) -> Right:
+    async def before(self: Loop) -> Context:
+        await self._phases(self._machine.after, self._ctx)
+        return cast("Context", await right(self))
+
+    return before
+
+
+def _asked_twice(right: Right) -> Right:
+    async def answer(self: Loop, ctx: Context) -> Message:
+        await right(self, ctx)
+        return cast("Message", await right(self, ctx))
+
+    return answer
+
+
+def _first_call_only(right: Right) -> Right:
+    def batch_of(self: Loop, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
+        return cast("CallBatch", right(self, calls[:1], ctx))
+
+    return batch_of
+
+
+def _run_twice(right: Right) -> Right:
+    async def invoke(ctx: Context, value: ToolCallInput) -> object:
+        await right(ctx, value)
+        return await right(ctx, value)
+
+    return invoke
+
+
+def _always_answered(right: Right) -> Right:
+    def run_of(self: Loop, call: ToolCall, bound: object) -> object:
+        try:
+            return right(self, call, bound)
+        except ToolNotFound:
+            return UnknownCall(call, lambda name, _: f"there is no {name}")
+
+    return run_of
+
+
+def _always_a_loop(_: Right) -> object:
+    return property(lambda _: False)
+
+
+def _tools_once(right: Right) -> Right:
+    async def answer(self: Loop, ctx: Context) -> Message:
+        if self.iterations > 1:
+            self._plan = replace(self._plan, shown=())
+        return cast("Message", await right(self, ctx))
+
+    return answer
+
+
+def _planned_each_time(_: Right) -> Right:
+    async def planned(
+        self: Agent, messages: Sequence[Message], ctx: Context | None, options: Options
+    ) -> object:
+        plan = await self._planner.plan(ctx or self._ctx, (messages, options))
+        return plan, plan.ctx
+
+    return planned
+
+
+def _all_before_hooks(right: Right) -> Right:
+    def hooks_of(handler: Any, spelt: Any) -> object:  # noqa: ANN401  # its own
+        name, hooks = right(handler, spelt)
+        hook = "before_model_rewrite_history"
+        return name, {hook: getattr(handler, hook), **hooks}
+
+    return hooks_of
+
+
+def _one_more(right: Right) -> Right:
+    def following(self: Loop) -> bool:
+        if self.iterations == self._machine.max_iterations:
+            self.iterations += 1
+            return True
+        return cast("bool", right(self))
+
+    return following
+
+
+def _exhaustion_raises(right: Right) -> Right:
+    def following(self: Loop) -> bool:
+        if right(self):
+            return True
+        raise MaxIterationsExceededError(self._machine.max_iterations)
+
+    return following
+
+
+def _no_answer(right: Right) -> Right:
+    def following(self: Loop) -> bool:
+        found = cast("bool", right(self))
+        self.answer = self.answer if found else None
+        return found
+
+    return following
+
+
+def _no_lower_limit(_: Right) -> Right:
+    def limit(_given: object, _profile: object) -> int:
+        return agents.DEFAULT_MAX_ITERATIONS
+
+    return limit
+
+
+def _no_end_of_failed(right: Right) -> Right:
+    def end(self: Run, *args: Any) -> None:  # noqa: ANN401  # its own
+        if self.error is None:
+            right(self, *args)
+
+    return end
+
+
+def _at_end(change: Callable[[Loop], None]) -> Patch:
+    """Change what a run hands back."""
+
+    def made(right: Right) -> Right:
+        def end(self: Run, *args: Any) -> None:  # noqa: ANN401  # its own
+            if self._loop is not None:
+                change(self._loop)
+            right(self, *args)
+
+        return end
+
+    return Patch(Run, "_end", made)
+
+
+def _completed(loop: Loop) -> None:
+    if loop.status == "returned_directly":
+        loop.status = "completed"
+
+
+def _counted_from_zero(loop: Loop) -> None:
+    loop.iterations -= 1
+
+
+def _always_after_agent(right: Right) -> Right:
+    async def run(self: Loop) -> AsyncIterator[AgentEvent]:
+        async for event in right(self):
+            yield event
+        if self.status == "max_iterations":
+            await self._machine.after_agent.observe(self._ctx, self.history)
+
+    return run
+
+
+def _shows_the_last(right: Right) -> Right:
+    async def observe(self: Pipeline, ctx: Context, value: Any) -> Context:  # noqa: ANN401  # its own
+        return cast("Context", await right(self, ctx, value[-1:]))
+
+    return observe
+
+
+def _mutant(id_: str, about: str, clause: str, *patches: Patch, **more: Any) -> Mutant:  # noqa: ANN401  # a mutant's fields
+    wrong = patched(id_.replace("-", " "), *patches)
+    return Mutant(id=id_, about=about, violates=(clause,), wrong=wrong, **more)
+
+
+MUTANTS: Final[tuple[Mutant, ...]] = (
+    _mutant(
+        "after-hooks-before-the-model",
+        "After-model hooks also run before the model is called.",
+        "RUN-001",
+        Patch(Loop, "_before_model", _after_hooks_first),
+    ),
+    _mutant(
+        "model-called-twice",
+        "The model is called twice an iteration; the second answer counts.",
+        "RUN-002",
+        Patch(Loop, "_answer", _asked_twice),
+    ),
+    _mutant(
+        "first-call-only",
+        "Only the first call of a message is run.",
+        "RUN-003",
+        Patch(Loop, "_batch_of", _first_call_only),
+    ),
+    _mutant(
+        "calls-run-twice",
+        "Every call of a tool is executed twice; the second result counts.",
+        "RUN-004",
+        Patch(toolset, "_invoke", _run_twice),
+    ),
+    _mutant(
+        "run-answers-unknown-tools",
+        "A call of a tool that is not there has a result that says so.",
+        "RUN-005",
+        Patch(Loop, "_run_of", _always_answered),
+    ),
+    _mutant(
+        "loop-without-tools",
+        "An agent without tools loops where one model call is asked for.",
+        "RUN-006",
+        Patch(Machine, "calls_once", cast("Any", _always_a_loop)),
+        under="eino-0.8",
+    ),
+    _mutant(
+        "tools-told-once",
+        "Only the first model call of a run is given the tools.",
+        "RUN-007",
+        Patch(Loop, "_answer", _tools_once),
+    ),
+    _mutant(
+        "before-agent-in-every-run",
+        "before_agent runs again at the start of every run.",
+        "RUN-008",
+        Patch(Agent, "planned", _planned_each_time),
+    ),
+    _mutant(
+        "hooks-without-override-called",
+        "A handler's before-model hook is called though it does not override it.",
+        "RUN-009",
+        Patch(extensions, "hooks_of", _all_before_hooks),
+    ),
+    _mutant(
+        "run-passes-its-limit",
+        "A run has one iteration more than it may.",
+        "RUN-010",
+        Patch(Loop, "_next_iteration", _one_more),
+    ),
+    _mutant(
+        "exhaustion-raises",
+        "A run that used up its iterations fails.",
+        "RUN-011",
+        Patch(Loop, "_next_iteration", _exhaustion_raises),
+    ),
+    _mutant(
+        "no-answer-at-the-limit",
+        "A run that used up its iterations has no answer.",
+        "RUN-012",
+        Patch(Loop, "_next_iteration", _no_answer),
+    ),
+    _mutant(
+        "any-limit-accepted",
+        "max_iterations below one stands for the default.",
+        "RUN-013",
+        Patch(agents, "_limit", _no_lower_limit),
+    ),
+    _mutant(
+        "failed-run-without-end",
+        "A run that failed hands nothing back.",
+        "RUN-014",
+        Patch(Run, "_end", _no_end_of_failed),
+    ),
+    _mutant(
+        "direct-results-complete",
+        "A run that a direct result ends says that it completed.",
+        "RUN-015",
+        _at_end(_completed),
+    ),
+    _mutant(
+        "iterations-counted-from-zero",
+        "The result tells one iteration too few.",
+        "RUN-016",
+        _at_end(_counted_from_zero),
+    ),
+    _mutant(
+        "after-agent-at-the-limit",
+        "after_agent is called for a run that used up its iterations.",
+        "RUN-017",
+        Patch(Loop, "run", _always_after_agent),
+    ),
+    _mutant(
+        "after-agent-sees-the-last-message",
+        "after_agent sees the last message alone.",
+        "RUN-018",
+        Patch(Pipeline, "observe", _shows_the_last),
+    ),
+)

@@ -1,0 +1,168 @@
+"""RUN, its end: limits, statuses, and what is called when a run is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from property_tests.check import Case, Decision
+from property_tests.checks.histories import Turned, turns
+from property_tests.checks.routes import has_after_hooks, last_assistant, limit_of
+from property_tests.view import Run
+from refengine.testing.narrowing import is_mapping
+
+SUCCESS: Final = frozenset(("completed", "returned_directly"))
+_AFTER_RUN: Final = frozenset(("effect", "caller_object_changed"))
+
+
+def point_of(run: Run) -> str | None:
+    """Return where the error arose that ended a run, in the words of traces."""
+    error: Any = None if run.error is None else run.error.data.get("error")
+    return str(error["point"]) if is_mapping(error) and "point" in error else None
+
+
+def limit(case: Case) -> Iterator[Decision]:
+    """Decide that no hook of an iteration beyond the limit is called, and no model."""
+    for run in case.played.runs:
+        most = limit_of(run.agent)
+        beyond = run.iterations[most:]
+        at = beyond[0].entries[0] if beyond else run.end
+        asked = "nothing of an iteration beyond max_iterations happens"
+        yield Decision(asked, 0, len(beyond), at)
+
+
+def exhaustion(case: Case) -> Iterator[Decision]:
+    """Decide how a run ends that has no answer after its last iteration."""
+    rule = case.profile.exhaustion
+    for run, turn in _exhausted(case):
+        at = run.error or run.end or turn.now.entries[-1]
+        asked = "no answer after max_iterations: an outcome, or an error"
+        got = (run.status, point_of(run))
+        if rule == "outcome":
+            yield Decision(asked, ("max_iterations", None), got, at)
+        else:
+            yield Decision(asked, ("error", "max_iterations"), got, at)
+    for run in case.played.runs if rule == "apology" else ():
+        yield from _apology(run)
+
+
+def answer_at_limit(case: Case) -> Iterator[Decision]:
+    """Decide that a run which used up its iterations answers with what it said last."""
+    for run in case.played.runs:
+        if run.status == "max_iterations":
+            wanted = last_assistant(run.final)
+            asked = "the last assistant message is the answer"
+            yield Decision(asked, wanted, run.answer, run.end)
+
+
+def limit_below_one(case: Case) -> Iterator[Decision]:
+    """Decide that max_iterations below one is refused at build, or is the default."""
+    if all(each.max_iterations >= 1 for each in case.scenario.all_agents):
+        return
+    error = case.played.build_error
+    kind = None if error is None else error.data.get("class")
+    wanted = None
+    if case.profile.iterations_below_one == "refused":
+        wanted = "MaxIterationsError"
+    asked = "max_iterations below one: refused at build, or the default"
+    if error is None or wanted is not None or kind == "MaxIterationsError":
+        at = case.played.build[-1] if case.played.build else None
+        yield Decision(asked, wanted, kind, at)
+
+
+def always_an_end(case: Case) -> Iterator[Decision]:
+    """Decide that every run that began has one end, after all that happened in it."""
+    for run in case.played.runs:
+        last = [e for e in run.entries if e.kind not in _AFTER_RUN][-1:]
+        told = [e for e in run.entries if e.kind == "run_end"]
+        asked = "a run that began has an end"
+        yield Decision(asked, 1, len(told), last[0] if last else run.start)
+        if told and last:
+            asked = "nothing of a run happens after its end"
+            yield Decision(asked, "run_end", last[0].kind, last[0])
+
+
+def returned_directly(case: Case) -> Iterator[Decision]:
+    """Decide that a run ended by results of tools, without error, says so."""
+    for run in case.played.runs:
+        found = list(turns(case.played, run))
+        if not found or found[-1].now is not run.iterations[-1] or run.end is None:
+            continue
+        calls = found[-1].route.kind == "calls"
+        asked = "returned_directly is the status of a run that ends after its tools"
+        if run.status == "returned_directly":
+            yield Decision(asked, expected=True, got=calls, at=run.end)
+        elif calls and run.error is None and not _at_limit(run, found[-1]):
+            yield Decision(asked, "returned_directly", run.status, run.end)
+
+
+def counted(case: Case) -> Iterator[Decision]:
+    """Decide that a run tells how many iterations it had."""
+    for run in case.played.runs:
+        if run.end is not None and run.error is None:
+            got = run.end.data["iterations"]
+            asked = "the result counts the iterations"
+            yield Decision(asked, len(run.iterations), got, run.end)
+
+
+def after_agent(case: Case) -> Iterator[Decision]:
+    """Decide that ``after_agent`` is called once a handler, if the run succeeded."""
+    for run in case.played.runs:
+        every = [
+            each.id or f"handler-{at}"
+            for at, each in enumerate(run.agent.handlers)
+            if each.after_agent is not None
+        ]
+        hooks = run.after_agent
+        if not (every or hooks) or any(
+            h.same_as is not None for h in run.agent.handlers
+        ):
+            continue
+        got = [hook.extension for hook in hooks]
+        if hooks and hooks[-1].exit is None:
+            every = every if len(got) > len(every) else got  # one of them raised
+        if run.status not in SUCCESS and (not hooks or hooks[-1].exit is not None):
+            every = []
+        if case.profile.after_agent == "never":
+            every = []
+        at = hooks[-1].enter if hooks else run.end
+        asked = "after_agent: once a handler, of a run that succeeded"
+        yield Decision(asked, sorted(every), sorted(got), at)
+
+
+def after_agent_sees(case: Case) -> Iterator[Decision]:
+    """Decide that ``after_agent`` sees the history that the run hands back."""
+    for run in case.played.runs:
+        if run.after_agent and run.end is not None:
+            first = run.after_agent[0]
+            asked = "after_agent sees the run's messages"
+            yield Decision(asked, run.final, first.seen, first.enter)
+
+
+def _exhausted(case: Case) -> Iterator[tuple[Run, Turned]]:
+    """Yield runs whose last allowed iteration neither ended nor failed by itself."""
+    for run in case.played.runs:
+        if run.status in SUCCESS or point_of(run) not in {None, "max_iterations"}:
+            continue
+        for turn in turns(case.played, run):
+            again = turn.route.kind in {"calls", "asked again"}
+            if again and _at_limit(run, turn):
+                yield run, turn
+
+
+def _apology(run: Run) -> Iterator[Decision]:
+    """Decide that calls which come too late are not run, and the answer says so."""
+    if has_after_hooks(run.agent) or len(run.iterations) != limit_of(run.agent):
+        return
+    now = run.iterations[-1]
+    if now.message is None or not now.message.tool_calls:
+        return
+    asked = "calls that come too late do not run, and the run completes"
+    at = now.response
+    yield Decision(asked, [], [*now.calls], at)
+    if point_of(run) in {None, "max_iterations"}:
+        yield Decision(asked, "completed", run.status, run.end)
+
+
+def _at_limit(run: Run, turn: Turned) -> bool:
+    return turn.now.number == limit_of(run.agent)

@@ -1,0 +1,136 @@
+"""What must happen again, because nothing is left of the first time (§2 CONC)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from property_tests.check import Case, Decision
+from property_tests.checks.comparing import Entry, alike, without
+from property_tests.checks.message_calls import tools_of, wraps_of
+from property_tests.variants import AGAIN, BUILT_TWICE
+from property_tests.view import Run, View
+from refengine.testing.scenario import Scenario, ScriptEntry
+from refengine.testing.trace import to_json
+
+RUN: Final = "<run>"
+"""Stands for the number of the run in texts of a scenario."""
+COUNTED: Final = ("n", "state")
+"""Numbers in observations that go on counting through all runs of a session."""
+
+
+def again(case: Case) -> Iterator[Decision]:
+    """Ask that what an engine played before leaves no sign in the same session."""
+    asked = "the same session played again by the same engine"
+    ours, theirs = case.played.trace, case[AGAIN].trace
+    yield alike(asked, ours, theirs, variant=AGAIN)
+
+
+def built_twice(case: Case) -> Iterator[Decision]:
+    """Ask that runs of an agent are as those of another one built like it."""
+    twice = case[BUILT_TWICE].trace
+    first = len(case.scenario.runs)
+    if case.scenario.agents or not any(each.run > first for each in twice):
+        return
+    asked = "runs of a second agent that is built like the first"
+    ours = [each for each in twice if 0 < each.run <= first]
+    theirs = [each for each in twice if each.run > first]
+    shifted = _shifted(first)
+    yield alike(asked, ours, theirs, change=shifted, variant=BUILT_TWICE)
+
+
+def earlier_runs(case: Case) -> Iterator[Decision]:
+    """Ask that a run goes as an earlier one went that was given the same."""
+    if counts(case.scenario):
+        return
+    played = list(_with_answers(case.played))
+    for at, (run, answers) in enumerate(played):
+        like = next(
+            (each for each in played[:at] if _equal(each, (run, answers))), None
+        )
+        if like is not None:
+            asked = "a run that is given what an earlier run of the agent was given"
+            yield alike(asked, like[0].entries, run.entries, change=_uncounted)
+
+
+def counts(scenario: Scenario) -> bool:
+    """Tell whether something in a scenario depends on what ran before, by itself."""
+    text = scenario.model_dump_json(exclude_defaults=True)
+    return any(word in text for word in (RUN, *_COUNTING)) or any(
+        tool.at_most_once or tool.by_call for tool in tools_of(scenario)
+    )
+
+
+_COUNTING: Final = ('"on_call":', '"closure_counter":')
+
+
+def _equal(
+    earlier: tuple[Run, Sequence[ScriptEntry]], later: tuple[Run, Sequence[ScriptEntry]]
+) -> bool:
+    """Tell whether two runs were given the same, by caller and model.
+
+    If the one came further than the other, that is not for another answer.
+    """
+    (a, first), (b, second) = earlier, later
+    if (a.spec.agent, a.spec.streaming) != (b.spec.agent, b.spec.streaming):
+        return False
+    same = all(ours == theirs for ours, theirs in zip(first, second, strict=False))
+    return same and _given(a) == _given(b)
+
+
+def _given(run: Run) -> str:
+    """Return what a caller gave to a run, as text: there 1, 1.0 and true differ."""
+    return json.dumps(to_json((run.given, run.spec.options)), sort_keys=True)
+
+
+def _with_answers(view: View) -> Iterator[tuple[Run, Sequence[ScriptEntry]]]:
+    """Yield each run with the answers that the model gave in it, as the script has it.
+
+    Every agent has the whole script for itself.
+    """
+    played: dict[int, int] = {}
+    for run in view.runs:
+        before = played.get(run.spec.agent, 0)
+        asked = sum(each.kind == "model_request" for each in run.entries)
+        played[run.spec.agent] = before + asked
+        yield run, [_answer(view.scenario, before + at) for at in range(asked)]
+
+
+def _answer(scenario: Scenario, at: int) -> ScriptEntry:
+    script = scenario.model_script
+    if at < len(script):
+        return script[at]
+    if scenario.script_end == "repeat_last" and script:
+        return script[-1]
+    # A script that fails at its end tells in the error how far it was asked.
+    return f"user:{at}" if scenario.script_end == "fail" else "assistant:EXHAUSTED"
+
+
+def _uncounted(entry: Entry) -> Entry | None:
+    """Leave out the run's number, and what counts through all runs."""
+    if entry["kind"] == "effect" and _of_caller(entry["data"]):
+        return None
+    start = entry["kind"] == "run_start"
+    return {**without(entry, *COUNTED, *(["continues"] * start)), "run": 0}
+
+
+def _of_caller(data: Mapping[str, Any]) -> bool:
+    told = data.get("data")
+    return isinstance(told, dict) and "factory_calls" in told
+
+
+def _shifted(first: int) -> Any:  # noqa: ANN401  # a change of entries
+    def change(entry: Entry) -> Entry:
+        return {**entry, "run": (entry["run"] - 1) % first}
+
+    return change
+
+
+def wraps_count(scenario: Scenario) -> bool:
+    """Tell whether a wrapper counts its calls in its closure, or is itself counted."""
+    return any(
+        wrap.closure_counter is not None or wrap.count_factory
+        for agent in scenario.all_agents
+        for wrap in wraps_of(agent)
+    )

@@ -1,0 +1,238 @@
+"""Which tool a call executes, and what becomes of one whose tool is not there (TOOL)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from property_tests.check import Case, Decision
+from property_tests.checks import positions
+from property_tests.checks.calling import (
+    asked,
+    history_after,
+    is_known,
+    one_each,
+    result_of,
+    went_on,
+)
+from property_tests.checks.configuring import setups
+from property_tests.checks.phases import Setup
+from property_tests.checks.tool_sets import hidden, implementation
+from property_tests.view import Call, Iteration, Run, View
+from refengine.messages import ToolCall
+from refengine.profile import Profile
+from refengine.testing import ops
+from refengine.testing.ops import ToolSpec
+from refengine.testing.scenario import AgentSpec
+from refengine.testing.trace import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The calls that an iteration runs, and what the run goes by."""
+
+    run: Run
+    now: Iteration
+    setup: Setup
+    profile: Profile
+    calls: Sequence[ToolCall]
+
+    @property
+    def agent(self) -> AgentSpec:
+        """The agent whose run it is."""
+        return self.run.agent
+
+    def seen(self, call: ToolCall) -> Call:
+        """Return what was observed of a call."""
+        return self.now.calls.get(call.id) or Call(call.id)
+
+    def knows(self, call: ToolCall) -> bool:
+        """Tell whether the call finds its tool."""
+        return is_known(call.name, self.agent, self.setup, self.profile)
+
+
+def batches(view: View) -> Iterator[Batch]:
+    """Yield the calls of each iteration, where entries tell them apart."""
+    found = setups(view)
+    for run in view.runs:
+        setup = found.runs[run.number]
+        if setup.failed or not positions.keeps_ids(run.agent):
+            continue
+        for now in run.iterations:
+            calls = asked(run, now, setup, view.profile)
+            if calls and one_each(calls):
+                yield Batch(run, now, setup, view.profile, calls)
+
+
+def last_of_equals(case: Case) -> Iterator[Decision]:
+    """Tell whether of tools of one name the last one runs."""
+    for batch, call, start in _started(case.played):
+        if len(_candidates(batch, call.name)) > 1:
+            text = "of tools of one name the last one runs"
+            wanted = implementation(batch.setup.runnable[call.name])
+            yield Decision(text, wanted, start.data.get("implementation"), start)
+
+
+def by_name(case: Case) -> Iterator[Decision]:
+    """Tell whether a call runs the tool of its name, wherever that came from."""
+    text = "a call runs the tool of its name"
+    for batch, call, start in _started(case.played):
+        spec = batch.setup.runnable[call.name]
+        if len(_candidates(batch, call.name)) == 1:
+            got = [start.data.get("name"), start.data.get("implementation")]
+            yield Decision(text, [call.name, implementation(spec)], got, start)
+    for batch in batches(case.played):
+        for call in batch.calls if _reach(batch) else ():
+            if batch.knows(call) and not batch.seen(call).starts:
+                yield Decision(text, call.name, None, batch.now.response)
+        last = batch.now is batch.run.iterations[-1]
+        missed = last and batch.run.failed_as == "ToolNotFound"
+        if missed and all(map(batch.knows, batch.calls)):
+            yield Decision(text, "found", "ToolNotFound", batch.run.error)
+
+
+def removed(case: Case) -> Iterator[Decision]:
+    """Tell whether a tool that a handler removed is never executed."""
+    for batch in batches(case.played):
+        for call in batch.calls:
+            if call.name not in batch.setup.runnable and _was_there(batch, call.name):
+                yield _not_run("a tool that was removed is not executed", batch, call)
+
+
+def taken_out(case: Case) -> Iterator[Decision]:
+    """Tell whether a tool that was taken out of the request is known."""
+    text = "a tool taken out of the request is unknown, or runs as the profile has it"
+    for batch in batches(case.played):
+        taken = {name for names in hidden(batch.agent) for name in names}
+        for call in batch.calls:
+            if call.name not in taken or call.name not in batch.setup.runnable:
+                continue
+            starts = batch.seen(call).starts
+            if not batch.knows(call):
+                yield _not_run(text, batch, call)
+            elif starts or _reach(batch):
+                at = starts[0] if starts else batch.now.response
+                yield Decision(text, "runs", "runs" if starts else "unknown", at)
+
+
+def unknown(case: Case) -> Iterator[Decision]:
+    """Tell whether a call of an unknown tool ends the run, or is answered."""
+    for batch in batches(case.played):
+        missing = [call for call in batch.calls if not batch.knows(call)]
+        if not missing or batch.agent.unknown_tools_handler is not None:
+            continue
+        if batch.profile.unknown_tool == "abort":
+            yield _aborted(batch, missing[0])
+        else:
+            yield from _told(batch, missing)
+
+
+def siblings(case: Case) -> Iterator[Decision]:
+    """Tell whether calls beside one of an unknown tool run: not if that ends the run."""
+    for batch in batches(case.played):
+        handled = batch.agent.unknown_tools_handler is not None
+        known = [call for call in batch.calls if batch.knows(call)]
+        if len(known) == len(batch.calls):
+            continue
+        for call in known:
+            if batch.profile.unknown_tool == "abort" and not handled:
+                yield _not_run("where an unknown tool ends the run none runs", batch, call)
+            elif _reach(batch):
+                starts = batch.seen(call).starts
+                got = [each.data.get("name") for each in starts[:1]]
+                text = "beside an unknown tool that is answered the others run"
+                at = starts[0] if starts else batch.now.response
+                yield Decision(text, [call.name], got, at)
+
+
+def answered(case: Case) -> Iterator[Decision]:
+    """Tell whether the text of unknown_tools_handler is the result."""
+    for batch, call, answer in _handled(case.played):
+        seen = history_after(batch.run, batch.now)
+        if seen is not None and went_on(batch.run, batch.now):
+            result = result_of(seen[0], call.id)
+            text = "the text of unknown_tools_handler is the result of the call"
+            got = None if result is None else result.content
+            yield Decision(text, answer.replace("<name>", call.name), got, seen[1])
+
+
+def unseen(case: Case) -> Iterator[Decision]:
+    """Tell whether no wrapper and no event sees a call that was answered so."""
+    for batch, call, _ in _handled(case.played):
+        seen = batch.seen(call).entries
+        got = [each.kind for each in seen if each.kind in {"hook_enter", "event"}]
+        text = "unknown_tools_handler answers without wrapper and event"
+        yield Decision(text, [], got, seen[0] if seen else batch.now.response)
+
+
+def _started(view: View) -> Iterator[tuple[Batch, ToolCall, Observation]]:
+    """Yield each execution that a call should lead to."""
+    for batch in batches(view):
+        if any(each.set_input_name for each in positions.tool_wraps(batch.agent)):
+            continue
+        for call in batch.calls:
+            for start in batch.seen(call).starts:
+                if call.name in batch.setup.runnable:
+                    yield batch, call, start
+
+
+def _handled(view: View) -> Iterator[tuple[Batch, ToolCall, str]]:
+    for batch in batches(view):
+        answer = batch.agent.unknown_tools_handler
+        for call in batch.calls:
+            if answer is not None and not batch.knows(call):
+                yield batch, call, answer
+
+
+def _reach(batch: Batch) -> bool:
+    """Tell whether every call had to reach its tool: nobody answers in its place."""
+    wraps = positions.tool_wraps(batch.agent)
+    kept = all(w.short_circuit is None and w.factory_error is None for w in wraps)
+    return kept and went_on(batch.run, batch.now)
+
+
+def _not_run(text: str, batch: Batch, call: ToolCall) -> Decision:
+    starts = batch.seen(call).starts
+    got = [each.data.get("name") for each in starts]
+    return Decision(text, [], got, starts[0] if starts else batch.now.response)
+
+
+def _aborted(batch: Batch, call: ToolCall) -> Decision:
+    text = "an unknown tool ends the run with ToolNotFound"
+    wanted = {"class": "ToolNotFound", "of": call.name}
+    if batch.now is not batch.run.iterations[-1] or batch.run.error is None:
+        return Decision(text, wanted, "goes on", batch.now.response)
+    data = batch.run.error.data
+    point = cast("Mapping[str, object]", data["error"])
+    got = {"class": data.get("class"), "of": point.get("of")}
+    return Decision(text, wanted, got, batch.run.error)
+
+
+def _told(batch: Batch, missing: Iterable[ToolCall]) -> Iterator[Decision]:
+    seen = history_after(batch.run, batch.now)
+    if seen is None or not went_on(batch.run, batch.now):
+        return
+    for call in missing:
+        got = result_of(seen[0], call.id)
+        text = "the result of a call of an unknown tool says so, and the run goes on"
+        yield Decision(text, call.id, got and got.tool_call_id, seen[1])
+
+
+def _candidates(batch: Batch, name: str) -> set[str]:
+    """Return the implementations that a name has or had, wherever they come from."""
+    specs: list[ToolSpec] = [*batch.setup.default, *batch.agent.tools]
+    for struct in batch.agent.middlewares:
+        specs.extend(struct.additional_tools)
+    for handler in batch.agent.handlers:
+        for op in handler.before_agent or ():
+            if isinstance(op, ops.AppendTools):
+                specs.extend(op.tools)
+    same = [each for each in specs if each.name == name]
+    return {implementation(each) for each in [*same, batch.setup.runnable[name]]}
+
+
+def _was_there(batch: Batch, name: str) -> bool:
+    left = [each.left for each in batch.setup.steps if each.left is not None]
+    names = {n for each in left for n in cast("Sequence[str]", each["tools"])}
+    return name in names or any(each.name == name for each in batch.setup.default)

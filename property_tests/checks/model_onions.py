@@ -1,0 +1,102 @@
+"""The onion around one model call: what each wrapper hands on, and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from property_tests.view import Hook, Iteration
+from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
+from refengine.testing.notation import parse_message
+from refengine.testing.scenario import AgentSpec, ModelWrapSpec
+
+
+def model_wraps_of(agent: AgentSpec) -> list[tuple[str, int]]:
+    """Return names and positions of the handlers that wrap the model."""
+    return [
+        (each.id or f"handler-{at}", at)
+        for at, each in enumerate(agent.handlers)
+        if each.wrap_model is not None
+    ]
+
+
+def model_wrap_of(agent: AgentSpec, hook: Hook) -> ModelWrapSpec:
+    """Return what the wrapper does that was entered."""
+    known = 0 <= hook.position < len(agent.handlers)
+    spec = agent.handlers[hook.position].wrap_model if known else None
+    return spec or ModelWrapSpec()
+
+
+def asked_by(spec: ModelWrapSpec, messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages that a wrapper asks the model with."""
+    prefix = spec.prefix_user_input
+    if prefix is not None:
+        messages = [
+            replace(m, content=prefix + m.content) if m.role == "user" else m
+            for m in messages
+        ]
+    if spec.append_input is not None:
+        messages = [*messages, parse_message(spec.append_input)]
+    return messages
+
+
+def edits_request(spec: ModelWrapSpec) -> bool:
+    """Tell whether a wrapper asks with other messages than it was given."""
+    return spec.prefix_user_input is not None or spec.append_input is not None
+
+
+def edits_answer(spec: ModelWrapSpec) -> bool:
+    """Tell whether a wrapper gives another answer than it was given."""
+    return spec.map_output is not None or spec.set_content is not None
+
+
+def shown_by(spec: ModelWrapSpec, names: Sequence[str]) -> list[str]:
+    """Return the names of the tools that a wrapper asks with."""
+    return [name for name in names if name not in spec.hide_tools]
+
+
+def names_in(now: Iteration) -> list[str]:
+    """Return the names of the tools that the model itself was shown."""
+    if now.request is None:
+        return []
+    tools = cast("Sequence[Any]", now.request.data["tools"])
+    return [str(info.name) for info in tools]
+
+
+def answered_by(spec: ModelWrapSpec, answer: Message) -> Message:
+    """Return an answer in one piece as a wrapper changes it."""
+    return replace(answer, content=_text(spec, answer.content))
+
+
+def chunks_of(agent: AgentSpec, now: Iteration) -> list[MessageChunk] | None:
+    """Return the chunks that come out of the onion; None if it gave none."""
+    seen = [each for each in now.entries if each.kind == "model_chunk"]
+    if not seen or now.response is None:
+        return None
+    chunks = [cast("MessageChunk", each.data["chunk"]) for each in seen]
+    for hook in reversed(now.model_wraps):
+        spec = model_wrap_of(agent, hook)
+        if spec.concat_stream:
+            chunks = [chunk_of(join_chunks(chunks))]
+        chunks = [replace(c, content=_text(spec, c.content)) for c in chunks]
+    return chunks
+
+
+def answer_of(agent: AgentSpec, now: Iteration) -> Message | None:
+    """Return the answer that comes out of the onion; None if there is none."""
+    answer = now.message
+    if answer is None or now.model_error is not None:
+        return None
+    chunks = chunks_of(agent, now)
+    if chunks is not None:
+        return join_chunks(chunks)
+    for hook in reversed(now.model_wraps):
+        answer = answered_by(model_wrap_of(agent, hook), answer)
+    return answer
+
+
+def _text(spec: ModelWrapSpec, content: str) -> str:
+    if spec.map_output is not None:
+        content = spec.map_output.replace("<content>", content)
+    return content if spec.set_content is None else spec.set_content

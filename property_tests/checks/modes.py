@@ -1,0 +1,220 @@
+"""STR: the same world invoked, streamed and streamed in other pieces (contract §2 STR).
+
+Only worlds that distribute are looked at: no operation of theirs looks at chunks, a
+tool gives one result whichever way it is run, and no stream breaks off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Final, TypeAlias, cast
+
+from property_tests.check import Case, Check, Decide, Decision
+from property_tests.checks.passages import all_tools
+from property_tests.variants import INVOKED, RECHUNKED, STREAMED
+from property_tests.view import Run
+from refengine.testing.notation import CALL_START
+from refengine.testing.ops import ToolSpec
+from refengine.testing.scenario import ModelChunks, Scenario, ScriptEntry
+from refengine.testing.strategies_distribution import distributes
+from refengine.testing.trace import Observation
+
+Told: TypeAlias = "tuple[object, Observation | None]"
+"""What is compared, and the observation that it was read from."""
+Read: TypeAlias = Callable[[Run], Sequence[Told]]
+
+_TOOL_EVENT: Final = re.compile(r"tool\([^()]*\):")
+
+
+def distributing(scenario: Scenario) -> bool:
+    """Tell whether a world has to end the same in both modes and all chunkings."""
+    return all(
+        all(map(distributes, (*a.tool_call_middlewares, *a.middlewares)))
+        and all(map(distributes, a.handlers))
+        and all(map(_one_result, all_tools(a)))
+        for a in scenario.all_agents
+    ) and all(map(_whole, scenario.model_script))
+
+
+def _one_result(tool: ToolSpec) -> bool:
+    """Tell whether a tool gives the same in both modes, and to its end."""
+    if tool.stream_error is not None:
+        return False
+    if tool.kind != "both" or not tool.chunks:
+        return True
+    text = "".join(tool.chunks)
+    return not tool.by_call and text == tool.result and "<" not in text
+
+
+def _whole(entry: ScriptEntry) -> bool:
+    """Tell whether an answer comes to its end, in pieces that a trace can show."""
+    if not isinstance(entry, ModelChunks):
+        return True
+    pieces = any(chunk.startswith("{") for chunk in entry.chunks)
+    return entry.stream_error is None and bool(entry.chunks) and not pieces
+
+
+def _requests(run: Run) -> Sequence[Told]:
+    """Return what the model was asked, and how it failed."""
+    return [
+        ({key: each.data[key] for key in each.data if key != "n"}, each)
+        for each in run.entries
+        if each.kind in {"model_request", "model_error"}
+    ]
+
+
+def _executions(run: Run) -> Sequence[Told]:
+    """Return what tools ran, call by call; the mode is all that may differ."""
+    acts = [each for each in run.entries if each.kind in {"tool_start", "tool_error"}]
+    return [
+        ({"call": each.call_id, **_without_mode(each.data)}, each)
+        for each in sorted(acts, key=lambda each: str(each.call_id))
+    ]
+
+
+def _without_mode(data: Mapping[str, object]) -> dict[str, object]:
+    return {key: data[key] for key in data if key != "mode"}
+
+
+def _ends(run: Run) -> Sequence[Told]:
+    """Return how a run ended: status, answer, messages, and the error if there is one.
+
+    Which class of the engine's own errors it is may hang on the mode; its point not.
+    """
+    error = {} if run.error is None else {"error": run.error.data.get("error")}
+    return [] if run.end is None else [({**run.end.data, **error}, run.end)]
+
+
+def _contents(run: Run) -> Sequence[Told]:
+    """Return what each event told in the end: the answers, then results by call."""
+    model: list[Told] = []
+    tools: list[tuple[str, Told]] = []
+    for event in run.events:
+        told: object = {"call": event.call_id, "content": _content(event)}
+        if event.data.get("kind") == "model":
+            model.append((told, event))
+        elif event.data.get("kind") == "tool":
+            tools.append((str(event.call_id), (told, event)))
+    return [*model, *(told for _, told in sorted(tools, key=lambda each: each[0]))]
+
+
+def _content(event: Observation) -> object:
+    """Return the text and the calls of an event, whatever it came in."""
+    stream = event.data.get("stream")
+    parts = cast("list[object]", stream)
+    if not isinstance(stream, list):
+        parts = [event.data.get("message")]
+    texts: list[str] = []
+    calls: list[str] = []
+    for part in parts:
+        shown = str(part)
+        start = _TOOL_EVENT.match(shown)
+        if start is not None:
+            texts.append(shown[start.end() :])
+            continue
+        text = shown.removeprefix("assistant:")
+        at = CALL_START.search(text)
+        cut = len(text) if at is None else at.start()
+        texts.append(text[:cut])
+        calls.append(text[cut:])
+    return ["".join(texts), "".join(calls)]
+
+
+def _same(first: str, then: str, read: Read, asked: str) -> Decide:
+    """Return what decides that a reading of every run is the same in two variants."""
+
+    def decide(case: Case) -> Iterator[Decision]:
+        one, two = case[first], case[then]
+        for left, right in zip(one.runs, two.runs, strict=False):
+            if _cancelled(case, left, right) or _late(case, left):
+                continue
+            for wanted, got in zip_longest(read(left), read(right)):
+                yield _compared(asked, wanted, got, then)
+        if len(one.runs) != len(two.runs):
+            yield Decision(asked, len(one.runs), len(two.runs), None, then)
+
+    return decide
+
+
+def _compared(
+    asked: str, wanted: Told | None, got: Told | None, variant: str
+) -> Decision:
+    value, at = got or (None, None)
+    return Decision(asked, wanted and wanted[0], value, at, variant)
+
+
+def _cancelled(case: Case, left: Run, right: Run) -> bool:
+    """Tell whether a failing call may have cancelled others, in either run.
+
+    How far those had come is a matter of time, and streams take another.
+    """
+    if case.profile.failing_call == "siblings_finish":
+        return False
+    return "error" in {left.status, right.status}
+
+
+def _late(case: Case, run: Run) -> bool:
+    """Tell whether an apology may have taken the place of the last answer.
+
+    A stream has been told when it is known that its calls come too late.
+    """
+    last = len(run.iterations) == run.agent.max_iterations
+    return case.profile.exhaustion == "apology" and last
+
+
+def _check(clause: str, first: str, then: str, read: Read, asked: str) -> Check:
+    return Check(
+        clause=clause,
+        decide=_same(first, then, read, asked),
+        variants=(first, then),
+        meant=distributing,
+    )
+
+
+CHECKS: Final = (
+    _check(
+        "STR-012",
+        INVOKED,
+        STREAMED,
+        _requests,
+        "a streamed run sends the model what an invoked one sends",
+    ),
+    _check(
+        "STR-013",
+        INVOKED,
+        STREAMED,
+        _executions,
+        "a streamed run executes the tools that an invoked one executes",
+    ),
+    _check(
+        "STR-014",
+        INVOKED,
+        STREAMED,
+        _ends,
+        "a streamed run ends as an invoked one: status, answer, messages, error",
+    ),
+    _check(
+        "STR-015",
+        INVOKED,
+        STREAMED,
+        _contents,
+        "the events of a streamed run tell, joined, what those of an invoked one tell",
+    ),
+    _check(
+        "STR-016",
+        STREAMED,
+        RECHUNKED,
+        lambda run: [*_requests(run), *_executions(run), *_ends(run)],
+        "a run whose streams are cut elsewhere asks, executes and ends the same",
+    ),
+    _check(
+        "STR-017",
+        STREAMED,
+        RECHUNKED,
+        _contents,
+        "the events of a run whose streams are cut elsewhere tell, joined, the same",
+    ),
+)
+"""What all worlds that distribute have to keep."""

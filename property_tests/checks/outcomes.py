@@ -1,0 +1,180 @@
+"""What raised in a run and how it ended, read from a trace and the scenario's data.
+
+A hook that was entered and not left has raised: the hooks of a world wait for nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from property_tests.checks.passages import Passage, Step, origin
+from property_tests.view import Call, Hook, Run, View
+from refengine.testing.ops import Fail, Op
+from refengine.testing.scenario import AgentSpec
+from refengine.testing.trace import Observation
+
+STRUCT_HOOKS: Final = frozenset(("before_chat_model", "after_chat_model"))
+PIPELINES: Final = STRUCT_HOOKS | {
+    "before_agent",
+    "before_model",
+    "after_model",
+    "after_agent",
+}
+
+
+def ops_of(agent: AgentSpec, hook: Hook) -> Sequence[Op]:
+    """Return the operations of a pipeline's hook; none for any other."""
+    if hook.name in STRUCT_HOOKS:
+        if not 0 <= hook.position < len(agent.middlewares):
+            return ()
+        found: object = getattr(agent.middlewares[hook.position], hook.name)
+    elif hook.name in PIPELINES and 0 <= hook.position < len(agent.handlers):
+        found = getattr(origin(agent, hook.position)[1], hook.name)
+    else:
+        found = None
+    return cast("Sequence[Op]", found) if isinstance(found, tuple) else ()
+
+
+class Due:
+    """Which operations of a hook it is the turn of (``on_call``)."""
+
+    def __init__(self, view: View) -> None:
+        self._ops: dict[int, list[Op]] = {}
+        counted: Counter[tuple[int, str, int]] = Counter()
+        for index, agent, hook in _hooks(view):
+            who = index, hook.name, hook.position
+            counted[who] += 1
+            self._ops[id(hook.enter)] = [
+                op for op in ops_of(agent, hook) if op.on_call in (None, counted[who])
+            ]
+
+    def of(self, hook: Hook) -> Sequence[Op]:
+        """Return the operations that this entering of a hook does, in order."""
+        return self._ops.get(id(hook.enter), ())
+
+    def failure(self, hook: Hook) -> str | None:
+        """Return the text of the error that it raises, None if it raises none."""
+        return next((op.text for op in self.of(hook) if isinstance(op, Fail)), None)
+
+
+def _hooks(view: View) -> Iterator[tuple[int, AgentSpec, Hook]]:
+    """Yield the hooks of pipelines as they were entered, with their agent."""
+    for index, hooks in enumerate(built_by_agent(view)):
+        for hook in hooks:
+            yield index, view.scenario.all_agents[index], hook
+    for run in view.runs:
+        found = [*run.before_agent, *run.after_agent]
+        for now in run.iterations:
+            found += [*now.before, *now.after]
+        for hook in sorted(found, key=lambda each: each.enter.seq):
+            yield run.spec.agent, run.agent, hook
+
+
+def built_by_agent(view: View) -> list[list[Hook]]:
+    """Return the hooks that ran at build, agent by agent."""
+    built = [each.seq for each in view.build if each.kind == "build"]
+    found: list[list[Hook]] = [[] for _ in view.scenario.all_agents]
+    for hook in view.built:
+        index = sum(seq < hook.enter.seq for seq in built)
+        if index < len(found):
+            found[index].append(hook)
+    return found
+
+
+def pipeline_hooks(run: Run) -> list[Hook]:
+    """Return the hooks of a run's pipelines, as they were entered."""
+    found = [*run.before_agent, *run.after_agent]
+    for now in run.iterations:
+        found += [*now.before, *now.after]
+    return sorted(found, key=lambda each: each.enter.seq)
+
+
+def shown_names(agent: AgentSpec) -> dict[int, str] | None:
+    """Return the handlers' names as errors say them; equal ones are numbered.
+
+    None if an object stands there twice: an error may name either place.
+    """
+    if any(each.same_as is not None for each in agent.handlers):
+        return None
+    names = [each.id or f"handler-{at}" for at, each in enumerate(agent.handlers)]
+    often, so_far = Counter(names), Counter[str]()
+    shown: dict[int, str] = {}
+    for at, name in enumerate(names):
+        shown[at] = name if often[name] == 1 else f"{name}[{so_far[name]}]"
+        so_far[name] += 1
+    return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What ends a call with an error: the error's text, and whose it is.
+
+    ``handler`` is the position of the one whose wrapper could not be made; None if the
+    tool itself raised.
+    """
+
+    text: str
+    handler: int | None = None
+
+
+def fate(call: Call, name: str, way: Passage) -> Failed | None:
+    """Return what leaves a call's onion as an error; None if nothing does.
+
+    Also None where the trace does not tell, as for a call that was cancelled.
+    """
+    if not way.steps:
+        return _inside(call, name, way, None)
+    outermost = [step for step in way.steps if step.outer is None][-1]
+    if outermost.raised:
+        return raised_in(call, name, way, outermost)
+    return _in_stream(call, way)
+
+
+def raised_in(call: Call, name: str, way: Passage, step: Step) -> Failed | None:
+    """Return what was raised inside a layer, by the last call of its ``next``."""
+    if step.layer.acting(name).short_circuit is not None:
+        return None
+    if not step.inner:
+        return _inside(call, name, way, step)
+    last = step.inner[-1]
+    if isinstance(last, Step):
+        return raised_in(call, name, way, last) if last.raised else None
+    return _by_tool(call, last)
+
+
+def _inside(call: Call, name: str, way: Passage, step: Step | None) -> Failed | None:
+    """Return what was raised where no further layer was entered."""
+    depth = 0 if step is None else step.depth + 1
+    if depth < len(way.layers):
+        layer = way.layers[depth]
+        text = layer.factory_error(name)
+        return None if text is None else Failed(text, layer.position)
+    if step is None and call.starts:
+        return _by_tool(call, call.starts[-1]) or _in_stream(call, way)
+    return None
+
+
+def _by_tool(call: Call, start: Observation) -> Failed | None:
+    """Return what an execution raised at once; None if it got on."""
+    for seen in call.entries:
+        if seen.seq <= start.seq or seen.kind == "effect":
+            continue
+        if seen.kind == "tool_error":
+            return Failed(str(seen.data.get("error")))
+        return None
+    return None
+
+
+def _in_stream(call: Call, way: Passage) -> Failed | None:
+    """Return what a result's stream raised, after the wrappers had returned it."""
+    if way.kind != "streamable":
+        return None
+    chunked = False
+    for seen in call.entries:
+        chunked = chunked or seen.kind == "tool_chunk"
+        if seen.kind == "tool_error" and chunked:
+            return Failed(str(seen.data.get("error")))
+    return None

@@ -1,0 +1,128 @@
+"""Passes of pipelines as they were seen, each with the one that the contract asks for.
+
+A pass that an error stopped is known by its last hook, which was entered and never
+left; it is a beginning of the whole one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from property_tests.check import Decision
+from property_tests.checks import positions
+from property_tests.checks.configuring import turns
+from property_tests.view import Hook, Iteration, Run, View
+from refengine.testing.trace import Observation
+
+SUCCEEDED: Final = frozenset(("completed", "returned_directly"))
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """The hooks of one pass, and the places that should be entered, in order.
+
+    ``there`` are the places that could be entered: all of them if it is None. ``at`` is
+    where something is missing if no hook was entered.
+    """
+
+    hooks: Sequence[Hook]
+    wanted: Sequence[str]
+    at: Observation | None
+    there: Collection[str] | None = None
+
+    @property
+    def got(self) -> list[str]:
+        """The places that were entered, without what is not wanted, or not so often."""
+        return positions.only(self.wanted, positions.places_of(self.hooks))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether something was raised in its last hook."""
+        return bool(self.hooks) and self.hooks[-1].exit is None
+
+
+def before_model(view: View) -> Iterator[Pass]:
+    """Yield the passes before the model was called."""
+    for run, now in _iterations(view):
+        wanted = positions.before_model(run.agent)
+        if now.before or now.request is not None or now.model_wraps:
+            yield Pass(now.before, wanted, _first(now.before, now.request))
+
+
+def after_model(view: View) -> Iterator[Pass]:
+    """Yield the passes after the model answered."""
+    for run, now in _iterations(view):
+        wanted = positions.after_model(run.agent, view.profile)
+        if now.after or (now.response is not None and _came_past(run, now)):
+            yield Pass(now.after, wanted, _first(now.after, now.response))
+
+
+def before_agent(view: View) -> Iterator[Pass]:
+    """Yield the passes of ``before_agent``, at build or at the start of runs."""
+    agents = view.scenario.all_agents
+    there = [p for each in agents for p in positions.of_handlers(each, "before_agent")]
+    for run, setup, hooks in turns(view):
+        where = None if run is None else run.start
+        wanted = [each.place for each in setup.steps]
+        yield Pass(hooks, wanted, _first(hooks, where), there)
+    if view.profile.before_agent == "build":
+        for run in view.runs:
+            yield Pass(run.before_agent, (), run.start, there)
+    else:
+        yield Pass(view.built, (), None, there)
+
+
+def after_agent(view: View) -> Iterator[Pass]:
+    """Yield the passes at the end of runs; none is wanted unless a run succeeded."""
+    if view.profile.after_agent != "on_success":
+        return
+    for run in view.runs:
+        there = positions.after_agent(run.agent, view.profile)
+        hooks = run.after_agent
+        stopped = bool(hooks) and hooks[-1].exit is None
+        wanted = there if run.status in SUCCEEDED or stopped else ()
+        if run.end is not None:
+            yield Pass(hooks, wanted, _first(hooks, run.end), there)
+
+
+def in_order(asked: str, passes: Iterable[Pass]) -> Iterator[Decision]:
+    """Decide that what was entered of a pass was entered in the wanted order."""
+    for each in passes:
+        got = each.got
+        if got:
+            yield Decision(asked, positions.in_order(each.wanted, got), got, each.at)
+
+
+def all_once(asked: str, passes: Iterable[Pass]) -> Iterator[Decision]:
+    """Decide that each hook of a pass was entered, and none twice."""
+    for each in passes:
+        entered = positions.places_of(each.hooks)
+        there = each.wanted if each.there is None else each.there
+        # A hook that an extension does not have is another clause's business.
+        known = [place for place in entered if place in there]
+        wanted = list(each.wanted)
+        if each.stopped:
+            if each.got != positions.in_order(wanted, each.got):
+                continue  # which of them are missing depends on the order
+            wanted = wanted[: len(known)]
+        if wanted or known:
+            yield Decision(asked, sorted(wanted), sorted(known), each.at)
+
+
+def _iterations(view: View) -> Iterator[tuple[Run, Iteration]]:
+    for run in view.runs:
+        for now in run.iterations:
+            yield run, now
+
+
+def _first(hooks: Sequence[Hook], else_: Observation | None) -> Observation | None:
+    return hooks[0].enter if hooks else else_
+
+
+def _came_past(run: Run, now: Iteration) -> bool:
+    """Tell whether a run went on after the response: what breaks a stream ends it."""
+    if now is not run.iterations[-1] or now.calls:
+        return True
+    return run.status not in {None, "error", "cancelled"}

@@ -1,0 +1,186 @@
+"""Which extensions have which hook, and in which order a pass enters them.
+
+All of it is read from a scenario; the postures of a profile turn after-passes round.
+A place is written ``hook[position] name``, so that a report shows who it is and two
+extensions of one name are still told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal, TypeAlias
+
+from property_tests.view import Hook
+from refengine.profile import Profile
+from refengine.testing.scenario import AgentSpec, HandlerSpec, ToolWrapSpec
+from refengine.testing.trace import Observation
+
+Kind: TypeAlias = Literal["invokable", "streamable"]
+
+HOOKS: Final = (
+    "before_agent",
+    "before_model",
+    "after_model",
+    "after_agent",
+    "wrap_model",
+    "wrap_invokable",
+    "wrap_streamable",
+)
+"""The hooks of a handler, in a scenario's words."""
+
+
+def place(hook: str, position: int, extension: str) -> str:
+    """Return how a hook of an extension is written."""
+    return f"{hook}[{position}] {extension}"
+
+
+def place_of(hook: Hook) -> str:
+    """Return the place of a hook that was entered."""
+    return place(hook.name, hook.position, hook.extension)
+
+
+def place_in(seen: Observation) -> str:
+    """Return the place that an entry or exit of a hook names."""
+    data = seen.data
+    return f"{data['hook']}[{data['position']}] {data['extension']}"
+
+
+def places_of(hooks: Iterable[Hook]) -> list[str]:
+    """Return the places of hooks, in the order in which they were entered."""
+    return list(map(place_of, hooks))
+
+
+def objects(agent: AgentSpec) -> list[int]:
+    """Return, for each position of the handlers, where its object stood first."""
+    found: list[int] = []
+    for at, spec in enumerate(agent.handlers):
+        found.append(at if spec.same_as is None else found[spec.same_as])
+    return found
+
+
+def has(spec: HandlerSpec, hook: str) -> bool:
+    """Tell whether a handler has a hook; one without any takes part in before_agent."""
+    if getattr(spec, hook) is not None:
+        return True
+    return hook == "before_agent" and not any(
+        getattr(spec, each) is not None for each in HOOKS
+    )
+
+
+def of_handlers(agent: AgentSpec, hook: str) -> list[str]:
+    """Return the places of a hook in the list of handlers, in order."""
+    found: list[str] = []
+    for at in objects(agent):
+        spec = agent.handlers[at]
+        if has(spec, hook):
+            found.append(place(hook, at, spec.id or f"handler-{at}"))
+    return found
+
+
+def of_structs(agent: AgentSpec, field: str) -> list[str]:
+    """Return the places of a model callback in the list of struct middlewares."""
+    return [
+        place(field, at, spec.id or f"middleware-{at}")
+        for at, spec in enumerate(agent.middlewares)
+        if getattr(spec, field)
+    ]
+
+
+def before_model(agent: AgentSpec) -> list[str]:
+    """Return a pass before the model: struct middlewares, then handlers."""
+    return of_structs(agent, "before_chat_model") + of_handlers(agent, "before_model")
+
+
+def after_model(agent: AgentSpec, profile: Profile) -> list[str]:
+    """Return a pass after the model, by the posture ``after_hooks``."""
+    structs = of_structs(agent, "after_chat_model")
+    handlers = of_handlers(agent, "after_model")
+    if profile.after_hooks == "in_order":
+        return structs + handlers
+    if profile.after_hooks == "handlers_first":
+        return handlers + structs
+    return handlers[::-1] + structs[::-1]
+
+
+def after_agent(agent: AgentSpec, profile: Profile) -> list[str]:
+    """Return the pass at the end of a run, by the posture ``after_hooks``."""
+    handlers = of_handlers(agent, "after_agent")
+    return handlers[::-1] if profile.after_hooks == "reversed" else handlers
+
+
+def around_tool(agent: AgentSpec, kind: Kind) -> list[str]:
+    """Return the layers around a call of that kind, outermost first."""
+    given = [
+        place(f"tool_call_middlewares.{kind}", at, each.id or f"tool-middleware-{at}")
+        for at, each in enumerate(agent.tool_call_middlewares)
+    ]
+    structs = [
+        place(f"wrap_tool_call.{kind}", at, each.id or f"middleware-{at}")
+        for at, each in enumerate(agent.middlewares)
+        if getattr(each.wrap_tool_call, kind) is not None
+    ]
+    return given + structs + of_handlers(agent, f"wrap_{kind}")
+
+
+def every_place(agent: AgentSpec) -> set[str]:
+    """Return the places of all hooks that the extensions of an agent have."""
+    found: set[str] = set()
+    for field in ("before_chat_model", "after_chat_model"):
+        found.update(of_structs(agent, field))
+    for hook in HOOKS:
+        found.update(of_handlers(agent, hook))
+    return found.union(
+        around_tool(agent, "invokable"), around_tool(agent, "streamable")
+    )
+
+
+def tool_wraps(agent: AgentSpec) -> Iterator[ToolWrapSpec]:
+    """Yield the wrappers around tool calls of an agent, those for one tool too."""
+    for struct in agent.middlewares:
+        both = struct.wrap_tool_call
+        yield from _with_own(both.invokable)
+        yield from _with_own(both.streamable)
+    for handler in agent.handlers:
+        yield from _with_own(handler.wrap_invokable)
+        yield from _with_own(handler.wrap_streamable)
+    for each in agent.tool_call_middlewares:
+        yield from _with_own(each)
+
+
+def keeps_ids(agent: AgentSpec) -> bool:
+    """Tell whether no wrapper asks for another call id.
+
+    Else what wrappers further in put down stands under the id that was asked for, and
+    may be mixed with that of another call.
+    """
+    return all(each.set_input_call_id is None for each in tool_wraps(agent))
+
+
+def in_order(wanted: Sequence[str], got: Sequence[str]) -> list[str]:
+    """Return what was entered as it would stand in the wanted order."""
+    left = list(got)
+    found: list[str] = []
+    for each in wanted:
+        if each in left:
+            left.remove(each)
+            found.append(each)
+    return found
+
+
+def only(wanted: Sequence[str], got: Sequence[str]) -> list[str]:
+    """Return what was entered without what nobody wanted, or wanted so often."""
+    left = list(wanted)
+    found: list[str] = []
+    for each in got:
+        if each in left:
+            left.remove(each)
+            found.append(each)
+    return found
+
+
+def _with_own(spec: ToolWrapSpec | None) -> Iterator[ToolWrapSpec]:
+    if spec is None:
+        return
+    yield spec
+    for each in spec.by_tool.values():
+        yield from _with_own(each)

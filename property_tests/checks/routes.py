@@ -1,0 +1,151 @@
+"""Where a run has to go after the model answered: by the profile, from what was left.
+
+The same rules as the contract's (MSG, and the postures ``route``, ``answer``,
+``after_leaves_none``, ``without_tools``), stated once more and from data alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from property_tests.checks.onions import layers_of
+from property_tests.view import Hook, Run, View
+from refengine.messages import Message, ToolCall
+from refengine.profile import Profile
+from refengine.testing.scenario import AgentSpec
+
+Kind: TypeAlias = Literal["calls", "completed", "asked again", "refused"]
+_DEFAULT_LIMIT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where it goes: to these calls, to the end, to the model again, or to an error."""
+
+    kind: Kind
+    calls: tuple[ToolCall, ...] = ()
+
+
+def route_of(view: View, run: Run, response: Message, left: Sequence[Message]) -> Route:
+    """Return where a run goes, given the response and what is left of the history."""
+    profile = view.profile
+    if calls_once(view, run):
+        return _of_single_call(profile, response, left)
+    if not left and profile.after_leaves_none != "ignored":
+        return _none_left(profile)
+    if profile.route == "model_response":
+        return _by_response(response, left)
+    last = left[-1] if left else response
+    if profile.route == "last_left":
+        return _to(last.tool_calls if last.role == "assistant" else ())
+    if not has_after_hooks(run.agent):
+        return _to(response.tool_calls)
+    return _by_results(profile, left)
+
+
+def answer_of_run(
+    profile: Profile, response: Message, left: Sequence[Message]
+) -> Message | None:
+    """Return the answer of a run that completes."""
+    if not left:
+        return response if profile.after_leaves_none == "ignored" else None
+    if profile.answer != "last_assistant":
+        return left[-1]
+    if profile.route == "model_response":
+        return response
+    return last_assistant(left)
+
+
+def last_assistant(messages: Sequence[Message]) -> Message | None:
+    """Return the last assistant message, None if there is none."""
+    return next((m for m in reversed(messages) if m.role == "assistant"), None)
+
+
+def limit_of(agent: AgentSpec) -> int:
+    """Return how many iterations a run may have, if the agent can be built."""
+    return agent.max_iterations if agent.max_iterations >= 1 else _DEFAULT_LIMIT
+
+
+def has_after_hooks(agent: AgentSpec) -> bool:
+    """Tell whether any extension acts after the model."""
+    return any(each.after_chat_model for each in agent.middlewares) or any(
+        each.after_model is not None for each in agent.handlers
+    )
+
+
+def configuring(view: View, run: Run) -> list[Hook]:
+    """Return the ``before_agent`` hooks that a run goes by, wherever they ran."""
+    if view.profile.before_agent == "run":
+        return run.before_agent
+    ends = [each.seq for each in view.build if each.kind == "build"]
+    at = run.spec.agent
+    start = ends[at - 1] if 0 < at <= len(ends) else -1
+    end = ends[at] if at < len(ends) else start
+    return [hook for hook in view.built if start < hook.enter.seq < end]
+
+
+def has_tools(view: View, run: Run) -> bool:
+    """Tell whether the agent has tools, by whatever means."""
+    agent = run.agent
+    if agent.tools or any(each.additional_tools for each in agent.middlewares):
+        return True
+    hooks = configuring(view, run)
+    left: Any = hooks[-1].left if hooks else None
+    return left is not None and bool(left["tools"])
+
+
+def calls_once(view: View, run: Run) -> bool:
+    """Tell whether the run is one model call and its end, as an agent without tools."""
+    rule = view.profile.without_tools
+    if rule == "loop" or has_tools(view, run):
+        return False
+    wrapped = any(layers_of(run.agent, "invoke")) or any(layers_of(run.agent, "stream"))
+    return rule == "single_call" or not wrapped
+
+
+def _of_single_call(
+    profile: Profile, response: Message, left: Sequence[Message]
+) -> Route:
+    """Complete, unless the profile's route itself refuses what was left."""
+    if profile.route in {"unanswered_since", "unanswered_ever"}:
+        return Route("completed")
+    if not left and profile.after_leaves_none != "ignored":
+        return _none_left(profile)
+    if profile.route == "model_response":
+        found = _by_response(response, left)
+        return found if found.kind == "refused" else Route("completed")
+    return Route("completed")
+
+
+def _none_left(profile: Profile) -> Route:
+    return Route("refused" if profile.after_leaves_none == "error" else "completed")
+
+
+def _to(calls: Iterable[ToolCall]) -> Route:
+    todo = tuple(calls)
+    return Route("calls", todo) if todo else Route("completed")
+
+
+def _by_response(response: Message, left: Sequence[Message]) -> Route:
+    """Route by the response, but take the calls from what the hooks left last."""
+    if not response.tool_calls:
+        return Route("completed")
+    if not left or left[-1].role != "assistant" or not left[-1].tool_calls:
+        return Route("refused")
+    return _to(left[-1].tool_calls)
+
+
+def _by_results(profile: Profile, left: Sequence[Message]) -> Route:
+    """Route to those calls of the last assistant message that have no result."""
+    places = [at for at, each in enumerate(left) if each.role == "assistant"]
+    if not places:
+        return _none_left(profile)
+    calls = left[places[-1]].tool_calls
+    since = profile.route == "unanswered_since"
+    among = left[places[-1] :] if since else left
+    done = {each.tool_call_id for each in among if each.role == "tool"}
+    todo = [call for call in calls if call.id not in done]
+    again = bool(calls) if since else left[-1].role == "tool"
+    return Route("asked again") if not todo and again else _to(todo)

@@ -1,0 +1,250 @@
+"""CTX beyond the one value that every entry shows: other keys, and run-local values.
+
+Both are worked out from the operations of hooks, and compared with what the hooks put
+down when they look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias, cast
+
+from property_tests.check import Case, Check, Decision
+from property_tests.checks.outcomes import (
+    STRUCT_HOOKS,
+    Due,
+    built_by_agent,
+    pipeline_hooks,
+)
+from property_tests.checks.passages import all_tools
+from property_tests.view import Hook, Run
+from refengine.testing.ops import (
+    CtxAppend,
+    CtxGet,
+    CtxSet,
+    Fail,
+    Op,
+    RunLocalRead,
+    RunLocalSet,
+)
+from refengine.testing.recorder import RECORDED
+from refengine.testing.trace import Observation
+
+Values: TypeAlias = Mapping[str, object]
+_SHOWN: Final = "h"
+"""The key that every entry of a trace shows; other checks decide about it."""
+_UNSET: Final = "-"
+_NEEDS: Final = frozenset(("context",))
+
+
+def other_keys(case: Case) -> Iterator[Decision]:
+    """Decide whether a context keeps the values of all keys, each by itself."""
+    view, due = case.played, Due(case.played)
+    based: list[Values] = []
+    for hooks in built_by_agent(view):
+        based.append({})
+        for hook in hooks:
+            based[-1], told = _through(due, hook, based[-1], 1)
+            yield from _looked(hook, told, view.build)
+    for run in view.runs:
+        number = 1 + sum(
+            each.spec.agent == run.spec.agent
+            for each in view.runs
+            if each.number < run.number
+        )
+        yield from _in_run(case, run, due, based[run.spec.agent], number)
+
+
+def _in_run(
+    case: Case, run: Run, due: Due, base: Values, number: int
+) -> Iterator[Decision]:
+    for hook in run.before_agent:
+        base, told = _through(due, hook, base, number)
+        yield from _looked(hook, told, run.entries)
+    for now in run.iterations:
+        at = base
+        for hook in now.before:
+            at, told = _through(due, hook, at, number)
+            yield from _looked(hook, told, run.entries)
+        if case.profile.model_context == "before_hooks":
+            at = base
+        for hook in now.after:
+            at, told = _through(due, hook, at, number)
+            yield from _looked(hook, told, run.entries)
+    at = base
+    for hook in run.after_agent:
+        at, told = _through(due, hook, at, number)
+        yield from _looked(hook, told, run.entries)
+
+
+def _through(
+    due: Due, hook: Hook, values: Values, number: int
+) -> tuple[Values, list[object]]:
+    """Return the values that a hook leaves, and what it puts down of them."""
+    seen, told = dict(values), list[object]()
+    for op in due.of(hook):
+        if isinstance(op, CtxSet):
+            value = op.value
+            if isinstance(value, str):
+                value = value.replace("<run>", str(number))
+            seen[op.key] = value
+        elif isinstance(op, CtxAppend):
+            seen[op.key] = f"{seen.get(op.key, _UNSET)}{op.text}"
+        elif isinstance(op, CtxGet):
+            told.append({"key": op.key, "value": seen.get(op.key, _UNSET)})
+        elif isinstance(op, Fail):
+            break
+    # The callback of a struct middleware returns no context.
+    return (values if hook.name in STRUCT_HOOKS else seen), told
+
+
+def _looked(
+    hook: Hook, wanted: Sequence[object], entries: Sequence[Observation]
+) -> Iterator[Decision]:
+    notes = _notes(hook, entries, "ctx_get")
+    for told, (note, at) in zip(wanted, notes, strict=False):
+        if cast("Values", told)["key"] != _SHOWN:
+            yield Decision("a value of a context stays as it was set", told, note, at)
+
+
+def _notes(
+    hook: Hook, entries: Sequence[Observation], what: str
+) -> list[tuple[object, Observation]]:
+    """Return what a hook of a pipeline put down between its entry and its end."""
+    end = None if hook.exit is None else hook.exit.seq
+    found: list[tuple[object, Observation]] = []
+    for each in entries:
+        if each.seq <= hook.enter.seq:
+            continue
+        if (end is not None and each.seq >= end) or each.kind != "effect":
+            break
+        data = _recorded(each)
+        if what in data:
+            found.append((data[what], each))
+    return found
+
+
+def _recorded(effect: Observation) -> Values:
+    """Return what an operation put down, empty for any other effect."""
+    data = effect.data.get("data")
+    own = effect.data.get("name") == RECORDED and isinstance(data, dict)
+    return cast("Values", data) if own else {}
+
+
+def locals_last(case: Case) -> Iterator[Decision]:
+    """Decide whether a run-local value is found until the end of its run."""
+    for told, note, at, known in _locals(case):
+        if known:
+            asked = "a run-local value is found as it was set, anywhere in its run"
+            yield Decision(asked, told, note, at)
+
+
+def locals_end(case: Case) -> Iterator[Decision]:
+    """Decide whether a run starts without run-local values, whatever others set."""
+    for told, note, at, known in _locals(case):
+        if not known:
+            asked = "a run finds no run-local value that it has not set itself"
+            yield Decision(asked, told, note, at)
+
+
+def no_locals_before(case: Case) -> Iterator[Decision]:
+    """Decide whether ``before_agent`` stands outside the run: it keeps no value."""
+    view = case.played
+    pairs = [(hook, view.build) for hook in view.built]
+    pairs += [(hook, run.entries) for run in view.runs for hook in run.before_agent]
+    for hook, entries in pairs:
+        for note, at in _notes(hook, entries, "runlocal_get"):
+            key = cast("Values", note).get("key")
+            asked = "before_agent finds no run-local value: it stands outside a run"
+            yield Decision(asked, {"key": key, "found": False}, note, at)
+        for note, at in _notes(hook, entries, "runlocal_set"):
+            asked = "before_agent cannot set a run-local value"
+            yield Decision(asked, False, cast("Values", note).get("ok"), at)  # noqa: FBT003  # a value
+
+
+Found: TypeAlias = "tuple[Values, object, Observation, bool]"
+"""What has to be found, what was, where, and whether the run has touched the key."""
+
+
+def _locals(case: Case) -> Iterator[Found]:
+    due = Due(case.played)
+    for run in case.played.runs:
+        yield from _Locals(run, due).read()
+
+
+class _Locals:
+    """The run-local values of one run, as its hooks set and drop them."""
+
+    def __init__(self, run: Run, due: Due) -> None:
+        self._run = run
+        self._due = due
+        self._values: dict[str, object] = {}
+        self._touched: set[str] = set()
+        self._unsure: set[str] = set()
+        bodies = (op for tool in all_tools(run.agent) for op in tool.body)
+        self._of_tools = set(map(_changed, bodies)) - {None}
+
+    def read(self) -> Iterator[Found]:
+        """Go through the run in order; yield each time that something looked."""
+        hooks = {id(hook.enter): hook for hook in pipeline_hooks(self._run)}
+        for seen in self._run.entries:
+            hook = hooks.get(id(seen))
+            if hook is not None and hook.name != "before_agent":
+                yield from self._by_hook(hook)
+            elif seen.kind == "tool_start":
+                # When a tool's body acts among its siblings, no entry tells.
+                self._unsure |= cast("set[str]", self._of_tools)
+            elif seen.kind == "effect" and seen.call_id is not None:
+                yield from self._by_wrapper(seen)
+
+    def _by_hook(self, hook: Hook) -> Iterator[Found]:
+        wanted: list[tuple[Values, bool, bool]] = []
+        for op in self._due.of(hook):
+            if isinstance(op, Fail):
+                break
+            key = _changed(op)
+            if isinstance(op, RunLocalSet):
+                self._values[op.key] = op.value
+            elif key is not None:
+                self._values.pop(key, None)
+            elif isinstance(op, RunLocalRead):
+                sure = op.key not in self._unsure
+                wanted.append((self._entry(op.key), op.key in self._touched, sure))
+            if key is not None:
+                self._touched.add(key)
+                self._unsure.discard(key)
+        notes = _notes(hook, self._run.entries, "runlocal_get")
+        for (told, known, sure), (note, at) in zip(wanted, notes, strict=False):
+            if sure:
+                yield told, note, at, known
+
+    def _by_wrapper(self, seen: Observation) -> Iterator[Found]:
+        data = _recorded(seen)
+        if data.get("at") in {"tool_wrapper", "tool_middleware"}:
+            note = data.get("runlocal_get")
+            if isinstance(note, dict):
+                key = str(cast("Values", note).get("key"))
+                if key not in self._unsure:
+                    yield self._entry(key), note, seen, key in self._touched
+
+    def _entry(self, key: str) -> Values:
+        if key not in self._values:
+            return {"key": key, "found": False}
+        return {"key": key, "found": True, "value": self._values[key]}
+
+
+def _changed(op: Op) -> str | None:
+    """Return the key that an operation sets or drops."""
+    if isinstance(op, RunLocalSet):
+        return op.key
+    dropped = isinstance(op, RunLocalRead) and op.op == "runlocal_delete"
+    return op.key if isinstance(op, RunLocalRead) and dropped else None
+
+
+CHECKS: Final = (
+    Check(clause="CTX-012", decide=other_keys, needs=_NEEDS),
+    Check(clause="CTX-013", decide=locals_last, needs=_NEEDS),
+    Check(clause="CTX-014", decide=locals_end, needs=_NEEDS),
+    Check(clause="CTX-015", decide=no_locals_before, needs=_NEEDS),
+)
+"""What every value has to keep that a context or a run holds."""

@@ -1,0 +1,135 @@
+"""docs/contract.md: every clause, family by family.
+
+    python -m property_tests.contract_page
+
+writes it, and docs/seeds.md beside it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from property_tests.registry import (
+    Clause,
+    Contract,
+    SeedSource,
+    contract,
+    families,
+)
+from property_tests.seeds_page import PAGE as SEEDS_PAGE
+from property_tests.seeds_page import code, statements
+from property_tests.seeds_page import page as seeds_page
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "contract.md"
+
+TITLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ORD": "in which order extensions act",
+        "INS": "how an instruction is put together",
+        "TOOL": "which tools there are",
+        "RD": "which tools end a run",
+        "MSG": "what a history is made of",
+        "WRAP": "what wrappers may do to a tool call",
+        "STR": "streams against whole results",
+        "ERR": "where errors go",
+        "CTX": "how far a context reaches",
+        "EVT": "what the consumer receives",
+        "RUN": "what a run does, in order",
+        "CONC": "calls and runs at the same time",
+        "DEEP": "very many extensions",
+        "EXT": "what an extension is",
+        "COMPAT": "adapted structs against native ones",
+        "SER": "state that lasts",
+        "INT": "interrupt and resume",
+        "SURF": "the surface that handlers are written to",
+    }
+)
+"""What each family is about."""
+
+_OPENING: Final = """\
+# The contract
+
+What a handler may rely on, and what an engine must do: one sentence a clause.
+`refengine clause explain ID` shows a clause by its shortest world and by a broken engine in it; `refengine conform` judges an engine.
+
+- **checked**: a check decides it from traces, and kills at least one broken engine that violates it.
+- **planned**: part of the contract, not decided yet; the reason stands below it.
+- **untestable**: no trace can show it; the reason says where it is tested instead.
+
+Only checked clauses count for or against an engine.
+Where a clause depends on a posture, the profile of the engine decides what is expected.
+The seeds that are quoted are in [seeds](seeds/); [seeds.md](seeds.md) says where each of their statements went.
+The contract has version {version}: while it is 0.x, statements are still missing and sentences may change; 1.0 is frozen when all seeds are in.
+An id is never given twice.
+
+This page is written by `python -m property_tests.contract_page`, and a test compares it with the registry.
+"""  # noqa: E501  # one sentence a line
+
+
+def page(found: Contract) -> str:
+    """Return the page about all clauses."""
+    parts = [_OPENING.format(version=found.version), *_summary(found.clauses)]
+    for family, clauses in families(found.clauses):
+        parts += ["", f"## {family}: {TITLES[family]}"]
+        parts += [line for each in clauses for line in _clause(each)]
+    if found.retired:
+        parts += ["", "## Retired", ""]
+        parts += [f"- {each.id}: {each.why}" for each in found.retired]
+    return "\n".join(parts) + "\n"
+
+
+def _summary(clauses: Sequence[Clause]) -> Iterator[str]:
+    yield "| family | about | clauses | checked | planned | untestable |"
+    yield "|---|---|---|---|---|---|"
+    for family, mine in families(clauses):
+        yield _row(family, TITLES[family], mine)
+    yield _row("all", "", clauses)
+
+
+def _row(name: str, about: str, clauses: Sequence[Clause]) -> str:
+    counted = Counter[str](each.status for each in clauses)
+    numbers = [counted[each] for each in ("checked", "planned", "untestable")]
+    cells = [name, about, len(clauses), *numbers]
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _clause(clause: Clause) -> Iterator[str]:
+    yield ""
+    yield f"### {clause.id}"
+    yield ""
+    yield f"**{clause.level}, {clause.status}.** {clause.sentence}"
+    yield ""
+    yield f"- Why: {clause.intent}"
+    yield f"- Source: {_source(clause)}"
+    if clause.postures:
+        yield f"- Depends on: {', '.join(f'`{each}`' for each in clause.postures)}"
+    if clause.why:
+        yield f"- Not checked: {clause.why}"
+
+
+def _source(clause: Clause) -> str:
+    source = clause.source
+    if isinstance(source, SeedSource):
+        at = f"[seed {source.seed}](seeds/{source.seed}.md) {source.section}"
+        return f"{at}: {code(source.quote)}"
+    return str(source)
+
+
+def main() -> None:
+    """Write both pages."""
+    found = contract()
+    for path, text in (
+        (PAGE, page(found)),
+        (SEEDS_PAGE, seeds_page(statements())),
+    ):
+        path.write_text(text, "utf-8")
+        sys.stdout.write(f"{path.name}: {len(text.splitlines())} lines\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""The pytest face of the suite: engines judged once, a test for each clause.
+
+    pytest --pyargs property_tests --engine NAME
+
+The first test of an engine judges it, in workers of its own; all others look up what
+came of it. With pytest-xdist every engine stays on one worker.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from compat.report.conform_text import plain
+from compat.verdicts.conformance import AnyEvent, ClauseResult, EngineInfo, Fault
+from property_tests.conforming import judging
+from property_tests.engine_judging import UnusableEngineError
+from property_tests.face_asking import MISTAKES, asked_for, mistakes
+from property_tests.face_telling import (
+    corpus_text,
+    fault_lines,
+    lines,
+    some,
+    stale_line,
+)
+from property_tests.known import KnownFailures, known_of, unmatched
+from property_tests.pool import Pool
+from property_tests.registry import Clause, contract
+
+FOLDER: Final = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedEngine:
+    """What the events of a judgement say of one engine."""
+
+    info: EngineInfo | None
+    results: Mapping[str, ClauseResult]
+    faults: Sequence[Fault]
+
+
+class Face:
+    """What was asked for on the command line, and the engines as they are judged."""
+
+    def __init__(self, config: pytest.Config, given: Mapping[str, Any]) -> None:
+        """Check what was asked for; raises UsageError.
+
+        A worker of pytest-xdist leaves to the controller what needs the engine.
+        """
+        self._judged: dict[str, JudgedEngine] = {}
+        self._loaded: dict[str, Mapping[str, Any]] = {}
+        with mistakes():
+            self.asked = asked_for(given)
+            if not hasattr(config, "workerinput"):
+                self._loaded |= {each: self._load(each) for each in self.asked.engines}
+                self._refuse_unmatched()
+
+    @property
+    def checked(self) -> tuple[Clause, ...]:
+        """The chosen clauses that a check decides."""
+        return tuple(each for each in self.asked.clauses if each.status == "checked")
+
+    def settle(self, engine: str, clause: str) -> None:
+        """Pass, fail, skip or expect to fail, as the clause was judged."""
+        __tracebackhide__ = True
+        judged = self._of(engine)
+        result = judged.results.get(clause)
+        if result is None:
+            pytest.fail("\n".join(fault_lines(judged.faults)), pytrace=False)
+        text = "\n".join(lines(result, contract().clause(clause)))
+        if result.known == "known":
+            pytest.xfail(f"{result.known_reason} ({result.known_issue})")
+        if result.known == "stale":
+            pytest.fail(f"{stale_line(result)}\n{text}", pytrace=False)
+        if result.verdict == "not-applicable":
+            pytest.skip(f"not applicable: {plain(result.reason)}")
+        if result.verdict != "pass":
+            pytest.fail(text, pytrace=False)
+
+    def settle_door(self, engine: str) -> None:
+        """Fail if anything broke down, a capability is absent, or nothing ran."""
+        __tracebackhide__ = True
+        judged = self._of(engine)
+        absent = () if judged.info is None else judged.info.absent
+        told = list(fault_lines(judged.faults)) if judged.faults else []
+        told += [f"declares {each!r}, and its probe did not find it" for each in absent]
+        if not any(each.worlds for each in judged.results.values()):
+            told.append("no world let any check decide: nothing was judged")
+        if told:
+            pytest.fail("\n".join(told), pytrace=False)
+
+    def pytest_report_header(self) -> list[str]:
+        """Tell what is judged, and what is not run."""
+        of = contract()
+        chosen = f"{len(self.checked)} of {len(of.checked)} checked clauses"
+        found = [
+            f"refengine: contract {of.version}, {chosen}; {corpus_text(self.asked)}"
+        ]
+        for engine, said in self._loaded.items():
+            absent = [e.id for e in self.checked if e.id not in said["applying"]]
+            version = f" {said['version']}" if said["version"] else ""
+            text = f"refengine: {engine}{version}, profile {said['profile']}"
+            found.append(f"{text}: {len(absent)} not applicable{some(absent)}")
+        return [plain(each) for each in found]
+
+    def pytest_pycollect_makemodule(
+        self, module_path: Path, parent: pytest.Collector
+    ) -> pytest.Module | None:
+        """Name our tests alike, wherever the package is installed."""
+        if module_path.parent != FOLDER:
+            return None
+        nodeid = f"{FOLDER.name}/{module_path.name}"
+        kind: Any = pytest.Module
+        found: pytest.Module = kind.from_parent(parent, path=module_path, nodeid=nodeid)
+        return found
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> object:
+        """Keep an engine on one worker, unless the user chose a distribution."""
+        if config.getoption("dist") != "load":
+            return None
+        scheduling: Any = import_module("xdist.scheduler").LoadScopeScheduling
+        found = scheduling(config, log)
+        found._split_scope = self.scope_of  # noqa: SLF001  # what its subclasses define
+        return found
+
+    def scope_of(self, nodeid: str) -> str:
+        """Return what stays together with a test: its engine, or the test alone."""
+        _, sign, case = nodeid.removesuffix("]").partition("[")
+        if sign and nodeid.startswith(f"{FOLDER.name}/"):
+            for each in sorted(self.asked.engines, key=len, reverse=True):
+                if case == each or case.startswith(f"{each}-"):
+                    return f"{FOLDER.name}[{each}]"
+        return nodeid
+
+    def _of(self, engine: str) -> JudgedEngine:
+        if engine not in self._judged:
+            self._judged[engine] = self._judge(engine)
+        return self._judged[engine]
+
+    def _judge(self, engine: str) -> JudgedEngine:
+        asked = replace(self.asked, engines=(engine,), jobs=_jobs())
+        events: list[AnyEvent] = []
+        try:
+            with judging(asked) as judgement:
+                judgement.tell(events.append)
+        except MISTAKES as error:
+            events.append(Fault(engine=engine, whose="engine", text=str(error)))
+        return _read(events)
+
+    def _load(self, engine: str) -> Mapping[str, Any]:
+        """Return what an engine says of itself; raises UnusableEngineError."""
+        about = {
+            "engine": engine,
+            "profile": self.asked.profile,
+            "corpus": "",
+            "clauses": [each.id for each in self.checked],
+        }
+        with Pool(about, 1, self.asked.timeout) as pool:
+            found = pool.one({"op": "load"})
+        for why in ("usage", "broken"):
+            if why in found:
+                raise UnusableEngineError(str(found[why]))
+        return found
+
+    def _refuse_unmatched(self) -> None:
+        """Raise UsageError for known failures of nothing that is judged."""
+        versions = {each["name"]: each["version"] for each in self._loaded.values()}
+        found = {
+            entry.where: entry
+            for name in versions
+            for entry in known_of(name, self.asked.known).entries
+        }
+        known = KnownFailures(tuple(found.values()))
+        if told := unmatched(known, versions, contract()):
+            raise pytest.UsageError("\n".join(told))
+
+
+def cases(metafunc: pytest.Metafunc, face: Face | None) -> None:
+    """Make the tests: one for each engine, and one for each of its clauses."""
+    engines = () if face is None else face.asked.engines
+    clauses = () if face is None else face.checked
+    if "clause" in metafunc.fixturenames:
+        found = [(engine, clause.id) for engine in engines for clause in clauses]
+        ids = [f"{engine}-{clause}" for engine, clause in found]
+        metafunc.parametrize(("engine", "clause"), found, ids=ids)
+    elif "engine" in metafunc.fixturenames:
+        metafunc.parametrize("engine", engines, ids=engines)
+
+
+def _read(events: Sequence[AnyEvent]) -> JudgedEngine:
+    infos = [each for each in events if isinstance(each, EngineInfo)]
+    results = [each for each in events if isinstance(each, ClauseResult)]
+    # What a file lists of other engines was looked at when all of them were known.
+    faults = [each for each in events if isinstance(each, Fault) and each.engine]
+    return JudgedEngine(
+        infos[0] if infos else None, {e.clause: e for e in results}, faults
+    )
+
+
+def _jobs() -> int:
+    """Return so many workers of an engine that all tests together use each core once.
+
+    0 leaves the number to the suite.
+    """
+    beside = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    return 0 if beside == 1 else max((os.cpu_count() or 1) // beside, 1)

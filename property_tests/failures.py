@@ -1,0 +1,168 @@
+"""Failure files: each failure of a judgement as one file, to be played again later.
+
+The engine stands there as a text. Nothing is imported because a file names it: who
+replays a file says on the command line which engine is meant (verdicts).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, NoReturn, cast
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, field_validator
+
+from compat.report.conform_stream import finite
+from compat.verdicts.conformance import (
+    AnyEvent,
+    ClauseResult,
+    EngineInfo,
+    Failure,
+    Header,
+)
+from refengine.testing.reading import read_scenario
+from refengine.testing.scenario import Scenario
+
+FOLDER: Final = Path(".refengine", "failures")
+"""Where failure files are written and looked for, unless it is said."""
+
+VERSION: Final = 1
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class FailureFileError(ValueError):
+    """A file that is no failure file: which, where in it, and what is wrong."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        self.path = path
+        self.what = what
+        super().__init__(f"{path}: {what}")
+
+
+class FailureFile(BaseModel):
+    """One failure: who failed what, under which profile, and the world it shows in.
+
+    ``corpus`` is the digest of the corpus in which it was found.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: Literal[1] = VERSION
+    engine: str
+    clause: str
+    profile: str
+    corpus: str
+    variant: str
+    asked: str
+    expected: JsonValue
+    got: JsonValue
+    scenario: dict[str, JsonValue]
+
+    @field_validator("scenario")
+    @classmethod
+    def _is_a_scenario(cls, given: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        read_scenario(given, "it")
+        return given
+
+    @property
+    def world(self) -> Scenario:
+        """The world, read."""
+        return read_scenario(self.scenario)
+
+    @property
+    def name(self) -> str:
+        """What its file is called: engine and clause."""
+        return f"{_as_name(self.engine)}-{self.clause}.json"
+
+
+def write_failures(folder: Path, events: Iterable[AnyEvent]) -> tuple[Path, ...]:
+    """Write a file for each failure in a judgement, and return their paths.
+
+    A file of the same engine and clause is written anew; others are left alone. Raises
+    OSError.
+    """
+    corpus, profiles, written = "", dict[str, str](), list[Path]()
+    for event in events:
+        if isinstance(event, Header):
+            corpus = event.corpus
+        elif isinstance(event, EngineInfo):
+            profiles[event.engine] = event.profile
+        elif isinstance(event, ClauseResult) and event.failure is not None:
+            failure = _file(event, event.failure, profiles[event.engine], corpus)
+            written.append(write_failure(folder, failure))
+    return tuple(written)
+
+
+def write_failure(folder: Path, failure: FailureFile) -> Path:
+    """Write a failure into a folder, which is made if it is not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / failure.name
+    text = json.dumps(failure.model_dump(), indent=1, allow_nan=False)
+    path.write_text(f"{text}\n", "utf-8")
+    return path
+
+
+def read_failure(path: Path) -> FailureFile:
+    """Read a failure file; raises FailureFileError or OSError."""
+    try:
+        data: object = json.loads(path.read_bytes(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise FailureFileError(path, f"is no JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise FailureFileError(path, "is no failure file: it holds no object")
+    try:
+        return FailureFile.model_validate(data)
+    except ValidationError as error:
+        found = cast("Mapping[str, Any]", data)
+        raise FailureFileError(path, _first(error, found)) from None
+
+
+def failure_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder, by name; raises OSError if there is no folder."""
+    yield from sorted(each for each in folder.iterdir() if each.suffix == ".json")
+
+
+def _file(
+    result: ClauseResult, failure: Failure, profile: str, corpus: str
+) -> FailureFile:
+    return FailureFile(
+        engine=result.engine,
+        clause=result.clause,
+        profile=profile,
+        corpus=corpus,
+        variant=failure.variant,
+        asked=failure.asked,
+        expected=finite(failure.expected),
+        got=finite(failure.got),
+        scenario=failure.scenario,
+    )
+
+
+def _first(error: ValidationError, data: Mapping[str, Any]) -> str:
+    first, *more = error.errors(include_url=False)
+    if data.get("version", VERSION) != VERSION:
+        return f"version {data['version']!r} is unknown; this reads version {VERSION}"
+    where = ".".join(map(str, first["loc"]))
+    message = " ".join(first["msg"].removeprefix("Value error, ").split())
+    if first["type"] == "extra_forbidden":
+        message = (
+            f"there is no such key; there are {', '.join(FailureFile.model_fields)}"
+        )
+    rest = f" (and {len(more)} more)" if more else ""
+    return f"is no failure file: {where}: {message}{rest}"
+
+
+def _as_name(engine: str) -> str:
+    """Return an engine's name as a part of a file name, different for each engine."""
+    fit = _UNFIT.sub("-", engine).strip("-.")
+    if fit == engine:
+        return fit
+    digest = hashlib.sha256(engine.encode("utf-8", "backslashreplace")).hexdigest()
+    return f"{fit}-{digest[:8]}"
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")

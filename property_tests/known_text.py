@@ -1,0 +1,122 @@
+"""Editing the text of a file of known failures, and leaving alone what a person wrote.
+
+Entries are cut out and put in as lines, so order, comments and reasons of all others
+stay as they are. The edited text is read again before anybody writes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
+
+from compat.verdicts.conformance import Failure
+from property_tests.check import PLAYED
+
+_HEADER: Final = re.compile(r"\s*\[\[\s*failure\s*\]\]\s*(#.*)?")
+_SILENT: Final = re.compile(r"\s*(#.*)?")
+
+REASON: Final = "TODO: say why it fails"
+ISSUE: Final = "TODO: a link to the issue"
+
+
+class EditError(ValueError):
+    """The text is written in a way that entries cannot be told apart in it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "its entries cannot be told apart: write each under a line [[failure]],"
+            " and no comment as the last line of a text"
+        )
+
+
+def entry_text(engine: str, versions: str, clause: str, failure: Failure) -> str:
+    """Return an entry in which reason and issue are still to be written."""
+    world = json.dumps(failure.scenario).replace("\x7f", "\\u007f")
+    world = world.replace("'''", "\\u0027\\u0027\\u0027")  # the end of the text
+    lines = [
+        "[[failure]]",
+        f"clause = {_quoted(clause)}",
+        f"engine = {_quoted(engine)}",
+        f"versions = {_quoted(versions)}",
+        'kind = "bug"  # or "unsupported", "disagrees"',
+        f"reason = {_quoted(REASON)}",
+        f"issue = {_quoted(ISSUE)}",
+        f"world = '''{world}'''",
+    ]
+    if failure.variant != PLAYED:
+        lines.append(f"variant = {_quoted(failure.variant)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def edited(text: str, drop: Collection[int], add: Sequence[str]) -> str:
+    """Return the text without the entries of these numbers, and with others added.
+
+    A comment directly above an entry goes with it. Raises EditError.
+    """
+    before = _entries(text)
+    kept = [each for at, each in enumerate(before, 1) if at not in drop]
+    lines = text.split("\n")
+    for at, (start, end) in reversed([*enumerate(_places(lines, len(before)), 1)]):
+        if at in drop:
+            lines[start:end] = []
+    newline = "\r\n" if "\r\n" in text else "\n"
+    new = "\n".join(lines)
+    if drop:
+        new = f"{new.rstrip()}{newline}" if new.strip() else ""
+    for each in add:
+        new = f"{new.rstrip()}{newline}{newline}" if new.strip() else ""
+        new += each.replace("\n", newline)
+    if _entries(new)[: len(kept)] != kept:
+        raise EditError
+    return new
+
+
+def _places(lines: Sequence[str], count: int) -> list[tuple[int, int]]:
+    """Return where each entry begins and ends, its own comments with it."""
+    headers = list(_headers(lines))
+    if len(headers) != count:
+        raise EditError
+    ends = [*headers[1:], len(lines)][:count]
+    return [_place(lines, *each) for each in zip(headers, ends, strict=True)]
+
+
+def _headers(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the lines that begin an entry; inside a longer text none does."""
+    for at, line in enumerate(lines):
+        if _HEADER.fullmatch(line) and _is_toml("\n".join(lines[:at])):
+            yield at
+
+
+def _place(lines: Sequence[str], header: int, end: int) -> tuple[int, int]:
+    start = header
+    while start and lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    while _SILENT.fullmatch(lines[end - 1]):
+        end -= 1
+    if end < len(lines) and not lines[end].strip():  # one empty line goes with it
+        end += 1
+    return start, end
+
+
+def _entries(text: str) -> list[Any]:
+    try:
+        found: list[Any] = tomllib.loads(text).get("failure", [])
+    except tomllib.TOMLDecodeError:
+        raise EditError from None
+    return found
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _quoted(text: str) -> str:
+    """Return a text as TOML writes it, which is what JSON does but for one letter."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

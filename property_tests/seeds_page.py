@@ -1,0 +1,148 @@
+"""docs/seeds.md: what the seeds of the handler interface say, and where it went.
+
+The mapping is data, ``seeds.toml``; ``python -m property_tests.contract_page`` writes
+the page. Each statement became clauses, or a decision overrules it, or it was not taken
+up; one that has none of the three does not load.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Self
+
+from pydantic import model_validator
+
+from property_tests.registry import ContractError, Frozen, read_entry
+
+FILE: Final = Path(__file__).with_name("seeds.toml")
+PAGE: Final = Path(__file__).parents[1] / "docs" / "seeds.md"
+
+TITLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "000": "the review of a first design, with what it asks for",
+        "001": "the design of the handler interface",
+    }
+)
+"""The seeds whose statements are taken up one by one."""
+
+LATER: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "002": "a loop over streams with tools",
+        "003": "flows of processors, as adk-go has them",
+        "004": "callbacks with duties of their own",
+    }
+)
+"""The seeds that later versions of the contract take up."""
+
+_OPENING: Final = """\
+# Where the seeds went
+
+The contract was not invented: it is made of design documents of others, the seeds, and of what upstream projects shipped.
+They are in Chinese and kept as they were written.
+Here is each statement of the first two, with the clauses of [the contract](contract.md) that hold it.
+Where the two disagree, or a sketch does not do what it is for, a decision says what holds; [seed-findings.md](seed-findings.md) shows such sketches by runs.
+
+This page is written by `python -m property_tests.contract_page`; a test looks every quote up in its seed.
+"""  # noqa: E501  # one sentence a line
+
+
+class Statement(Frozen):
+    """One statement of a seed: its own words, what they say, where that went."""
+
+    seed: str
+    section: str
+    quote: str
+    says: str
+    clauses: tuple[str, ...] = ()
+    decision: str = ""
+    """What holds in its place."""
+    not_taken_up: str = ""
+    """Why nothing came of it."""
+
+    @model_validator(mode="after")
+    def _went_somewhere(self) -> Self:
+        if not self.quote or not self.says:
+            raise ValueError("a statement has a quote and says something")
+        if bool(self.clauses or self.decision) == bool(self.not_taken_up):
+            raise ValueError("it has clauses or a decision, or else was not taken up")
+        return self
+
+
+def statements() -> tuple[Statement, ...]:
+    """Return the mapping that comes with the package."""
+    return read_statements(FILE.read_text("utf-8"), FILE.name)
+
+
+def read_statements(text: str, where: str) -> tuple[Statement, ...]:
+    """Read the text of a mapping; raises ContractError that names the entry."""
+    data = tomllib.loads(text)
+    found = tuple(
+        read_entry(Statement, each, f"{where}, statement {number}")
+        for number, each in enumerate(data["statement"], 1)
+    )
+    quotes = [(each.seed, each.quote) for each in found]
+    for each in found:
+        if quotes.count((each.seed, each.quote)) > 1:
+            raise ContractError(where, f"{each.quote!r} is there twice")
+    return found
+
+
+def page(found: Sequence[Statement]) -> str:
+    """Return the page about all statements."""
+    return "\n".join([_OPENING, *_counts(found), *_seeds(found), *_later()]) + "\n"
+
+
+def _counts(found: Sequence[Statement]) -> Iterator[str]:
+    for seed, of_seed in groupby(found, lambda each: each.seed):
+        mine = list(of_seed)
+        kept = sum(bool(each.clauses) for each in mine)
+        decided = sum(bool(each.decision) for each in mine)
+        left = sum(bool(each.not_taken_up) for each in mine)
+        told = f"{kept} are in clauses, {decided} have a decision, {left} neither"
+        yield f"- Seed {seed}, {TITLES[seed]}: {len(mine)} statements; {told}."
+
+
+def _seeds(found: Sequence[Statement]) -> Iterator[str]:
+    for seed, of_seed in groupby(found, lambda each: each.seed):
+        yield ""
+        yield f"## [Seed {seed}](seeds/{seed}.md): {TITLES[seed]}"
+        for section, mine in groupby(of_seed, lambda each: each.section):
+            yield ""
+            yield f"### {section} of seed {seed}"
+            for each in mine:
+                yield from _statement(each)
+
+
+def _statement(each: Statement) -> Iterator[str]:
+    yield ""
+    yield f"{code(each.quote)}"
+    yield ""
+    yield f"- Says: {each.says}"
+    if each.clauses:
+        yield f"- Clauses: {', '.join(map(_link, each.clauses))}"
+    if each.decision:
+        yield f"- Decision: {each.decision}"
+    if each.not_taken_up:
+        yield f"- Not taken up: {each.not_taken_up}"
+
+
+def _later() -> Iterator[str]:
+    yield ""
+    yield "## Later"
+    yield ""
+    for seed, about in LATER.items():
+        yield f"- [Seed {seed}](seeds/{seed}.md), {about}: nothing of it is in yet."
+
+
+def _link(clause: str) -> str:
+    return f"[{clause}](contract.md#{clause.lower()})"
+
+
+def code(text: str) -> str:
+    """Return a text as code of one line, whatever marks it holds."""
+    plain = " ".join(text.split())
+    return f"`` {plain} ``" if "`" in plain else f"`{plain}`"

@@ -1,0 +1,225 @@
+"""What a door tells, looked at field by field: a wrong type is the door's fault.
+
+An engine that answers ``7`` where it was asked about ``"7"`` fails a hundred checks,
+and none of them says why. So fields are looked at before anything is judged by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Final, Self, cast, get_args
+
+from refengine.agent import ChatModelAgentConfig
+from refengine.events import AgentAction, AgentEvent, Chunk, EventKind
+from refengine.history import History
+from refengine.messages import Message, MessageChunk, ToolCall
+from refengine.plan import OnNotice
+from refengine.react import Status
+from refengine.run import RunResult
+from refengine.stream import StreamReader, convert_stream
+from refengine.testing.engine import Engine, EngineAgent, EngineRun
+from refengine.tools import Options
+
+KINDS: Final = frozenset(cast("Sequence[str]", get_args(EventKind)))
+STATUSES: Final = frozenset(cast("Sequence[str]", get_args(Status)))
+_LONGEST: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A field of what a door tells: what is there, and what belongs there."""
+
+    field: str
+    got: object
+    wanted: str
+
+    def __str__(self) -> str:
+        text = repr(self.got)
+        shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        return f"{self.field} is {shown} ({type(self.got).__name__}): {self.wanted}"
+
+
+def event_faults(event: object) -> Iterator[Fault]:
+    """Yield what is wrong with the types of an event."""
+    if not isinstance(event, AgentEvent):
+        yield Fault("an event", event, "an AgentEvent is wanted")
+        return
+    each = cast("Any", event)  # its types are what is looked at
+    yield from _one_of("event.kind", each.kind, KINDS)
+    path = cast("object", each.run_path)
+    if not _is_path(path):
+        wanted = "a tuple of the agents' names is wanted, outermost first"
+        yield Fault("event.run_path", path, wanted)
+    yield from _text_or_none("event.call_id", each.call_id)
+    if each.kind == "error":
+        yield from _is("event.error", each.error, Exception, "the exception is wanted")
+    elif each.stream is None:
+        yield from message_faults("event.message", each.message)
+    else:
+        wanted = "a refengine.StreamReader is wanted"
+        yield from _is("event.stream", each.stream, StreamReader, wanted)
+    if each.action is not None:
+        wanted = "an AgentAction or None is wanted"
+        yield from _is("event.action", each.action, AgentAction, wanted)
+
+
+def message_faults(field: str, message: object) -> Iterator[Fault]:
+    """Yield what is wrong with the types of a message."""
+    if not isinstance(message, Message):
+        yield Fault(field, message, "a refengine.Message is wanted")
+        return
+    each = cast("Any", message)
+    roles = frozenset(("system", "user", "assistant", "tool"))
+    yield from _one_of(f"{field}.role", each.role, roles)
+    yield from _is(f"{field}.content", each.content, str, "a text is wanted")
+    for name in ("tool_call_id", "name", "id"):
+        yield from _text_or_none(f"{field}.{name}", getattr(each, name))
+    yield from _is(f"{field}.extra", each.extra, Mapping, "a mapping is wanted")
+    for at, call in enumerate(each.tool_calls):
+        yield from _call_faults(f"{field}.tool_calls[{at}]", call)
+
+
+def outcome_faults(outcome: object) -> Iterator[Fault]:
+    """Yield what is wrong with the types of a run's outcome."""
+    if not isinstance(outcome, RunResult):
+        yield Fault("run.outcome", outcome, "a RunResult is wanted once a run is over")
+        return
+    each = cast("Any", outcome)
+    yield from _one_of("outcome.status", each.status, STATUSES)
+    wanted = "a History is wanted: refengine.testing.doors.ended(...) makes one"
+    yield from _is("outcome.messages", each.messages, History, wanted)
+    if isinstance(each.messages, History):
+        for at, message in enumerate(each.messages):
+            yield from message_faults(f"outcome.messages[{at}]", message)
+    if each.answer is not None:
+        yield from message_faults("outcome.answer", each.answer)
+    if type(each.iterations) is not int:
+        yield Fault("outcome.iterations", each.iterations, "a whole number is wanted")
+
+
+def _call_faults(field: str, call: object) -> Iterator[Fault]:
+    if not isinstance(call, ToolCall):
+        yield Fault(field, call, "a refengine.ToolCall is wanted")
+        return
+    for name in ("id", "name"):
+        yield from _is(f"{field}.{name}", getattr(call, name), str, "a text is wanted")
+    wanted = "the model's own text is wanted, not what it means"
+    yield from _is(f"{field}.arguments", call.arguments, str, wanted)
+
+
+def _chunk_faults(chunk: object) -> Iterator[Fault]:
+    wanted = "a MessageChunk, or a text of a tool, is wanted"
+    if not isinstance(chunk, MessageChunk | str):
+        yield Fault("a chunk of event.stream", chunk, wanted)
+    elif isinstance(chunk, MessageChunk):
+        content = cast("object", chunk.content)
+        yield from _is("chunk.content", content, str, "a text is wanted")
+
+
+def _is(field: str, got: object, kind: type, wanted: str) -> Iterator[Fault]:
+    if not isinstance(got, kind):
+        yield Fault(field, got, wanted)
+
+
+def _text_or_none(field: str, got: object) -> Iterator[Fault]:
+    if got is not None and not _is_text(got):
+        yield Fault(field, got, "a text or None is wanted")
+
+
+def _one_of(field: str, got: object, known: AbstractSet[str]) -> Iterator[Fault]:
+    if not _is_text(got) or got not in known:
+        yield Fault(field, got, f"one of {', '.join(sorted(known))} is wanted")
+
+
+def _is_path(got: object) -> bool:
+    if not isinstance(got, tuple):
+        return False
+    names = cast("tuple[object, ...]", got)
+    return bool(names) and all(map(_is_text, names))
+
+
+def _is_text(got: object) -> bool:
+    return isinstance(got, str)
+
+
+class Watched:
+    """An engine whose events and outcomes are looked at; ``faults`` are what was wrong.
+
+    ``raised`` are the exceptions that its runs ended with, in order.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.name = engine.name
+        self.faults: list[Fault] = []
+        self.raised: list[Exception] = []
+        self._engine = engine
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        """Build the agent; its runs are looked at."""
+        agent = await self._engine.build(config, on_notice)
+        return _WatchedAgent(self, agent)
+
+    def look(self, event: AgentEvent) -> AgentEvent:
+        """Look at an event, and later at the chunks of its stream."""
+        found = list(event_faults(event))
+        self.faults += found
+        if found and not isinstance(event, AgentEvent):
+            raise TypeError(str(found[0]))
+        if isinstance(event.error, Exception):
+            self.raised.append(event.error)
+        if isinstance(event.stream, StreamReader):
+            return replace(event, stream=convert_stream(event.stream, self._chunk))
+        return event
+
+    def _chunk(self, chunk: Chunk) -> Chunk:
+        self.faults += _chunk_faults(chunk)
+        return chunk
+
+
+class _WatchedAgent:
+    def __init__(self, watch: Watched, agent: EngineAgent) -> None:
+        self._watch = watch
+        self._agent = agent
+
+    def run(
+        self,
+        messages: Sequence[Message],
+        stream: bool = False,  # noqa: FBT002  # contract §0
+        *,
+        options: Options | None = None,
+    ) -> EngineRun:
+        more = {"options": options} if options else {}
+        return _WatchedRun(self._watch, self._agent.run(messages, stream, **more))
+
+
+class _WatchedRun:
+    def __init__(self, watch: Watched, run: EngineRun) -> None:
+        self._watch = watch
+        self._run = run
+
+    @property
+    def outcome(self) -> RunResult | None:
+        return self._run.outcome
+
+    async def __aenter__(self) -> Self:
+        await self._run.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        await self._run.__aexit__(kind, error, trace)
+
+    async def __aiter__(self) -> AsyncIterator[AgentEvent]:
+        async for event in self._run:
+            yield self._watch.look(event)
+        self._watch.faults += outcome_faults(self._run.outcome)

@@ -1,0 +1,91 @@
+"""What tests of checks share: fixed worlds, and what a check says of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from property_tests.check import Case, Check
+from property_tests.corpus import Entry, fixed_worlds
+from property_tests.mutants.mutant import Mutant
+from property_tests.playing import Player
+from refengine.profile import PROFILES, profile
+from refengine.testing.engine import Engine, ReferenceEngine
+from refengine.testing.reading import read_scenario
+from refengine.testing.scenario import Scenario
+
+
+@cache
+def worlds(family: str) -> tuple[Entry, ...]:
+    return tuple(each for each in fixed_worlds() if each.family == family)
+
+
+def world_of(check: Check, family: str) -> Scenario:
+    return next(w.scenario for w in worlds(family) if w.clause == check.clause)
+
+
+def scenario(agent: dict[str, Any], *script: Any, **run: Any) -> Scenario:
+    """Return a world of one agent and one run."""
+    data = {
+        "agent": agent,
+        "model_script": list(script),
+        "runs": [{"input": ["user:hi"], **run}],
+    }
+    return read_scenario(data, "a test")
+
+
+def case_of(world: Scenario, check: Check, engine: Engine, under: str) -> Case:
+    return Player(engine, profile(under)).case(world, check.variants)
+
+
+def decisions(
+    check: Check,
+    world: Scenario,
+    engine: Engine | None = None,
+    under: str = "seed-001",
+) -> list[Any]:  # of decisions, whose values are of any type
+    """Return what a check decides about the reference engine, or another one."""
+    played = engine or ReferenceEngine(profile(under))
+    return list(check.decisions(case_of(world, check, played, under)))
+
+
+def undecided(checks: Sequence[Check], family: str) -> set[str]:
+    """Return the clauses that the fixed world of no profile decides."""
+    return {
+        check.clause
+        for check in checks
+        if not any(
+            decisions(check, world_of(check, family), under=each.name)
+            for each in PROFILES
+        )
+    }
+
+
+def accused(checks: Sequence[Check], family: str) -> set[tuple[str, str]]:
+    """Return the clauses that the reference engine breaks in a fixed world."""
+    return {
+        (check.clause, each.name)
+        for check in checks
+        for each in PROFILES
+        for world in worlds(family)
+        if check.meant(world.scenario)
+        for decision in decisions(check, world.scenario, under=each.name)
+        if not decision.holds
+    }
+
+
+def surviving(mutant: Mutant, checks: Sequence[Check], family: str) -> set[str]:
+    """Return the clauses of a mutant whose own fixed world does not tell it."""
+    engine = mutant.wrong(profile(mutant.under))
+    return {
+        check.clause
+        for check in checks
+        if check.clause in mutant.violates
+        and all(
+            decision.holds
+            for decision in decisions(
+                check, world_of(check, family), engine, mutant.under
+            )
+        )
+    }

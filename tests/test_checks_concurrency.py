@@ -1,0 +1,90 @@
+"""Calls side by side and runs that share nothing: the checks of CONC."""
+
+import pytest
+
+from property_tests.checks.concurrency import CHECKS
+from property_tests.mutants.engines.concurrency import MUTANTS
+from refengine.testing.reading import read_scenario
+from tests.deciding import accused, decisions, scenario, surviving, undecided
+
+OF = {check.clause: check for check in CHECKS}
+SLOW = {"name": "slow", "result": "late", "delay_ms": 5}
+BROKEN = {"name": "broken", "error": "boom"}
+TWO = "assistant:[c1:slow({})][c2:broken({})]"
+
+
+def test_the_fixed_world_of_every_clause_decides_it():
+    assert undecided(CHECKS, "concurrency") == set()
+
+
+def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
+    assert accused(CHECKS, "concurrency") == set()
+
+
+def test_every_clause_has_a_mutant():
+    named = {clause for mutant in MUTANTS for clause in mutant.violates}
+
+    assert named == set(OF)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
+def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
+    assert surviving(mutant, CHECKS, "concurrency") == set()
+
+
+@pytest.mark.parametrize(
+    ("under", "decided"), [("seed-001", True), ("langchain-1", False)]
+)
+def test_what_becomes_of_siblings_is_asked_where_they_are_to_finish(under, decided):
+    world = scenario({"tools": [SLOW, BROKEN]}, TWO)
+
+    assert bool(decisions(OF["CONC-003"], world, under=under)) is decided
+
+
+def test_nothing_is_asked_of_tools_that_take_no_time():
+    quick = {**SLOW, "delay_ms": 0}
+
+    assert not decisions(OF["CONC-001"], scenario({"tools": [quick, BROKEN]}, TWO))
+
+
+def test_nothing_is_asked_where_a_wrapper_gives_calls_another_id():
+    wrap = {"set_input_call_id": "other"}
+    agent = {
+        "tools": [SLOW, BROKEN],
+        "handlers": [{"id": "h", "wrap_invokable": wrap}],
+    }
+
+    assert not decisions(OF["CONC-006"], scenario(agent, TWO))
+
+
+def test_a_stream_that_fails_before_it_is_told_is_a_failed_call():
+    stream = {**SLOW, "kind": "streamable", "stream_error": "cut off"}
+    (found,) = decisions(OF["CONC-006"], scenario({"tools": [stream, BROKEN]}, TWO))
+
+    assert found.holds
+    assert found.expected == "c1"
+
+
+def two_runs(agent, *script):
+    runs = [{"input": ["user:hi"]}, {"input": ["user:hi"]}]
+    data = {"agent": agent, "model_script": list(script), "runs": runs}
+    return read_scenario(data, "a test")
+
+
+def test_runs_with_other_answers_need_not_be_alike():
+    assert not decisions(OF["CONC-008"], two_runs({}, "assistant:a", "assistant:b"))
+    assert decisions(OF["CONC-008"], two_runs({}, "assistant:a", "assistant:a"))
+
+
+def test_runs_need_not_be_alike_where_an_extension_counts_them():
+    counting = {"op": "append", "msg": "user:first", "on_call": 1}
+    agent = {"handlers": [{"id": "h", "before_model": [counting]}]}
+    world = two_runs(agent, "assistant:a", "assistant:a")
+
+    assert not decisions(OF["CONC-008"], world)
+
+
+def test_an_agent_that_is_refused_has_no_runs_to_compare():
+    world = scenario({"max_iterations": 0}, "assistant:done")
+
+    assert not decisions(OF["CONC-010"], world)

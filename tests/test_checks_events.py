@@ -1,0 +1,121 @@
+"""The checks of EVT, under every profile."""
+
+from dataclasses import replace
+
+import pytest
+
+from property_tests.check import Case
+from property_tests.checks.events import CHECKS
+from property_tests.mutants.engines.events import MUTANTS
+from property_tests.view import view
+from refengine.profile import SEED_001
+from refengine.testing import Trace, clock, play
+from refengine.testing.engine import ReferenceEngine
+from tests.deciding import accused, decisions, scenario, surviving, undecided
+
+OF = {check.clause: check for check in CHECKS}
+CALL = "assistant:[c1:t({})]"
+DONE = "assistant:done"
+TOOL = {"name": "t", "result": "r"}
+
+
+def handler(name="h", **hooks):
+    return {"id": name, **hooks}
+
+
+def told(clause, world, under="seed-001"):
+    """Return what was expected, after seeing that the reference engine does it."""
+    found = decisions(OF[clause], world, under=under)
+    assert all(each.holds for each in found)
+    return [each.expected for each in found]
+
+
+def test_the_fixed_world_of_every_clause_decides_it():
+    assert undecided(CHECKS, "events") == set()
+
+
+def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
+    assert accused(CHECKS, "events") == set()
+
+
+def test_every_clause_has_a_mutant():
+    named = {clause for mutant in MUTANTS for clause in mutant.violates}
+
+    assert named == set(OF)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
+def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
+    assert surviving(mutant, CHECKS, "events") == set()
+
+
+def two(**agent):
+    slow = {**TOOL, "delay_ms": 5}
+    tools = [slow, {"name": "u", "result": "other"}]
+    return scenario({"tools": tools, **agent}, "assistant:[c1:t({})][c2:u({})]", DONE)
+
+
+@pytest.mark.parametrize(
+    ("under", "order"),
+    [
+        ("seed-001", [["c1", "c2"]]),
+        ("eino-0.8", [["c2", "c1"]]),
+        ("langchain-1", []),
+    ],
+)
+def test_where_the_event_of_a_direct_result_stands_is_a_posture(under, order):
+    assert told("EVT-010", two(return_directly={"t": True}), under) == order
+
+
+@pytest.mark.parametrize("joined", [False, True], ids=["in pieces", "joined"])
+def test_pieces_of_calls_may_be_shown_as_they_came_or_joined(joined):
+    piece = '{"tool_calls": [{"index": 0, "id": "c1", "name": "t", "arguments": "{"}]}'
+    rest = '{"tool_calls": [{"index": 0, "arguments": "}"}]}'
+    script = {"chunks": [piece, rest]}
+    world = scenario({"tools": [TOOL]}, script, DONE, streaming=True)
+    trace = clock.run(play(world, ReferenceEngine(SEED_001)))
+    shown = [CALL, DONE]
+    seen = [
+        replace(each, data={**each.data, "stream": [shown.pop(0)]})
+        if joined and each.kind == "event" and each.data["kind"] == "model"
+        else each
+        for each in trace
+    ]
+    played = view(world, SEED_001, Trace(seen))
+    found = list(OF["EVT-002"].decide(Case(world, SEED_001, {"played": played})))
+
+    assert [each.holds for each in found] == [True, True]
+
+
+def test_a_sound_answer_whose_event_broke_off_is_told():
+    world = scenario({}, "assistant:one two", streaming=True)
+    trace = clock.run(play(world, ReferenceEngine(SEED_001)))
+    cut = {"stream": ["assistant:one "], "stream_error": "cut"}
+    seen = [
+        replace(each, data={**each.data, **cut}) if each.kind == "event" else each
+        for each in trace
+    ]
+    played = view(world, SEED_001, Trace(seen))
+    (found,) = OF["EVT-002"].decide(Case(world, SEED_001, {"played": played}))
+
+    assert (found.expected, found.got) == ("one two", "one ")
+
+
+def test_an_answer_whose_stream_broke_off_is_not_compared():
+    script = {"chunks": ["assistant:half"], "stream_error": "cut"}
+
+    assert told("EVT-002", scenario({}, script, streaming=True)) == []
+
+
+def test_what_a_failing_sibling_keeps_from_being_told_is_not_missed():
+    tools = [TOOL, {"name": "u", "error": "boom"}]
+    world = scenario(
+        {"tools": tools, "return_directly": {"t": True}},
+        "assistant:[c1:t({})][c2:u({})]",
+    )
+
+    assert told("EVT-004", world, "eino-0.8") == []
+
+
+def test_events_of_an_agent_without_a_name_end_with_no_name():
+    assert told("EVT-009", scenario({}, DONE)) == [""]

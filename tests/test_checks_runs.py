@@ -1,0 +1,134 @@
+"""The checks of RUN, under every profile."""
+
+import pytest
+
+from property_tests.checks.runs import CHECKS
+from property_tests.mutants.engines.runs import MUTANTS
+from refengine.agent import ChatModelAgentConfig, build_agent
+from refengine.messages import Message, MessageChunk
+from tests.deciding import accused, decisions, scenario, surviving, undecided
+from tests.support import USER, reader, run
+
+OF = {check.clause: check for check in CHECKS}
+CALL = "assistant:[c1:t({})]"
+DONE = "assistant:done"
+TOOL = {"name": "t", "result": "r"}
+
+
+def handler(name="h", **hooks):
+    return {"id": name, **hooks}
+
+
+def told(clause, world, under="seed-001"):
+    """Return what was expected, after seeing that the reference engine does it."""
+    found = decisions(OF[clause], world, under=under)
+    assert all(each.holds for each in found)
+    return [each.expected for each in found]
+
+
+def test_the_fixed_world_of_every_clause_decides_it():
+    assert undecided(CHECKS, "runs") == set()
+
+
+def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
+    assert accused(CHECKS, "runs") == set()
+
+
+def test_every_clause_has_a_mutant():
+    named = {clause for mutant in MUTANTS for clause in mutant.violates}
+
+    assert named == set(OF)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
+def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
+    assert surviving(mutant, CHECKS, "runs") == set()
+
+
+ENDLESS = {"tools": [TOOL], "max_iterations": 1}
+
+
+@pytest.mark.parametrize(
+    ("under", "end"),
+    [
+        ("seed-001", [("max_iterations", None)]),
+        ("eino-0.8", [("error", "max_iterations")]),
+        ("langgraph-prebuilt-1", [[], "completed"]),
+    ],
+)
+def test_how_a_run_ends_at_its_limit_is_a_posture(under, end):
+    assert told("RUN-011", scenario(ENDLESS, CALL, CALL), under) == end
+
+
+@pytest.mark.parametrize(
+    ("under", "error"), [("seed-001", "MaxIterationsError"), ("eino-0.8", None)]
+)
+def test_a_limit_below_one_is_refused_or_the_default(under, error):
+    assert told("RUN-013", scenario({"max_iterations": 0}, DONE), under) == [error]
+
+
+@pytest.mark.parametrize(
+    ("under", "built", "run"), [("seed-001", ["h"], []), ("eino-0.8", [], [["h"]])]
+)
+def test_when_before_agent_runs_is_a_posture(under, built, run):
+    world = scenario({"handlers": [handler(before_agent=[])]}, DONE)
+
+    assert told("RUN-008", world, under)[:2] == [built, *run]
+
+
+def test_a_hook_refused_for_what_it_left_keeps_the_next_from_being_missed():
+    null = [{"op": "set_tools", "value": None}]
+    handlers = [handler("h0", before_agent=null), handler("h1", before_agent=[])]
+    world = scenario({"handlers": handlers}, DONE)
+
+    assert told("RUN-008", world, "langchain-1") == [[]]
+
+
+def test_a_hook_that_raised_at_the_end_may_have_kept_others_from_it():
+    failing = [{"op": "error", "text": "boom"}]
+    handlers = [handler("h0", after_agent=failing), handler("h1", after_agent=[])]
+
+    assert told("RUN-017", scenario({"handlers": handlers}, DONE)) == [["h0"]]
+
+
+@pytest.mark.parametrize(
+    ("under", "wanted"),
+    [("seed-001", ["unknown"]), ("eino-0.8", [(1, [], False)])],
+)
+def test_what_an_agent_without_tools_does_is_a_posture(under, wanted):
+    assert told("RUN-006", scenario({}, CALL, DONE), under) == wanted
+
+
+class Invoked:
+    """A model that cannot be streamed."""
+
+    async def invoke(self, ctx, messages, tools, options):
+        return Message("assistant", "a b")
+
+
+class Streamed:
+    """A model that can only be streamed."""
+
+    async def stream(self, ctx, messages, tools, options):
+        return reader([MessageChunk("a "), MessageChunk("b")])
+
+
+def chunk_text(chunk):
+    assert isinstance(chunk, MessageChunk)
+    return chunk.content
+
+
+@pytest.mark.parametrize("model", [Invoked(), Streamed()], ids=["invoke", "stream"])
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
+def test_a_model_with_one_method_works_in_both_modes(model, stream):
+    async def play():
+        config = ChatModelAgentConfig(name="agent", description="", model=model)
+        agent = await build_agent(config)
+        async with agent.run([USER], stream=stream) as running:
+            return await running.result()
+
+    result = run(play())
+    chunks = [chunk_text(chunk) for chunk in result.events[0].chunks or ()]
+
+    assert result.answer == Message("assistant", "a b")
+    assert chunks == (["a b"] if model.__class__ is Invoked else ["a ", "b"]) * stream

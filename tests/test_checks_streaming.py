@@ -1,0 +1,133 @@
+"""Streams against whole results: the checks of STR, and what no scenario can hold."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from property_tests.checks.modes import distributing
+from property_tests.checks.streaming import CHECKS
+from property_tests.mutants.engines.streaming import MUTANTS
+from refengine import ChatModelAgentConfig, Message, StreamReader, build_agent
+from refengine.messages import MessageChunk
+from tests.deciding import accused, decisions, scenario, surviving, undecided
+
+OF = {check.clause: check for check in CHECKS}
+STREAM = {"name": "t", "kind": "streamable", "chunks": ["a", "b"]}
+CALL = "assistant:[c1:t({})]"
+
+
+def test_the_fixed_world_of_every_clause_decides_it():
+    assert undecided(CHECKS, "streaming") == set()
+
+
+def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
+    assert accused(CHECKS, "streaming") == set()
+
+
+def test_every_clause_has_a_mutant():
+    named = {clause for mutant in MUTANTS for clause in mutant.violates}
+
+    assert named == set(OF)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
+def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
+    assert surviving(mutant, CHECKS, "streaming") == set()
+
+
+def test_a_world_with_two_results_for_two_modes_need_not_end_the_same():
+    both = {"name": "t", "kind": "both", "result": "whole", "chunks": ["a", "b"]}
+
+    assert not distributing(scenario({"tools": [both]}, CALL))
+    assert distributing(scenario({"tools": [{**both, "result": "ab"}]}, CALL))
+
+
+def test_a_world_whose_stream_breaks_off_need_not_end_the_same():
+    broken = {**STREAM, "stream_error": "cut off"}
+    answer = {"chunks": ["assistant:a"], "stream_error": "cut off"}
+
+    assert not distributing(scenario({"tools": [broken]}, CALL))
+    assert not distributing(scenario({}, answer))
+
+
+@pytest.mark.parametrize("hook", ["wrap_invokable", "wrap_streamable"])
+def test_a_world_that_wraps_one_kind_alone_need_not_end_the_same(hook):
+    handler = {"id": "h", hook: {"prefix_result": "x"}}
+
+    assert not distributing(scenario({"tools": [STREAM], "handlers": [handler]}, CALL))
+
+
+def told(wrap):
+    """Return the chunks that the consumer has to get through these wraps."""
+    handlers = [{"id": f"h{n}", "wrap_streamable": w} for n, w in enumerate(wrap)]
+    agent = {"tools": [STREAM], "handlers": handlers}
+    found = decisions(OF["STR-006"], scenario(agent, CALL, streaming=True))
+
+    assert found
+    assert all(each.holds for each in found)
+    return [each.partition(":")[2] for each in found[0].expected]
+
+
+def test_the_consumer_s_chunks_are_worked_out_through_every_wrap():
+    assert told([{}]) == ["a", "b"]
+    assert told([{"prefix_result": "x"}, {"map_result": "<<result>>"}]) == [
+        "x<a>",
+        "<b>",
+    ]
+    assert told([{"map_result": "<<result>>"}, {"set_result": "s"}]) == ["<s>"]
+    assert told([{"prefix_result": "x"}, {"set_stream": []}]) == ["x"]
+    assert told([{"map_result": "<<result>>"}, {"short_circuit": "s"}]) == ["<s>"]
+
+
+def test_what_a_streamable_wrapper_catches_is_what_the_consumer_gets():
+    tool = {"name": "t", "kind": "streamable", "error": "boom"}
+    handler = {"id": "h", "wrap_streamable": {"catch_error": "caught <error>"}}
+    agent = {"tools": [tool], "handlers": [handler]}
+    (found,) = decisions(OF["STR-006"], scenario(agent, CALL, streaming=True))
+
+    assert found.holds
+    assert found.got == ["tool(c1):caught boom"]
+
+
+def test_a_chunk_without_anything_in_it_may_be_left_out():
+    answer = {"chunks": ["assistant:", "assistant:a"]}
+    (found,) = decisions(OF["STR-005"], scenario({}, answer, streaming=True))
+
+    assert found.expected == found.got == ["assistant:a"]
+
+
+class Invokes:
+    """A model that can be invoked and not streamed."""
+
+    async def invoke(self, ctx, messages, tools, options):
+        return Message("assistant", "one two")
+
+
+class Streams:
+    """A model that can be streamed and not invoked."""
+
+    async def stream(self, ctx, messages, tools, options):
+        async def chunks():
+            for text in ("one ", "two"):
+                yield MessageChunk(text)
+
+        return StreamReader(chunks())
+
+
+async def answered(model, *, stream):
+    """Return the chunks of the run's one event, None of a whole one, and the answer."""
+    agent = await build_agent(ChatModelAgentConfig("agent", "", model))
+    async with agent.run([Message("user", "hi")], stream=stream) as run:
+        event: Any = await anext(run)
+        chunks = event.stream and [each.content async for each in event.stream]
+        answer: Any = (await run.result()).answer
+        return chunks, answer.content
+
+
+def test_a_model_without_stream_is_seen_as_one_chunk():
+    assert asyncio.run(answered(Invokes(), stream=True)) == (["one two"], "one two")
+
+
+def test_a_model_without_invoke_is_streamed_and_joined():
+    assert asyncio.run(answered(Streams(), stream=False)) == (None, "one two")

@@ -1,0 +1,181 @@
+"""``refengine clause``: the clauses listed, and one shown by a run."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from property_tests import clause_command, explaining
+from property_tests.check import Check, Decision
+from property_tests.clause_command import explained
+from property_tests.corpus import Entry, fixed_worlds
+from property_tests.explaining import examples, shown, violating
+from property_tests.registry import Clause, OwnSource, contract
+from refengine.testing.engine import ReferenceEngine
+from refengine.testing.reading import read_scenario
+
+CHECKED = [each.id for each in contract().checked]
+DECIDED = OwnSource(decision="It has to be one way.")
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as left:
+        clause_command.main(arguments)
+    code = left.value.code
+    assert isinstance(code, int)
+    return code
+
+
+def wide(monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+
+
+def clause(**changed) -> Clause:
+    given = {
+        "id": "ORD-999",
+        "level": "SHOULD",
+        "sentence": "Hooks run.",
+        "intent": "Somebody relies on it.",
+        "source": DECIDED,
+        "status": "planned",
+        "why": "It needs a store.",
+        **changed,
+    }
+    return Clause.model_validate(given)
+
+
+def text_of(found: Clause) -> str:
+    return "\n".join(each.plain for each in explained(found))
+
+
+def test_list_shows_every_clause_and_counts_them(monkeypatch, capsys) -> None:
+    wide(monkeypatch)
+    assert run("list") == 0
+
+    told = capsys.readouterr().out
+    assert all(each.id in told and each.sentence in told for each in contract().clauses)
+    assert f"{len(contract().clauses)} clauses: {len(CHECKED)} checked" in told
+
+
+def test_list_shows_one_status(monkeypatch, capsys) -> None:
+    wide(monkeypatch)
+    assert run("list", "--status", "checked", "--json") == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert [each["id"] for each in told["clauses"]] == CHECKED
+    assert told["version"] == contract().version
+
+
+def test_list_as_json_says_all_that_is_in_the_registry(capsys) -> None:
+    assert run("list", "--json", "-k", "ORD-001") == 0
+
+    [told] = json.loads(capsys.readouterr().out)["clauses"]
+    assert Clause.model_validate(told) == contract().clause("ORD-001")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("list", "-k", "ODR"), "no clause matches 'ODR'; did you mean ORD"),
+        (("list", "--status", "done"), "'done' is not one of"),
+        (("explain", "ORD-0001"), "no clause matches 'ORD-0001'; did you mean ORD-0"),
+        (("explain", "ord-001"), "did you mean ORD-001"),
+        (("explain", "ORD"), "no clause matches 'ORD'"),
+        (("explain",), "Missing argument"),
+    ],
+)
+def test_a_mistake_is_told_without_a_traceback(capsys, arguments, told) -> None:
+    assert run(*arguments) == 2
+
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_list_of_nothing_is_no_success(monkeypatch, capsys) -> None:
+    one = contract().model_copy(update={"clauses": (contract().clause("ORD-001"),)})
+    monkeypatch.setattr(clause_command, "contract", lambda: one)
+
+    assert run("list", "--status", "planned") == 4
+    assert "no clause is planned" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("id_", CHECKED)
+def test_explain_shows_a_world_and_a_mutant_that_fails_in_it(id_) -> None:
+    text = text_of(contract().clause(id_))
+
+    assert contract().clause(id_).sentence in text
+    assert "A world that decides it:\n  " in text
+    assert "in that world" in text
+    assert "  asked for: " in text
+    assert all(each.about in text for each in violating(id_))
+
+
+def test_explain_marks_the_deciding_observation_among_those_near_it(capsys) -> None:
+    assert run("explain", "ORD-001") == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    [at] = [place for place, line in enumerate(lines) if line.startswith("  > ")]
+    assert "hook_enter" in lines[at]
+    assert lines[at - 1].startswith("    ")
+
+
+def test_explain_says_why_a_clause_is_not_checked_and_plays_nothing() -> None:
+    text = text_of(clause())
+
+    assert "ORD-999  SHOULD, planned" in text
+    assert "Not checked (planned): It needs a store." in text
+    assert "decided: It has to be one way." in text
+    assert "Mutants" not in text
+
+
+def test_explain_says_what_each_profile_chooses() -> None:
+    text = text_of(clause(postures=["both_lists"]))
+
+    assert "Depends on both_lists: warning (seed-001, " in text
+    assert "; silent (eino-" in text
+
+
+def test_examples_are_the_fixed_worlds_of_a_clause_shortest_first() -> None:
+    short = Entry(read_scenario({"agent": {}, "runs": []}), "a", fixed=True, clause="A")
+    long = Entry(
+        read_scenario({"agent": {"instruction": "B"}, "runs": []}),
+        "a",
+        fixed=True,
+        clause="A",
+    )
+    other = Entry(short.scenario, "a", fixed=True, clause="B")
+    drawn = Entry(short.scenario, "a", fixed=False, clause="A")
+
+    assert examples("A", [long, other, drawn, short]) == [short, long]
+
+
+def test_nothing_is_shown_of_a_mutant_that_no_world_refutes(monkeypatch) -> None:
+    [right] = violating("ORD-001")[:1]
+    same = replace(right, wrong=ReferenceEngine)
+    monkeypatch.setattr(explaining, "violating", lambda _: [same])
+
+    assert shown("ORD-001", examples("ORD-001")) is None
+
+
+def test_a_mutant_that_breaks_down_is_passed_over(monkeypatch) -> None:
+    def down(_):
+        raise ZeroDivisionError
+
+    [first] = violating("ORD-001")[:1]
+    both = [replace(first, id="down", wrong=down), first]
+    monkeypatch.setattr(explaining, "violating", lambda _: both)
+
+    found = shown("ORD-001", examples("ORD-001"))
+    assert found is not None
+    assert found.mutant is first
+
+
+def test_a_decision_without_observation_shows_the_end_of_the_trace() -> None:
+    def misses(case):
+        yield Decision("there is one more", 1, 2, None)
+
+    checks = [Check(clause="ORD-001", decide=misses)]
+    found = shown("ORD-001", list(fixed_worlds())[:40], checks)
+
+    assert found is not None
+    assert found.around
+    assert {each.mark for each in found.around} == {" "}

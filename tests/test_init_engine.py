@@ -1,0 +1,162 @@
+"""What ``refengine init engine`` writes runs as it is."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from compat.engines.loading import load_engine
+from compat.migration.engine_skeletons import DOORS, FILES, For
+from property_tests.probing import probe
+from property_tests.smoke import smoke
+
+ROOT = Path(__file__).parent.parent
+
+
+def refengine(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "refengine", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(autouse=True)
+def _own_modules(monkeypatch):
+    """Forget what a test imported, and where it was found."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = dict(sys.modules)
+    yield
+    for name in set(sys.modules) - set(before):
+        del sys.modules[name]
+
+
+def written(kind: For, folder: Path) -> Path:
+    done = refengine("init", "engine", "--for", kind, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "conformance"
+
+
+@pytest.mark.parametrize("kind", For)
+def test_every_file_is_written_and_the_next_step_is_told(kind, tmp_path) -> None:
+    done = refengine("init", "engine", "mine", "--for", kind, cwd=tmp_path)
+
+    assert {each.name for each in (tmp_path / "mine").iterdir()} == set(FILES[kind])
+    assert done.stdout.endswith(f"next: refengine conform mine/{DOORS[kind]}\n")
+
+
+def test_the_door_is_for_an_async_engine_unless_something_else_is_asked(
+    tmp_path,
+) -> None:
+    assert refengine("init", "engine", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "conformance/loop.py").exists()
+
+
+def test_nothing_is_overwritten(tmp_path) -> None:
+    (tmp_path / "conformance").mkdir()
+    (tmp_path / "conformance/door.py").write_text("mine", "utf-8")
+    done = refengine("init", "engine", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "is already there: name another folder" in done.stderr
+    assert [each.name for each in (tmp_path / "conformance").iterdir()] == ["door.py"]
+
+
+def test_a_kind_that_there_is_not_is_refused(tmp_path) -> None:
+    done = refengine("init", "engine", "--for", "rust", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "async" in done.stderr
+    assert "langchain" in done.stderr
+
+
+@pytest.mark.parametrize("kind", For)
+def test_the_door_works_and_declares_nothing_that_it_has_not(kind, tmp_path) -> None:
+    loaded = load_engine(f"{written(kind, tmp_path)}/{DOORS[kind]}")
+
+    assert [each.got for each in smoke(loaded) if not each.passed] == []
+    assert probe(loaded)[0] == frozenset()
+
+
+def test_the_middleware_of_a_service_is_in_the_agents_that_are_judged(tmp_path) -> None:
+    folder = written(For.langchain, tmp_path)
+    service = (folder / "service.py").read_text("utf-8")
+    limit = "from langchain.agents.middleware import ModelCallLimitMiddleware\n"
+    stops = "ALWAYS = [ModelCallLimitMiddleware(run_limit=1, exit_behavior='error')]"
+    text = limit + service.replace("ALWAYS = []", stops)
+    (folder / "service.py").write_text(text, "utf-8")
+
+    results = smoke(load_engine(f"{folder}/door.py:door"))
+    failed = [each.name for each in results if not each.passed]
+    assert "tools" in failed
+
+
+@pytest.mark.parametrize("kind", For)
+def test_the_engine_is_judged_at_once(kind, tmp_path) -> None:
+    folder = written(kind, tmp_path)
+    asked = (DOORS[kind], "--clause", "ORD-001", "--examples", "0")
+    done = refengine("conform", *asked, cwd=folder)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+LOUD = """
+import sys
+from door import Door
+from {package}.words import WORDS
+
+sys.stderr.write(WORDS * 50000)
+sys.stdout.write(WORDS * 50000)
+
+
+class Loud(Door):
+    async def build(self, config, on_notice):
+        sys.stderr.write(WORDS)
+        sys.stdout.write(WORDS)
+        return await super().build(config, on_notice)
+"""
+
+
+@pytest.mark.parametrize("package", ["compat", "property_tests", "benchmarks"])
+@pytest.mark.parametrize("named", ["loud.py:Loud", "loud:Loud"])
+def test_neither_chatter_nor_a_package_of_our_name_beside_it_is_in_the_way(
+    named, package, tmp_path
+) -> None:
+    folder = written(For.async_, tmp_path)
+    (folder / "loud.py").write_text(LOUD.format(package=package), "utf-8")
+    (folder / package).mkdir()
+    (folder / package / "__init__.py").touch()
+    (folder / package / "words.py").write_text("WORDS = 'warning: '", "utf-8")
+    done = refengine(
+        "conform", named, "--clause", "ORD-001", "--examples", "0", cwd=folder
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning: " not in done.stdout + done.stderr
+
+
+def test_the_test_that_is_written_passes_and_fails_with_the_engine(tmp_path) -> None:
+    folder = written(For.async_, tmp_path)
+    test = folder / "test_conformance.py"
+    quick = test.read_text("utf-8").replace("*chosen]", "*chosen, '--examples', '0']")
+    test.write_text(quick, "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+
+    assert subprocess.run(command, cwd=folder, check=False).returncode == 0
+    loop = (folder / "loop.py").read_text("utf-8")
+    wrong = loop.replace("in self.handlers:", "in reversed(self.handlers):", 1)
+    (folder / "loop.py").write_text(wrong, "utf-8")
+    assert subprocess.run(command, cwd=folder, check=False).returncode == 1
+
+
+@pytest.mark.parametrize("kind", For)
+def test_the_workflow_installs_extras_that_there_are(kind) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    [line] = [e for e in FILES[kind]["conformance.yml"].splitlines() if "pip" in e]
+    extras = line.partition("[")[2].partition("]")[0].split(",")
+
+    assert set(extras) <= set(project["optional-dependencies"])

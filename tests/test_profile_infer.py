@@ -1,0 +1,192 @@
+"""Which profile an engine has is found from what it does, and told."""
+
+import json
+
+import pytest
+import typer
+
+from compat.commands import DIFFERS, OK, USAGE
+from compat.engines.capabilities import CAPABILITIES
+from compat.engines.loading import Loaded, load_engine
+from compat.engines.reference import ReferenceDoor
+from compat.profiles.differing import unconfirmed
+from property_tests.infer_command import infer_command
+from property_tests.inferring import Inferred, infer
+from refengine.profile import PROFILES, SEED_001, choosing, options
+
+ALL = frozenset(CAPABILITIES)
+
+
+def found(engine, *assumed: str, profile=SEED_001) -> Inferred:
+    return infer(Loaded("mine", engine, profile, ALL, assumed=assumed))
+
+
+@pytest.mark.parametrize("under", PROFILES, ids=lambda each: each.name)
+def test_every_posture_of_a_profile_is_found_on_the_reference_engine(under) -> None:
+    seen = found(ReferenceDoor(under), "profile")
+
+    assert {each.name: each.option for each in seen.postures} == {
+        posture: getattr(under, posture) for posture in options()
+    }
+    assert seen.nearest == under
+    assert seen.declared is None
+    assert not seen.contradicts
+
+
+CHANGED = [(name, every[-1]) for name, every in options().items()][::5]
+"""Some of all: each takes a second, and the profiles above have every option."""
+
+
+@pytest.mark.parametrize(("posture", "option"), CHANGED)
+def test_one_changed_posture_is_found_whichever_it_is(posture, option) -> None:
+    seen = found(ReferenceDoor(choosing(SEED_001, posture, option)))
+    differs = [each.name for each in seen.differing(SEED_001)]
+
+    assert {each.name: each.option for each in seen.postures}[posture] == option
+    assert differs == ([] if option == getattr(SEED_001, posture) else [posture])
+    assert seen.contradicts == bool(differs)
+
+
+@pytest.mark.parametrize("name", ["langchain", "langgraph"])
+def test_frameworks_show_what_was_confirmed_and_no_more(name) -> None:
+    loaded = load_engine(name)
+    seen = infer(loaded)
+    shown = {each.name for each in seen.postures if each.option is not None}
+    listed = set(unconfirmed()[loaded.profile.name])
+
+    assert shown <= set(options()) - listed
+    # in_order and handlers_first are told apart only by an engine with both lists
+    beyond = {"after_hooks"} if name == "langgraph" else set()
+    assert set(options()) - listed - shown == beyond
+    assert seen.nearest == loaded.profile
+    assert not seen.contradicts
+
+
+def test_what_is_not_declared_is_not_shown_and_says_what_is_missing() -> None:
+    seen = infer(load_engine("reference-legacy"))
+    reasons = {each.name: each.reason for each in seen.postures if not each.option}
+
+    assert reasons["before_agent"] == (
+        "its scenario needs 'before_agent', which is not declared"
+    )
+    assert reasons["null_tools"] == (
+        "its scenario needs 'edited_config', which is not declared"
+    )
+    assert reasons["answer"].startswith(
+        "last_assistant and last_message are not told apart"
+    )
+    assert not seen.contradicts
+
+
+class Other:
+    """Runs after-hooks backwards, but not where there are struct middlewares."""
+
+    name = "other"
+
+    async def build(self, config, on_notice):
+        option = "in_order" if config.middlewares else "reversed"
+        engine = ReferenceDoor(choosing(SEED_001, "after_hooks", option))
+        return await engine.build(config, on_notice)
+
+
+def test_scenarios_that_show_different_options_contradict_each_other() -> None:
+    seen = found(Other(), "profile")
+    [posture] = [each for each in seen.postures if each.name == "after_hooks"]
+
+    assert posture.status == "contradicts itself"
+    assert posture.reason == ("scenario 1 shows reversed, scenario 2 shows in_order")
+    assert seen.contradicts
+
+
+class Raises:
+    name = "raises"
+
+    async def build(self, config, on_notice):
+        raise ValueError("no")
+
+    def run(self):
+        raise NotImplementedError
+
+
+def test_an_engine_that_builds_nothing_shows_only_what_it_refuses() -> None:
+    seen = found(Raises(), "profile")
+    shown = {each.name for each in seen.postures if each.option is not None}
+
+    assert shown <= {
+        "same_handler_twice",
+        "equal_handler_names",
+        "iterations_below_one",
+    }
+    reasons = [each.reason for each in seen.postures if each.option is None]
+    assert any("it does as under no option" in each for each in reasons)
+
+
+def test_the_command_tells_every_posture_and_both_profiles(capsys) -> None:
+    assert infer_command("reference-legacy") == OK
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:37]] == list(options())
+    assert "reference-legacy shows 16 of 37 postures" in lines
+    assert "nearest profile: eino-0.7, nothing that it shows differs" in lines
+    assert "declared profile: eino-0.7, nothing that it shows differs" in lines
+
+
+ENGINE = """
+import sys
+from compat.engines.reference import ReferenceDoor
+from refengine.profile import SEED_001, choosing
+
+class Mine(ReferenceDoor):
+    name = "mine"
+    profile = "seed-001"
+
+    def __init__(self):
+        pass
+
+    async def build(self, config, on_notice):
+        print("chatter")
+        inner = ReferenceDoor(choosing(SEED_001, "route", "model_response"))
+        return await inner.build(config, on_notice)
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "infer_mine.py").write_text(ENGINE, "utf-8")
+    return "infer_mine.py:Mine"
+
+
+def test_a_profile_that_an_engine_contradicts_is_told_and_is_exit_code_1(
+    mine, capsys
+) -> None:
+    assert infer_command(mine) == DIFFERS
+
+    out = capsys.readouterr().out
+    assert "declared profile: seed-001, differs in 1" in out
+    assert "  route: model_response, there last_left" in out
+    assert "chatter" not in out
+
+
+def test_the_same_as_json(mine, capsys) -> None:
+    assert infer_command(mine, as_json=True) == DIFFERS
+
+    told = json.loads(capsys.readouterr().out)
+    assert told["declared"] == told["nearest"] == "seed-001"
+    assert told["contradicts_declared"] == ["route"]
+    [route] = [each for each in told["postures"] if each["posture"] == "route"]
+    assert route == {
+        "posture": "route",
+        "status": "shown",
+        "option": "model_response",
+        "fits": ["model_response"],
+        "reason": "",
+    }
+
+
+def test_a_text_that_names_no_engine_is_told_without_a_traceback(capsys) -> None:
+    with pytest.raises(typer.Exit) as caught:
+        infer_command("referense")
+
+    assert caught.value.exit_code == USAGE
+    assert "refengine profile infer: no engine 'referense'" in capsys.readouterr().err
