@@ -216,7 +216,7 @@ class EngineJudge:
             and each.id not in tally.errors
         ]
         meant = self._meant(silent, tally)
-        failures = self._failures(tally)
+        failures, luck = self._failures(tally)
         for each in self._clauses:
             verdict, reason = self._verdict(each, applying, meant, tally)
             yield ClauseResult(
@@ -226,7 +226,7 @@ class EngineJudge:
                 verdict=verdict,
                 worlds=tally.decided[each.id],
                 failing=len(tally.failing.get(each.id, ())),
-                reason=reason,
+                reason=reason or luck.get(each.id, ""),
                 failure=failures.get(each.id),
             )
 
@@ -277,14 +277,17 @@ class EngineJudge:
             for clause, count in found.items()
         }
 
-    def _failures(self, tally: Tally) -> Mapping[str, Failure]:
-        """Return each failing clause's smallest failure."""
+    def _failures(
+        self, tally: Tally
+    ) -> tuple[Mapping[str, Failure], Mapping[str, str]]:
+        """Return each failing clause's smallest failure, or why there is none."""
         clauses = sorted(tally.failing)
         asked = (
             {"op": "tell", "clause": each, "world": self._smallest(tally.failing[each])}
             for each in clauses
         )
         found: dict[str, Failure] = {}
+        lost: dict[str, str] = {}
         for at, reply in self._pool.each(asked, LONG):
             if "failure" in reply:
                 failure = Failure.model_validate(reply["failure"])
@@ -293,9 +296,8 @@ class EngineJudge:
                     update={"reproduce": self._command(command)}
                 )
             else:
-                why = reply.get("lost") or reply.get("broken")
-                self._fault("harness", f"{clauses[at]} could not be told: {why}")
-        return found
+                lost[clauses[at]] = str(reply.get("lost") or reply.get("broken"))
+        return found, lost
 
     def _command(self, command: str) -> str:
         asked = self._asked

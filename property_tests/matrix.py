@@ -1,44 +1,24 @@
 """The matrix: which clauses kill which mutant, on one corpus.
 
 A check that kills no mutant checks nothing, and a mutant that no clause kills shows
-what the checks do not see (verdicts, Conformance). Every mutant is played in the same
-worlds; a check that has killed it is not asked again, which changes no answer.
+what the checks do not see (verdicts, Conformance).
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import repeat
 from multiprocessing import get_context
-from typing import Any, Final
+from typing import Any
 
-from property_tests.check import Case, Check
 from property_tests.checks import CHECKS
-from property_tests.corpus import Corpus, Entry, read_corpus
-from property_tests.judging import decide, looks_at
+from property_tests.corpus import Corpus, read_corpus
+from property_tests.killing import Killing, Kills, names
 from property_tests.mutants import MUTANTS, Mutant, mutant
-from property_tests.playing import Player, RefusedError
 from property_tests.registry import FAMILIES, Contract
-from refengine.profile import profile
-
-ERROR: Final = "error"
-"""What kills a mutant out of which an exception came where none may."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kills:
-    """What kills a mutant: clauses in the order of their checks, then ``error``.
-
-    ``faults`` say which check broke down over what it did; that is never its answer.
-    """
-
-    mutant: str
-    by: tuple[str, ...]
-    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +89,6 @@ class Matrix:
         return any(names(self.named[kills.mutant], clause) for clause in kills.by)
 
 
-def names(violates: Iterable[str], clause: str) -> bool:
-    """Tell whether a clause is among those violated, itself or by its family."""
-    return not {clause, clause.partition("-")[0]}.isdisjoint(violates)
-
-
 def unknown_names(
     contract: Contract, mutants: Iterable[Mutant] = MUTANTS
 ) -> tuple[str, ...]:
@@ -128,73 +103,33 @@ def unknown_names(
 
 
 def matrix(
-    clauses: Sequence[str], mutants: Sequence[Mutant], worlds: Corpus, jobs: int = 1
+    clauses: Sequence[str],
+    mutants: Sequence[Mutant],
+    worlds: Corpus,
+    *,
+    jobs: int = 1,
+    full: bool = False,
 ) -> Matrix:
-    """Play all mutants in all worlds, several at a time in processes of their own.
+    """Play all mutants, several at a time in processes of their own.
 
     The answer is the same for any number of jobs. With more than one the mutants have
     to be of the registry, since their ids are what is handed over.
     """
     named = {each.id: each.violates for each in mutants}
     if jobs == 1:
-        found = [kills(each, worlds.worlds, CHECKS) for each in mutants]
+        killing = Killing(worlds.worlds, CHECKS, full=full)
+        found = [killing.kills(each) for each in mutants]
         return Matrix(tuple(clauses), named, tuple(found))
     # Nothing is inherited, so a worker knows what it would know alone.
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        found = list(pool.map(_kills, named, repeat(worlds.json)))
+        found = list(pool.map(_kills, named, repeat(worlds.json), repeat(full)))
     return Matrix(tuple(clauses), named, tuple(found))
 
 
-def kills(broken: Mutant, worlds: Iterable[Entry], checks: Sequence[Check]) -> Kills:
-    """Return what kills a mutant in these worlds.
-
-    A world that is kept for some families, because it is huge, is played only for the
-    mutants that say they violate them.
-    """
-    under = profile(broken.under)
-    player = Player(broken.wrong(under), under)
-    found: set[str] = set()
-    faults: list[str] = []
-    for entry in worlds:
-        left = [each for each in checks if each.clause not in found]
-        chosen = [each for each in left if looks_at(each, entry)]
-        if not chosen or not _concerns(entry, broken):
-            continue
-        try:
-            case = _case(player, entry, chosen)
-        except RefusedError:
-            continue
-        if case is None:
-            found.add(ERROR)
-        else:
-            judged = decide(case, chosen)
-            found.update(judged.failed)
-            faults += (f"{key}: {why}" for key, why in judged.errors.items())
-    order = [*dict.fromkeys(each.clause for each in checks), ERROR]
-    by = tuple(each for each in order if each in found)
-    return Kills(broken.id, by, tuple(dict.fromkeys(faults)))
-
-
-def _concerns(entry: Entry, broken: Mutant) -> bool:
-    families = {each.partition("-")[0] for each in broken.violates}
-    return not entry.only or not families.isdisjoint(entry.only)
-
-
-def _case(player: Player, entry: Entry, checks: Sequence[Check]) -> Case | None:
-    """Play a world; None if an exception came out of the engine."""
-    variants = dict.fromkeys(name for each in checks for name in each.variants)
-    try:
-        return player.case(entry.scenario, tuple(variants))
-    except RefusedError:
-        raise
-    except (Exception, asyncio.CancelledError):  # noqa: BLE001  # as it is broken
-        return None
-
-
-def _kills(id_: str, text: str) -> Kills:
-    return kills(mutant(id_), _worlds(text), CHECKS)
+def _kills(id_: str, text: str, full: bool) -> Kills:  # what a process is given
+    return _killing(text, full).kills(mutant(id_))
 
 
 @cache
-def _worlds(text: str) -> tuple[Entry, ...]:
-    return read_corpus(text).worlds
+def _killing(text: str, full: bool) -> Killing:  # as _kills
+    return Killing(read_corpus(text).worlds, CHECKS, full=full)

@@ -68,8 +68,16 @@ def matrix_(
     jobs: Annotated[
         int | None, typer.Option("-j", min=1, help="processes; as many as processors")
     ] = None,
+    *,
+    full: Annotated[
+        bool,
+        typer.Option(help="ask every check in every world, which takes long"),
+    ] = False,
 ) -> None:
-    """Play every mutant, and show which clauses kill it.
+    """Play every mutant in the fixed worlds, and show which clauses kill it.
+
+    Generated worlds are for those that a clause which they name does not kill there.
+    What is shown killed; --full shows all that do.
 
     Exit code 1: a checked clause kills no mutant that names it, or a mutant is killed
     by none, or only by clauses that it does not name. Exit code 3: a check broke down.
@@ -77,11 +85,14 @@ def matrix_(
     name each other.
     """
     clauses, mutants = _chosen("mutant matrix", words)
-    made = make_corpus(examples, seed)
-    found = matrix(clauses, mutants, made.corpus, jobs or os.cpu_count() or 1)
     if file is not None:
         with told("mutant matrix", OSError):
-            file.write_text(json.dumps(found.as_json(), indent=1) + "\n", "utf-8")
+            file.touch()  # what cannot be written is told before minutes are spent
+    made = make_corpus(examples, seed)
+    processes = jobs or min(os.cpu_count() or 1, len(mutants) or 1)
+    found = matrix(clauses, mutants, made.corpus, jobs=processes, full=full)
+    if file is not None:
+        file.write_text(json.dumps(found.as_json(), indent=1) + "\n", "utf-8")
     stale = (*unmatched(contract(), CHECKS), *unknown_names(contract()))
     _print(found, made, stale)
     raise typer.Exit(_code(found, stale))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from compat.adapters import adapt
-from compat.engines.capabilities import refusal_of
+from compat.engines.capabilities import CAPABILITIES, CapabilityError, refusal_of
+from compat.engines.needs import hidden_needs
 from property_tests.check import PLAYED, Case
+from property_tests.reducing import reduced
 from property_tests.variants import ADAPTED, AGAIN, CHANGES
 from property_tests.view import View, view
 from refengine.agent import ChatModelAgentConfig
@@ -46,11 +49,22 @@ class StructsAdapted:
 
 
 class Player:
-    """Plays worlds on one engine under one profile."""
+    """Plays worlds on one engine under one profile.
 
-    def __init__(self, engine: Engine, profile: Profile) -> None:
+    Worlds are cut down to its capabilities first; None stands for all there are.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        profile: Profile,
+        capabilities: AbstractSet[str] | None = None,
+    ) -> None:
         self.engine = engine
         self.profile = profile
+        self.capabilities = frozenset(
+            CAPABILITIES if capabilities is None else capabilities
+        )
         self._adapted = StructsAdapted(engine, profile)
 
     def case(self, scenario: Scenario, variants: Collection[str] = ()) -> Case:
@@ -59,6 +73,8 @@ class Player:
         A variant that is equal to the scenario is not played again, and one that the
         engine refuses is left out.
         """
+        scenario = reduced(scenario, self.capabilities)
+        self._refuse(scenario)
         first = self._played(scenario)
         why = refusal_of(first)
         if why is not None:
@@ -70,10 +86,20 @@ class Player:
                 views[variant] = found
         return Case(scenario, self.profile, views)
 
+    def _refuse(self, scenario: Scenario) -> None:
+        """Raise RefusedError for what only playing it would show to be lacking."""
+        if self.capabilities.issuperset(CAPABILITIES):
+            return
+        for capability, where in hidden_needs(scenario):
+            if capability not in self.capabilities:
+                error = CapabilityError(self.engine.name, capability, where)
+                raise RefusedError(str(error))
+
     def _variant(self, variant: str, scenario: Scenario, first: Trace) -> View | None:
         changed = CHANGES[variant](scenario)
         if changed is None:
             return None
+        changed = reduced(changed, self.capabilities)
         if variant not in {AGAIN, ADAPTED} and changed == scenario:
             return view(scenario, self.profile, first, variant)
         trace = self._played(changed, adapted=variant == ADAPTED)

@@ -7,7 +7,7 @@ takes the extension and forgets it has it not, either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
@@ -56,12 +56,20 @@ class World:
 def probe(loaded: Loaded) -> tuple[frozenset[str], frozenset[str]]:
     """Return what is declared and not found, and what is found and not declared."""
     engine = loaded.engine.engine if isinstance(loaded.engine, Refusing) else None
-    found = frozenset(_found(engine or loaded.engine, loaded.profile))
+    tried = [each for each in CAPABILITIES if _is_cheap(each, loaded)]
+    found = frozenset(_found(engine or loaded.engine, loaded.profile, tried))
     return loaded.capabilities - found, found - loaded.capabilities
 
 
-def _found(engine: Engine, profile: Profile) -> Iterator[str]:
-    for capability in CAPABILITIES:
+def _is_cheap(capability: str, loaded: Loaded) -> bool:
+    """Tell whether to look: an engine not made for crowds may take minutes with one."""
+    return capability != "many_extensions" or capability in loaded.capabilities
+
+
+def _found(
+    engine: Engine, profile: Profile, capabilities: Iterable[str]
+) -> Iterator[str]:
+    for capability in capabilities:
         adapted = capability == "adapted_structs"
         tried = StructsAdapted(engine, profile) if adapted else engine
         worlds = _worlds_of(capability, profile)
@@ -144,7 +152,14 @@ def _one_by_one(trace: Trace) -> bool:
     return calls == [*first, ("tool_start", "c2"), ("tool_end", "c2")]
 
 
+def _crowd(extensions: str, hook: str) -> World:
+    """Return an agent of very many extensions, the last of which adds a word."""
+    many: list[Agent] = [{"id": f"x{at}", hook: RECORD} for at in range(CROWD)]
+    return World({extensions: [*many, {"id": "last", hook: NOTE}]}, _sent)
+
+
 REQUEST: Final = "model_request"
+CROWD: Final = 1_000
 _SLOW: Final[Agent] = {"name": "slow", "result": "r", "delay_ms": 50}
 _FAST: Final[Agent] = {"name": "fast", "result": "r"}
 _BOTH: Final = "assistant:[c1:slow({})][c2:fast({})]"
@@ -165,6 +180,10 @@ WORLDS: Final[Mapping[str, tuple[World, ...]]] = MappingProxyType(
                 },
                 _sent,
             ),
+        ),
+        "many_extensions": (
+            _crowd("handlers", "before_model"),
+            _crowd("middlewares", "before_chat_model"),
         ),
         "adapted_structs": (_struct(_sent, wrap_tool_call={"invokable": PREFIX}),),
         "struct_tools": (

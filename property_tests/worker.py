@@ -36,6 +36,12 @@ TRIES: Final = 250
 """So many smaller worlds are tried for one failure; fixed cases are small already."""
 
 
+LUCK: Final = (
+    "it failed in a world and, played there again, did not: what it does is luck"
+)
+"""An engine on virtual time, in a scripted world, has nothing to make a choice by."""
+
+
 class Judge:
     """One engine, the worlds it is judged in, and the checks that judge it."""
 
@@ -52,7 +58,8 @@ class Judge:
     @cached_property
     def player(self) -> Player:
         """What plays worlds on the engine."""
-        return Player(self.loaded.engine, self.loaded.profile)
+        loaded = self.loaded
+        return Player(loaded.engine, loaded.profile, loaded.capabilities)
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -99,8 +106,9 @@ class Judge:
         """
         wanted = set(asked["clauses"])
         checks = [each for each in self.applying if each.clause in wanted]
-        profile = self.loaded.profile
-        player = Player(ReferenceEngine(profile), profile)
+        loaded = self.loaded
+        engine = ReferenceEngine(loaded.profile)
+        player = Player(engine, loaded.profile, loaded.capabilities)
         return told(judge(player, self._world(asked), checks))
 
     def tell(self, asked: Mapping[str, Any]) -> Reply:
@@ -115,8 +123,8 @@ class Judge:
             )
         case = self.player.case(small, check.variants)
         decision = self._first(check, case)
-        if decision is None:  # a world is played the same way each time
-            return {"lost": f"{clause} fails in a world, and then it does not"}
+        if decision is None:
+            return {"lost": LUCK}
         return {"failure": failure_of(case, decision).model_dump(mode="json")}
 
     def replay(self, asked: Mapping[str, Any]) -> Reply:

@@ -10,15 +10,9 @@ from property_tests import mutant_command
 from property_tests.check import Case, Check, Decision
 from property_tests.checks import CHECKS
 from property_tests.corpus import Corpus, Entry
-from property_tests.matrix import (
-    ERROR,
-    Kills,
-    Matrix,
-    kills,
-    matrix,
-    names,
-    unknown_names,
-)
+from property_tests.explaining import examples
+from property_tests.killing import ERROR, Killing, Kills, names
+from property_tests.matrix import Matrix, matrix, unknown_names
 from property_tests.mutants import MUTANTS, Mutant, mutant
 from property_tests.registry import read_contract
 from property_tests.running import Made
@@ -41,6 +35,10 @@ WORLD = Entry(
 REVERSED = mutant("pipelines-reversed")
 RIGHT = replace(REVERSED, id="right", wrong=ReferenceEngine)
 ORDER = [each for each in CHECKS if each.clause == "ORD-001"]
+
+
+def kills(broken: Mutant, worlds, checks, **more) -> Kills:
+    return Killing(worlds, checks, **more).kills(broken)
 
 
 def red(case: Case):
@@ -71,16 +69,97 @@ def test_a_check_that_killed_is_not_asked_again() -> None:
         asked.append(case)
         yield Decision("something", 1, 2)
 
-    found = kills(RIGHT, [WORLD] * 3, [check("ORD-009", once)])
+    found = kills(REVERSED, [WORLD] * 3, [check("ORD-009", once)])
     assert (found.by, len(asked)) == (("ORD-009",), 1)
 
 
 def test_killers_come_in_the_order_of_the_checks() -> None:
     second, first = Entry(WORLD.scenario, "b", fixed=True, only=("RD",)), WORLD
     checks = [check("RD-001"), check("ORD-009")]
-    broken = replace(RIGHT, violates=("RD-001",))
+    broken = replace(REVERSED, violates=("RD-001",))
 
     assert kills(broken, [first, second], checks).by == ("RD-001", "ORD-009")
+
+
+def counting(asked: list[Case], clause: str = "ORD-009", **more) -> Check:
+    """Return a check that never fails, and notes what it was asked about."""
+
+    def decide(case: Case):
+        asked.append(case)
+        yield Decision("something", 1, 1)
+
+    return check(clause, decide, **more)
+
+
+def test_a_check_is_not_asked_where_all_is_as_on_the_right_engine() -> None:
+    asked: list[Case] = []
+    kills(RIGHT, [WORLD], [counting(asked), counting(asked, variants=(AGAIN,))])
+
+    assert asked == []
+
+
+class Forgetful:
+    """An engine that builds a right agent, and from then on reversed ones."""
+
+    def __init__(self, profile) -> None:
+        self._engines = [REVERSED.wrong(profile), ReferenceEngine(profile)]
+        self.name = "forgetful"
+
+    async def build(self, config, on_notice):
+        engine = self._engines.pop() if len(self._engines) > 1 else self._engines[0]
+        return await engine.build(config, on_notice)
+
+
+def test_a_check_is_asked_where_only_a_variant_is_wrong() -> None:
+    asked: list[Case] = []
+    broken = replace(REVERSED, wrong=Forgetful)
+    plain, again = counting([], "ORD-008"), counting(asked, variants=(AGAIN,))
+
+    kills(broken, [WORLD], [plain, again])
+    assert len(asked) == 1
+    assert asked[0].has(AGAIN)
+
+
+@pytest.mark.parametrize(
+    ("violates", "clause", "of", "full", "asked_of"),
+    [
+        ("ORD-001", "ORD-009", "RD-001", False, 1),
+        ("ORD-001", "RD-009", "ORD-001", False, 1),
+        ("ORD", "RD-009", "ORD-001", False, 1),
+        ("TOOL-001", "ORD-009", "RD-001", False, 0),
+        ("TOOL-001", "ORD-009", "RD-001", True, 1),
+    ],
+)
+def test_variants_are_compared_near_what_a_mutant_violates(
+    violates, clause, of, full, asked_of
+) -> None:
+    asked: list[Case] = []
+    broken = replace(REVERSED, violates=(violates,))
+    world = replace(WORLD, clause=of)
+
+    kills(broken, [world], [counting(asked, clause, variants=(AGAIN,))], full=full)
+    assert len(asked) == asked_of
+
+
+@pytest.mark.parametrize(
+    ("violates", "full", "asked_of"),
+    [
+        (("ORD-001",), False, 1),
+        (("ORD",), False, 1),
+        (("ORD-001", "ORD-002"), False, 2),
+        (("RD",), False, 2),
+        (("ORD-001",), True, 2),
+    ],
+)
+def test_generated_worlds_are_for_mutants_that_the_fixed_ones_do_not_prove(
+    violates, full, asked_of
+) -> None:
+    asked: list[Case] = []
+    broken = replace(REVERSED, violates=violates)
+    worlds = [replace(WORLD, fixed=False), WORLD]
+
+    kills(broken, worlds, [*ORDER, counting(asked)], full=full)
+    assert len(asked) == asked_of
 
 
 class RaisesAgain:
@@ -121,7 +200,7 @@ def test_a_check_that_breaks_down_is_a_fault_and_the_others_still_decide() -> No
         raise KeyError(case.scenario.runs[0].input[0])
         yield
 
-    found = kills(RIGHT, [WORLD, WORLD], [check("ORD-008", broken), check("ORD-009")])
+    found = kills(REVERSED, [WORLD] * 2, [check("ORD-008", broken), check("ORD-009")])
     assert found.by == ("ORD-009",)
     assert found.faults == ("ORD-008: KeyError: 'user:hi'",)
 
@@ -131,7 +210,7 @@ def test_a_world_of_some_families_is_played_for_their_mutants_only() -> None:
     checks = [check("DEEP-001"), check("ORD-009")]
 
     assert kills(REVERSED, [huge], checks).by == ()
-    deep = replace(RIGHT, violates=("DEEP-002",))
+    deep = replace(REVERSED, violates=("DEEP-002",))
     assert kills(deep, [huge], checks).by == ("DEEP-001",)
 
 
@@ -233,9 +312,18 @@ def run(*arguments: str) -> int:
     return code
 
 
-def test_command_writes_the_matrix_of_some_clauses(tmp_path, capsys) -> None:
+def small(monkeypatch, *worlds: Entry) -> None:
+    """Give the command a corpus of these worlds."""
+    made = Made(Corpus(worlds, 0), ("so it was made",))
+    monkeypatch.setattr(mutant_command, "make_corpus", lambda *_: made)
+
+
+def test_command_writes_the_matrix_of_some_clauses(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    small(monkeypatch, *examples("ORD-001"))
     file = tmp_path / "matrix.json"
-    code = run("matrix", "-k", "ORD-001", "-n", "0", "-j", "1", "--json", str(file))
+    code = run("matrix", "-k", "ORD-001", "-j", "1", "--json", str(file))
 
     written = json.loads(file.read_text("utf-8"))
     assert (code, written["clauses_without_mutant"]) == (0, [])
@@ -248,7 +336,7 @@ def test_command_is_red_for_a_clause_without_mutant(monkeypatch, capsys) -> None
     monkeypatch.setattr(
         mutant_command, "_chosen", lambda *_: (["ORD-001"], [REVERSED, other])
     )
-    monkeypatch.setattr(mutant_command, "make_corpus", lambda *_: Made(Corpus((), 0)))
+    small(monkeypatch)
 
     assert run("matrix", "-j", "1") == 1
     told = " ".join(capsys.readouterr().out.split())
@@ -276,16 +364,22 @@ def test_command_tells_an_unknown_clause(capsys) -> None:
     assert "no clause matches 'ODR'; did you mean ORD" in capsys.readouterr().err
 
 
-def test_command_says_that_no_world_was_generated(capsys) -> None:
-    run("matrix", "-k", "ORD-001", "-n", "0", "-j", "1")
+def test_command_says_how_its_corpus_was_made(monkeypatch, capsys) -> None:
+    small(monkeypatch, WORLD)
+    run("matrix", "-k", "ORD-001", "-j", "1")
 
-    assert "no world was generated: none was asked for" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "so it was made" in told
+    assert "1 worlds" in told
 
 
-def test_command_tells_a_file_it_cannot_write(tmp_path, capsys) -> None:
+def test_command_tells_a_file_it_cannot_write_before_it_plays(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr(mutant_command, "make_corpus", None)
     file = tmp_path / "none" / "x.json"
 
-    assert run("matrix", "-k", "ORD-001", "-n", "0", "--json", str(file)) == 2
+    assert run("matrix", "--json", str(file)) == 2
     assert "x.json: No such file or directory" in capsys.readouterr().err
 
 

@@ -46,6 +46,7 @@ CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
         "run_options": "a run has options for model and tools",
         "streamed_model_wraps": "a handler wraps the model in a streaming run",
         "arguments_text": "the arguments of a call are no JSON object",
+        "many_extensions": "more than a hundred extensions act in one agent",
     }
 )
 """Every capability, and what needs it."""

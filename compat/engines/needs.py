@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from refengine.messages import ToolCall, join_chunks
 from refengine.testing import ops
@@ -21,6 +22,9 @@ from refengine.testing.scenario import (
     ScriptEntry,
     ToolWrapSpec,
 )
+
+MANY: Final = 100
+"""So many extensions of one agent every engine is asked for."""
 
 _EDITS = (
     ops.AppendInstruction,
@@ -35,10 +39,13 @@ _EDITS = (
 def hidden_needs(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """Yield each capability that only playing a scenario would show, and what needs it.
 
-    These are ``edited_config``, ``context``, ``run_options``, ``streamed_model_wraps``
-    and ``arguments_text``.
+    These are ``edited_config``, ``context``, ``run_options``, ``streamed_model_wraps``,
+    ``arguments_text`` and ``many_extensions``.
     """
     for agent in scenario.all_agents:
+        count = len(agent.middlewares) + len(agent.handlers)
+        if count > MANY:
+            yield "many_extensions", f"an agent of {count} extensions"
         yield from _of_agent(agent)
     for at, run in enumerate(scenario.runs):
         if run.options:

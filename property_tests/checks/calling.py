@@ -99,7 +99,11 @@ def went_on(run: Run, now: Iteration) -> bool:
     if now is not run.iterations[-1]:
         return True
     exhausted = run.failed_as == "MaxIterationsExceededError"
-    return exhausted or run.status in {"returned_directly", "max_iterations", "completed"}
+    return exhausted or run.status in {
+        "returned_directly",
+        "max_iterations",
+        "completed",
+    }
 
 
 def ended(run: Run, now: Iteration) -> str:
@@ -115,7 +119,9 @@ def one_each(calls: Iterable[ToolCall]) -> bool:
     return len(set(ids)) == len(ids)
 
 
-def history_after(run: Run, now: Iteration) -> tuple[Sequence[Message], Observation] | None:
+def history_after(
+    run: Run, now: Iteration
+) -> tuple[Sequence[Message], Observation] | None:
     """Return the history as it was after the calls of an iteration, if it was seen."""
     if now is run.iterations[-1]:
         if run.end is None or run.status == "error":
@@ -135,6 +141,10 @@ def history_after(run: Run, now: Iteration) -> tuple[Sequence[Message], Observat
 def result_of(history: Sequence[Message], call_id: str) -> Message | None:
     """Return the last tool message that answers a call."""
     return next(
-        (m for m in reversed(history) if m.role == "tool" and m.tool_call_id == call_id),
+        (
+            m
+            for m in reversed(history)
+            if m.role == "tool" and m.tool_call_id == call_id
+        ),
         None,
     )

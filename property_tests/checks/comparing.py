@@ -7,6 +7,7 @@ concurrent calls are put in call order first, since between calls there is no or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -20,6 +21,7 @@ Change: TypeAlias = "Callable[[Entry], Entry | None]"
 """Takes out of an entry what may differ; None leaves the whole entry out."""
 
 ALIKE: Final = "alike"
+ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 
 
 def as_it_is(entry: Entry) -> Entry:
@@ -68,7 +70,17 @@ def _parted(
 
 
 def _unnumbered(entry: Mapping[str, Json]) -> Json:
-    return {key: value for key, value in entry.items() if key != "seq"}
+    """Return an entry without its number, and without the addresses of objects.
+
+    A text may tell an object by its address, which is another one each time.
+    """
+    return {key: _plain(value) for key, value in entry.items() if key != "seq"}
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    return ADDRESS.sub("", value) if isinstance(value, str) else value
 
 
 def _entries(found: Iterable[Observation], change: Change) -> list[Entry]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from property_tests.checks.phases import Phases, Setup, Step
 from property_tests.checks.positions import place_of
@@ -99,6 +100,6 @@ def paired(setup: Setup, entered: Sequence[Hook]) -> Iterator[tuple[Step, Hook]]
 def followed(view: View) -> Iterator[tuple[Hook, Hook]]:
     """Yield each hook of a phase that was left, with the one that was entered next."""
     for _, _, hooks in turns(view):
-        for before, after in zip(hooks, hooks[1:], strict=False):
+        for before, after in pairwise(hooks):
             if before.left is not None:
                 yield before, after

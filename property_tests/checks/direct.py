@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeAlias, cast
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
 
 from property_tests.check import Case, Check, Decision
+from property_tests.checks import flags
 from property_tests.checks.calling import ended, history_after, result_of, went_on
-from property_tests.checks.configuring import first_runs, followed, paired, turns
+from property_tests.checks.configuring import first_runs, paired, turns
 from property_tests.checks.executing import Batch, batches
-from property_tests.checks.phases import Step
-from property_tests.checks.tool_sets import is_doubled, tools_in
-from property_tests.view import Hook, View
+from property_tests.view import View
 from refengine.messages import ToolCall
-from refengine.testing.narrowing import is_mapping
 from refengine.testing.scenario import Scenario
 
 Meant: TypeAlias = Callable[[Batch], bool]
@@ -35,7 +33,7 @@ def counted(batch: Batch) -> list[ToolCall]:
 
 
 def ending(batch: Batch) -> ToolCall | None:
-    """Return the call that ends the run: the last direct one, if the profile lets it."""
+    """Return the call that ends the run: the last direct one, if it may."""
     direct = counted(batch)
     if batch.profile.direct_calls == "all" and len(direct) < len(flagging(batch)):
         return None
@@ -47,7 +45,9 @@ def configured_true(case: Case) -> Iterator[Decision]:
     yield from _one_name(
         case,
         "a configured flag ends the run with the result",
-        lambda batch, name: _untouched(batch, name) and _configured(batch, name) is True,
+        lambda batch, name: (
+            _untouched(batch, name) and _configured(batch, name) is True
+        ),
     )
 
 
@@ -56,7 +56,9 @@ def unflagged(case: Case) -> Iterator[Decision]:
     yield from _one_name(
         case,
         "without a flag the run goes on with the result",
-        lambda batch, name: _untouched(batch, name) and _configured(batch, name) is None,
+        lambda batch, name: (
+            _untouched(batch, name) and _configured(batch, name) is None
+        ),
     )
 
 
@@ -65,8 +67,9 @@ def configured_false(case: Case) -> Iterator[Decision]:
     yield from _one_name(
         case,
         "a configured false is no flag, or counts as the profile has it",
-        lambda batch, name: _untouched(batch, name)
-        and _configured(batch, name) is False,
+        lambda batch, name: (
+            _untouched(batch, name) and _configured(batch, name) is False
+        ),
     )
 
 
@@ -93,8 +96,9 @@ def last_write(case: Case) -> Iterator[Decision]:
     yield from _one_name(
         case,
         "of several flags for a name the last one counts",
-        lambda batch, name: len(set(_writes(batch, name))) > 1
-        and _writes(batch, name)[-1] is not None,
+        lambda batch, name: (
+            len(set(_writes(batch, name))) > 1 and _writes(batch, name)[-1] is not None
+        ),
     )
 
 
@@ -104,9 +108,9 @@ def unset_keeps(case: Case) -> Iterator[Decision]:
         case,
         "an unset flag leaves what the configuration says, also after remove and add",
         lambda batch, name: (
-            not _writes(batch, name) and name in batch.setup.readded
-        )
-        or _writes(batch, name)[-1:] == (None,),
+            (not _writes(batch, name) and name in batch.setup.readded)
+            or _writes(batch, name)[-1:] == (None,)
+        ),
     )
 
 
@@ -129,7 +133,9 @@ def one_among_others(case: Case) -> Iterator[Decision]:
     for batch in _finished(case.played):
         direct = counted(batch)
         if 0 < len(direct) < len(batch.calls):
-            asked = "one direct call among others ends the run, or as the profile has it"
+            asked = (
+                "one direct call among others ends the run, or as the profile has it"
+            )
             yield _ends(asked, batch)
 
 
@@ -189,36 +195,6 @@ def held_event(case: Case) -> Iterator[Decision]:
             yield Decision(asked, order, got, told[-1])
 
 
-def first_flags(case: Case) -> Iterator[Decision]:
-    """Tell which flags the first handler sees."""
-    first = {run.number for run in first_runs(case.played)}
-    for run, setup, hooks in turns(case.played):
-        if run is None or run.number in first:
-            for step, hook in list(paired(setup, hooks))[:1]:
-                yield _sees("the first handler sees the flags of the profile", step, hook)
-
-
-def next_flags(case: Case) -> Iterator[Decision]:
-    """Tell whether a handler sees the flags that the one before left."""
-    asked = "a handler sees the flags that the one before left"
-    for before, after in followed(case.played):
-        if not is_doubled(tools_in(before.left)):
-            left, seen = flags_in(before.left), flags_in(after.seen)
-            yield Decision(asked, left, seen, after.enter)
-
-
-def folded_flags(case: Case) -> Iterator[Decision]:
-    """Tell whether of equal names the last set flag stays."""
-    if case.profile.equal_tool_names != "one_entry":
-        return
-    for _, setup, hooks in turns(case.played):
-        both = list(paired(setup, hooks))
-        for (before, _), (step, hook) in zip(both, both[1:], strict=False):
-            if before.doubled:
-                asked = "of equal names the last flag that was set stays"
-                yield _sees(asked, step, hook)
-
-
 def later_flags(case: Case) -> Iterator[Decision]:
     """Tell whether a later run starts with the flags of the first."""
     first = {run.number for run in first_runs(case.played)}
@@ -226,7 +202,7 @@ def later_flags(case: Case) -> Iterator[Decision]:
     for run, setup, hooks in turns(case.played):
         if run is not None and run.number not in first:
             for step, hook in list(paired(setup, hooks))[:1]:
-                yield _sees(asked, step, hook)
+                yield flags.sees(asked, step, hook)
     for batch in _finished(case.played):
         if batch.run.number not in first and len(counted(batch)) < 2:
             yield _ends(asked, batch)
@@ -281,15 +257,6 @@ def _untouched(batch: Batch, name: str) -> bool:
     return not _writes(batch, name) and name not in batch.setup.readded
 
 
-def flags_in(config: object) -> object:
-    """Return the flags in a configuration as a trace puts it down."""
-    return config.get("return_directly") if is_mapping(config) else None
-
-
-def _sees(asked: str, step: Step, hook: Hook) -> Decision:
-    return Decision(asked, flags_in(step.seen), flags_in(hook.seen), hook.enter)
-
-
 def with_handlers(scenario: Scenario) -> bool:
     """Tell whether an agent of a scenario has handlers."""
     return any(each.handlers for each in scenario.all_agents)
@@ -312,8 +279,10 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(clause="RD-011", decide=all_kept),
     Check(clause="RD-012", decide=unknown_has_none, needs=ANSWERED),
     Check(clause="RD-013", decide=held_event),
-    Check(clause="RD-014", decide=first_flags, needs=EDITED, meant=with_handlers),
-    Check(clause="RD-015", decide=next_flags, needs=EDITED, meant=with_handlers),
-    Check(clause="RD-016", decide=folded_flags, needs=EDITED, meant=with_handlers),
+    Check(clause="RD-014", decide=flags.first_flags, needs=EDITED, meant=with_handlers),
+    Check(clause="RD-015", decide=flags.next_flags, needs=EDITED, meant=with_handlers),
+    Check(
+        clause="RD-016", decide=flags.folded_flags, needs=EDITED, meant=with_handlers
+    ),
     Check(clause="RD-017", decide=later_flags),
 )

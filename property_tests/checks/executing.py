@@ -1,4 +1,4 @@
-"""Which tool a call executes, and what becomes of one whose tool is not there (TOOL)."""
+"""Which tool a call executes, and what becomes of one whose tool is not there."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def unknown(case: Case) -> Iterator[Decision]:
 
 
 def siblings(case: Case) -> Iterator[Decision]:
-    """Tell whether calls beside one of an unknown tool run: not if that ends the run."""
+    """Tell whether calls beside one of an unknown tool run, if that ends no run."""
     for batch in batches(case.played):
         handled = batch.agent.unknown_tools_handler is not None
         known = [call for call in batch.calls if batch.knows(call)]
@@ -137,7 +137,9 @@ def siblings(case: Case) -> Iterator[Decision]:
             continue
         for call in known:
             if batch.profile.unknown_tool == "abort" and not handled:
-                yield _not_run("where an unknown tool ends the run none runs", batch, call)
+                yield _not_run(
+                    "where an unknown tool ends the run none runs", batch, call
+                )
             elif _reach(batch):
                 starts = batch.seen(call).starts
                 got = [each.data.get("name") for each in starts[:1]]

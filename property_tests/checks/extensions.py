@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from collections.abc import Iterator
+from typing import Final
 
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.comparing import Change, Entry, alike, without
 from property_tests.checks.equal_runs import wraps_count
+from property_tests.checks.extension_names import (
+    equal_names,
+    equal_names_refused,
+    has_twice,
+    same_object,
+)
 from property_tests.checks.surface import CHECKS as SURFACE
 from property_tests.checks.taking_part import (
     HANDLER_HOOKS,
-    PIPELINES,
     Who,
     all_hooks,
     calls_reached,
@@ -23,7 +28,7 @@ from property_tests.checks.taking_part import (
 from property_tests.variants import IDENTITY_FIRST, IDENTITY_LAST
 from property_tests.view import Hook, View
 from refengine.profile import Profile
-from refengine.testing.scenario import AgentSpec, Scenario
+from refengine.testing.scenario import Scenario
 from refengine.testing.strategies_variants import IDENTITY
 
 EVERY_HOOK: Final = frozenset(
@@ -80,56 +85,6 @@ def absent_hooks(case: Case) -> Iterator[Decision]:
     at = strange[0].enter if strange else hooks[0].enter
     asked = "hooks entered that their extension does not have"
     yield Decision(asked, [], [(each.name, *who(each)) for each in strange], at)
-
-
-def same_object(case: Case) -> Iterator[Decision]:
-    """One handler object at two positions is refused, or acts at both: a posture."""
-    error = case.played.build_error
-    if case.profile.same_handler_twice == "refused":
-        asked = "refused at build: one handler object at two positions"
-        yield Decision(asked, expected=True, got=error is not None, at=error)
-        return
-    for each in passes(case.played):
-        for name in each.hooks:
-            wanted = Counter(handlers_with(each.agent, name))
-            got = Counter(who(hook) for hook in each.entered if hook.name == name)
-            for one, often in wanted.items():
-                if often > 1:
-                    asked = "times that an object acts which stands at several places"
-                    at = each.entered[0].enter if each.entered else None
-                    yield Decision(asked, often, got[one], at)
-
-
-def equal_names(case: Case) -> Iterator[Decision]:
-    """Handlers of one name are told apart by a number, where that is the posture."""
-    if case.profile.equal_handler_names != "numbered":
-        return
-    for hook, error, agent in _failed_hooks(case.played):
-        names = _shown(agent)
-        whose = [at for at in range(len(names)) if _is(agent, at, hook)]
-        told = cast("Mapping[str, Any]", error.data["error"]).get("of")
-        if len(whose) == 1 and told is not None:
-            asked = "the name by which an error tells whose hook failed"
-            yield Decision(asked, names[whose[0]], told, error)
-
-
-def equal_names_refused(case: Case) -> Iterator[Decision]:
-    """Handlers of one name are refused at build, where that is the posture."""
-    often = [
-        Counter(_given(agent, at) for at in range(len(agent.handlers)))
-        for agent in case.scenario.all_agents
-    ]
-    equal = any(count > 1 for each in often for count in each.values())
-    if not equal or _has_twice(case.scenario):
-        return
-    error = case.played.build_error
-    if case.profile.equal_handler_names == "refused":
-        asked = "refused at build: two handlers of one name"
-        yield Decision(asked, expected=True, got=error is not None, at=error)
-    else:
-        kind = None if error is None else error.data.get("class")
-        asked = "not refused for its names: two handlers of one name"
-        yield Decision(asked, "fine", _refused_for_names(kind), error)
 
 
 def deprecation(case: Case) -> Iterator[Decision]:
@@ -213,60 +168,6 @@ def _all_entered(view: View) -> Iterator[Hook]:
         yield from run.after_agent
 
 
-def _has_twice(scenario: Scenario) -> bool:
-    return any(
-        handler.same_as is not None
-        for agent in scenario.all_agents
-        for handler in agent.handlers
-    )
-
-
-def _failed_hooks(view: View) -> Iterator[tuple[Hook, Any, AgentSpec]]:
-    """Yield the pipeline hooks in which something was raised, with the error."""
-    if view.build_error is not None and view.built:
-        built = sum(each.kind == "build" for each in view.build)
-        last = view.built[-1]
-        if last.exit is None:
-            yield last, view.build_error, view.scenario.all_agents[built]
-    for run in view.runs:
-        entered = [each for each in run.entries if each.kind == "hook_enter"]
-        if run.error is None or not entered:
-            continue
-        hooks = [*run.before_agent, *run.after_agent]
-        hooks += [each for now in run.iterations for each in (*now.before, *now.after)]
-        for hook in hooks:
-            failing = hook.enter is entered[-1] and hook.exit is None
-            if failing and hook.name in PIPELINES:
-                yield hook, run.error, run.agent
-
-
-def _is(agent: AgentSpec, at: int, hook: Hook) -> bool:
-    return hook.position == at and hook.extension == _given(agent, at)
-
-
-def _given(agent: AgentSpec, at: int) -> str:
-    """Return the name of the handler at a position, as it was given."""
-    same = agent.handlers[at].same_as
-    if same is not None:
-        return _given(agent, same)
-    return agent.handlers[at].id or f"handler-{at}"
-
-
-def _shown(agent: AgentSpec) -> list[str]:
-    """Return the names that handlers are shown by: equal ones are numbered."""
-    names = [_given(agent, at) for at in range(len(agent.handlers))]
-    often, so_far = Counter(names), Counter[str]()
-    shown: list[str] = []
-    for name in names:
-        shown.append(name if often[name] == 1 else f"{name}[{so_far[name]}]")
-        so_far[name] += 1
-    return shown
-
-
-def _refused_for_names(kind: object) -> str:
-    return str(kind) if kind == "EqualNamesError" else "fine"
-
-
 def _has_handlers(scenario: Scenario) -> bool:
     return any(agent.handlers for agent in scenario.all_agents)
 
@@ -290,7 +191,7 @@ CHECKS: Final = (
         meant=_has_handlers,
     ),
     Check(clause="EXT-003", decide=absent_hooks, any_of=ANY_HOOK),
-    Check(clause="EXT-004", decide=same_object, any_of=EVERY_HOOK, meant=_has_twice),
+    Check(clause="EXT-004", decide=same_object, any_of=EVERY_HOOK, meant=has_twice),
     Check(clause="EXT-005", decide=equal_names, any_of=EVERY_HOOK, meant=_has_handlers),
     Check(
         clause="EXT-006",

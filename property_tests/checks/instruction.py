@@ -10,6 +10,7 @@ from property_tests.checks import positions
 from property_tests.checks.configuring import (
     Setups,
     first_runs,
+    followed,
     last_turns,
     later_runs,
     paired,
@@ -77,8 +78,9 @@ def empty_addition(case: Case) -> Iterator[Decision]:
     yield from _starts(
         case,
         "an empty addition brings its separator, or nothing, as the profile has it",
-        lambda agent: bool(agent.instruction and agent.middlewares)
-        and not _all_add(agent),
+        lambda agent: (
+            bool(agent.instruction and agent.middlewares) and not _all_add(agent)
+        ),
     )
 
 
@@ -100,15 +102,10 @@ def structs_first(case: Case) -> Iterator[Decision]:
 
 def pipeline(case: Case) -> Iterator[Decision]:
     """Tell whether each handler sees the instruction that the one before left."""
-    for _, _, hooks in turns(case.played):
-        for before, after in zip(hooks, hooks[1:], strict=False):
-            if before.left is not None:
-                yield Decision(
-                    "a handler sees the instruction that the one before left",
-                    _instruction(before.left),
-                    _instruction(after.seen),
-                    after.enter,
-                )
+    asked = "a handler sees the instruction that the one before left"
+    for before, after in followed(case.played):
+        left, seen = _instruction(before.left), _instruction(after.seen)
+        yield Decision(asked, left, seen, after.enter)
 
 
 def last_counts(case: Case) -> Iterator[Decision]:
@@ -248,8 +245,10 @@ def _before(messages: Sequence[Message], given: Sequence[Message]) -> list[str]:
     A message of another role than system is told with it.
     """
     count = max(len(messages) - len(given), 0)
-    return [m.content if m.role == "system" else f"{m.role}: {m.content}"
-            for m in messages[:count]]
+    return [
+        m.content if m.role == "system" else f"{m.role}: {m.content}"
+        for m in messages[:count]
+    ]
 
 
 def with_structs(scenario: Scenario) -> bool:

@@ -2,71 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from property_tests.check import Case, Check, Decision
-from property_tests.checks import passes, positions
-from property_tests.checks.nesting import Onion, Reached, onion
+from property_tests.checks import passes, positions, wrapper_order
 from property_tests.checks.passes import Pass
-from property_tests.view import AFTER, BEFORE, Call, Iteration, Run, View
+from property_tests.view import AFTER, BEFORE, View
 from refengine.testing.trace import Observation
 
-PHASES: Final = ("before-hooks", "wrappers", "request", "answer", "after-hooks", "tools")
+PHASES: Final = (
+    "before-hooks",
+    "wrappers",
+    "request",
+    "answer",
+    "after-hooks",
+    "tools",
+)
 """The parts of an iteration, in order."""
-
-
-def model_onion_order(case: Case) -> Iterator[Decision]:
-    """Tell whether the first wrapper around the model is the outermost."""
-    for found, layers in _model_onions(case.played):
-        for each in found.reached:
-            yield _nested("around a model call the first handler is outermost", each, layers)
-
-
-def model_onion_whole(case: Case) -> Iterator[Decision]:
-    """Tell whether every wrapper is around each model request, once."""
-    for found, layers in _model_onions(case.played):
-        for each in found.reached:
-            yield from _whole("every wrapper is around a model request, once", each, layers)
-
-
-def model_onion_left(case: Case) -> Iterator[Decision]:
-    """Tell whether wrappers around the model are left innermost first."""
-    for found, _ in _model_onions(case.played):
-        yield from _backwards("wrappers around the model are left innermost first", found)
-
-
-def tool_onion_lists(case: Case) -> Iterator[Decision]:
-    """Tell whether the tools configuration is outside of structs, and they of handlers."""
-    asked = "around a call: tools configuration, then structs, then handlers"
-    for found, layers in _tool_onions(case.played):
-        lists = list(dict.fromkeys(map(_list_of, layers)))
-        for each in found.reached:
-            got = list(dict.fromkeys(map(_list_of, positions.only(layers, each.open))))
-            if len(got) > 1:
-                yield Decision(asked, positions.in_order(lists, got), got, each.at)
-
-
-def tool_onion_order(case: Case) -> Iterator[Decision]:
-    """Tell whether of each list the first wrapper is the outermost."""
-    for found, layers in _tool_onions(case.played):
-        for name in dict.fromkeys(map(_list_of, layers)):
-            mine = [each for each in layers if _list_of(each) == name]
-            for each in found.reached:
-                yield _nested("around a call the first of a list is outermost", each, mine)
-
-
-def tool_onion_whole(case: Case) -> Iterator[Decision]:
-    """Tell whether every wrapper is around each execution of a tool, once."""
-    for found, layers in _tool_onions(case.played):
-        for each in found.reached:
-            yield from _whole("every wrapper is around an execution, once", each, layers)
-
-
-def tool_onion_left(case: Case) -> Iterator[Decision]:
-    """Tell whether wrappers around a call are left innermost first."""
-    for found, _ in _tool_onions(case.played):
-        yield from _backwards("wrappers around a call are left innermost first", found)
+_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "model_request": "request",
+        "model_response": "answer",
+        "model_error": "answer",
+        "tool_start": "tools",
+        "tool_end": "tools",
+        "tool_error": "tools",
+    }
+)
 
 
 def phases(case: Case) -> Iterator[Decision]:
@@ -138,84 +102,25 @@ def _by_agent(
 
 def _phase(seen: Observation) -> str | None:
     """Return the part of an iteration that an observation belongs to."""
-    if seen.kind in {"hook_enter", "hook_exit"}:
-        name = seen.data["hook"]
-        if name in BEFORE:
-            return "before-hooks"
-        if name in AFTER:
-            return "after-hooks"
-        if name == "wrap_model":
-            return "wrappers" if seen.kind == "hook_enter" else None
-        return "tools" if seen.call_id is not None else None
-    if seen.kind in {"model_response", "model_error"}:
-        return "answer"
-    if seen.kind in {"tool_start", "tool_end", "tool_error"}:
-        return "tools"
-    return "request" if seen.kind == "model_request" else None
+    if seen.kind not in {"hook_enter", "hook_exit"}:
+        return _OF_KIND.get(seen.kind)
+    name = seen.data["hook"]
+    if name in BEFORE | AFTER:
+        return "before-hooks" if name in BEFORE else "after-hooks"
+    if name == "wrap_model":
+        return "wrappers" if seen.kind == "hook_enter" else None
+    return "tools" if seen.call_id is not None else None
 
 
-def _model_onions(view: View) -> Iterator[tuple[Onion, list[str]]]:
-    for run in view.runs:
-        layers = positions.of_handlers(run.agent, "wrap_model")
-        for now in run.iterations if layers else ():
-            yield onion(now.entries, layers, "model_request"), layers
-
-
-def _tool_onions(view: View) -> Iterator[tuple[Onion, list[str]]]:
-    for run, now, call in _calls(view):
-        kind: positions.Kind = "streamable" if _streams(call) else "invokable"
-        layers = positions.around_tool(run.agent, kind)
-        if layers:
-            yield onion(call.entries, layers, "tool_start"), layers
-
-
-def _calls(view: View) -> Iterator[tuple[Run, Iteration, Call]]:
-    """Yield the calls whose entries no other one's are mixed with."""
-    for run in view.runs:
-        if not positions.keeps_ids(run.agent):
-            continue
-        for now in run.iterations:
-            for call in now.calls.values():
-                yield run, now, call
-
-
-def _streams(call: Call) -> bool:
-    """Tell which kind of wrapper a call had, by the tool or else by who was entered."""
-    if call.starts:
-        return call.starts[0].data.get("mode") == "stream"
-    return bool(call.hooks) and call.hooks[0].name.endswith("streamable")
-
-
-def _list_of(place: str) -> str:
-    return place.partition("[")[0]
-
-
-def _nested(asked: str, each: Reached, layers: Sequence[str]) -> Decision:
-    got = positions.only(layers, each.open)
-    return Decision(asked, positions.in_order(layers, got), got, each.at)
-
-
-def _whole(asked: str, each: Reached, layers: Sequence[str]) -> Iterator[Decision]:
-    """Decide which layers were open; if the innermost was not reached, a beginning."""
-    got = list(each.open)
-    wanted = list(layers)
-    if not each.whole:
-        if positions.only(layers, got) != positions.in_order(layers, got):
-            return
-        wanted = wanted[: len(got)]
-    yield Decision(asked, sorted(wanted), sorted(got), each.at)
-
-
-def _backwards(asked: str, found: Onion) -> Iterator[Decision]:
-    for each in found.left:
-        yield Decision(asked, each.innermost, each.layer, each.at)
-
-
-def _ordered(asked: str, of: Callable[[View], Iterator[Pass]]) -> Callable[[Case], Iterator[Decision]]:
+def _ordered(
+    asked: str, of: Callable[[View], Iterator[Pass]]
+) -> Callable[[Case], Iterator[Decision]]:
     return lambda case: passes.in_order(asked, of(case.played))
 
 
-def _all(asked: str, of: Callable[[View], Iterator[Pass]]) -> Callable[[Case], Iterator[Decision]]:
+def _all(
+    asked: str, of: Callable[[View], Iterator[Pass]]
+) -> Callable[[Case], Iterator[Decision]]:
     return lambda case: passes.all_once(asked, of(case.played))
 
 
@@ -283,28 +188,28 @@ CHECKS: Final = (
     ),
     Check(
         clause="ORD-009",
-        decide=model_onion_order,
+        decide=wrapper_order.model_order,
         needs=frozenset(("wrap_model",)),
     ),
     Check(
         clause="ORD-010",
-        decide=model_onion_whole,
+        decide=wrapper_order.model_whole,
         needs=frozenset(("wrap_model",)),
     ),
     Check(
         clause="ORD-011",
-        decide=model_onion_left,
+        decide=wrapper_order.model_left,
         needs=frozenset(("wrap_model",)),
     ),
     Check(
         clause="ORD-012",
-        decide=tool_onion_lists,
+        decide=wrapper_order.tool_lists,
         # Of handlers alone there is one list.
         any_of=TOOL_HOOKS - {"wrap_tool", "wrap_streamable"},
     ),
-    Check(clause="ORD-013", decide=tool_onion_order, any_of=TOOL_HOOKS),
-    Check(clause="ORD-014", decide=tool_onion_whole, any_of=TOOL_HOOKS),
-    Check(clause="ORD-015", decide=tool_onion_left, any_of=TOOL_HOOKS),
+    Check(clause="ORD-013", decide=wrapper_order.tool_order, any_of=TOOL_HOOKS),
+    Check(clause="ORD-014", decide=wrapper_order.tool_whole, any_of=TOOL_HOOKS),
+    Check(clause="ORD-015", decide=wrapper_order.tool_left, any_of=TOOL_HOOKS),
     Check(clause="ORD-016", decide=phases),
     Check(
         clause="ORD-017",

@@ -60,9 +60,9 @@ class Setup:
     """What a ``before_agent`` phase leaves.
 
     ``failed`` tells that it ends with an error: then nothing runs. ``default`` are the
-    tools before any handler, of which some have one name if ``doubled``, ``left`` those that the last one left, None for null.
-    ``writes`` are the flags that handlers set, by name; ``readded`` the names that one
-    handler took out and another put in again.
+    tools before any handler, of which some have one name if ``doubled``; ``left`` those
+    that the last handler left, None for null. ``writes`` are the flags that handlers
+    set, by name; ``readded`` the names that were taken out and put in again.
     """
 
     steps: tuple[Step, ...]
@@ -260,8 +260,12 @@ class _Phase:
             return _true(configured)
         if rule == "three_valued":
             flags = {e.spec.name: e.flag for e in runs}
-            return _true({n: configured.get(n, False) if f is None else f
-                          for n, f in flags.items()})
+            return _true(
+                {
+                    n: configured.get(n, False) if f is None else f
+                    for n, f in flags.items()
+                }
+            )
         final = self._config.flags or {}
         if rule == "membership":
             return frozenset(final or configured)

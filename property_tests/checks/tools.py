@@ -26,7 +26,7 @@ from property_tests.checks.tool_sets import (
     offered,
     tools_in,
 )
-from property_tests.view import Hook, Run, View
+from property_tests.view import Hook, Run
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.trace import Observation
@@ -92,9 +92,7 @@ def normalised(case: Case) -> Iterator[Decision]:
 def last_counts(case: Case) -> Iterator[Decision]:
     """Tell whether the model is offered what the last handler left."""
     asked = "the model is offered what the last handler left, and nothing else"
-    yield from _last_left(
-        case, asked, lambda left: bool(left) and not is_doubled(left)
-    )
+    yield from _last_left(case, asked, lambda left: bool(left) and not is_doubled(left))
 
 
 def all_removed(case: Case) -> Iterator[Decision]:
@@ -177,7 +175,9 @@ def removal_told(case: Case) -> Iterator[Decision]:
     """Tell whether handlers that leave fewer names are told of."""
     view = case.played
     for run, setup, hooks in turns(view):
-        if len(hooks) != len(setup.steps) or (run is None and len(setups(view).built) > 1):
+        if len(hooks) != len(setup.steps) or (
+            run is None and len(setups(view).built) > 1
+        ):
             continue
         wanted = [list(each.removed) for each in setup.steps if each.removed]
         entries = view.build if run is None else run.entries

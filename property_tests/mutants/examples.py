@@ -99,7 +99,7 @@ EXAMPLES: Final = (
         " that fails, the logger's own error is told and the tool's is lost.",
         source="seed 001 §5.2",
         quote='log.Printf("Tool result: %s", result.Result)',
-        violates=("ERR",),
+        violates=("ERR-007",),
         right=arranged("logging", innermost(_logging)),
         wrong=arranged("logging in finally", innermost(_logging_example)),
         worlds=MappingProxyType(
@@ -112,7 +112,7 @@ EXAMPLES: Final = (
         " wrapper edits in place is edited again at every hit.",
         source="seed 001 §5.3",
         quote="h.cache[cacheKey] = result",
-        violates=("WRAP", "CONC"),
+        violates=("WRAP-009",),
         right=arranged("cache of copies", innermost(_editor, _cache_of_copies)),
         wrong=arranged("cache of objects", innermost(_editor, _cache_example)),
         worlds=MappingProxyType({"middlewares": False, "max_runs": 1}),

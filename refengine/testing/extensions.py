@@ -123,6 +123,9 @@ class WorldHandler:
         self._position = position
 
     async def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
+        return self._configure(ctx, config)
+
+    def _configure(self, ctx: Context, config: AgentConfig) -> Context:
         self._enter("before_agent", ctx, config_of(config))
         todo = self._spec.before_agent or ()
         ctx = perform_config(self._me, ctx, config, todo)
@@ -140,6 +143,9 @@ class WorldHandler:
         return self._rewrite("after_model", ctx, messages, self._spec.after_model)
 
     async def after_agent(self, ctx: Context, messages: Sequence[Message]) -> Context:
+        return self._finish(ctx, messages)
+
+    def _finish(self, ctx: Context, messages: Sequence[Message]) -> Context:
         # The hook gives back a context only; what one edits the next one finds there.
         seen = cast("Sequence[Message]", ctx.get(EDITED, messages))
         ctx, left = self._rewrite("after_agent", ctx, seen, self._spec.after_agent)
@@ -219,6 +225,32 @@ class WorldHandler:
         Named(self.name, self._position, hook).exit(self._me, ctx, value, call_id)
 
 
+class PlainWorldHandler(WorldHandler):
+    """The same with plain functions for the hooks that may be plain."""
+
+    def before_agent(self, ctx: Context, config: AgentConfig) -> Context:  # type: ignore[override]  # either is a hook
+        return self._configure(ctx, config)
+
+    def before_model_rewrite_history(  # type: ignore[override]  # as before_agent
+        self, ctx: Context, messages: Sequence[Message]
+    ) -> tuple[Context, Sequence[Message]]:
+        return self._rewrite("before_model", ctx, messages, self._spec.before_model)
+
+    def after_model_rewrite_history(  # type: ignore[override]  # as before_agent
+        self, ctx: Context, messages: Sequence[Message]
+    ) -> tuple[Context, Sequence[Message]]:
+        return self._rewrite("after_model", ctx, messages, self._spec.after_model)
+
+    def after_agent(self, ctx: Context, messages: Sequence[Message]) -> Context:  # type: ignore[override]  # as before_agent
+        return self._finish(ctx, messages)
+
+
+def handler_of(spec: HandlerSpec, position: int, world: World) -> WorldHandler:
+    """Return the handler that a spec describes."""
+    kind = PlainWorldHandler if spec.plain else WorldHandler
+    return kind(spec, position, world)
+
+
 def middleware_of(spec: MiddlewareSpec, position: int, world: World) -> AgentMiddleware:
     """Return the struct middleware that a spec describes."""
     me = Extension(world, spec.id)
@@ -230,10 +262,16 @@ def middleware_of(spec: MiddlewareSpec, position: int, world: World) -> AgentMid
         spec.additional_instruction,
         [world.tool(tool) for tool in spec.additional_tools],
         _state_hook(
-            me, Named(who, position, "before_chat_model"), spec.before_chat_model
+            me,
+            Named(who, position, "before_chat_model"),
+            spec.before_chat_model,
+            waits=spec.waits,
         ),
         _state_hook(
-            me, Named(who, position, "after_chat_model"), spec.after_chat_model
+            me,
+            Named(who, position, "after_chat_model"),
+            spec.after_chat_model,
+            waits=spec.waits,
         ),
         ToolMiddleware(
             _factory(me, invoked, wraps.invokable, INVOKED)
@@ -260,8 +298,8 @@ def tool_middleware_of(
 
 
 def _state_hook(
-    me: Extension, named: Named, todo: Sequence[MessageOp]
-) -> Callable[[Context, ChatModelAgentState], None] | None:
+    me: Extension, named: Named, todo: Sequence[MessageOp], *, waits: bool
+) -> Callable[[Context, ChatModelAgentState], Awaitable[None] | None] | None:
     if not todo:
         return None
 
@@ -272,7 +310,10 @@ def _state_hook(
         state.messages = list(messages)
         named.exit(me, ctx, messages)
 
-    return act
+    async def act_later(ctx: Context, state: ChatModelAgentState) -> None:
+        act(ctx, state)
+
+    return act_later if waits else act
 
 
 def _factory(

@@ -90,9 +90,13 @@ class WrapToolCallSpec(Spec):
 
 
 class MiddlewareSpec(Spec):
-    """A struct middleware; ``id`` only labels what it puts down."""
+    """A struct middleware; ``id`` only labels what it puts down.
+
+    Its callbacks are plain functions, or coroutine functions with ``waits``.
+    """
 
     id: str = ""
+    waits: bool = False
     additional_instruction: str = ""
     additional_tools: tuple[ToolSpec, ...] = ()
     before_chat_model: tuple[MessageOp, ...] = ()
@@ -103,10 +107,12 @@ class MiddlewareSpec(Spec):
 class HandlerSpec(Spec):
     """A handler; a hook left out is not overridden.
 
+    Its hooks are coroutine functions, or with ``plain`` plain ones where they may be.
     ``same_as`` is the very object of an earlier position once more, and stands alone.
     """
 
     id: str = ""
+    plain: bool = False
     same_as: int | None = Field(default=None, ge=0)
     before_agent: tuple[ConfigOp, ...] | None = None
     before_model: tuple[MessageOp, ...] | None = None

@@ -22,6 +22,7 @@ from refengine.scope import SCOPE
 from refengine.testing.clock import Clock, Ids
 from refengine.testing.extensions import (
     WorldHandler,
+    handler_of,
     middleware_of,
     tool_middleware_of,
 )
@@ -261,5 +262,5 @@ class World:
         made: list[WorldHandler] = []
         for at, spec in enumerate(self._spec.handlers):
             again = spec.same_as
-            made.append(WorldHandler(spec, at, self) if again is None else made[again])
+            made.append(handler_of(spec, at, self) if again is None else made[again])
         return made

@@ -17,13 +17,14 @@ from refengine.toolfold import ToolFold
 from refengine.tools import ToolMeta
 
 Right: TypeAlias = Callable[..., Any]
+Given: TypeAlias = Any  # what the engine hands on, of whatever type
 Flags: TypeAlias = "Mapping[str, bool | None]"
 
 
 def not_configured(right: Right) -> Right:
     """Leave the configuration out."""
 
-    def made(self: DirectFlags, profile: Profile, _: Any, default: Any) -> None:
+    def made(self: DirectFlags, profile: Profile, _: Given, default: Given) -> None:
         right(self, profile, {}, default)
 
     return made
@@ -32,7 +33,7 @@ def not_configured(right: Right) -> Right:
 def configured_only(right: Right) -> Right:
     """Go by the configuration alone."""
 
-    def made(self: DirectFlags, profile: Profile, *more: Any) -> None:
+    def made(self: DirectFlags, profile: Profile, *more: Given) -> None:
         right(self, choosing(profile, "return_directly", "configured"), *more)
 
     return made
@@ -41,7 +42,7 @@ def configured_only(right: Right) -> Right:
 def false_counts(right: Right) -> Right:
     """Let every configured name count."""
 
-    def end(self: DirectFlags, left: Sequence[ToolMeta], by_name: Any) -> Any:
+    def end(self: DirectFlags, left: Sequence[ToolMeta], by_name: Given) -> Given:
         return right(self, left, by_name) | frozenset(self._configured)
 
     return end
@@ -50,7 +51,7 @@ def false_counts(right: Right) -> Right:
 def never_cleared(right: Right) -> Right:
     """Let configured names count whatever handlers set."""
 
-    def end(self: DirectFlags, left: Sequence[ToolMeta], by_name: Any) -> Any:
+    def end(self: DirectFlags, left: Sequence[ToolMeta], by_name: Given) -> Given:
         true = {name for name, flag in self._configured.items() if flag}
         return right(self, left, by_name) | true
 
@@ -60,7 +61,7 @@ def never_cleared(right: Right) -> Right:
 def shown_set(right: Right) -> Right:
     """Set the configured flags before the first handler."""
 
-    def start(self: DirectFlags, default: Sequence[ToolMeta]) -> Any:
+    def start(self: DirectFlags, default: Sequence[ToolMeta]) -> Given:
         metas, by_name = right(self, default)
         flags = self._configured
         return [
@@ -74,7 +75,7 @@ def shown_set(right: Right) -> Right:
 def first_counts(right: Right) -> Right:
     """Keep a flag that was set."""
 
-    async def enter(self: Planner, *given: Any) -> Any:
+    async def enter(self: Planner, *given: Given) -> Given:
         config: AgentConfig = given[3]
         before = _flags(config)
         left = await right(self, *given)
@@ -87,7 +88,7 @@ def first_counts(right: Right) -> Right:
 def added_false(right: Right) -> Right:
     """Set the flag of added tools to false."""
 
-    async def enter(self: Planner, *given: Any) -> Any:
+    async def enter(self: Planner, *given: Given) -> Given:
         config: AgentConfig = given[3]
         before = _flags(config)
         left = await right(self, *given)
@@ -103,9 +104,9 @@ def added_false(right: Right) -> Right:
 
 
 def hidden_from_next(right: Right) -> Right:
-    """Take the flags away while a handler looks, and put them back where it set none."""
+    """Take the flags away while a handler looks, and put back those it did not set."""
 
-    async def enter(self: Planner, *given: Any) -> Any:
+    async def enter(self: Planner, *given: Given) -> Given:
         config: AgentConfig = given[3]
         before = _flags(config)
         config.tools = [replace(m, return_directly=None) for m in config.tools]
@@ -134,7 +135,7 @@ def overwriting(right: Right) -> Right:
 def piling_up(right: Right) -> Right:
     """Configure the next run with what returned directly in this one."""
 
-    async def plan(self: Planner, *given: Any) -> Plan:
+    async def plan(self: Planner, *given: Given) -> Plan:
         left: Plan = await right(self, *given)
         flags = {**self._config.return_directly, **dict.fromkeys(left.direct, True)}
         self._config = replace(self._config, return_directly=flags)
@@ -145,12 +146,20 @@ def piling_up(right: Right) -> Right:
 
 def all_direct(_: Right) -> Right:
     """Take the last call, whatever tool it has."""
-    return lambda _, runs: runs[-1]
+
+    def direct(_: Loop, runs: Sequence[AnyCall]) -> AnyCall:
+        return runs[-1]
+
+    return direct
 
 
 def first_direct(right: Right) -> Right:
     """Take the first direct call."""
-    return lambda self, runs: right(self, runs[::-1])
+
+    def direct(self: Loop, runs: Sequence[AnyCall]) -> Given:
+        return right(self, runs[::-1])
+
+    return direct
 
 
 def all_or_none(right: Right) -> Right:
@@ -178,7 +187,7 @@ def unknown_counts(right: Right) -> Right:
 def asking_answers(right: Right) -> Right:
     """Answer with the last message that an assistant sent."""
 
-    def settle(self: Loop, batch: Any) -> bool:
+    def settle(self: Loop, batch: Given) -> bool:
         ended: bool = right(self, batch)
         if ended:
             asked = [m for m in self.history if m.role == "assistant"]
@@ -191,7 +200,7 @@ def asking_answers(right: Right) -> Right:
 def others_lost(right: Right) -> Right:
     """Forget the results beside the answer."""
 
-    def settle(self: Loop, batch: Any) -> bool:
+    def settle(self: Loop, batch: Given) -> bool:
         before = self.history
         ended: bool = right(self, batch)
         if ended and self.answer is not None:
@@ -205,7 +214,7 @@ def event_at(option: str) -> Replace:
     """Tell the event of the ending call there."""
 
     def replaced(right: Right) -> Right:
-        def made(self: Loop, machine: Machine, *more: Any) -> None:
+        def made(self: Loop, machine: Machine, *more: Given) -> None:
             profile = choosing(machine.profile, "direct_event", option)
             right(self, replace(machine, profile=profile), *more)
 

@@ -15,6 +15,7 @@ from refengine.profile import Profile, choosing
 from refengine.react import Loop
 
 Right: TypeAlias = Callable[..., Any]
+Given: TypeAlias = Any  # what the engine hands on, of whatever type
 Text: TypeAlias = Callable[[str], str]
 
 
@@ -22,7 +23,7 @@ def _planned(change: Callable[[Planner, Plan], Plan]) -> Patch:
     """Change what the before_agent phase leaves."""
 
     def replaced(right: Right) -> Right:
-        async def plan(self: Planner, *given: Any) -> Plan:  # noqa: ANN401  # as it is called
+        async def plan(self: Planner, *given: Given) -> Plan:
             return change(self, await right(self, *given))
 
         return plan
@@ -68,7 +69,11 @@ def _stripped(right: Right) -> Right:
 
 
 def _base_only(_: Right) -> Right:
-    return lambda base, *_: base
+
+    def joined(base: str, *_: Given) -> str:
+        return base
+
+    return joined
 
 
 def _structs_last(planner: Planner, left: Plan) -> Plan:
@@ -81,9 +86,14 @@ def _base_for_all(right: Right) -> Right:
     """Show each handler the same instruction, and put what it adds behind the rest."""
 
     async def enter(
-        self: Planner, name: Any, hook: Any, ctx: Any, config: AgentConfig, fold: Any  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
-        before, base = config.instruction, self._instruction  # noqa: SLF001  # as above
+        self: Planner,
+        name: Given,
+        hook: Given,
+        ctx: Given,
+        config: AgentConfig,
+        fold: Given,
+    ) -> Given:
+        before, base = config.instruction, self._instruction  # as above
         config.instruction = base
         left = await right(self, name, hook, ctx, config, fold)
         config.instruction = before + config.instruction.removeprefix(base)
@@ -96,8 +106,13 @@ def _only_appended(right: Right) -> Right:
     """Keep what a handler does to the instruction only if it appends."""
 
     async def enter(
-        self: Planner, name: Any, hook: Any, ctx: Any, config: AgentConfig, fold: Any  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        self: Planner,
+        name: Given,
+        hook: Given,
+        ctx: Given,
+        config: AgentConfig,
+        fold: Given,
+    ) -> Given:
         before = config.instruction
         left = await right(self, name, hook, ctx, config, fold)
         if before and not config.instruction.startswith(f"{before} "):
@@ -110,7 +125,9 @@ def _only_appended(right: Right) -> Right:
 def _first_counts(right: Right) -> Right:
     """Start with what the first handler left."""
 
-    async def act(self: Planner, hooks: Any, ctx: Any, config: AgentConfig) -> Any:
+    async def act(
+        self: Planner, hooks: Given, ctx: Given, config: AgentConfig
+    ) -> Given:
         left = await right(self, hooks[:1], ctx, config)
         if len(hooks) < 2:
             return left
@@ -140,7 +157,7 @@ def _first_call_only(right: Right) -> Right:
 def _taken_away(right: Right) -> Right:
     """Take the instruction out of the history after the first call."""
 
-    async def answer(self: Loop, ctx: Any) -> Any:  # noqa: ANN401
+    async def answer(self: Loop, ctx: Given) -> Given:
         if self.first is not None and self.iterations > 1:
             self.history = History(tuple(self.history)[1:])
         return await right(self, ctx)
@@ -202,7 +219,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="empty-additions-kept",
         about="An empty addition brings its separator where the profile skips it.",
         violates=("INS-004",),
-        wrong=patched("empty additions kept", _joined(_under("empty_addition", "kept"))),
+        wrong=patched(
+            "empty additions kept", _joined(_under("empty_addition", "kept"))
+        ),
         under="eino-0.9",
     ),
     Mutant(
@@ -223,23 +242,21 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="handlers-see-the-base",
         about="Each handler sees the instruction as it was before any of them.",
         violates=("INS-007",),
-        wrong=patched(
-            "handlers see the base", Patch(Planner, "_enter", _base_for_all)
-        ),
+        wrong=patched("handlers see the base", Patch(Planner, "_enter", _base_for_all)),
     ),
     Mutant(
         id="first-instruction-counts",
         about="A run starts with the instruction that the first handler left.",
         violates=("INS-008",),
-        wrong=patched("first instruction counts", Patch(Planner, "_pass", _first_counts)),
+        wrong=patched(
+            "first instruction counts", Patch(Planner, "_pass", _first_counts)
+        ),
     ),
     Mutant(
         id="handlers-only-append",
         about="What a handler does to the instruction counts only behind a space.",
         violates=("INS-007", "INS-008"),
-        wrong=patched(
-            "handlers only append", Patch(Planner, "_enter", _only_appended)
-        ),
+        wrong=patched("handlers only append", Patch(Planner, "_enter", _only_appended)),
     ),
     Mutant(
         id="instruction-piles-up",

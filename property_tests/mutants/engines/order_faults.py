@@ -1,4 +1,4 @@
-"""Faults of order that need more than a turned list: flat onions, tools run too early."""
+"""Faults of order that need more than a turned list: flat onions, early tools."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from refengine.events import AgentEvent
 from refengine.react import Loop
 
 Right: TypeAlias = Callable[..., Any]
+Given: TypeAlias = Any  # what the engine hands on, of whatever type
 
 
 def flat(right: Callable[..., Call]) -> Callable[..., Call]:
@@ -36,7 +37,7 @@ class _Flat:
         self._wraps = [layer.wrap for layer in layers if layer.wrap is not None]
         self._innermost = innermost
 
-    async def __call__(self, ctx: Context, value: Any) -> Any:  # noqa: ANN401  # of any kind
+    async def __call__(self, ctx: Context, value: Given) -> Given:
         one = _FlatCall(self._wraps, self._innermost)
         outcome = await one.at(0, ctx, value)
         await asyncio.gather(*one.inner, return_exceptions=True)
@@ -52,14 +53,14 @@ class _FlatCall:
         self._innermost = innermost
         self._answer = asyncio.get_running_loop().create_future()
 
-    async def at(self, place: int, ctx: Context, value: Any) -> Any:  # noqa: ANN401  # of any kind
+    async def at(self, place: int, ctx: Context, value: Given) -> Given:
         if place == len(self._wraps):
             result = await self._innermost(ctx, value)
             if not self._answer.done():
                 self._answer.set_result(result)
             return result
 
-        def inner(ctx: Context, value: Any) -> Awaitable[Any]:  # noqa: ANN401  # of any kind
+        def inner(ctx: Context, value: Given) -> Awaitable[Any]:
             task = asyncio.ensure_future(self.at(place + 1, ctx, value))
             task.add_done_callback(self._settle)
             self.inner.append(task)
@@ -81,28 +82,30 @@ class _FlatCall:
 class _Early:
     """A batch that has run already; its events are told when they are asked for."""
 
-    def __init__(self, batch: Any, events: list[AgentEvent]) -> None:  # noqa: ANN401
+    def __init__(self, batch: Given, events: list[AgentEvent]) -> None:
         self._batch = batch
         self._events = events
 
     async def next_event(self) -> AgentEvent | None:
         return self._events.pop(0) if self._events else None
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # of the batch
+    def __getattr__(self, name: str) -> Given:
         return getattr(self._batch, name)
 
 
 _Batches: TypeAlias = "dict[int, _Early]"
 
 
-def tools_first(batches: _Batches) -> tuple[Callable[[Right], Right], Callable[[Right], Right]]:
+def tools_first(
+    batches: _Batches,
+) -> tuple[Callable[[Right], Right], Callable[[Right], Right]]:
     """Return what takes the place of ``_phases`` and ``_batch_of`` of a Loop.
 
     The calls of an answer run before the after-hooks see it.
     """
 
     def phases(right: Right) -> Right:
-        async def changed(self: Loop, phases: Any, ctx: Context) -> Context:  # noqa: ANN401
+        async def changed(self: Loop, phases: Given, ctx: Context) -> Context:
             last = self.history.last()
             if phases is self._machine.after and last is not None and last.tool_calls:
                 batch = self._batch_of(last.tool_calls, self._tools_context(ctx))
@@ -116,7 +119,7 @@ def tools_first(batches: _Batches) -> tuple[Callable[[Right], Right], Callable[[
         return changed
 
     def batch_of(right: Right) -> Right:
-        def changed(self: Loop, calls: Any, ctx: Context) -> Any:  # noqa: ANN401
+        def changed(self: Loop, calls: Given, ctx: Context) -> Given:
             return batches.pop(id(self), None) or right(self, calls, ctx)
 
         return changed
@@ -127,7 +130,7 @@ def tools_first(batches: _Batches) -> tuple[Callable[[Right], Right], Callable[[
 def ended_early(right: Right) -> Right:
     """Call after_agent hooks once an answer calls no tool, before the after-hooks."""
 
-    async def changed(self: Loop, phases: Any, ctx: Context) -> Context:  # noqa: ANN401
+    async def changed(self: Loop, phases: Given, ctx: Context) -> Context:
         machine, last = self._machine, self.history.last()
         if phases is machine.after and last is not None and not last.tool_calls:
             await machine.after_agent.observe(ctx, self.history)

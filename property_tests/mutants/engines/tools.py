@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Final
 
+from property_tests.mutants.engines import call_faults as calls
 from property_tests.mutants.engines import tool_faults as faults
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
@@ -13,7 +14,7 @@ from refengine import plan as plan_module
 from refengine.batch import UnknownCall
 from refengine.binding import Binder
 from refengine.model_onion import ModelOnion
-from refengine.plan import Plan, Planner
+from refengine.plan import Planner
 from refengine.react import Loop
 from refengine.toolfold import ToolFold
 
@@ -22,10 +23,15 @@ _UNDER_RUNS: Final = "eino-0.9"
 
 
 def _mutant(
-    id_: str, about: str, violates: Sequence[str], *patches: Patch, under: str = "seed-001"
+    id_: str,
+    about: str,
+    violates: Sequence[str],
+    *patches: Patch,
+    under: str = "seed-001",
 ) -> Mutant:
     door = patched(id_.replace("-", " "), *patches)
-    return Mutant(id=id_, about=about, violates=tuple(violates), wrong=door, under=under)
+    made = Mutant(id=id_, about=about, violates=tuple(violates), wrong=door)
+    return replace(made, under=under)
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -112,7 +118,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "tools-offered-once",
         "Only the first request of a run offers tools.",
         ["TOOL-010"],
-        Patch(ModelOnion, "bare", faults.offered_once),
+        Patch(ModelOnion, "bare", calls.offered_once),
     ),
     _mutant(
         "tools-pile-up",
@@ -125,8 +131,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "taken-out-tools-offered",
         "The model is offered tools that a wrapper took out of the request.",
         ["TOOL-012"],
-        Patch(ModelOnion, "call", faults.remembering),
-        Patch(ModelOnion, "_innermost_call", faults.all_offered),
+        Patch(ModelOnion, "call", calls.remembering),
+        Patch(ModelOnion, "_innermost_call", calls.all_offered),
     ),
     _mutant(
         "descriptions-lost",
@@ -151,13 +157,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "added-tools-not-bound",
         "Tools that handlers add are offered, but a call of one does not find it.",
         ["TOOL-016"],
-        Patch(Binder, "for_run", faults.default_bound),
+        Patch(Binder, "for_run", calls.default_bound),
     ),
     _mutant(
         "first-tool-runs",
         "Every call of a message runs the tool of the first.",
         ["TOOL-016"],
-        Patch(Loop, "_batch_of", faults.first_called),
+        Patch(Loop, "_batch_of", calls.first_called),
     ),
     _mutant(
         "removed-tools-run",
@@ -169,30 +175,30 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "taken-out-tools-run",
         "A tool that a wrapper took out of the request is called all the same.",
         ["TOOL-018"],
-        Patch(Loop, "_is_hidden", faults.nothing_hidden),
+        Patch(Loop, "_is_hidden", calls.nothing_hidden),
     ),
     _mutant(
         "unknown-tools-answered",
         "A call of an unknown tool does not end the run; the model is told of it.",
         ["TOOL-019"],
-        Patch(Loop, "_run_of", faults.answered),
+        Patch(Loop, "_run_of", calls.answered),
     ),
     _mutant(
         "siblings-run-first",
         "The calls before one of an unknown tool run, and then the run ends.",
         ["TOOL-020"],
-        Patch(Loop, "_batch_of", faults.fail_late),
+        Patch(Loop, "_batch_of", calls.fail_late),
     ),
     _mutant(
         "unknown-text-lost",
         "The result of an unknown call is the tool's name and not the handler's text.",
         ["TOOL-021"],
-        Patch(UnknownCall, "__init__", faults.name_told),
+        Patch(UnknownCall, "__init__", calls.name_told),
     ),
     _mutant(
         "unknown-calls-wrapped",
         "What unknown_tools_handler answers goes through the wrappers, with an event.",
         ["TOOL-022"],
-        Patch(Loop, "_run_of", faults.wrapped),
+        Patch(Loop, "_run_of", calls.wrapped),
     ),
 )

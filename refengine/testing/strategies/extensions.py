@@ -66,7 +66,8 @@ def middlewares(
     """Draw a struct middleware with some of its fields."""
     spec = draw(_some_fields(_struct_fields, wanted, label))
     wraps = _both_kinds(draw, wanted, label, lambda kind: kind.removeprefix("wrap_"))
-    return MiddlewareSpec.model_validate({"id": label, "wrap_tool_call": wraps, **spec})
+    named = {"id": label, "waits": draw(st.booleans())}
+    return MiddlewareSpec.model_validate({**named, "wrap_tool_call": wraps, **spec})
 
 
 @st.composite
@@ -74,7 +75,8 @@ def handlers(draw: DrawFn, wanted: Wanted = ANYTHING, label: str = "") -> Handle
     """Draw a handler with one or more hooks."""
     spec = draw(_some_fields(_handler_fields, wanted, label))
     wraps = _both_kinds(draw, wanted, label, str)
-    return HandlerSpec.model_validate({"id": label, **wraps, **spec})
+    named = {"id": label, "plain": draw(st.booleans())}
+    return HandlerSpec.model_validate({**named, **wraps, **spec})
 
 
 def _both_kinds(

@@ -1,0 +1,133 @@
+"""The checks of ORD, under every profile."""
+
+import pytest
+
+from property_tests.checks.order import CHECKS
+from property_tests.generating import generated
+from property_tests.judging import judge
+from property_tests.mutants.engines.order import MUTANTS
+from property_tests.playing import Player
+from refengine.profile import PROFILES
+from refengine.testing.engine import ReferenceEngine
+from tests.deciding import accused, decisions, scenario, surviving, undecided
+
+OF = {check.clause: check for check in CHECKS}
+CALL = "assistant:[c1:t({})]"
+DONE = "assistant:done"
+TOOL = {"name": "t", "result": "T"}
+
+
+def told(clause, world, under="seed-001"):
+    """Return what was expected, after seeing that the reference engine does it."""
+    found = decisions(OF[clause], world, under=under)
+    assert all(each.holds for each in found)
+    return [each.expected for each in found]
+
+
+def handlers(*hooks):
+    return {"handlers": [{"id": f"h{at}", **each} for at, each in enumerate(hooks)]}
+
+
+def test_the_fixed_world_of_every_clause_decides_it():
+    assert undecided(CHECKS, "order") == set()
+
+
+def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
+    assert accused(CHECKS, "order") == set()
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda each: each.name)
+def test_the_reference_engine_keeps_every_clause_in_generated_worlds(profile):
+    player = Player(ReferenceEngine(profile), profile)
+    judged = [judge(player, each, CHECKS) for each in generated(60, seed=5)]
+
+    assert [each.failed for each in judged if each.failed] == []
+    assert any(each.decided for each in judged)
+
+
+def test_every_clause_has_a_mutant():
+    named = {clause for mutant in MUTANTS for clause in mutant.violates}
+
+    assert named == set(OF)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
+def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
+    assert surviving(mutant, CHECKS, "order") == set()
+
+
+def test_a_pass_that_an_error_stopped_is_a_beginning_of_the_whole():
+    stops = {"before_model": [{"op": "error", "text": "boom"}]}
+    world = scenario(handlers({"before_model": []}, stops, {"before_model": []}), DONE)
+
+    assert told("ORD-002", world) == [["before_model[0] h0", "before_model[1] h1"]]
+
+
+@pytest.mark.parametrize(
+    ("under", "order"),
+    [
+        ("seed-001", ["after_chat_model[0] m", "after_model[0] h0"]),
+        ("eino-0.9", ["after_model[0] h0", "after_chat_model[0] m"]),
+    ],
+)
+def test_which_list_is_first_after_the_model_is_a_posture(under, order):
+    struct = {"id": "m", "after_chat_model": [{"op": "record"}]}
+    agent = {"middlewares": [struct], **handlers({"after_model": []})}
+
+    assert told("ORD-003", scenario(agent, DONE), under) == [order]
+
+
+def test_all_after_hooks_are_backwards_where_the_profile_turns_them():
+    world = scenario(handlers({"after_model": []}, {"after_model": []}), DONE)
+
+    wanted = [["after_model[1] h1", "after_model[0] h0"]]
+    assert told("ORD-003", world, "langchain-1") == wanted
+
+
+def test_one_object_at_two_positions_is_entered_twice():
+    agent = {"handlers": [{"id": "h", "before_agent": []}, {"same_as": 0}]}
+
+    wanted = [["before_agent[0] h", "before_agent[0] h"]]
+    assert told("ORD-006", scenario(agent, DONE), "eino-0.9") == wanted
+
+
+def test_a_phase_before_every_run_is_none_at_build():
+    world = scenario(handlers({"before_agent": []}), DONE)
+
+    assert len(told("ORD-006", world)) == 1
+    assert len(told("ORD-006", world, "eino-0.9")) == 1
+
+
+def test_every_try_of_a_wrapper_has_all_wrappers_inside_around_it():
+    again = {"wrap_invokable": {"call_next": 2}}
+    agent = {
+        "tools": [{"name": "t", "error": "boom"}],
+        **handlers({"wrap_invokable": {"catch_error": "x"}}, again),
+    }
+    layers = ["wrap_invokable[0] h0", "wrap_invokable[1] h1"]
+
+    assert told("ORD-014", scenario(agent, CALL, DONE)) == [layers, layers]
+
+
+def test_a_call_that_a_wrapper_answers_is_inside_of_those_around_it_only():
+    short = {"wrap_invokable": {"short_circuit": "no"}}
+    agent = {"tools": [TOOL], **handlers({"wrap_invokable": {}}, short, short)}
+
+    wanted = [["wrap_invokable[0] h0", "wrap_invokable[1] h1"]]
+    assert told("ORD-014", scenario(agent, CALL, DONE)) == wanted
+
+
+def test_calls_whose_ids_wrappers_change_are_not_looked_at():
+    agent = {
+        "tools": [TOOL],
+        **handlers({"wrap_invokable": {"set_input_call_id": "x"}}),
+    }
+
+    assert told("ORD-014", scenario(agent, CALL, DONE)) == []
+
+
+@pytest.mark.parametrize(("under", "times"), [("seed-001", 1), ("eino-0.9", 0)])
+def test_whether_both_lists_are_warned_of_is_a_posture(under, times):
+    agent = {"middlewares": [{"id": "m"}], **handlers({"before_model": []})}
+
+    assert told("ORD-019", scenario(agent, DONE), under) == [times]

@@ -1,0 +1,150 @@
+"""The checks of TOOL, under every profile."""
+
+import pytest
+
+from property_tests.checks.tools import CHECKS
+from property_tests.generating import generated
+from property_tests.judging import judge
+from property_tests.mutants.engines.tools import MUTANTS
+from property_tests.playing import Player
+from refengine.profile import PROFILES
+from refengine.testing.engine import ReferenceEngine
+from tests.deciding import accused, decisions, scenario, surviving, undecided
+
+OF = {check.clause: check for check in CHECKS}
+CALL = "assistant:[c1:t({})]"
+DONE = "assistant:done"
+TOOL = {"name": "t", "result": "T"}
+
+
+def told(clause, world, under="seed-001"):
+    """Return what was expected, after seeing that the reference engine does it."""
+    found = decisions(OF[clause], world, under=under)
+    assert all(each.holds for each in found)
+    return [each.expected for each in found]
+
+
+def handlers(*hooks):
+    return {"handlers": [{"id": f"h{at}", **each} for at, each in enumerate(hooks)]}
+
+
+def test_the_fixed_world_of_every_clause_decides_it():
+    assert undecided(CHECKS, "tools") == set()
+
+
+def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
+    assert accused(CHECKS, "tools") == set()
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda each: each.name)
+def test_the_reference_engine_keeps_every_clause_in_generated_worlds(profile):
+    player = Player(ReferenceEngine(profile), profile)
+    judged = [judge(player, each, CHECKS) for each in generated(60, seed=5)]
+
+    assert [each.failed for each in judged if each.failed] == []
+    assert any(each.decided for each in judged)
+
+
+def test_every_clause_has_a_mutant():
+    named = {clause for mutant in MUTANTS for clause in mutant.violates}
+
+    assert named == set(OF)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
+def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
+    assert surviving(mutant, CHECKS, "tools") == set()
+
+
+def adding(*tools):
+    return {"op": "append_tools", "tools": list(tools)}
+
+
+def removing(name):
+    return {"op": "remove_tool", "name": name}
+
+
+OTHER = {"name": "t", "result": "other"}
+MORE = {"name": "u", "result": "U"}
+
+
+@pytest.mark.parametrize(
+    ("under", "names"),
+    [("seed-001", ["t", "u"]), ("eino-0.9", ["t", "u", "t"])],
+)
+def test_whether_equal_names_fold_is_a_posture(under, names):
+    world = scenario({"tools": [TOOL, MORE, OTHER]}, CALL, DONE)
+
+    assert told("TOOL-003", world, under) == [names]
+    assert told("TOOL-015", world, under) == ["other"]
+
+
+def test_tools_of_structs_stand_first_where_the_profile_has_them():
+    agent = {"tools": [TOOL], "middlewares": [{"additional_tools": [MORE]}]}
+
+    assert told("TOOL-002", scenario(agent, DONE), "langchain-1") == [["u", "t"]]
+
+
+@pytest.mark.parametrize(
+    ("under", "offered"),
+    [("seed-001", []), ("eino-draft", ["t"]), ("eino-0.8", []), ("eino-0.9", ["t"])],
+)
+def test_what_no_tools_means_is_a_posture(under, offered):
+    agent = {"tools": [TOOL], **handlers({"before_agent": [removing("t")]})}
+
+    assert told("TOOL-008", scenario(agent, DONE), under) == [offered]
+
+
+@pytest.mark.parametrize(
+    ("under", "wanted"),
+    [("seed-001", "HookReturnError"), ("eino-0.8", []), ("eino-0.9", ["t"])],
+)
+def test_what_null_means_is_a_posture(under, wanted):
+    null = {"before_agent": [{"op": "set_tools", "value": None}]}
+    agent = {"tools": [TOOL], **handlers(null)}
+
+    assert told("TOOL-009", scenario(agent, DONE), under) == [wanted]
+
+
+def test_a_tool_put_back_after_null_is_the_only_one():
+    null = {"before_agent": [{"op": "set_tools", "value": None}]}
+    agent = {"tools": [TOOL], **handlers(null, {"before_agent": [adding(MORE)]})}
+
+    assert told("TOOL-007", scenario(agent, DONE), "eino-0.9") == [["u"]]
+
+
+def test_wrappers_see_the_tools_that_those_outside_left():
+    hides = [{"wrap_model": {"hide_tools": [name]}} for name in ("t", "u")]
+    agent = {"tools": [TOOL, MORE], **handlers(*hides)}
+
+    assert told("TOOL-012", scenario(agent, DONE)) == [["t", "u"], ["u"], []]
+
+
+@pytest.mark.parametrize(("under", "wanted"), [("seed-001", []), ("eino-0.9", "runs")])
+def test_whether_a_hidden_tool_runs_is_a_posture(under, wanted):
+    agent = {"tools": [TOOL], **handlers({"wrap_model": {"hide_tools": ["t"]}})}
+
+    assert told("TOOL-018", scenario(agent, CALL, DONE), under) == [wanted]
+
+
+def test_a_call_that_a_wrapper_answers_need_not_reach_its_tool():
+    agent = {"tools": [TOOL], **handlers({"wrap_invokable": {"short_circuit": "no"}})}
+
+    assert told("TOOL-016", scenario(agent, CALL, DONE)) == []
+
+
+@pytest.mark.parametrize(
+    ("under", "wanted"),
+    [("seed-001", {"class": "ToolNotFound", "of": "gone"}), ("langchain-1", "c1")],
+)
+def test_whether_an_unknown_tool_ends_the_run_is_a_posture(under, wanted):
+    world = scenario({"tools": [TOOL]}, "assistant:[c1:gone({})]", DONE)
+
+    assert told("TOOL-019", world, under) == [wanted]
+
+
+def test_calls_are_those_that_after_hooks_left():
+    left = {"op": "replace_last_if_tool_calls", "msg": "assistant:[c9:u({})]"}
+    agent = {"tools": [TOOL, MORE], **handlers({"after_model": [left]})}
+
+    assert told("TOOL-016", scenario(agent, CALL, DONE)) == [["u", "U"]]
