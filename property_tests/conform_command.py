@@ -1,10 +1,10 @@
-"""``refengine conform ENGINE…``: does an engine keep the contract?"""
+"""``refengine conform``: whether engines keep the contract."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final, TextIO, TypeAlias
@@ -32,7 +32,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
 
 
 @app.command()
-def conform(  # noqa: PLR0913  # options of a command line
+def conform(  # noqa: PLR0913, PLR0917  # options of a command line
     engines: Annotated[
         list[str],
         typer.Argument(help="names of engines, module:factory or file.py:factory"),
@@ -54,7 +54,7 @@ def conform(  # noqa: PLR0913  # options of a command line
         Path | None,
         typer.Option(exists=True, dir_okay=False, help="known failures, as TOML"),
     ] = None,
-    strict: Annotated[
+    strict: Annotated[  # noqa: FBT002  # an option of the command line
         bool, typer.Option("--strict", help="a failed SHOULD counts as well")
     ] = False,
     show_trace: Annotated[
@@ -132,7 +132,7 @@ def _chosen(
 
 
 @contextmanager
-def _opened(path: Path | None) -> Iterator[TextIO | None]:
+def _opened(path: Path | None) -> Generator[TextIO | None, None, None]:
     if path is None:
         yield None
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -100,7 +100,7 @@ class Judgement:
 
 
 @contextmanager
-def judging(asked: Asked, command: str = "") -> Iterator[Judgement]:
+def judging(asked: Asked, command: str = "") -> Generator[Judgement, None, None]:
     """Make the corpus, start the workers of all engines, and end them afterwards.
 
     Raises UnusableEngineError before anything is told.

@@ -317,7 +317,7 @@ class EngineJudge:
     def _summary(
         self, info: EngineInfo, results: Sequence[ClauseResult], tally: Tally
     ) -> EngineSummary:
-        counts = Counter(each.verdict for each in results)
+        counts: Counter[Verdict] = Counter(each.verdict for each in results)
         applicable = [each for each in results if each.verdict != "not-applicable"]
         bad = [e for e in applicable if e.verdict != "pass" and e.known != "known"]
         wrong = [e for e in bad if e.level == "MUST" or self._asked.strict]

@@ -6,14 +6,15 @@ what is drawn: not which modules are loaded, nor where the project is installed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.internal.conjecture.providers import (
+    AVAILABLE_PROVIDERS,
     HypothesisProvider,
-    with_register_backend,
 )
 from hypothesis.strategies import SearchStrategy
 
@@ -38,6 +39,14 @@ FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     }
 )
 """The choices of ``scenarios`` that worlds are drawn under, in equal shares."""
+
+UNCHECKED: Final = (
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.filter_too_much,
+    HealthCheck.large_base_example,
+)
+"""Worlds are large and take a while to draw, which is no fault of theirs."""
 
 GRAFTED: Final = 3
 """One world in so many is a fixed case with generated neighbours."""
@@ -88,21 +97,30 @@ def drawn(worlds: SearchStrategy[Scenario], count: int, number: int) -> list[Sce
     if not count:
         return found
 
-    with with_register_backend(BACKEND, SteadyProvider):
+    @seed(number)
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        backend=BACKEND,
+        phases=[Phase.generate],
+        suppress_health_check=UNCHECKED,
+    )
+    @given(worlds)
+    def draw(scenario: Scenario) -> None:
+        found.append(scenario)
 
-        @seed(number)
-        @settings(
-            max_examples=count,
-            database=None,
-            deadline=None,
-            derandomize=False,
-            backend=BACKEND,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(worlds)
-        def draw(scenario: Scenario) -> None:
-            found.append(scenario)
-
+    with _registered():
         draw()
     return found[:count]
+
+
+@contextmanager
+def _registered() -> Generator[None, None, None]:
+    """Let Hypothesis know our provider for as long as it draws."""
+    AVAILABLE_PROVIDERS[BACKEND] = SteadyProvider
+    try:
+        yield
+    finally:
+        del AVAILABLE_PROVIDERS[BACKEND]

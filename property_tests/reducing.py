@@ -73,11 +73,13 @@ def reduced(scenario: Scenario, declared: AbstractSet[str]) -> Scenario:
 
 
 def _agents(doc: Doc) -> list[Doc]:
-    return [doc["agent"]] if "agent" in doc else doc["agents"]
+    several: list[Doc] = doc.get("agents", [])
+    return [doc["agent"]] if "agent" in doc else several
 
 
 def _handlers(agent: Doc) -> list[Doc]:
-    return agent.get("handlers", [])
+    found: list[Doc] = agent.get("handlers", [])
+    return found
 
 
 def _cut_agent(agent: Doc, lacking: AbstractSet[str]) -> None:

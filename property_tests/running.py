@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +90,7 @@ def _without(examples: int) -> str:
 
 
 @contextmanager
-def stored(corpus: Corpus) -> Iterator[Path]:
+def stored(corpus: Corpus) -> Generator[Path, None, None]:
     """Write a corpus to a file for as long as workers read it."""
     with tempfile.TemporaryDirectory(prefix="refengine-") as folder:
         path = Path(folder) / "corpus.json"

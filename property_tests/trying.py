@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from property_tests.checks import CHECKS
 from property_tests.corpus import Entry, fixed_worlds
 from property_tests.generating import generated
-from property_tests.judging import judge
+from property_tests.judging import Judged, judge
 from property_tests.mutants import mutant
 from property_tests.playing import Player
 from refengine.profile import PROFILES, profile
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _count(
-    judged: object, entry: Entry, decided: Counter[str], failed: Counter[str]
+    judged: Judged, entry: Entry, decided: Counter[str], failed: Counter[str]
 ) -> None:
     decided.update(judged.decided.keys())
     for clause, decision in judged.failed.items():

@@ -25,6 +25,8 @@ RECHUNKED: Final = "rechunked"
 IDENTITY_FIRST: Final = "identity-first"
 IDENTITY_LAST: Final = "identity-last"
 BUILT_TWICE: Final = "built-twice"
+RUN_TWICE: Final = "run-twice"
+PLAIN: Final = "plain"
 ADAPTED: Final = "adapted"
 
 PIECE: Final = 3
@@ -35,23 +37,28 @@ def _as_it_is(scenario: Scenario) -> Scenario:
     return scenario
 
 
-def _streaming(*, on: bool) -> Change:
-    def change(scenario: Scenario) -> Scenario:
-        runs = [
-            each.model_copy(update={"streaming": on}) if each.streaming != on else each
-            for each in scenario.runs
-        ]
-        return scenario.model_copy(update={"runs": tuple(runs)})
-
-    return change
+def _streaming(scenario: Scenario, *, on: bool) -> Scenario:
+    runs = [
+        each.model_copy(update={"streaming": on}) if each.streaming != on else each
+        for each in scenario.runs
+    ]
+    return scenario.model_copy(update={"runs": tuple(runs)})
 
 
-def _rechunked(scenario: Scenario) -> Scenario | None:
+def _invoked(scenario: Scenario) -> Scenario:
+    return _streaming(scenario, on=False)
+
+
+def _streamed(scenario: Scenario) -> Scenario:
+    return _streaming(scenario, on=True)
+
+
+def _rechunked(scenario: Scenario) -> Scenario:
     """Stream everything, in pieces of three characters.
 
     Answers that come in chunks of their own stay: those may bring pieces of calls.
     """
-    streamed = _streaming(on=True)(scenario)
+    streamed = _streamed(scenario)
     script = tuple(map(_cut, scenario.model_script))
     agents = tuple(map(_with_cut_tools, scenario.all_agents))
     one = {"agent": agents[0]} if scenario.agent is not None else {"agents": agents}
@@ -99,6 +106,41 @@ def _built_twice(scenario: Scenario) -> Scenario | None:
     )
 
 
+def _run_twice(scenario: Scenario) -> Scenario | None:
+    """Give the agent its first run twice, each time with the same answers."""
+    if scenario.agent is None or not (scenario.runs and scenario.model_script):
+        return None
+    run = scenario.runs[0]
+    steps = min(scenario.agent.max_iterations, 2)
+    return scenario.model_copy(
+        update={
+            "agent": scenario.agent.model_copy(update={"max_iterations": steps}),
+            "model_script": scenario.model_script[:1],
+            "script_end": "repeat_last",
+            "runs": (run, run),
+        }
+    )
+
+
+def _plain(scenario: Scenario) -> Scenario:
+    """Make coroutine functions of plain hooks, and plain ones of the others."""
+    agents = tuple(map(_with_other_hooks, scenario.all_agents))
+    one = {"agent": agents[0]} if scenario.agent is not None else {"agents": agents}
+    return scenario.model_copy(update=one)
+
+
+def _with_other_hooks(agent: AgentSpec) -> AgentSpec:
+    structs = [e.model_copy(update={"waits": not e.waits}) for e in agent.middlewares]
+    handlers = [
+        each
+        if each.same_as is not None
+        else each.model_copy(update={"plain": not each.plain})
+        for each in agent.handlers
+    ]
+    changed = {"middlewares": tuple(structs), "handlers": tuple(handlers)}
+    return agent.model_copy(update=changed)
+
+
 def _structs_only(scenario: Scenario) -> Scenario | None:
     """Return a scenario in which adapted structs must not differ from native ones."""
     return scenario if any(a.middlewares for a in scenario.all_agents) else None
@@ -108,12 +150,14 @@ CHANGES: Final[Mapping[str, Change]] = MappingProxyType(
     {
         PLAYED: _as_it_is,
         AGAIN: _as_it_is,
-        INVOKED: _streaming(on=False),
-        STREAMED: _streaming(on=True),
+        INVOKED: _invoked,
+        STREAMED: _streamed,
         RECHUNKED: _rechunked,
         IDENTITY_FIRST: _identity_first,
         IDENTITY_LAST: _identity_last,
         BUILT_TWICE: _built_twice,
+        RUN_TWICE: _run_twice,
+        PLAIN: _plain,
         ADAPTED: _structs_only,
     }
 )

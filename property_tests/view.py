@@ -28,7 +28,7 @@ class Hook:
 
     @property
     def name(self) -> str:
-        """The hook, in a scenario's words: ``before_model``, ``wrap_model`` and so on."""
+        """The hook, in a scenario's words, such as ``before_model``."""
         return str(self.enter.data["hook"])
 
     @property

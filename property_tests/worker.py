@@ -152,7 +152,8 @@ class Judge:
         return {"lines": lines(case[asked["variant"]].trace)}
 
     def _world(self, asked: Mapping[str, Any]) -> Entry:
-        return self.corpus.worlds[asked["world"]]
+        at: int = asked["world"]
+        return self.corpus.worlds[at]
 
     def _fails(self, check: Check, world: Scenario) -> bool:
         if not check.meant(world):

@@ -102,9 +102,11 @@ def test_every_try_of_a_wrapper_has_all_wrappers_inside_around_it():
     again = {"wrap_invokable": {"call_next": 2}}
     agent = {
         "tools": [{"name": "t", "error": "boom"}],
-        **handlers({"wrap_invokable": {"catch_error": "x"}}, again),
+        **handlers(
+            {"wrap_invokable": {"catch_error": "x"}}, again, {"wrap_invokable": {}}
+        ),
     }
-    layers = ["wrap_invokable[0] h0", "wrap_invokable[1] h1"]
+    layers = [f"wrap_invokable[{at}] h{at}" for at in range(3)]
 
     assert told("ORD-014", scenario(agent, CALL, DONE)) == [layers, layers]
 

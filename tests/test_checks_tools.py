@@ -111,6 +111,7 @@ def test_a_tool_put_back_after_null_is_the_only_one():
     agent = {"tools": [TOOL], **handlers(null, {"before_agent": [adding(MORE)]})}
 
     assert told("TOOL-007", scenario(agent, DONE), "eino-0.9") == [["u"]]
+    assert told("TOOL-009", scenario(agent, DONE), "eino-0.9") == []
 
 
 def test_wrappers_see_the_tools_that_those_outside_left():

@@ -25,7 +25,7 @@ from property_tests.checks.message_calls import (
     sound,
     tools_of,
 )
-from property_tests.variants import AGAIN, BUILT_TWICE
+from property_tests.variants import AGAIN, BUILT_TWICE, RUN_TWICE
 from refengine.messages import Message
 from refengine.testing.ops import Fail
 from refengine.testing.scenario import Scenario
@@ -202,7 +202,7 @@ CHECKS: Final = (
         needs=frozenset(("sequential",)),
         meant=_calls_tools,
     ),
-    Check(clause="CONC-008", decide=earlier_runs),
+    Check(clause="CONC-008", decide=earlier_runs, variants=(RUN_TWICE,)),
     Check(clause="CONC-009", decide=again, variants=(AGAIN,)),
     Check(clause="CONC-010", decide=built_twice, variants=(BUILT_TWICE,)),
 )

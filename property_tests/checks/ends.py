@@ -131,9 +131,12 @@ def after_agent(case: Case) -> Iterator[Decision]:
 
 
 def after_agent_sees(case: Case) -> Iterator[Decision]:
-    """Decide that ``after_agent`` sees the history that the run hands back."""
+    """Decide that ``after_agent`` sees the history that the run hands back.
+
+    What a run hands back that failed in a later hook is nowhere laid down.
+    """
     for run in case.played.runs:
-        if run.after_agent and run.end is not None:
+        if run.after_agent and run.end is not None and run.status in SUCCESS:
             first = run.after_agent[0]
             asked = "after_agent sees the run's messages"
             yield Decision(asked, run.final, first.seen, first.enter)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from property_tests.check import Case, Decision
 from property_tests.checks.comparing import Entry, alike, without
 from property_tests.checks.message_calls import tools_of, wraps_of
-from property_tests.variants import AGAIN, BUILT_TWICE
+from property_tests.variants import AGAIN, BUILT_TWICE, RUN_TWICE
 from property_tests.view import Run, View
 from refengine.testing.scenario import Scenario, ScriptEntry
 from refengine.testing.trace import to_json
@@ -22,6 +22,8 @@ COUNTED: Final = ("n", "state")
 
 def again(case: Case) -> Iterator[Decision]:
     """Ask that what an engine played before leaves no sign in the same session."""
+    if of_luck(case.played):
+        return
     asked = "the same session played again by the same engine"
     ours, theirs = case.played.trace, case[AGAIN].trace
     yield alike(asked, ours, theirs, variant=AGAIN)
@@ -33,6 +35,8 @@ def built_twice(case: Case) -> Iterator[Decision]:
     first = len(case.scenario.runs)
     if case.scenario.agents or not any(each.run > first for each in twice):
         return
+    if of_luck(case[BUILT_TWICE]):
+        return
     asked = "runs of a second agent that is built like the first"
     ours = [each for each in twice if 0 < each.run <= first]
     theirs = [each for each in twice if each.run > first]
@@ -42,16 +46,33 @@ def built_twice(case: Case) -> Iterator[Decision]:
 
 def earlier_runs(case: Case) -> Iterator[Decision]:
     """Ask that a run goes as an earlier one went that was given the same."""
-    if counts(case.scenario):
-        return
-    played = list(_with_answers(case.played))
+    if not counts(case.scenario):
+        yield from _as_earlier(case.played)
+        yield from _as_earlier(case[RUN_TWICE])
+
+
+def of_luck(view: View) -> bool:
+    """Tell whether several calls of a message failed where a failure cancels the rest.
+
+    Then it is luck which of them was first, and its error is the run's.
+    """
+    return view.profile.failing_call == "siblings_cancelled" and any(
+        sum(bool(call.errors) for call in now.calls.values()) > 1
+        for now in view.iterations
+    )
+
+
+def _as_earlier(view: View) -> Iterator[Decision]:
+    played = list(_with_answers(view))
     for at, (run, answers) in enumerate(played):
         like = next(
             (each for each in played[:at] if _equal(each, (run, answers))), None
         )
         if like is not None:
             asked = "a run that is given what an earlier run of the agent was given"
-            yield alike(asked, like[0].entries, run.entries, change=_uncounted)
+            ours, theirs = like[0].entries, run.entries
+            variant = view.variant
+            yield alike(asked, ours, theirs, change=_uncounted, variant=variant)
 
 
 def counts(scenario: Scenario) -> bool:

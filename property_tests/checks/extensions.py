@@ -8,7 +8,7 @@ from typing import Final
 
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.comparing import Change, Entry, alike, without
-from property_tests.checks.equal_runs import wraps_count
+from property_tests.checks.equal_runs import of_luck, wraps_count
 from property_tests.checks.extension_names import (
     equal_names,
     equal_names_refused,
@@ -25,7 +25,7 @@ from property_tests.checks.taking_part import (
     passes,
     who,
 )
-from property_tests.variants import IDENTITY_FIRST, IDENTITY_LAST
+from property_tests.variants import IDENTITY_FIRST, IDENTITY_LAST, PLAIN
 from property_tests.view import Hook, View
 from refengine.profile import Profile
 from refengine.testing.scenario import Scenario
@@ -38,6 +38,13 @@ EVERY_HOOK: Final = frozenset(
     )
 )
 """The capabilities that a handler with every hook needs."""
+PIPELINE_HOOKS: Final = frozenset(
+    (
+        *("before_agent", "before_model", "after_model", "after_agent"),
+        "struct_model_hooks",
+    )
+)
+"""The capabilities of hooks that may be plain functions."""
 ANY_HOOK: Final = EVERY_HOOK | {"struct_model_hooks", "struct_tool_wrappers"}
 
 
@@ -51,6 +58,14 @@ def identity(case: Case) -> Iterator[Decision]:
         asked = "everything but what an identity handler itself observes"
         ours, theirs = case.played.trace, case[variant].trace
         yield alike(asked, ours, theirs, change=change, variant=variant)
+
+
+def plain(case: Case) -> Iterator[Decision]:
+    """Ask that a plain hook does what a coroutine function of the same body does."""
+    if of_luck(case.played):
+        return
+    asked = "the same with plain hooks for coroutine functions, and the other way round"
+    yield alike(asked, case.played.trace, case[PLAIN].trace, variant=PLAIN)
 
 
 def present_hooks(case: Case) -> Iterator[Decision]:
@@ -176,6 +191,14 @@ def _has_structs(scenario: Scenario) -> bool:
     return any(agent.middlewares for agent in scenario.all_agents)
 
 
+def _has_pipeline_hook(scenario: Scenario) -> bool:
+    return any(
+        hook in {*PIPELINE_HOOKS, "before_chat_model", "after_chat_model"}
+        for agent in scenario.all_agents
+        for hook, _ in all_hooks(agent)
+    )
+
+
 CHECKS: Final = (
     *SURFACE,
     Check(
@@ -200,4 +223,11 @@ CHECKS: Final = (
         meant=_has_handlers,
     ),
     Check(clause="EXT-007", decide=deprecation, meant=_has_structs),
+    Check(
+        clause="EXT-012",
+        decide=plain,
+        any_of=PIPELINE_HOOKS,
+        variants=(PLAIN,),
+        meant=_has_pipeline_hook,
+    ),
 )

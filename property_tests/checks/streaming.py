@@ -201,8 +201,8 @@ def _next_look(
         if later[0].sent is not None and later[0].request is not None:
             return later[0].sent, later[0].request
         return None
-    if run.end is None or (run.status == "error" and not answer):
-        return None
+    if run.end is None or run.status == "error":
+        return None  # what a failed run hands back is nowhere laid down
     return run.final, run.end
 
 

@@ -16,9 +16,9 @@ from property_tests.mutants.witness import Witness, stored
 
 __all__ = [
     "MUTANTS",
+    "WITNESSED",
     "Door",
     "Mutant",
-    "WITNESSED",
     "UnknownMutantError",
     "Witness",
     "mutant",

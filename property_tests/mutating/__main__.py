@@ -18,6 +18,7 @@ from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -31,7 +32,7 @@ from property_tests.mutating.trial import SURVIVED
 ROOT: Final = Path(__file__).parent.parent.parent
 PACKAGES: Final = ("refengine", "compat", "property_tests")
 REASONS: Final = Path(__file__).with_name("survivors.toml")
-EXAMPLES: Final = 150
+EXAMPLES: Final = 90
 SECONDS: Final = 300
 """A change that makes the judgement take longer is noticed: it hangs."""
 
@@ -97,9 +98,8 @@ def main(arguments: Sequence[str]) -> int:
         trees = Trees(Path(folder), asked.jobs)
         with ThreadPoolExecutor(asked.jobs) as pool:
             found = [each for module in asked.modules for each in changes(ROOT, module)]
-            for change, noticed in zip(
-                found, pool.map(lambda c: trees.noticed(c, corpus), found), strict=True
-            ):
+            told_by = pool.map(trees.noticed, found, repeat(corpus))
+            for change, noticed in zip(found, told_by, strict=True):
                 tried[change.module] += 1
                 if noticed is None:
                     survived[change.id] = change

@@ -1,4 +1,4 @@
-"""One changed tree, judged in a process of its own: does some check notice?
+"""One changed tree, judged in a process of its own, until some check notices.
 
     python -P -m property_tests.mutating.trial TREE CORPUS
 
@@ -11,13 +11,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from property_tests.corpus import Entry
+    from refengine.profile import Profile
+    from refengine.testing import Engine
 
 SURVIVED: Final = 0
 NOTICED: Final = 1
 BROKEN: Final = 2
 
-OTHERS: Final = ("eino-0.9", "eino-0.7", "langchain-1")
+OTHERS: Final = ("eino-0.9",)
 """Profiles with other choices, under which the fixed cases alone are played."""
 
 
@@ -46,12 +51,15 @@ def _noticed(corpus: Path) -> Iterator[str]:
     from refengine.testing.engine import ReferenceEngine  # noqa: PLC0415
 
     worlds = read_corpus(corpus.read_text("utf-8")).worlds
-    fixed = [each for each in worlds if each.fixed]
+    fixed = [each for each in worlds if each.fixed and not each.only]
     default = profile("seed-001")
-    rounds = [(ReferenceEngine(default), worlds), (AdaptedEngine(default), fixed)]
-    rounds += [(ReferenceEngine(profile(each)), fixed) for each in OTHERS]
-    for engine, played in rounds:
-        player = Player(engine, engine.profile)
+    rounds: list[tuple[Engine, Profile, Sequence[Entry]]]
+    rounds = [(ReferenceEngine(default), default, worlds)]
+    rounds += [(AdaptedEngine(default), default, fixed)]
+    for other in map(profile, OTHERS):
+        rounds += [(ReferenceEngine(other), other, fixed)]
+    for engine, under, played in rounds:
+        player = Player(engine, under)
         for entry in played:
             judged = judge(player, entry, CHECKS)
             yield from judged.failed

@@ -11,9 +11,12 @@ from typing import Any, Final, cast
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
 from refengine import agent, extensions, hooks
+from refengine.awaiting import is_async
 from refengine.call import ToolCallRun
+from refengine.chain import Pipeline
 from refengine.errors import EqualNamesError
 from refengine.extensions import Extensions
+from refengine.hooks import AnyHook
 from refengine.messages import ToolCall
 from refengine.model import ModelRequest
 from refengine.model_onion import ModelCall, ModelOnion
@@ -127,6 +130,13 @@ def _broken(
     return Mutant(id=id_, about=about, violates=(clause,), wrong=wrong, under=under)
 
 
+def _async_only(right: Callable[..., None]) -> Callable[..., None]:
+    def made(self: Pipeline, hooks: Sequence[tuple[Any, AnyHook]]) -> None:
+        right(self, [each for each in hooks if is_async(each[1])])
+
+    return made
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     _broken(
         "arguments-parsed",
@@ -195,6 +205,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "EXT-006",
         Patch(extensions, "_refuse_equal", _undeclared),
         under="langchain-1",
+    ),
+    _broken(
+        "plain-hooks-skipped",
+        "A hook that is a plain function is not called.",
+        "EXT-012",
+        Patch(Pipeline, "__init__", _async_only),
     ),
     _broken(
         "deprecation-untold",
