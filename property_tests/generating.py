@@ -36,6 +36,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         "structs": {"handlers": False, "tool_call_middlewares": False},
         "handlers": {"middlewares": False, "tool_call_middlewares": False},
         "threads": {"max_runs": 4, "counting": True},
+        "options": {"options": True},
     }
 )
 """The choices of ``scenarios`` that worlds are drawn under, in equal shares."""
@@ -83,9 +84,12 @@ def generated(
 
 
 def _grafted(cases: Sequence[Entry], count: int, seed: int) -> Iterator[Entry]:
-    """Yield so many grafts, as many of one case as of another."""
+    """Yield so many grafts, of as many cases as there can be.
+
+    Where there are more cases than grafts, cases from all families have one.
+    """
     for at, case in enumerate(cases):
-        share = count // len(cases) + (at < count % len(cases))
+        share = count * (at + 1) // len(cases) - count * at // len(cases)
         # What Hypothesis draws first is the plainest there is: the case as it stands.
         for scenario in drawn(grafts(case.scenario), share + 1, seed + 1_000 + at)[1:]:
             yield Entry(scenario, f"around {case.clause}", fixed=False)
@@ -97,28 +101,29 @@ def drawn(worlds: SearchStrategy[Scenario], count: int, number: int) -> list[Sce
     if not count:
         return found
 
-    @seed(number)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        derandomize=False,
-        backend=BACKEND,
-        phases=[Phase.generate],
-        suppress_health_check=UNCHECKED,
-    )
-    @given(worlds)
-    def draw(scenario: Scenario) -> None:
-        found.append(scenario)
-
     with _registered():
+
+        @seed(number)
+        @settings(
+            max_examples=count,
+            database=None,
+            deadline=None,
+            derandomize=False,
+            backend=BACKEND,
+            phases=[Phase.generate],
+            suppress_health_check=UNCHECKED,
+        )
+        @given(worlds)
+        def draw(scenario: Scenario) -> None:
+            found.append(scenario)
+
         draw()
     return found[:count]
 
 
 @contextmanager
 def _registered() -> Generator[None, None, None]:
-    """Let Hypothesis know our provider for as long as it draws."""
+    """Let Hypothesis know our provider for as long as it is used."""
     AVAILABLE_PROVIDERS[BACKEND] = SteadyProvider
     try:
         yield

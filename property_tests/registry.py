@@ -8,30 +8,47 @@ statements of the seeds are still missing; 1.0 is frozen when all seeds are in.
 from __future__ import annotations
 
 import difflib
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import ValidationError
 
-from compat.verdicts.conformance import Level, Status
 from property_tests.check import Check
-from refengine.profile import options
+from property_tests.clauses import (
+    FAMILIES,
+    Clause,
+    Frozen,
+    OwnSource,
+    Retired,
+    SeedSource,
+    UpstreamSource,
+)
+
+__all__ = [
+    "FAMILIES",
+    "FILE",
+    "Clause",
+    "Contract",
+    "ContractError",
+    "Frozen",
+    "OwnSource",
+    "Retired",
+    "SeedSource",
+    "UnknownSelectorError",
+    "UpstreamSource",
+    "contract",
+    "families",
+    "read_contract",
+    "read_entry",
+    "unmatched",
+]
 
 FILE: Final = Path(__file__).with_name("contract.toml")
 
-FAMILIES: Final = (
-    *("ORD", "INS", "TOOL", "RD", "MSG", "WRAP", "STR", "ERR", "CTX", "EVT", "RUN"),
-    *("CONC", "DEEP", "EXT", "COMPAT", "SER", "INT", "SURF"),
-)
-"""The families of clauses, in the order they are shown."""
-
-_ID: Final = re.compile(r"([A-Z]+)-(\d{3})")
-_SECOND_SENTENCE: Final = re.compile(r"[.!?]\s+[A-Z]")
-_WISH: Final = re.compile(r"\b(?:should|must|shall)\b", re.IGNORECASE)
+Value = TypeVar("Value", bound=Frozen)
 
 
 class ContractError(ValueError):
@@ -52,108 +69,6 @@ class UnknownSelectorError(LookupError):
         nearly = f"did you mean {', '.join(self.close)}?" if self.close else ""
         hint = nearly or "'refengine clause list' shows all"
         super().__init__(f"no clause matches {selector!r}; {hint}")
-
-
-class Frozen(BaseModel):
-    """A value of the file: nothing in it is unknown, and nothing changes it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SeedSource(Frozen):
-    """A section of a seed, whose text is in ``docs/seeds``, with a short quote."""
-
-    seed: str
-    section: str
-    quote: str
-
-    def __str__(self) -> str:
-        return f"seed {self.seed} {self.section}: “{self.quote}”"
-
-
-class UpstreamSource(Frozen):
-    """A file of an upstream project, at a version."""
-
-    project: str
-    version: str
-    file: str
-    quote: str = ""
-
-    def __str__(self) -> str:
-        quote = f": “{self.quote}”" if self.quote else ""
-        return f"{self.project} {self.version}, {self.file}{quote}"
-
-
-class OwnSource(Frozen):
-    """A decision of the contract, where neither seed nor upstream speaks."""
-
-    decision: str
-
-    def __str__(self) -> str:
-        return f"decided: {self.decision}"
-
-
-Value = TypeVar("Value", bound=Frozen)
-Source: TypeAlias = SeedSource | UpstreamSource | OwnSource
-
-
-class Clause(Frozen):
-    """One statement of the contract. ``why`` says why it is not checked, if it is not.
-
-    ``postures`` are the points of a profile on which the expected behaviour depends;
-    ``since`` is the version of the contract that brought it.
-    """
-
-    id: str
-    level: Level
-    sentence: str
-    intent: str
-    source: Source
-    status: Status
-    why: str = ""
-    postures: tuple[str, ...] = ()
-    since: str = "0.1"
-
-    @property
-    def family(self) -> str:
-        """The family it belongs to: ``ORD`` of ``ORD-001``."""
-        return self.id.partition("-")[0]
-
-    @field_validator("id")
-    @classmethod
-    def _is_an_id(cls, given: str) -> str:
-        return _an_id(given)
-
-    @field_validator("sentence")
-    @classmethod
-    def _is_one_statement(cls, given: str) -> str:
-        if not given.endswith(".") or _SECOND_SENTENCE.search(given):
-            raise ValueError("a clause is one sentence and ends with a full stop")
-        if wish := _WISH.search(given):
-            raise ValueError(f"a clause says what is, without {wish.group()!r}")
-        return given
-
-    @field_validator("postures")
-    @classmethod
-    def _are_postures(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        for each in given:
-            if each not in options():
-                close = difflib.get_close_matches(each, options(), n=1)
-                hint = f", did you mean {close[0]!r}?" if close else ""
-                raise ValueError(f"{each!r} is no posture of a profile{hint}")
-        return given
-
-
-class Retired(Frozen):
-    """An id that once was a clause's, and why it is no more."""
-
-    id: str
-    why: str
-
-    @field_validator("id")
-    @classmethod
-    def _is_an_id(cls, given: str) -> str:
-        return _an_id(given)
 
 
 class Contract(Frozen):
@@ -258,15 +173,6 @@ def read_entry(kind: type[Value], data: Mapping[str, object], where: str) -> Val
         first = error.errors(include_url=False)[0]
         path = ".".join(map(str, first["loc"]))
         raise ContractError(where, f"{whose}, {path}: {first['msg']}") from error
-
-
-def _an_id(given: str) -> str:
-    match = _ID.fullmatch(given)
-    if match is None or match[1] not in FAMILIES:
-        raise ValueError(
-            f"an id is one of {', '.join(FAMILIES)} and three digits, as ORD-001"
-        )
-    return given
 
 
 def _check_clause(clause: Clause, where: str) -> None:

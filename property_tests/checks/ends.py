@@ -42,8 +42,13 @@ def exhaustion(case: Case) -> Iterator[Decision]:
             yield Decision(asked, ("max_iterations", None), got, at)
         else:
             yield Decision(asked, ("error", "max_iterations"), got, at)
-    for run in case.played.runs if rule == "apology" else ():
-        yield from _apology(run)
+    for run in case.played.runs:
+        if rule == "apology":
+            yield from _apology(run)
+        if "max_iterations" in (run.status, point_of(run)):
+            asked = "only a run that had all its iterations ends for want of more"
+            had = len(run.iterations)
+            yield Decision(asked, limit_of(run.agent), had, run.error or run.end)
 
 
 def answer_at_limit(case: Case) -> Iterator[Decision]:

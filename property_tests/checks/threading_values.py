@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
 from property_tests.check import Case, Check, Decision
+from property_tests.checks.onions import wraps_of
 from property_tests.checks.outcomes import (
     STRUCT_HOOKS,
     Due,
@@ -17,7 +18,7 @@ from property_tests.checks.outcomes import (
     pipeline_hooks,
 )
 from property_tests.checks.passages import all_tools
-from property_tests.view import Hook, Run
+from property_tests.view import Hook, Iteration, Run
 from refengine.testing.ops import (
     CtxAppend,
     CtxGet,
@@ -71,10 +72,28 @@ def _in_run(
         for hook in now.after:
             at, told = _through(due, hook, at, number)
             yield from _looked(hook, told, run.entries)
+        reaches = case.profile.model_context == "iteration"
+        yield from _in_tools(run, now, at if reaches else base)
     at = base
     for hook in run.after_agent:
         at, told = _through(due, hook, at, number)
         yield from _looked(hook, told, run.entries)
+
+
+def _in_tools(run: Run, now: Iteration, values: Values) -> Iterator[Decision]:
+    """Decide about what the bodies of tools find, of keys that no call changes."""
+    bodies = [op for tool in all_tools(run.agent) for op in tool.body]
+    changed = {op.key for op in bodies if isinstance(op, (CtxSet, CtxAppend))}
+    wraps = [each.ctx_append for each in wraps_of(run.agent)]
+    changed |= {_SHOWN, *(each.key for each in wraps if each is not None)}
+    for call in now.calls.values():
+        for seen in call.entries:
+            data = _recorded(seen) if seen.kind == "effect" else {}
+            note = data.get("ctx_get") if data.get("at") == "tool_body" else None
+            key = None if note is None else cast("Values", note).get("key")
+            if isinstance(key, str) and key not in changed:
+                told = {"key": key, "value": values.get(key, _UNSET)}
+                yield Decision("a tool finds a value as it was set", told, note, seen)
 
 
 def _through(
@@ -195,7 +214,7 @@ class _Locals:
                 # When a tool's body acts among its siblings, no entry tells.
                 self._unsure |= cast("set[str]", self._of_tools)
             elif seen.kind == "effect" and seen.call_id is not None:
-                yield from self._by_wrapper(seen)
+                yield from self._in_call(seen)
 
     def _by_hook(self, hook: Hook) -> Iterator[Found]:
         wanted: list[tuple[Values, bool, bool]] = []
@@ -218,9 +237,10 @@ class _Locals:
             if sure:
                 yield told, note, at, known
 
-    def _by_wrapper(self, seen: Observation) -> Iterator[Found]:
+    def _in_call(self, seen: Observation) -> Iterator[Found]:
+        """Yield what a wrapper found, or the body of a tool."""
         data = _recorded(seen)
-        if data.get("at") in {"tool_wrapper", "tool_middleware"}:
+        if data.get("at") in {"tool_wrapper", "tool_middleware", "tool_body"}:
             note = data.get("runlocal_get")
             if isinstance(note, dict):
                 key = str(cast("Values", note).get("key"))

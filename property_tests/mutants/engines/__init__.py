@@ -16,6 +16,7 @@ from property_tests.mutants.engines import (
     instruction,
     messages,
     order,
+    rarely,
     runs,
     streaming,
     tools,
@@ -41,6 +42,7 @@ ENGINES: Final[tuple[Mutant, ...]] = tuple(
         depth,
         extensions,
         adapted,
+        rarely,
     )
     for mutant in module.MUTANTS
 )

@@ -116,6 +116,15 @@ def _exhaustion_raises(right: Right) -> Right:
     return following
 
 
+def _ten_at_most(right: Right) -> Right:
+    def following(self: Loop) -> bool:
+        most = min(10, self._machine.max_iterations)
+        self._machine = replace(self._machine, max_iterations=most)
+        return cast("bool", right(self))
+
+    return following
+
+
 def _no_answer(right: Right) -> Right:
     def following(self: Loop) -> bool:
         found = cast("bool", right(self))
@@ -252,6 +261,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A run that used up its iterations fails.",
         "RUN-011",
         Patch(Loop, "_next_iteration", _exhaustion_raises),
+    ),
+    _mutant(
+        "never-more-than-ten-iterations",
+        "A run ends after ten iterations, whatever max_iterations says.",
+        "RUN-011",
+        Patch(Loop, "_next_iteration", _ten_at_most),
     ),
     _mutant(
         "no-answer-at-the-limit",

@@ -24,6 +24,7 @@ from refengine.testing.strategies.words import instructions, texts, tool_names
 Fields: TypeAlias = "dict[str, object]"
 Parts: TypeAlias = "Callable[[Wanted, str], dict[str, SearchStrategy[object]]]"
 
+LONG: Final = "a long result, " * 400
 TOOL_HOOKS: Final = ("wrap_invokable", "wrap_streamable")
 HANDLER_HOOKS: Final = (
     "before_model",
@@ -40,7 +41,8 @@ def tools(draw: DrawFn, wanted: Wanted = ANYTHING) -> ToolSpec:
     """Draw a tool of any kind, with a name that others may have too."""
     kind = draw(st.sampled_from(["invokable", "streamable", "both"]))
     spec: dict[str, object] = {"name": draw(tool_names(wanted)), "kind": kind}
-    spec["result"] = draw(st.one_of(texts(wanted), st.just("got <args>")))
+    other = st.sampled_from(["got <args>", "got <args>", LONG])
+    spec["result"] = draw(st.one_of(texts(wanted), other))
     if kind != "invokable" and draw(st.booleans()):
         chunks = draw(st.lists(texts(wanted), min_size=1, max_size=3))
         spec["chunks"] = tuple(chunks)

@@ -19,6 +19,7 @@ class Wanted:
     unknown_calls: bool = False
     counting: bool = False
     delays: bool = True
+    options: bool = False
     max_runs: int = 2
     words: tuple[str, ...] = ()
 

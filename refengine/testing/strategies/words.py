@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from pydantic import JsonValue
 
 from refengine.messages import Message, ToolCall
 from refengine.testing.notation import CALL_START, SURROGATE, show_message
@@ -71,6 +72,13 @@ def calls(names: tuple[str, ...], wanted: Wanted) -> SearchStrategy[list[ToolCal
 def answers(wanted: Wanted = ANYTHING) -> SearchStrategy[str]:
     """Plain answers of a model, in the notation."""
     return texts(wanted).map(lambda text: show_message(Message("assistant", text)))
+
+
+@cache
+def run_options() -> SearchStrategy[dict[str, JsonValue]]:
+    """Options of a run: few names, so that two runs set the same one differently."""
+    values = st.sampled_from([0, 0.5, "a", "", None, True, ["a", ""], {"a": 1}])
+    return st.dictionaries(st.sampled_from(["o", "p"]), values, max_size=2)
 
 
 def _some(small: Sequence[str], wanted: Wanted, size: int) -> SearchStrategy[str]:

@@ -32,6 +32,7 @@ from refengine.testing.strategies.words import (
     calls,
     instructions,
     messages,
+    run_options,
     texts,
     tool_names,
 )
@@ -39,7 +40,8 @@ from refengine.testing.strategies_variants import recut
 
 T = TypeVar("T")
 
-ABSENT: Final = "no-such-tool"
+ABSENT: Final = ("no-such-tool", "T", "t ", "wörk")
+"""Names that no tool has; some are almost one, and whoever guesses is found out."""
 MANY: Final = 3
 """So many tools, and extensions of one kind, an agent has at most."""
 
@@ -55,6 +57,7 @@ def scenarios(  # noqa: PLR0913  # choices by name, and all have a default
     unknown_calls: bool = False,
     counting: bool = False,
     delays: bool = True,
+    options: bool = False,
     max_runs: int = 2,
     words: Sequence[str] = (),
 ) -> SearchStrategy[Scenario]:
@@ -71,6 +74,7 @@ def scenarios(  # noqa: PLR0913  # choices by name, and all have a default
     - ``counting``: operations may depend on how often something has run before, or on
       the number of the run.
     - ``delays``: tools may take time, on a virtual clock.
+    - ``options``: runs have options for model and tools.
     - ``words`` join the neutral names and texts, as a subject's own literals should.
     """
     return _scenarios(
@@ -84,6 +88,7 @@ def scenarios(  # noqa: PLR0913  # choices by name, and all have a default
             unknown_calls=unknown_calls,
             counting=counting,
             delays=delays,
+            options=options,
             max_runs=max_runs,
             words=tuple(words),
         )
@@ -168,7 +173,7 @@ def _callable(agent: AgentSpec, wanted: Wanted) -> set[str]:
     given |= {tool.name for each in agent.middlewares for tool in each.additional_tools}
     given |= {tool.name for op in ops if op.op == "append_tools" for tool in op.tools}
     if wanted.unknown_calls:
-        return {*given, ABSENT}
+        return {*given, *ABSENT}
     return given - {op.name for op in ops if op.op == "remove_tool"}
 
 
@@ -179,8 +184,10 @@ def _runs(draw: DrawFn, wanted: Wanted, at: int) -> RunSpec:
     if draw(st.integers(0, 6)) == 6:
         given = [f"user:{at}" for at in range(HISTORY)] + given
     streaming = wanted.streaming
+    options = draw(run_options()) if wanted.options else {}
     return RunSpec(
         input=tuple(given),
+        options=options,
         continues=at > 0 and draw(st.integers(0, 2)) == 2,
         streaming=draw(st.booleans()) if streaming is None else streaming,
     )
