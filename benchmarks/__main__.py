@@ -17,8 +17,8 @@ from rich.table import Table
 
 from benchmarks.bars import BARS
 from benchmarks.gate import Bar, measured
-from benchmarks.machine import facts
 from benchmarks.measure import Ratio
+from refengine.testing.machine import facts
 
 ROUNDS: Final = 20  # in each series
 WIDTH: Final = 120  # of the table; a file or pipe has none of its own

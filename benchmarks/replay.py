@@ -23,7 +23,6 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.machine import facts
 from benchmarks.measure import CLOCK, Ratio, Round, ratio_of
 from compat.wire.exchanges import Exchange, Request, Response
 from compat.wire.extras import library
@@ -32,6 +31,7 @@ from compat.wire.scrubbing import Scrubber
 from compat.wire.strict import strict_cassette
 from compat.wire.transport import ReplayTransport
 from compat.wire.writing import write_cassette
+from refengine.testing.machine import facts
 
 SIZES: Final = (10, 100, 1000)
 ROUNDS: Final = 5

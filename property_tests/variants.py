@@ -66,8 +66,8 @@ def _rechunked(scenario: Scenario) -> Scenario:
 
 
 def _cut(entry: ScriptEntry) -> ScriptEntry:
-    if not isinstance(entry, str):
-        return entry
+    if not isinstance(entry, str) or entry.startswith("{"):
+        return entry  # chunks in one line hold no id, name or extra
     length = len(parse_message(entry).content)
     return recut(entry, range(PIECE, length, PIECE))
 

@@ -177,7 +177,7 @@ def test_page_is_text_whatever_an_engine_said() -> None:
 
 
 def test_machine_is_not_told() -> None:
-    fault = Fault(engine="swift", whose="door", text="in /home/someone/door.py\nlast")
+    fault = Fault(engine="swift", whose="door", text="in /srv/someone/door.py\nlast")
     found = page(faults=[fault])
 
     assert "The door broke down:\nin …/door.py\nlast" in found.text

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final, cast
 
 from property_tests.check import Case, Check, Decision
+from property_tests.checks import executing
 from property_tests.checks.equal_runs import (
     again,
     built_twice,
@@ -86,19 +87,22 @@ def every_call_ends(case: Case) -> Iterator[Decision]:
 
 
 def events_in_order(case: Case) -> Iterator[Decision]:
-    """Events of results come in the order of the calls, whoever was first."""
+    """Events of results come in the order of the calls, whoever was first.
+
+    That of the result which ends the run may come last (posture ``direct_event``).
+    """
     if case.profile.tool_events != "call_order":
         return
-    held = case.profile.direct_event == "last"
-    for batch in _several(case):
-        got = [str(each.call_id) for each in batch.now.tool_events]
-        asked = [call.id for call in batch.calls if call.id in got]
-        if held and got and batch.now is batch.run.iterations[-1]:
-            # The call that ends the run may come last; which one is not asked here.
-            asked = [each for each in asked if each != got[-1]] + got[-1:]
-        if len(asked) > 1:
-            at = batch.now.tool_events[0]
-            yield Decision("events of tool results, in call order", asked, got, at)
+    for batch in executing.batches(case.played):
+        told = batch.now.tool_events
+        got = [each.call_id for each in told]
+        wanted = [call.id for call in batch.calls if call.id in got]
+        ending = _ending(batch)
+        if case.profile.direct_event == "last" and ending in wanted:
+            wanted = [*(each for each in wanted if each != ending), ending]
+        if len(got) > 1:
+            asked = "events of tool results, in call order"
+            yield Decision(asked, wanted, got, told[-1])
 
 
 def events_before_error(case: Case) -> Iterator[Decision]:
@@ -141,6 +145,14 @@ def _batches(case: Case) -> Iterator[Batch]:
     """Yield the calls of each message in worlds where all of them leave a sign."""
     if not any(factories_fail(agent) for agent in case.scenario.all_agents):
         yield from batches(case.played)
+
+
+def _ending(batch: executing.Batch) -> str | None:
+    """Return the call whose result ended the run: its message is the answer."""
+    direct = batch.run.status == "returned_directly"
+    last = batch.now is batch.run.iterations[-1]
+    answer = batch.run.answer
+    return answer.tool_call_id if answer is not None and direct and last else None
 
 
 def _several(case: Case) -> Iterator[Batch]:

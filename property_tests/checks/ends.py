@@ -110,31 +110,6 @@ def counted(case: Case) -> Iterator[Decision]:
             yield Decision(asked, len(run.iterations), got, run.end)
 
 
-def after_agent(case: Case) -> Iterator[Decision]:
-    """Decide that ``after_agent`` is called once a handler, if the run succeeded."""
-    for run in case.played.runs:
-        every = [
-            each.id or f"handler-{at}"
-            for at, each in enumerate(run.agent.handlers)
-            if each.after_agent is not None
-        ]
-        hooks = run.after_agent
-        if not (every or hooks) or any(
-            h.same_as is not None for h in run.agent.handlers
-        ):
-            continue
-        got = [hook.extension for hook in hooks]
-        if hooks and hooks[-1].exit is None:
-            every = every if len(got) > len(every) else got  # one of them raised
-        if run.status not in SUCCESS and (not hooks or hooks[-1].exit is not None):
-            every = []
-        if case.profile.after_agent == "never":
-            every = []
-        at = hooks[-1].enter if hooks else run.end
-        asked = "after_agent: once a handler, of a run that succeeded"
-        yield Decision(asked, sorted(every), sorted(got), at)
-
-
 def after_agent_sees(case: Case) -> Iterator[Decision]:
     """Decide that ``after_agent`` sees the history that the run hands back.
 

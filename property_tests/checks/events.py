@@ -7,7 +7,7 @@ from typing import Final
 
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.histories import response_of, turns
-from property_tests.checks.model_onions import chunks_of, names_in
+from property_tests.checks.model_onions import chunks_of
 from property_tests.checks.onions import changes_call_id, onion_of
 from property_tests.checks.texts import (
     shown_model,
@@ -76,26 +76,6 @@ def failed_call(case: Case) -> Iterator[Decision]:
             yield Decision(asked, 0, len(called.seen.events), at)
 
 
-def answered_call(case: Case) -> Iterator[Decision]:
-    """Decide that the answer to a call of an unknown tool has no event."""
-    for run in case.played.runs:
-        if run.agent.unknown_tools_handler is None or changes_call_id(run.agent):
-            continue
-        for turn in turns(case.played, run):
-            for call in turn.route.calls:
-                seen = turn.now.calls.get(call.id)
-                if call.name in _offered(turn.now) or (seen and seen.starts):
-                    continue
-                if _reached_next(run, turn.now) and _is_absent(run, call.name):
-                    events = seen.events if seen else []
-                    hooks = seen.hooks if seen else []
-                    at = (events or turn.now.entries)[-1]
-                    asked = "what unknown_tools_handler answers has no event"
-                    yield Decision(asked, 0, len(events), at)
-                    asked = "no wrapper is around what unknown_tools_handler answers"
-                    yield Decision(asked, 0, len(hooks), at)
-
-
 def tool_content(case: Case) -> Iterator[Decision]:
     """Decide that the event of a result shows what left the onion of the call."""
     for called in calls_of(case.played):
@@ -126,31 +106,6 @@ def agent(case: Case) -> Iterator[Decision]:
         for event in run.events:
             asked = "the run path ends with the agent's name"
             yield Decision(asked, run.agent.name, event.data.get("agent"), event)
-
-
-def tool_order(case: Case) -> Iterator[Decision]:
-    """Decide that the events of one message's results come in the order of its calls.
-
-    A result that ends the run may come last (posture ``direct_event``).
-    """
-    if case.profile.tool_events != "call_order":
-        return
-    for run in case.played.runs:
-        if changes_call_id(run.agent):
-            continue
-        for turn in turns(case.played, run):
-            ids = [call.id for call in turn.route.calls]
-            got = [event.call_id for event in turn.now.tool_events]
-            if len(set(ids)) < len(ids) or len(got) < 2:
-                continue
-            wanted = [each for each in ids if each in got]
-            ends = run.status == "returned_directly" and turn.now is run.iterations[-1]
-            if ends and case.profile.direct_event == "last":
-                last = _direct(run, wanted)
-                wanted = [each for each in wanted if each != last]
-                wanted += [last] if last is not None else []
-            asked = "the events of one message's results, in call order"
-            yield Decision(asked, wanted, got, turn.now.tool_events[-1])
 
 
 def response_first(case: Case) -> Iterator[Decision]:
@@ -200,31 +155,6 @@ def _failed(called: Called) -> bool:
     return last and called.run.error is not None
 
 
-def _offered(now: Iteration) -> list[str]:
-    wraps = now.model_wraps
-    return [*wraps[0].seen["tools"]] if wraps else names_in(now)
-
-
-def _is_absent(run: Run, name: str) -> bool:
-    """Tell whether nobody ever gave the agent a tool of that name."""
-    given = {tool.name for tool in run.agent.tools}
-    given |= {t.name for m in run.agent.middlewares for t in m.additional_tools}
-    ops = [op for each in run.agent.handlers for op in each.before_agent or ()]
-    added = [tool.name for op in ops if op.op == "append_tools" for tool in op.tools]
-    return name not in given and not any(n == name or "<run>" in n for n in added)
-
-
-def _reached_next(run: Run, now: Iteration) -> bool:
-    return run.error is None or now is not run.iterations[-1]
-
-
-def _direct(run: Run, ids: list[str]) -> str | None:
-    """Return the call whose result ended the run: its message is the answer."""
-    answer = run.answer
-    found = None if answer is None else answer.tool_call_id
-    return found if found in ids else None
-
-
 def _of(now: Iteration) -> Observation | None:
     return now.model_events[0] if now.model_events else now.response
 
@@ -240,14 +170,8 @@ CHECKS: Final = (
     Check(clause="EVT-004", decide=tool_event),
     Check(clause="EVT-005", decide=tool_content),
     Check(clause="EVT-006", decide=failed_call),
-    Check(
-        clause="EVT-007",
-        decide=answered_call,
-        needs=frozenset(("unknown_tools_handler",)),
-    ),
     Check(clause="EVT-008", decide=call_id),
     Check(clause="EVT-009", decide=agent),
-    Check(clause="EVT-010", decide=tool_order),
     Check(clause="EVT-011", decide=response_first),
     Check(clause="EVT-012", decide=error_event),
 )

@@ -51,17 +51,30 @@ class Batch:
         """Tell whether the call finds its tool."""
         return is_known(call.name, self.agent, self.setup, self.profile)
 
+    @property
+    def told_apart(self) -> bool:
+        """Whether entries of its calls tell which one they are of."""
+        return positions.keeps_ids(self.agent) and one_each(self.calls)
+
+    @property
+    def not_found(self) -> bool:
+        """Whether the run ended because a tool was not there."""
+        last = self.now is self.run.iterations[-1]
+        return last and self.run.failed_as == "ToolNotFound"
+
 
 def batches(view: View) -> Iterator[Batch]:
     """Yield the calls of each iteration, where entries tell them apart."""
+    return (each for each in every_batch(view) if each.told_apart)
+
+
+def every_batch(view: View) -> Iterator[Batch]:
+    """Yield the calls of each iteration."""
     found = setups(view)
     for run in view.runs:
         setup = found.runs[run.number]
-        if setup.failed or not positions.keeps_ids(run.agent):
-            continue
-        for now in run.iterations:
-            calls = asked(run, now, setup, view.profile)
-            if calls and one_each(calls):
+        for now in run.iterations if not setup.failed else ():
+            if calls := asked(run, now, setup, view.profile):
                 yield Batch(run, now, setup, view.profile, calls)
 
 
@@ -86,9 +99,7 @@ def by_name(case: Case) -> Iterator[Decision]:
         for call in batch.calls if _reach(batch) else ():
             if batch.knows(call) and not batch.seen(call).starts:
                 yield Decision(text, call.name, None, batch.now.response)
-        last = batch.now is batch.run.iterations[-1]
-        missed = last and batch.run.failed_as == "ToolNotFound"
-        if missed and all(map(batch.knows, batch.calls)):
+        if batch.not_found and all(map(batch.knows, batch.calls)):
             yield Decision(text, "found", "ToolNotFound", batch.run.error)
 
 
@@ -103,29 +114,31 @@ def removed(case: Case) -> Iterator[Decision]:
 def taken_out(case: Case) -> Iterator[Decision]:
     """Tell whether a tool that was taken out of the request is known."""
     text = "a tool taken out of the request is unknown, or runs as the profile has it"
-    for batch in batches(case.played):
+    for batch in every_batch(case.played):
         taken = {name for names in hidden(batch.agent) for name in names}
         for call in batch.calls:
             if call.name not in taken or call.name not in batch.setup.runnable:
                 continue
             starts = batch.seen(call).starts
             if not batch.knows(call):
-                yield _not_run(text, batch, call)
-            elif starts or _reach(batch):
+                if batch.told_apart or len(batch.calls) == 1:
+                    yield _not_run(text, batch, call)
+            elif batch.told_apart and (starts or _reach(batch)):
                 at = starts[0] if starts else batch.now.response
                 yield Decision(text, "runs", "runs" if starts else "unknown", at)
 
 
 def unknown(case: Case) -> Iterator[Decision]:
     """Tell whether a call of an unknown tool ends the run, or is answered."""
-    for batch in batches(case.played):
+    for batch in every_batch(case.played):
         missing = [call for call in batch.calls if not batch.knows(call)]
-        if not missing or batch.agent.unknown_tools_handler is not None:
-            continue
-        if batch.profile.unknown_tool == "abort":
+        handled = batch.agent.unknown_tools_handler is not None
+        if missing and not handled and batch.profile.unknown_tool == "abort":
             yield _aborted(batch, missing[0])
-        else:
-            yield from _told(batch, missing)
+        elif missing:
+            yield _goes_on(batch)
+            if not handled and batch.told_apart:
+                yield from _told(batch, missing)
 
 
 def siblings(case: Case) -> Iterator[Decision]:
@@ -195,7 +208,9 @@ def _reach(batch: Batch) -> bool:
 
 
 def _not_run(text: str, batch: Batch, call: ToolCall) -> Decision:
-    starts = batch.seen(call).starts
+    alone = len(batch.calls) == 1
+    seen = batch.now.calls.values() if alone else (batch.seen(call),)
+    starts = [start for each in seen for start in each.starts]
     got = [each.data.get("name") for each in starts]
     return Decision(text, [], got, starts[0] if starts else batch.now.response)
 
@@ -209,6 +224,13 @@ def _aborted(batch: Batch, call: ToolCall) -> Decision:
     point = cast("Mapping[str, object]", data["error"])
     got = {"class": data.get("class"), "of": point.get("of")}
     return Decision(text, wanted, got, batch.run.error)
+
+
+def _goes_on(batch: Batch) -> Decision:
+    text = "where an unknown tool is answered the run does not end with ToolNotFound"
+    got = "ToolNotFound" if batch.not_found else "answered"
+    at = batch.run.error if batch.not_found else batch.now.response
+    return Decision(text, "answered", got, at)
 
 
 def _told(batch: Batch, missing: Iterable[ToolCall]) -> Iterator[Decision]:

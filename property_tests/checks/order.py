@@ -2,46 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from property_tests.check import Case, Check, Decision
-from property_tests.checks import passes, positions, wrapper_order
+from property_tests.checks import passes, wrapper_order
+from property_tests.checks.parts import part_of
 from property_tests.checks.passes import Pass
-from property_tests.view import AFTER, BEFORE, View
-from refengine.testing.trace import Observation
-
-PHASES: Final = (
-    "before-hooks",
-    "wrappers",
-    "request",
-    "answer",
-    "after-hooks",
-    "tools",
-)
-"""The parts of an iteration, in order."""
-_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "model_request": "request",
-        "model_response": "answer",
-        "model_error": "answer",
-        "tool_start": "tools",
-        "tool_end": "tools",
-        "tool_error": "tools",
-    }
-)
-
-
-def phases(case: Case) -> Iterator[Decision]:
-    """Tell whether an iteration's parts come one after the other."""
-    asked = "an iteration: before-hooks, model and its wrappers, after-hooks, tools"
-    for now in case.played.iterations:
-        seen = [(at, phase) for each in now.entries if (phase := _phase(at := each))]
-        got = [p for n, (_, p) in enumerate(seen) if not n or seen[n - 1][1] != p]
-        wanted = [each for each in PHASES if each in got]
-        if len(got) > 1:
-            yield Decision(asked, wanted, got, seen[0][0])
+from property_tests.view import View
 
 
 def ends(case: Case) -> Iterator[Decision]:
@@ -50,25 +18,13 @@ def ends(case: Case) -> Iterator[Decision]:
     for run in case.played.runs:
         inside = [each for now in run.iterations for each in now.entries]
         parts = [("before_agent", hook.enter) for hook in run.before_agent]
-        parts += [("iterations", each) for each in inside if _phase(each)]
+        parts += [("iterations", each) for each in inside if part_of(each)]
         parts += [("after_agent", hook.enter) for hook in run.after_agent]
         parts.sort(key=lambda part: part[1].seq)
         got = [p for n, (p, _) in enumerate(parts) if not n or parts[n - 1][0] != p]
         wanted = [p for p in ("before_agent", "iterations", "after_agent") if p in got]
         if len(got) > 1:
             yield Decision(asked, wanted, got, parts[0][1])
-
-
-def own_hooks_only(case: Case) -> Iterator[Decision]:
-    """Tell whether an extension is entered by hooks that it has."""
-    view = case.played
-    own = [positions.every_place(agent) for agent in view.scenario.all_agents]
-    for places, entries in _by_agent(view, own):
-        for each in entries:
-            if each.kind == "hook_enter":
-                got = positions.place_in(each)
-                asked = "only hooks that an extension has are called"
-                yield Decision(asked, got if got in places else None, got, each)
 
 
 def warned(case: Case) -> Iterator[Decision]:
@@ -88,28 +44,6 @@ def warned(case: Case) -> Iterator[Decision]:
     if both or told:
         asked = "MixedExtensionsWarning once for each agent built with both lists"
         yield Decision(asked, wanted, len(told), told[-1] if told else None)
-
-
-def _by_agent(
-    view: View, own: Sequence[set[str]]
-) -> Iterator[tuple[set[str], Sequence[Observation]]]:
-    """Yield what each agent may enter with what was observed of it."""
-    agents = view.scenario.all_agents
-    for run in view.runs:
-        yield own[agents.index(run.agent)], run.entries
-    yield set().union(*own), view.build
-
-
-def _phase(seen: Observation) -> str | None:
-    """Return the part of an iteration that an observation belongs to."""
-    if seen.kind not in {"hook_enter", "hook_exit"}:
-        return _OF_KIND.get(seen.kind)
-    name = seen.data["hook"]
-    if name in BEFORE | AFTER:
-        return "before-hooks" if name in BEFORE else "after-hooks"
-    if name == "wrap_model":
-        return "wrappers" if seen.kind == "hook_enter" else None
-    return "tools" if seen.call_id is not None else None
 
 
 def _ordered(
@@ -179,14 +113,6 @@ CHECKS: Final = (
         needs=frozenset(("after_agent",)),
     ),
     Check(
-        clause="ORD-008",
-        decide=_all(
-            "every after_agent hook takes part once after success, else none",
-            passes.after_agent,
-        ),
-        needs=frozenset(("after_agent",)),
-    ),
-    Check(
         clause="ORD-009",
         decide=wrapper_order.model_order,
         needs=frozenset(("wrap_model",)),
@@ -210,13 +136,11 @@ CHECKS: Final = (
     Check(clause="ORD-013", decide=wrapper_order.tool_order, any_of=TOOL_HOOKS),
     Check(clause="ORD-014", decide=wrapper_order.tool_whole, any_of=TOOL_HOOKS),
     Check(clause="ORD-015", decide=wrapper_order.tool_left, any_of=TOOL_HOOKS),
-    Check(clause="ORD-016", decide=phases),
     Check(
         clause="ORD-017",
         decide=ends,
         any_of=frozenset(("before_agent", "after_agent")),
     ),
-    Check(clause="ORD-018", decide=own_hooks_only),
     Check(
         clause="ORD-019",
         decide=warned,

@@ -12,7 +12,7 @@ from typing import Final
 
 from property_tests.check import Decision
 from property_tests.checks import positions
-from property_tests.checks.configuring import turns
+from property_tests.checks.configuring import built_hooks, turns
 from property_tests.view import Hook, Iteration, Run, View
 from refengine.testing.trace import Observation
 
@@ -68,6 +68,8 @@ def before_agent(view: View) -> Iterator[Pass]:
         wanted = [each.place for each in setup.steps]
         yield Pass(hooks, wanted, _first(hooks, where), there)
     if view.profile.before_agent == "build":
+        late = view.built[sum(map(len, built_hooks(view))) :]
+        yield Pass(late, (), _first(late, None), there)
         for run in view.runs:
             yield Pass(run.before_agent, (), run.start, there)
     else:
@@ -76,13 +78,12 @@ def before_agent(view: View) -> Iterator[Pass]:
 
 def after_agent(view: View) -> Iterator[Pass]:
     """Yield the passes at the end of runs; none is wanted unless a run succeeded."""
-    if view.profile.after_agent != "on_success":
-        return
+    called = view.profile.after_agent == "on_success"
     for run in view.runs:
         there = positions.after_agent(run.agent, view.profile)
         hooks = run.after_agent
         stopped = bool(hooks) and hooks[-1].exit is None
-        wanted = there if run.status in SUCCEEDED or stopped else ()
+        wanted = there if called and (run.status in SUCCEEDED or stopped) else ()
         if run.end is not None:
             yield Pass(hooks, wanted, _first(hooks, run.end), there)
 

@@ -31,6 +31,8 @@ from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.trace import Observation
 
+_SAME_IN_A_RUN: Final = "every model call of a run is given the same tools"
+
 Meant: TypeAlias = Callable[[AgentSpec, Setup], bool]
 
 
@@ -117,15 +119,17 @@ def null(case: Case) -> Iterator[Decision]:
 
 
 def same_in_a_run(case: Case) -> Iterator[Decision]:
-    """Tell whether later requests of a run offer what the first one did."""
+    """Tell whether later model calls of a run are given the tools of the first.
+
+    Where wrappers are around the model, what the outermost one is given counts too.
+    """
     view, found = case.played, setups(case.played)
-    asked = "every request of a run offers the same tools"
     for run in view.runs:
+        wraps = [each.model_wraps[0] for each in run.iterations if each.model_wraps]
+        yield from _all_alike([(each.seen.get("tools"), each.enter) for each in wraps])
         requests = [each.request for each in run.iterations if each.request is not None]
-        if not _plain(run.agent, found.runs[run.number]):
-            continue
-        for each in requests[1:]:
-            yield Decision(asked, offered(requests[0]), offered(each), each)
+        if _plain(run.agent, found.runs[run.number]):
+            yield from _all_alike([(offered(each), each) for each in requests])
 
 
 def nothing_accumulates(case: Case) -> Iterator[Decision]:
@@ -186,6 +190,14 @@ def removal_told(case: Case) -> Iterator[Decision]:
         if wanted or got:
             asked = "tools_removed tells the names that each handler took out"
             yield Decision(asked, wanted, got, told[-1] if told else hooks[-1].enter)
+
+
+def _all_alike(
+    given: Sequence[tuple[object, Observation]],
+) -> Iterator[Decision]:
+    """Decide that all have what the first one has."""
+    for names, at in given[1:]:
+        yield Decision(_SAME_IN_A_RUN, given[0][0], names, at)
 
 
 def _last_left(
@@ -280,7 +292,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(clause="TOOL-008", decide=all_removed, needs=EDITED, meant=with_handlers),
     Check(clause="TOOL-009", decide=null, needs=EDITED, meant=with_handlers),
     Check(clause="TOOL-010", decide=same_in_a_run),
-    Check(clause="TOOL-011", decide=nothing_accumulates),
+    Check(clause="TOOL-011", decide=nothing_accumulates, needs=EDITED),
     Check(clause="TOOL-012", decide=taken_out, needs=WRAPS, meant=with_handlers),
     Check(clause="TOOL-013", decide=described),
     Check(clause="TOOL-014", decide=removal_told, needs=EDITED, meant=with_handlers),

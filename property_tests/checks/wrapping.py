@@ -274,28 +274,6 @@ def tool_options(case: Case) -> Iterator[Decision]:
                     yield Decision(asked, run.spec.options, got, start)
 
 
-def hidden_tool(case: Case) -> Iterator[Decision]:
-    """Decide that a tool that a wrapper took out of the request is unknown, or runs."""
-    unknown = case.profile.hidden_tool == "unknown"
-    for run in case.played.runs:
-        if _takes_tools_out(run) or (not unknown and any(wraps_of(run.agent))):
-            continue
-        for turn in turns(case.played, run):
-            if len(turn.route.calls) != 1 or not turn.now.model_wraps:
-                continue
-            [call] = turn.route.calls
-            offered = turn.now.model_wraps[0].seen["tools"]
-            if call.name in offered and call.name not in names_in(turn.now):
-                ran = any(each.starts for each in turn.now.calls.values())
-                asked = "a tool hidden from this model call is unknown to it, or runs"
-                yield Decision(asked, not unknown, ran, turn.now.entries[-1])
-
-
-def _takes_tools_out(run: Run) -> bool:
-    ops = (op.op for each in run.agent.handlers for op in each.before_agent or ())
-    return any(op in {"remove_tool", "set_tools"} for op in ops)
-
-
 def _renumbered(view: View) -> Iterator[tuple[Called, str]]:
     """Yield calls that stand alone in their message, with the id a wrapper asked for.
 
@@ -422,5 +400,4 @@ CHECKS: Final = (
     Check(clause="WRAP-021", decide=model_wrapping.tools, needs=MODEL),
     Check(clause="WRAP-022", decide=model_wrapping.answers, needs=MODEL),
     Check(clause="WRAP-023", decide=model_wrapping.changed_answer, needs=MODEL),
-    Check(clause="WRAP-024", decide=hidden_tool, needs=MODEL),
 )

@@ -26,11 +26,13 @@ from typing import Final
 from compat.commands import DIFFERS, OK, STALE, exit_code
 from property_tests.corpus import Corpus, fixed_worlds
 from property_tests.generating import generated
+from property_tests.mutating.page import page
 from property_tests.mutating.sites import MODULES, Change, changes
 from property_tests.mutating.trial import SURVIVED
 
 ROOT: Final = Path(__file__).parent.parent.parent
 PACKAGES: Final = ("refengine", "compat", "property_tests")
+PAGE: Final = ROOT / "docs" / "mutation-testing.md"
 REASONS: Final = Path(__file__).with_name("survivors.toml")
 EXAMPLES: Final = 90
 SECONDS: Final = 300
@@ -119,6 +121,8 @@ def _told(
     for word, ids in (("no reason for", new), ("no survivor", stale)):
         for each in ids:
             sys.stdout.write(f"{word}: {each}\n")
+    if set(modules) == set(MODULES):
+        PAGE.write_text(page(tried, survived, _reasons()), "utf-8")
     sys.stdout.write(json.dumps(_score(tried, survived), indent=1) + "\n")
     return exit_code(DIFFERS if new else OK, STALE if stale else OK)
 

@@ -39,6 +39,17 @@ def offered_once(right: Right) -> Right:
     return bare
 
 
+def told_once(right: Right) -> Right:
+    """Give the tools to the first iteration alone."""
+
+    async def answer(self: Loop, ctx: Given) -> Given:
+        if self.iterations > 1:
+            self._plan = replace(self._plan, shown=())
+        return await right(self, ctx)
+
+    return answer
+
+
 _ASKED: Final[ContextVar[ModelRequest]] = ContextVar("asked")
 
 
@@ -99,6 +110,30 @@ def answered(right: Right) -> Right:
             return right(self, call, bound)
         except ToolNotFound:
             return _absent(self, call, f"There is no {call.name}.")
+
+    return run_of
+
+
+def answered_quietly(right: Right) -> Right:
+    """Answer a call of an unknown tool as if unknown_tools_handler had."""
+
+    def run_of(self: Loop, call: ToolCall, bound: Given) -> Given:
+        try:
+            return right(self, call, bound)
+        except ToolNotFound:
+            return UnknownCall(call, lambda name, _: f"there is no {name}")
+
+    return run_of
+
+
+def nobody_asked(right: Right) -> Right:
+    """End the run though unknown_tools_handler has an answer."""
+
+    def run_of(self: Loop, call: ToolCall, bound: Given) -> Given:
+        run = right(self, call, bound)
+        if isinstance(run, UnknownCall):
+            raise ToolNotFound(call.name, ())
+        return run
 
     return run_of
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine.batch import CallBatch, UnknownCall
-from refengine.call import ToolCallRun
 from refengine.errors import ToolError
 from refengine.events import AgentEvent
 from refengine.messages import Message
 from refengine.react import Loop
 from refengine.run import Run
-from refengine.scope import Scope
-from refengine.tools import ToolInfo, ToolMeta
 
 Right: TypeAlias = Callable[..., Any]
 Events: TypeAlias = AsyncIterator[AgentEvent]
@@ -100,42 +96,10 @@ async def _failures_told(loop: Loop, events: Events) -> Events:
         raise
 
 
-class _Answering:
-    """A tool that says what ``unknown_tools_handler`` said."""
-
-    def __init__(self, name: str, text: str) -> None:
-        self.info = ToolInfo(name)
-        self._text = text
-
-    async def invoke(self, *_: object) -> str:
-        return self._text
-
-
-def _answers_told(right: Right) -> Right:
-    def run_of(self: Loop, call: Any, bound: Any) -> object:  # noqa: ANN401  # its own
-        made = right(self, call, bound)
-        if not isinstance(made, UnknownCall):
-            return made
-        meta = ToolMeta(cast("Any", _Answering(call.name, made.text)))
-        tool = self._machine.binder.bound(meta)
-        scope = Scope(self._run_path, self._locals, tool, call.id)
-        return ToolCallRun(call, tool, scope, self._options)
-
-    return run_of
-
-
 def _other_path(right: Right) -> Right:
     def init(self: Loop, *args: Any, **more: Any) -> None:  # noqa: ANN401  # its own
         right(self, *args, **more)
         self._run_path = (*self._run_path, "chat_model")
-
-    return init
-
-
-def _as_finished(right: Right) -> Right:
-    def init(self: CallBatch, *args: Any, **more: Any) -> None:  # noqa: ANN401  # its own
-        right(self, *args, **more)
-        self._as_finished = True
 
     return init
 
@@ -195,12 +159,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         _told(_failures_told),
     ),
     _mutant(
-        "answers-to-unknown-tools-told",
-        "What unknown_tools_handler answers goes through the wrappers, with an event.",
-        "EVT-007",
-        Patch(Loop, "_run_of", _answers_told),
-    ),
-    _mutant(
         "results-without-call-id",
         "The event of a result does not say which call it is of.",
         "EVT-008",
@@ -211,12 +169,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The run path on events ends with a part of the agent.",
         "EVT-009",
         Patch(Loop, "__init__", _other_path),
-    ),
-    _mutant(
-        "results-as-they-come",
-        "The events of results come as the tools finish.",
-        "EVT-010",
-        Patch(CallBatch, "__init__", _as_finished),
     ),
     _mutant(
         "results-before-their-response",

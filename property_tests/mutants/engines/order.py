@@ -7,15 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from property_tests.mutants.engines import order_turning as turning
-from property_tests.mutants.engines.order_faults import (
-    ended_anyhow,
-    ended_early,
-    flat,
-    tools_first,
-)
+from property_tests.mutants.engines.order_faults import ended_early, flat
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine import hooks as hooks_module
 from refengine.agent import Agent
 from refengine.chain import Onion, Pipeline
 from refengine.react import Loop
@@ -32,8 +26,6 @@ def _mutant(
     made = Mutant(id=id_, about=about, violates=tuple(violates), wrong=door)
     return replace(made, under=under)
 
-
-_TOOLS_FIRST: Final = tools_first({})
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     Mutant(
@@ -112,18 +104,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         turning.hooks("after_agent", turning.turned),
     ),
     _mutant(
-        "after-agent-last-missing",
-        "Of several after_agent hooks the last one is never called.",
-        ["ORD-008"],
-        turning.hooks("after_agent", turning.but_last),
-    ),
-    _mutant(
-        "after-agent-anyhow",
-        "The after_agent hooks are also called for a run that did not succeed.",
-        ["ORD-008"],
-        Patch(Loop, "_leave", ended_anyhow),
-    ),
-    _mutant(
         "model-wrappers-reversed",
         "Around a model call the last handler is the outermost.",
         ["ORD-009"],
@@ -184,23 +164,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         turning.layers(turning.last_twice),
     ),
     _mutant(
-        "tools-before-after-hooks",
-        "The calls of an answer run before the after-model hooks see it.",
-        ["ORD-016"],
-        Patch(Loop, "_phases", _TOOLS_FIRST[0]),
-        Patch(Loop, "_batch_of", _TOOLS_FIRST[1]),
-    ),
-    _mutant(
         "after-agent-before-after-hooks",
         "The after_agent hooks are called before the last after-model hooks.",
         ["ORD-017"],
         Patch(Loop, "_phases", ended_early),
-    ),
-    _mutant(
-        "absent-hooks-called",
-        "Every method of a hook's name is called, whatever the object's set says.",
-        ["ORD-018"],
-        Patch(hooks_module, "_declared", turning.whole_object),
     ),
     _mutant(
         "mixed-lists-silent",

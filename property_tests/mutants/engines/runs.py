@@ -6,20 +6,23 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
+from property_tests.mutants.engines import order_turning as turning
+from property_tests.mutants.engines.order_faults import ended_anyhow, tools_first
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
 from refengine import agent as agents
 from refengine import extensions, toolset
-from refengine.agent import Agent
-from refengine.batch import CallBatch, UnknownCall
+from refengine import hooks as hooks_module
+from refengine.batch import CallBatch
 from refengine.chain import Pipeline
 from refengine.context import Context
-from refengine.errors import MaxIterationsExceededError, ToolNotFound
+from refengine.errors import MaxIterationsExceededError
 from refengine.events import AgentEvent
 from refengine.messages import Message, ToolCall
+from refengine.profile import Profile
 from refengine.react import Loop, Machine
 from refengine.run import Run
-from refengine.tools import Options, ToolCallInput
+from refengine.tools import ToolCallInput
 
 Right: TypeAlias = Callable[..., Any]
 
@@ -55,37 +58,8 @@ def _run_twice(right: Right) -> Right:
     return invoke
 
 
-def _always_answered(right: Right) -> Right:
-    def run_of(self: Loop, call: ToolCall, bound: object) -> object:
-        try:
-            return right(self, call, bound)
-        except ToolNotFound:
-            return UnknownCall(call, lambda name, _: f"there is no {name}")
-
-    return run_of
-
-
 def _always_a_loop(_: Right) -> object:
     return property(lambda _: False)
-
-
-def _tools_once(right: Right) -> Right:
-    async def answer(self: Loop, ctx: Context) -> Message:
-        if self.iterations > 1:
-            self._plan = replace(self._plan, shown=())
-        return cast("Message", await right(self, ctx))
-
-    return answer
-
-
-def _planned_each_time(_: Right) -> Right:
-    async def planned(
-        self: Agent, messages: Sequence[Message], ctx: Context | None, options: Options
-    ) -> object:
-        plan = await self._planner.plan(ctx or self._ctx, (messages, options))
-        return plan, plan.ctx
-
-    return planned
 
 
 def _all_before_hooks(right: Right) -> Right:
@@ -182,6 +156,13 @@ def _always_after_agent(right: Right) -> Right:
     return run
 
 
+def _after_agent_in_any_profile(right: Right) -> Right:
+    def compile_(config: object, profile: Profile, *args: Any) -> object:  # noqa: ANN401  # its own
+        return right(config, replace(profile, after_agent="on_success"), *args)
+
+    return compile_
+
+
 def _shows_the_last(right: Right) -> Right:
     async def observe(self: Pipeline, ctx: Context, value: Any) -> Context:  # noqa: ANN401  # its own
         return cast("Context", await right(self, ctx, value[-1:]))
@@ -194,12 +175,21 @@ def _mutant(id_: str, about: str, clause: str, *patches: Patch, **more: Any) -> 
     return Mutant(id=id_, about=about, violates=(clause,), wrong=wrong, **more)
 
 
+_TOOLS_FIRST: Final = tools_first({})
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     _mutant(
         "after-hooks-before-the-model",
         "After-model hooks also run before the model is called.",
         "RUN-001",
         Patch(Loop, "_before_model", _after_hooks_first),
+    ),
+    _mutant(
+        "tools-before-after-hooks",
+        "The calls of an answer run before the after-model hooks see it.",
+        "RUN-001",
+        Patch(Loop, "_phases", _TOOLS_FIRST[0]),
+        Patch(Loop, "_batch_of", _TOOLS_FIRST[1]),
     ),
     _mutant(
         "model-called-twice",
@@ -220,12 +210,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         Patch(toolset, "_invoke", _run_twice),
     ),
     _mutant(
-        "run-answers-unknown-tools",
-        "A call of a tool that is not there has a result that says so.",
-        "RUN-005",
-        Patch(Loop, "_run_of", _always_answered),
-    ),
-    _mutant(
         "loop-without-tools",
         "An agent without tools loops where one model call is asked for.",
         "RUN-006",
@@ -233,22 +217,16 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         under="eino-0.8",
     ),
     _mutant(
-        "tools-told-once",
-        "Only the first model call of a run is given the tools.",
-        "RUN-007",
-        Patch(Loop, "_answer", _tools_once),
-    ),
-    _mutant(
-        "before-agent-in-every-run",
-        "before_agent runs again at the start of every run.",
-        "RUN-008",
-        Patch(Agent, "planned", _planned_each_time),
-    ),
-    _mutant(
         "hooks-without-override-called",
         "A handler's before-model hook is called though it does not override it.",
         "RUN-009",
         Patch(extensions, "hooks_of", _all_before_hooks),
+    ),
+    _mutant(
+        "absent-hooks-called",
+        "Every method of a hook's name is called, whatever the object's set says.",
+        "RUN-009",
+        Patch(hooks_module, "_declared", turning.whole_object),
     ),
     _mutant(
         "run-passes-its-limit",
@@ -303,6 +281,25 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "after_agent is called for a run that used up its iterations.",
         "RUN-017",
         Patch(Loop, "run", _always_after_agent),
+    ),
+    _mutant(
+        "after-agent-last-missing",
+        "Of several after_agent hooks the last one is never called.",
+        "RUN-017",
+        turning.hooks("after_agent", turning.but_last),
+    ),
+    _mutant(
+        "after-agent-anyhow",
+        "The after_agent hooks are also called for a run that did not succeed.",
+        "RUN-017",
+        Patch(Loop, "_leave", ended_anyhow),
+    ),
+    _mutant(
+        "after-agent-called-at-all",
+        "after_agent is called where the profile calls no such hook.",
+        "RUN-017",
+        Patch(agents, "_compile", _after_agent_in_any_profile),
+        under="eino-0.8",
     ),
     _mutant(
         "after-agent-sees-the-last-message",

@@ -121,6 +121,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         Patch(ModelOnion, "bare", calls.offered_once),
     ),
     _mutant(
+        "tools-told-once",
+        "Only the first model call of a run, and its wrappers, are given the tools.",
+        ["TOOL-010"],
+        Patch(Loop, "_answer", calls.told_once),
+    ),
+    _mutant(
         "tools-pile-up",
         "A run starts with the tools that handlers left in the one before.",
         ["TOOL-011"],
@@ -182,6 +188,18 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A call of an unknown tool does not end the run; the model is told of it.",
         ["TOOL-019"],
         Patch(Loop, "_run_of", calls.answered),
+    ),
+    _mutant(
+        "run-answers-unknown-tools",
+        "A call of a tool that is not there has a result that says so, without event.",
+        ["TOOL-019"],
+        Patch(Loop, "_run_of", calls.answered_quietly),
+    ),
+    _mutant(
+        "unknown-tools-handler-ignored",
+        "A call of an unknown tool ends the run though unknown_tools_handler is there.",
+        ["TOOL-019"],
+        Patch(Loop, "_run_of", calls.nobody_asked),
     ),
     _mutant(
         "siblings-run-first",

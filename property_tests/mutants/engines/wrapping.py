@@ -293,13 +293,6 @@ def _trimmed_answer(right: Right) -> Right:
     return call
 
 
-def _never_hidden(_: Right) -> Right:
-    def is_hidden(_self: Loop, _name: str) -> bool:
-        return False
-
-    return is_hidden
-
-
 def _mutant(id_: str, about: str, clause: str, *patches: Patch, **more: Any) -> Mutant:  # noqa: ANN401  # a mutant's fields
     wrong = patched(id_.replace("-", " "), *patches)
     return Mutant(id=id_, about=about, violates=(clause,), wrong=wrong, **more)
@@ -443,11 +436,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "What leaves the outermost model wrapper loses the space around it.",
         "WRAP-023",
         Patch(ModelCall, "invoke", _trimmed_answer),
-    ),
-    _mutant(
-        "hidden-tool-runs",
-        "A tool runs that was hidden from the model call that asks for it.",
-        "WRAP-024",
-        Patch(Loop, "_is_hidden", _never_hidden),
     ),
 )

@@ -19,12 +19,16 @@ from refengine.testing.strategies.operations import (
     tool_wraps,
 )
 from refengine.testing.strategies.wanted import ANYTHING, Wanted
-from refengine.testing.strategies.words import instructions, texts, tool_names
+from refengine.testing.strategies.words import (
+    LONG,
+    instructions,
+    texts,
+    tool_names,
+)
 
 Fields: TypeAlias = "dict[str, object]"
 Parts: TypeAlias = "Callable[[Wanted, str], dict[str, SearchStrategy[object]]]"
 
-LONG: Final = "a long result, " * 400
 TOOL_HOOKS: Final = ("wrap_invokable", "wrap_streamable")
 HANDLER_HOOKS: Final = (
     "before_model",

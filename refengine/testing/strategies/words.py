@@ -19,6 +19,7 @@ NAMES: Final = ("t", "u", "v", "wörk-1", "検索")
 TEXTS: Final = ("a", "b", "", "a b", "zwei Wörter", "one\ntwo", "end\n", "🦜 é ", "[x")
 ARGUMENTS: Final = ("{}", '{"q":"a"}', '{"q":[1,2]}', "", "not json", '{"é":"(x) ]"}')
 INSTRUCTIONS: Final = ("", "be brief", "", "a very long one, " * 400)
+LONG: Final = "a long text, " * 400
 PLACE: Final = re.compile(rf"<[a-z_]+>|{SURROGATE.pattern}")
 """What stands for something else in a scenario; only strategies that mean it write it.
 
@@ -51,14 +52,14 @@ def instructions(wanted: Wanted) -> SearchStrategy[str]:
 @cache
 def arguments(wanted: Wanted) -> SearchStrategy[str]:
     """Raw argument texts, usually JSON; the notation keeps ``)]`` out of them."""
-    return _some(ARGUMENTS, wanted, 6).filter(_is_arguments)
+    return _or_long(_some(ARGUMENTS, wanted, 6).filter(_is_arguments))
 
 
 @cache
 def messages(wanted: Wanted = ANYTHING) -> SearchStrategy[str]:
     """Messages that may stand anywhere in a history, in the notation; no calls."""
     heads = st.sampled_from(["user", "assistant", "system", "tool(c0)"])
-    return st.tuples(heads, texts(wanted)).map(":".join)
+    return st.tuples(heads, _or_long(texts(wanted))).map(":".join)
 
 
 @cache
@@ -71,13 +72,15 @@ def calls(names: tuple[str, ...], wanted: Wanted) -> SearchStrategy[list[ToolCal
 @cache
 def answers(wanted: Wanted = ANYTHING) -> SearchStrategy[str]:
     """Plain answers of a model, in the notation."""
-    return texts(wanted).map(lambda text: show_message(Message("assistant", text)))
+    said = _or_long(texts(wanted))
+    return said.map(lambda text: show_message(Message("assistant", text)))
 
 
 @cache
 def run_options() -> SearchStrategy[dict[str, JsonValue]]:
     """Options of a run: few names, so that two runs set the same one differently."""
-    values = st.sampled_from([0, 0.5, "a", "", None, True, ["a", ""], {"a": 1}])
+    some: list[JsonValue] = [0, 0.5, "a", "", None, True, ["a", ""], {"a": 1}]
+    values = st.sampled_from(some)
     return st.dictionaries(st.sampled_from(["o", "p"]), values, max_size=2)
 
 
@@ -85,6 +88,11 @@ def _some(small: Sequence[str], wanted: Wanted, size: int) -> SearchStrategy[str
     """Small texts first, then the subject's words, then any up to a size."""
     own = [st.sampled_from(wanted.words)] if wanted.words else []
     return st.one_of(st.sampled_from(small), *own, st.text(_CHARACTERS, max_size=size))
+
+
+def _or_long(short: SearchStrategy[str]) -> SearchStrategy[str]:
+    """Now and then one that is longer than anybody who cuts texts would leave it."""
+    return st.integers(0, 11).flatmap(lambda n: st.just(LONG) if n == 11 else short)
 
 
 def _is_name(text: str) -> bool:
