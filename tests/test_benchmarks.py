@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import bars, floors, machine, measure, subjects
+from benchmarks import bars, floors, measure, subjects
 from benchmarks.bars import BARS
 from benchmarks.gate import Bar, WorkDiffersError, admit, measured
 from benchmarks.measure import (
@@ -38,6 +38,7 @@ from benchmarks.parts import (
 )
 from benchmarks.subjects import ChainNotEmptyError
 from refengine.context import Context
+from refengine.testing import machine
 
 README = Path(__file__).parent.parent / "benchmarks" / "README.md"
 LIMITS = {1: 1.02, 2: 1.5, 3: 2.5, 4: 3.0, 5: 1.1, 6: 8.0}

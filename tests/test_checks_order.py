@@ -91,6 +91,26 @@ def test_one_object_at_two_positions_is_entered_twice():
     assert told("ORD-006", scenario(agent, DONE), "eino-0.9") == wanted
 
 
+def test_a_hook_refused_for_what_it_left_keeps_the_next_from_being_missed():
+    null = [{"op": "set_tools", "value": None}]
+    world = scenario(handlers({"before_agent": null}, {"before_agent": []}), DONE)
+
+    assert told("ORD-006", world, "langchain-1") == [["before_agent[0] h0"]]
+
+
+def test_a_hook_before_the_agent_that_is_called_after_the_build_is_told():
+    world = scenario(handlers({"before_agent": []}), DONE)
+    trace = clock.run(play(world, ReferenceEngine(SEED_001)))
+    hook = next(each for each in trace if each.kind == "hook_enter")
+    start = next(each.seq for each in trace if each.kind == "run_start")
+    late = Trace([*trace[:start], hook, *trace[start:]])
+    case = Case(world, SEED_001, {"played": view(world, SEED_001, late)})
+
+    assert [each.got for each in OF["ORD-006"].decide(case) if not each.holds] == [
+        ["before_agent[0] h0"]
+    ]
+
+
 def test_a_phase_before_every_run_is_none_at_build():
     world = scenario(handlers({"before_agent": []}), DONE)
 

@@ -67,28 +67,12 @@ def test_a_limit_below_one_is_refused_or_the_default(under, error):
     assert told("RUN-013", scenario({"max_iterations": 0}, DONE), under) == [error]
 
 
-@pytest.mark.parametrize(
-    ("under", "built", "run"), [("seed-001", ["h"], []), ("eino-0.8", [], [["h"]])]
-)
-def test_when_before_agent_runs_is_a_posture(under, built, run):
-    world = scenario({"handlers": [handler(before_agent=[])]}, DONE)
-
-    assert told("RUN-008", world, under)[:2] == [built, *run]
-
-
-def test_a_hook_refused_for_what_it_left_keeps_the_next_from_being_missed():
-    null = [{"op": "set_tools", "value": None}]
-    handlers = [handler("h0", before_agent=null), handler("h1", before_agent=[])]
-    world = scenario({"handlers": handlers}, DONE)
-
-    assert told("RUN-008", world, "langchain-1") == [[]]
-
-
 def test_a_hook_that_raised_at_the_end_may_have_kept_others_from_it():
     failing = [{"op": "error", "text": "boom"}]
     handlers = [handler("h0", after_agent=failing), handler("h1", after_agent=[])]
 
-    assert told("RUN-017", scenario({"handlers": handlers}, DONE)) == [["h0"]]
+    wanted = [["after_agent[0] h0"]]
+    assert told("RUN-017", scenario({"handlers": handlers}, DONE)) == wanted
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ import pytest
 from property_tests.checks.tools import CHECKS
 from property_tests.generating import generated
 from property_tests.judging import judge
+from property_tests.mutants import mutant
 from property_tests.mutants.engines.tools import MUTANTS
 from property_tests.playing import Player
-from refengine.profile import PROFILES
+from refengine.profile import PROFILES, profile
 from refengine.testing.engine import ReferenceEngine
 from tests.deciding import accused, decisions, scenario, surviving, undecided
 
@@ -136,12 +137,38 @@ def test_a_call_that_a_wrapper_answers_need_not_reach_its_tool():
 
 @pytest.mark.parametrize(
     ("under", "wanted"),
-    [("seed-001", {"class": "ToolNotFound", "of": "gone"}), ("langchain-1", "c1")],
+    [
+        ("seed-001", [{"class": "ToolNotFound", "of": "gone"}]),
+        ("langchain-1", ["answered", "c1"]),
+    ],
 )
 def test_whether_an_unknown_tool_ends_the_run_is_a_posture(under, wanted):
     world = scenario({"tools": [TOOL]}, "assistant:[c1:gone({})]", DONE)
 
-    assert told("TOOL-019", world, under) == [wanted]
+    assert told("TOOL-019", world, under) == wanted
+
+
+@pytest.mark.parametrize("under", ["seed-001", "langchain-1"])
+def test_a_call_that_unknown_tools_handler_answers_ends_no_run(under):
+    agent = {"tools": [TOOL], "unknown_tools_handler": "no <name>"}
+    world = scenario(agent, "assistant:[c1:gone({})]", DONE)
+
+    assert told("TOOL-019", world, under) == ["answered"]
+
+
+def test_a_hidden_tool_that_ran_under_another_call_id_is_told():
+    wraps = {"wrap_model": {"hide_tools": ["t"]}}
+    renaming = {"wrap_invokable": {"set_input_call_id": "x"}}
+    world = scenario({"tools": [TOOL], **handlers(wraps, renaming)}, CALL, DONE)
+    broken = mutant("taken-out-tools-run").wrong(profile("seed-001"))
+
+    assert [each.got for each in decisions(OF["TOOL-018"], world, broken)] == [["t"]]
+
+
+def test_the_outermost_wrapper_is_given_the_same_tools_each_time():
+    agent = {"tools": [TOOL, MORE], **handlers({"wrap_model": {"hide_tools": ["u"]}})}
+
+    assert told("TOOL-010", scenario(agent, CALL, DONE)) == [["t", "u"]]
 
 
 def test_calls_are_those_that_after_hooks_left():

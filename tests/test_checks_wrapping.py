@@ -120,14 +120,6 @@ def test_a_change_without_effect_is_asked_for_only_where_next_was_called():
     assert told("WRAP-016", scenario(agent, CALL, DONE)) == [[]]
 
 
-@pytest.mark.parametrize(("under", "runs"), [("seed-001", False), ("eino-0.8", True)])
-def test_whether_a_hidden_tool_runs_is_a_posture(under, runs):
-    hiding = handler(wrap_model={"hide_tools": ["t"]})
-    world = scenario({"tools": [TOOL], "handlers": [hiding]}, CALL, DONE)
-
-    assert told("WRAP-024", world, under) == [runs]
-
-
 def test_siblings_of_a_failed_call_are_not_judged_where_they_are_cancelled():
     failing = {"name": "u", "error": "boom"}
     agent = {**wrapped({}), "tools": [{**TOOL, "delay_ms": 5}, failing]}

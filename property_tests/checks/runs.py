@@ -41,6 +41,8 @@ def one_model_call(case: Case) -> Iterator[Decision]:
             asked = "one model call an iteration"
             wanted = run.end.data["iterations"]
             yield Decision(asked, wanted, len(requests), run.end)
+            asked = "a run asks the model, whatever it was given"
+            yield Decision(asked, expected=True, got=bool(requests), at=run.end)
         for now in run.iterations:
             count = sum(each.kind == "model_request" for each in now.entries)
             if count:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
 from refengine.agent import Agent
+from refengine.batch import CallBatch
 from refengine.chain import Pipeline
 from refengine.context import Context
 from refengine.messages import Message, ToolCall
@@ -113,6 +114,38 @@ def _locals_dropped(right: Right) -> Right:
     return following
 
 
+def _nothing_to_answer(right: Right) -> Right:
+    def following(self: Loop) -> bool:
+        last = self.history.last()
+        if self.iterations == 0 and last is not None and last.role == "assistant":
+            self.status, self.answer = "completed", last
+            return False
+        return cast("bool", right(self))
+
+    return following
+
+
+def _calls_answered(right: Right) -> Right:
+    def following(self: Loop) -> bool:
+        last = self.history.last()
+        for call in last.tool_calls if last is not None and not self.iterations else ():
+            result = Message("tool", "", tool_call_id=call.id, name=call.name)
+            self.history = self.history.appended(result)
+        return cast("bool", right(self))
+
+    return following
+
+
+def _later_errors_told(right: Right) -> Right:
+    def settle(self: Loop, batch: CallBatch) -> bool:
+        for run in batch.calls if self.iterations > 1 else ():
+            if run.error is not None:
+                run.text, run.error = "it failed", None
+        return cast("bool", right(self, batch))
+
+    return settle
+
+
 def _mutant(id_: str, about: str, clause: str, *patches: Patch) -> Mutant:
     wrong = patched(id_, *patches)
     return Mutant(id=id_, about=about, violates=(clause,), wrong=wrong)
@@ -138,10 +171,28 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         _messages_as(_each_once),
     ),
     _mutant(
+        "calls-of-the-input-answered",
+        "Calls at the end of the messages that a run is given have a result.",
+        "MSG-018",
+        Patch(Loop, "_next_iteration", _calls_answered),
+    ),
+    _mutant(
         "almost-the-name",
         "A call runs the tool whose name differs in upper and lower case only.",
-        "RUN-005",
+        "TOOL-019",
         Patch(Loop, "_run_of", _almost),
+    ),
+    _mutant(
+        "answered-input-ends-the-run",
+        "A run that is given messages with an answer at the end asks nobody.",
+        "RUN-002",
+        Patch(Loop, "_next_iteration", _nothing_to_answer),
+    ),
+    _mutant(
+        "later-errors-are-results",
+        "From the second iteration on a tool that fails has a result that says so.",
+        "ERR-007",
+        Patch(Loop, "_settle", _later_errors_told),
     ),
     _mutant(
         "options-for-the-first-tools",
