@@ -20,6 +20,7 @@ from refengine.testing.scenario import Scenario
 
 VERSION: Final = 1
 FIXED: Final = Path(__file__).with_name("fixed")
+NARROWED: Final = Path(__file__).with_name("narrowed.json")
 REPEATED: Final = ("middlewares", "handlers")
 """The lists of an agent whose last entry a world may have stand many times."""
 
@@ -91,6 +92,15 @@ class Corpus:
     def digest(self) -> str:
         """The SHA-256 of that JSON, in hexadecimal digits."""
         return sha256(self.json.encode()).hexdigest()
+
+
+def narrowed(path: Path = NARROWED) -> Mapping[str, int]:
+    """Return how many worlds are drawn around the cases of clauses met too seldom.
+
+    ``python -m property_tests.coverage`` counts and writes them.
+    """
+    found: Mapping[str, int] = json.loads(path.read_text("utf-8"))
+    return found
 
 
 def fixed_worlds(folder: Path = FIXED) -> Iterator[Entry]:

@@ -32,7 +32,7 @@ from property_tests.known import (
 from property_tests.pool import LONG, EngineLostError, Pool, Reply
 from property_tests.registry import Clause
 from property_tests.replaying import by_worker
-from property_tests.running import Asked, Emit
+from property_tests.running import EXAMPLES, Asked, Emit
 
 SMOKE: Final = 3
 """Smoke and probes are small worlds; all together get the time of so many."""
@@ -301,8 +301,12 @@ class EngineJudge:
 
     def _command(self, command: str) -> str:
         asked = self._asked
-        for option, value in (("profile", asked.profile), ("seed", asked.seed)):
-            if value:
+        options: dict[str, object] = {"profile": asked.profile}
+        options["seed"] = asked.seed or None
+        if asked.examples != EXAMPLES:  # other numbers draw other worlds
+            options["examples"] = asked.examples
+        for option, value in options.items():
+            if value is not None:
                 command += f" --{option} {value}"
         return command
 

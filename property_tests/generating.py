@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from hypothesis.internal.conjecture.providers import (
 )
 from hypothesis.strategies import SearchStrategy
 
-from property_tests.corpus import Entry
+from property_tests.corpus import Entry, narrowed
 from property_tests.grafting import grafts
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies import scenarios
@@ -48,6 +49,9 @@ UNCHECKED: Final = (
     HealthCheck.large_base_example,
 )
 """Worlds are large and take a while to draw, which is no fault of theirs."""
+
+FULL: Final = 400
+"""The number of examples for which the narrowed worlds are counted."""
 
 GRAFTED: Final = 3
 """One world in so many is a fixed case with generated neighbours."""
@@ -80,19 +84,40 @@ def generated(
             scenarios(**FAMILIES[name]), share + (at < more), seed + at
         ):
             yield Entry(scenario, name, fixed=False)
-    yield from _grafted([each for each in fixed if not each.only], grafted, seed)
+    cases = [each for each in fixed if not each.only]
+    yield from _spread(cases, grafted, seed + 1_000)
+    if fixed:
+        yield from _narrowed(fixed, examples / FULL, seed)
 
 
-def _grafted(cases: Sequence[Entry], count: int, seed: int) -> Iterator[Entry]:
+def _narrowed(fixed: Sequence[Entry], share: float, seed: int) -> Iterator[Entry]:
+    """Yield more grafts for clauses that other worlds seldom let their check decide.
+
+    They are judged by the checks of that family alone: it is their clause they are for.
+    """
+    for number, (clause, count) in enumerate(narrowed().items()):
+        cases = [each for each in fixed if each.clause == clause]
+        first = seed + 100_000 + 100 * number
+        for world in _spread(cases, round(count * share), first):
+            yield replace(world, only=(clause.partition("-")[0],))
+
+
+def _spread(cases: Sequence[Entry], count: int, seed: int) -> Iterator[Entry]:
     """Yield so many grafts, of as many cases as there can be.
 
     Where there are more cases than grafts, cases from all families have one.
     """
     for at, case in enumerate(cases):
         share = count * (at + 1) // len(cases) - count * at // len(cases)
-        # What Hypothesis draws first is the plainest there is: the case as it stands.
-        for scenario in drawn(grafts(case.scenario), share + 1, seed + 1_000 + at)[1:]:
-            yield Entry(scenario, f"around {case.clause}", fixed=False)
+        yield from around(case, share, seed + at)
+
+
+def around(case: Entry, count: int, number: int) -> Iterator[Entry]:
+    """Yield so many worlds that have all a case has, and something more."""
+    # What Hypothesis draws first is the plainest there is: the case as it stands.
+    found = drawn(grafts(case.scenario), count + 1, number)[1:] if count else []
+    for scenario in found:
+        yield Entry(scenario, f"around {case.clause}", fixed=False)
 
 
 def drawn(worlds: SearchStrategy[Scenario], count: int, number: int) -> list[Scenario]:

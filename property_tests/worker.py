@@ -17,6 +17,7 @@ from typing import Any, Final, TextIO, TypeAlias
 
 from compat.engines.load_errors import LoadError
 from compat.engines.loading import Loaded, load_engine
+from compat.engines.needs import is_crowded
 from compat.migration.shrinking import shrink
 from property_tests.check import Case, Check, Decision
 from property_tests.checks import CHECKS
@@ -117,7 +118,7 @@ class Judge:
         check = next(each for each in self._checks if each.clause == clause)
         entry = self._world(asked)
         small = entry.scenario
-        if not entry.only:
+        if not is_crowded(small):
             small = shrink(
                 entry.scenario, lambda world: self._fails(check, world), TRIES
             )

@@ -76,7 +76,7 @@ def accused(checks: Sequence[Check], family: str) -> set[tuple[str, str]]:
 
 
 def surviving(mutant: Mutant, checks: Sequence[Check], family: str) -> set[str]:
-    """Return the clauses of a mutant whose own fixed world does not tell it."""
+    """Return the clauses of a mutant whose own fixed worlds do not tell it."""
     engine = mutant.wrong(profile(mutant.under))
     return {
         check.clause
@@ -84,8 +84,8 @@ def surviving(mutant: Mutant, checks: Sequence[Check], family: str) -> set[str]:
         if check.clause in mutant.violates
         and all(
             decision.holds
-            for decision in decisions(
-                check, world_of(check, family), engine, mutant.under
-            )
+            for world in worlds(family)
+            if world.clause == check.clause
+            for decision in decisions(check, world.scenario, engine, mutant.under)
         )
     }

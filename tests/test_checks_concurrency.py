@@ -2,6 +2,7 @@
 
 import pytest
 
+from property_tests.check import PLAYED
 from property_tests.checks.concurrency import CHECKS
 from property_tests.mutants.engines.concurrency import MUTANTS
 from refengine.testing.reading import read_scenario
@@ -41,6 +42,24 @@ def test_what_becomes_of_siblings_is_asked_where_they_are_to_finish(under, decid
     assert bool(decisions(OF["CONC-003"], world, under=under)) is decided
 
 
+@pytest.mark.parametrize(
+    ("under", "order"),
+    [
+        ("seed-001", [["c1", "c2"]]),
+        ("eino-0.8", [["c2", "c1"]]),
+        ("langchain-1", []),
+    ],
+)
+def test_where_the_event_of_a_direct_result_stands_is_a_posture(under, order):
+    tools = [SLOW, {"name": "u", "result": "other"}]
+    agent = {"tools": tools, "return_directly": {"slow": True}}
+    world = scenario(agent, "assistant:[c1:slow({})][c2:u({})]", "assistant:done")
+    found = decisions(OF["CONC-004"], world, under=under)
+
+    assert all(each.holds for each in found)
+    assert [each.expected for each in found] == order
+
+
 def test_nothing_is_asked_of_tools_that_take_no_time():
     quick = {**SLOW, "delay_ms": 0}
 
@@ -72,8 +91,12 @@ def two_runs(agent, *script):
 
 
 def test_runs_with_other_answers_need_not_be_alike():
-    assert not decisions(OF["CONC-008"], two_runs({}, "assistant:a", "assistant:b"))
-    assert decisions(OF["CONC-008"], two_runs({}, "assistant:a", "assistant:a"))
+    def as_played(*script):
+        found = decisions(OF["CONC-008"], two_runs({}, *script))
+        return [each for each in found if each.variant == PLAYED]
+
+    assert not as_played("assistant:a", "assistant:b")
+    assert as_played("assistant:a", "assistant:a")
 
 
 def test_runs_need_not_be_alike_where_an_extension_counts_them():

@@ -49,24 +49,6 @@ def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
     assert surviving(mutant, CHECKS, "events") == set()
 
 
-def two(**agent):
-    slow = {**TOOL, "delay_ms": 5}
-    tools = [slow, {"name": "u", "result": "other"}]
-    return scenario({"tools": tools, **agent}, "assistant:[c1:t({})][c2:u({})]", DONE)
-
-
-@pytest.mark.parametrize(
-    ("under", "order"),
-    [
-        ("seed-001", [["c1", "c2"]]),
-        ("eino-0.8", [["c2", "c1"]]),
-        ("langchain-1", []),
-    ],
-)
-def test_where_the_event_of_a_direct_result_stands_is_a_posture(under, order):
-    assert told("EVT-010", two(return_directly={"t": True}), under) == order
-
-
 @pytest.mark.parametrize("joined", [False, True], ids=["in pieces", "joined"])
 def test_pieces_of_calls_may_be_shown_as_they_came_or_joined(joined):
     piece = '{"tool_calls": [{"index": 0, "id": "c1", "name": "t", "arguments": "{"}]}'

@@ -1,13 +1,18 @@
 """The checks of ORD, under every profile."""
 
+from dataclasses import replace
+
 import pytest
 
+from property_tests.check import Case
 from property_tests.checks.order import CHECKS
 from property_tests.generating import generated
 from property_tests.judging import judge
 from property_tests.mutants.engines.order import MUTANTS
 from property_tests.playing import Player
-from refengine.profile import PROFILES
+from property_tests.view import view
+from refengine.profile import PROFILES, SEED_001
+from refengine.testing import Trace, clock, play
 from refengine.testing.engine import ReferenceEngine
 from tests.deciding import accused, decisions, scenario, surviving, undecided
 
@@ -103,7 +108,7 @@ def test_a_hook_before_the_agent_that_is_called_after_the_build_is_told():
     trace = clock.run(play(world, ReferenceEngine(SEED_001)))
     hook = next(each for each in trace if each.kind == "hook_enter")
     start = next(each.seq for each in trace if each.kind == "run_start")
-    late = Trace([*trace[:start], hook, *trace[start:]])
+    late = Trace([*trace[:start], replace(hook, seq=start), *trace[start:]])
     case = Case(world, SEED_001, {"played": view(world, SEED_001, late)})
 
     assert [each.got for each in OF["ORD-006"].decide(case) if not each.holds] == [
@@ -114,8 +119,8 @@ def test_a_hook_before_the_agent_that_is_called_after_the_build_is_told():
 def test_a_phase_before_every_run_is_none_at_build():
     world = scenario(handlers({"before_agent": []}), DONE)
 
-    assert len(told("ORD-006", world)) == 1
-    assert len(told("ORD-006", world, "eino-0.9")) == 1
+    assert told("ORD-006", world) == [["before_agent[0] h0"], []]
+    assert told("ORD-006", world, "eino-0.9") == [["before_agent[0] h0"]]
 
 
 def test_every_try_of_a_wrapper_has_all_wrappers_inside_around_it():

@@ -51,8 +51,8 @@ ENDLESS = {"tools": [TOOL], "max_iterations": 1}
 @pytest.mark.parametrize(
     ("under", "end"),
     [
-        ("seed-001", [("max_iterations", None)]),
-        ("eino-0.8", [("error", "max_iterations")]),
+        ("seed-001", [("max_iterations", None), 1]),
+        ("eino-0.8", [("error", "max_iterations"), 1]),
         ("langgraph-prebuilt-1", [[], "completed"]),
     ],
 )

@@ -16,11 +16,16 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     "README.md",
     "docs/cassettes.md",
+    "docs/conform.md",
     "docs/migrate-check.md",
     "docs/migrating-from-langgraph.md",
     "docs/migrating-from-struct.md",
     "docs/order-and-conflicts.md",
     "docs/scenarios.md",
+]
+LINKED = [
+    *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"),
+    *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -74,14 +79,24 @@ def test_published_schema_is_that_of_scenarios() -> None:
     assert published == schema_text()
 
 
-@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "ARCHITECTURE.md"])
-def test_links_lead_somewhere(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    links = re.findall(r"\]\(([^)#]+)\)", text)
+def headings(page: Path) -> set[str]:
+    """Return what a link can lead to inside a page."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    found = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    plain = (re.sub(r"[^\w\- ]", "", each.lower()) for each in found)
+    return {each.replace(" ", "-") for each in plain}
 
-    for link in links:
+
+@pytest.mark.parametrize("page", LINKED)
+def test_links_lead_somewhere(page: str) -> None:
+    text = BLOCK.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    links = re.findall(r"\]\(([^)#]*)(?:#([^)]+))?\)", text)
+
+    for link, place in links:
         if "://" not in link:
-            assert ((ROOT / page).parent / link).exists(), link
+            target = (ROOT / page).parent / link if link else ROOT / page
+            assert target.exists(), link
+            assert not place or place in headings(target), f"{link}#{place}"
 
 
 def test_migrate_check_shows_the_report_that_the_command_prints() -> None:

@@ -1,15 +1,19 @@
 """The registry of mutants: each is refuted by a world, and the right engine is not."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from property_tests.mutants import (
+    MUTANTS,
     WITNESSED,
+    DuplicateMutantError,
     Mutant,
     UnknownMutantError,
     Witness,
+    distinct,
     mutant,
     stored,
 )
@@ -18,14 +22,10 @@ from property_tests.mutants.doors import ADAPTED, NATIVE
 from property_tests.mutants.finding import NotRefutedError, any_witness, smallest
 from property_tests.mutants.page import PAGE, page
 from property_tests.mutants.witness import FILE, played, refuted, text_of
+from property_tests.registry import FAMILIES, contract
 from refengine.profile import profile
 from refengine.testing import first_divergence
 
-FAMILIES = {
-    *("COMPAT", "ORD", "INS", "TOOL", "RD", "MSG", "WRAP", "STR", "ERR", "CTX"),
-    *("SER", "INT", "CONC", "EVT", "DEEP"),
-}
-"""Those of the contract: §1 and the table of §2."""
 CI_SIZED = 3000
 """So many worlds are looked at for each mutant; most are refuted by the first 100."""
 
@@ -36,10 +36,29 @@ each_witness = pytest.mark.parametrize(
 
 
 def test_ids_are_unique_and_can_be_typed() -> None:
-    ids = [each.id for each in WITNESSED]
+    ids = [each.id for each in MUTANTS]
 
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", each) for each in ids)
+
+
+def test_an_id_that_is_given_twice_is_refused() -> None:
+    first = mutant("separator-after")
+    second = replace(first, about="It is another one.")
+
+    with pytest.raises(DuplicateMutantError, match=r"'separator-after': .*another one"):
+        distinct((first, mutant("onions-flat"), second))
+    assert distinct((first,)) == (first,)
+
+
+@pytest.mark.parametrize("broken", MUTANTS, ids=lambda each: each.id)
+def test_a_mutant_violates_clauses_or_families_of_the_contract(broken: Mutant) -> None:
+    families = {each.partition("-")[0] for each in broken.violates}
+    ids = {each for each in broken.violates if "-" in each}
+
+    assert broken.violates
+    assert families <= set(FAMILIES)
+    assert ids <= set(contract().ids)
 
 
 def test_every_mutant_has_a_witness_and_every_witness_a_mutant() -> None:
@@ -47,9 +66,7 @@ def test_every_mutant_has_a_witness_and_every_witness_a_mutant() -> None:
 
 
 @each_mutant
-def test_a_mutant_says_what_it_violates_and_where_it_comes_from(broken: Mutant) -> None:
-    assert broken.violates
-    assert set(broken.violates) <= FAMILIES
+def test_a_mutant_says_what_is_wrong_and_where_it_comes_from(broken: Mutant) -> None:
     assert broken.about.endswith(".")
     assert bool(broken.quote) != broken.is_own
     assert profile(broken.under).name == broken.under

@@ -43,9 +43,8 @@ def hidden_needs(scenario: Scenario) -> Iterator[tuple[str, str]]:
     ``arguments_text`` and ``many_extensions``.
     """
     for agent in scenario.all_agents:
-        count = len(agent.middlewares) + len(agent.handlers)
-        if count > MANY:
-            yield "many_extensions", f"an agent of {count} extensions"
+        if _extensions(agent) > MANY:
+            yield "many_extensions", f"an agent of {_extensions(agent)} extensions"
         yield from _of_agent(agent)
     for at, run in enumerate(scenario.runs):
         if run.options:
@@ -57,6 +56,15 @@ def hidden_needs(scenario: Scenario) -> Iterator[tuple[str, str]]:
         for call in _calls(entry):
             if not _is_object(call.arguments):
                 yield "arguments_text", f"model_script[{at}], call {call.id!r}"
+
+
+def is_crowded(scenario: Scenario) -> bool:
+    """Tell whether some agent has more extensions than every engine is asked for."""
+    return any(_extensions(agent) > MANY for agent in scenario.all_agents)
+
+
+def _extensions(agent: AgentSpec) -> int:
+    return len(agent.middlewares) + len(agent.handlers)
 
 
 def _of_agent(agent: AgentSpec) -> Iterator[tuple[str, str]]:

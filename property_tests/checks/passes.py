@@ -23,8 +23,8 @@ SUCCEEDED: Final = frozenset(("completed", "returned_directly"))
 class Pass:
     """The hooks of one pass, and the places that should be entered, in order.
 
-    ``there`` are the places that could be entered: all of them if it is None. ``at`` is
-    where something is missing if no hook was entered.
+    ``there`` are the places that could be entered, also if none should be: those that
+    should if it is None. ``at`` is where something is missing if no hook was entered.
     """
 
     hooks: Sequence[Hook]
@@ -69,11 +69,12 @@ def before_agent(view: View) -> Iterator[Pass]:
         yield Pass(hooks, wanted, _first(hooks, where), there)
     if view.profile.before_agent == "build":
         late = view.built[sum(map(len, built_hooks(view))) :]
-        yield Pass(late, (), _first(late, None), there)
+        if late:
+            yield Pass(late, (), late[0].enter, there)
         for run in view.runs:
             yield Pass(run.before_agent, (), run.start, there)
-    else:
-        yield Pass(view.built, (), None, there)
+    elif view.built:
+        yield Pass(view.built, (), view.built[0].enter, there)
 
 
 def after_agent(view: View) -> Iterator[Pass]:
@@ -108,7 +109,7 @@ def all_once(asked: str, passes: Iterable[Pass]) -> Iterator[Decision]:
             if each.got != positions.in_order(wanted, each.got):
                 continue  # which of them are missing depends on the order
             wanted = wanted[: len(known)]
-        if wanted or known:
+        if wanted or known or each.there:
             yield Decision(asked, sorted(wanted), sorted(known), each.at)
 
 

@@ -88,10 +88,10 @@ def _in_tools(run: Run, now: Iteration, values: Values) -> Iterator[Decision]:
     changed |= {_SHOWN, *(each.key for each in wraps if each is not None)}
     for call in now.calls.values():
         for seen in call.entries:
-            data = _recorded(seen) if seen.kind == "effect" else {}
+            data = _recorded(seen)
             note = data.get("ctx_get") if data.get("at") == "tool_body" else None
-            key = None if note is None else cast("Values", note).get("key")
-            if isinstance(key, str) and key not in changed:
+            key = "" if note is None else str(cast("Values", note).get("key"))
+            if key and key not in changed:
                 told = {"key": key, "value": values.get(key, _UNSET)}
                 yield Decision("a tool finds a value as it was set", told, note, seen)
 

@@ -10,17 +10,24 @@ found in which mutant and right engine differ.
 finds all witnesses anew and writes them, and the page about the seeds.
 """
 
-from property_tests.mutants.mutant import Door, Mutant, UnknownMutantError
-from property_tests.mutants.registry import MUTANTS, WITNESSED, mutant
+from property_tests.mutants.mutant import (
+    Door,
+    DuplicateMutantError,
+    Mutant,
+    UnknownMutantError,
+)
+from property_tests.mutants.registry import MUTANTS, WITNESSED, distinct, mutant
 from property_tests.mutants.witness import Witness, stored
 
 __all__ = [
     "MUTANTS",
     "WITNESSED",
     "Door",
+    "DuplicateMutantError",
     "Mutant",
     "UnknownMutantError",
     "Witness",
+    "distinct",
     "mutant",
     "stored",
 ]

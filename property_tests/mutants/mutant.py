@@ -25,6 +25,17 @@ class UnknownMutantError(LookupError):
         super().__init__(f"no mutant {id_!r}: there are {', '.join(known)}")
 
 
+class DuplicateMutantError(ValueError):
+    """Two mutants have one id; says what is wrong with each, to tell them apart."""
+
+    def __init__(self, first: Mutant, second: Mutant) -> None:
+        self.id = first.id
+        super().__init__(
+            f"two mutants have the id {first.id!r}: {first.about!r} and"
+            f" {second.about!r}; give one of them another id"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
     """A small broken engine, chain or adapter, and the right one beside it.

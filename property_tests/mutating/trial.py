@@ -8,6 +8,7 @@ not even load, or a world broke off.
 
 from __future__ import annotations
 
+import resource
 import sys
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 SURVIVED: Final = 0
 NOTICED: Final = 1
 BROKEN: Final = 2
+MEMORY: Final = 1 << 30
+"""Bytes: a loop that a change makes endless fills them, and is noticed by that."""
 
 OTHERS: Final = ("eino-0.9",)
 """Profiles with other choices, under which the fixed cases alone are played."""
@@ -30,6 +33,7 @@ OTHERS: Final = ("eino-0.9",)
 def main(arguments: Sequence[str]) -> int:
     """Judge until something is noticed."""
     tree, corpus = arguments
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     sys.path.insert(0, tree)
     try:
         for noticed in _noticed(Path(corpus)):

@@ -136,6 +136,17 @@ def _calls_answered(right: Right) -> Right:
     return following
 
 
+def _only_own_calls(right: Right) -> Right:
+    def route(self: Loop, response: Message) -> object:
+        last = self.history.last()
+        if last is not None and last.tool_calls and not response.tool_calls:
+            self.answer = last
+            return ()
+        return right(self, response)
+
+    return route
+
+
 def _later_errors_told(right: Right) -> Right:
     def settle(self: Loop, batch: CallBatch) -> bool:
         for run in batch.calls if self.iterations > 1 else ():
@@ -173,8 +184,14 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     _mutant(
         "calls-of-the-input-answered",
         "Calls at the end of the messages that a run is given have a result.",
-        "MSG-018",
+        "MSG-002",
         Patch(Loop, "_next_iteration", _calls_answered),
+    ),
+    _mutant(
+        "calls-of-hooks-not-run",
+        "Calls that an after-model hook puts into a plain answer are not run.",
+        "MSG-012",
+        Patch(Loop, "_route", _only_own_calls),
     ),
     _mutant(
         "almost-the-name",

@@ -1,0 +1,94 @@
+"""How many worlds let each check decide, and more worlds for those met too seldom.
+
+    python -m property_tests.coverage [--check]
+
+Counts the default corpus on the reference engine and writes ``narrowed.json``. With
+``--check`` it writes nothing, and exits with 1 if a clause is met too seldom.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from compat.commands import DIFFERS, OK
+from property_tests.checks import CHECKS
+from property_tests.corpus import NARROWED, Entry, fixed_worlds
+from property_tests.generating import around, generated
+from property_tests.judging import judge
+from property_tests.playing import Player
+from property_tests.running import EXAMPLES, SEED
+from refengine.profile import profile
+from refengine.testing.engine import ReferenceEngine
+
+ENOUGH: Final = 30
+"""So many worlds at least let every check decide."""
+MOST: Final = 90
+"""So many worlds are drawn for one clause at most, however few of them decide."""
+
+UNDER: Final[Mapping[str, str]] = MappingProxyType({"ERR-004": "eino-0.9"})
+"""Clauses that have a meaning only under another profile than the default."""
+
+SELDOM: Final[Mapping[str, str]] = MappingProxyType(
+    {"DEEP": "a world of theirs takes as long as a hundred others"}
+)
+"""Families that need no more than their fixed cases, and why."""
+
+
+def counted(worlds: Iterable[Entry]) -> Counter[str]:
+    """Return in how many worlds each check decides, on the reference engine."""
+    found: Counter[str] = Counter()
+    players = {name: _player(name) for name in {"seed-001", *UNDER.values()}}
+    for entry in worlds:
+        for name, player in players.items():
+            mine = [e for e in CHECKS if UNDER.get(e.clause, "seed-001") == name]
+            found.update(judge(player, entry, mine).decided.keys())
+    return found
+
+
+def seldom(found: Mapping[str, int]) -> dict[str, int]:
+    """Return the clauses that too few worlds let decide, with their number."""
+    return {
+        check.clause: found.get(check.clause, 0)
+        for check in CHECKS
+        if found.get(check.clause, 0) < ENOUGH
+        and check.clause.partition("-")[0] not in SELDOM
+    }
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Count, and write what is needed or tell what is missing."""
+    fixed = tuple(fixed_worlds())
+    worlds = [*fixed, *generated(EXAMPLES, seed=SEED, fixed=fixed)]
+    if "--check" in arguments:
+        few = seldom(counted(worlds))
+        for clause, count in few.items():
+            sys.stdout.write(f"{clause}: {count} worlds, {ENOUGH} are asked for\n")
+        sys.stdout.write(f"{len(worlds)} worlds, {len(few)} clauses met too seldom\n")
+        return DIFFERS if few else OK
+    others = [e for e in worlds if e.fixed or not e.only]
+    few = seldom(counted(others))
+    needed = {clause: _needed(clause, count, fixed) for clause, count in few.items()}
+    NARROWED.write_text(json.dumps(needed, indent=1) + "\n", "utf-8")
+    return OK
+
+
+def _needed(clause: str, count: int, fixed: Sequence[Entry]) -> int:
+    """Return how many worlds to draw, by how many of some decide."""
+    cases = [each for each in fixed if each.clause == clause]
+    drawn = [world for case in cases for world in around(case, 8, SEED)]
+    share = counted(drawn)[clause] / len(drawn)
+    return min(MOST, round((ENOUGH - count) / max(share, 0.05)) + 8)
+
+
+def _player(name: str) -> Player:
+    under = profile(name)
+    return Player(ReferenceEngine(under), under)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
