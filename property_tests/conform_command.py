@@ -24,7 +24,13 @@ from property_tests.registry import Clause, UnknownSelectorError, contract
 from property_tests.running import EXAMPLES, SEED, TIMEOUT, Asked
 
 Writer: TypeAlias = Callable[[Gathered], str]
-Told: TypeAlias = Annotated[Path | None, typer.Option(dir_okay=False, metavar="FILE")]
+ToFile: TypeAlias = Path | None
+
+
+def _to(about: str) -> typer.models.OptionInfo:
+    """Return an option that names a file to write."""
+    return typer.Option(help=about, dir_okay=False, metavar="FILE")
+
 
 app = new_app("Judge whether engines keep the contract.")
 
@@ -61,11 +67,11 @@ def conform(  # noqa: PLR0913, PLR0917  # options of a command line
         str | None,
         typer.Option(metavar="ID", help="all that a clause's failure rests on"),
     ] = None,
-    events: Told = None,
-    json: Told = None,
-    junit: Told = None,
-    markdown: Told = None,
-    html: Told = None,
+    events: Annotated[ToFile, _to("every event, a line of JSON each")] = None,
+    json: Annotated[ToFile, _to("one document")] = None,
+    junit: Annotated[ToFile, _to("for a CI that reads JUnit")] = None,
+    markdown: Annotated[ToFile, _to("for a CI's summary")] = None,
+    html: Annotated[ToFile, _to("one page: engines and clauses, to look into")] = None,
     failures: Annotated[
         Path | None,
         typer.Option(file_okay=False, help="write each failure there, for replay"),

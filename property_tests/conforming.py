@@ -11,7 +11,7 @@ from typing import TextIO
 
 from compat.commands import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
 from compat.report.conform_stream import Stream
-from compat.verdicts.conformance import AnyEvent, Fault, Footer, Header
+from compat.verdicts.conformance import AnyEvent, Footer, Header
 from property_tests.engine_judging import EngineJudge, EngineJudged, same_names
 from property_tests.known import KnownFailures, unmatched
 from property_tests.registry import contract
@@ -52,10 +52,11 @@ class Judgement:
         told(self._header())
         for info in clause_infos():
             told(info)
-        judged = [each.judge(told) for each in self._judges]
         lost = self._unmatched()
-        for text in lost:
-            told(Fault(engine="", whose="known-failures", text=text))
+        *others, last = self._judges
+        judged = [each.judge(told) for each in others]
+        # What is about none of the engines stands with the last of them.
+        judged.append(last.judge(told, unmatched=lost))
         codes = [*self._codes(judged), *([STALE] if lost else [])]
         footer = stream.end(exit_code(*codes))
         emit(footer)
@@ -112,4 +113,6 @@ def judging(asked: Asked, command: str = "") -> Generator[Judgement, None, None]
             EngineJudge(each, asked, made.corpus, path, stack) for each in asked.engines
         ]
         same_names(judges)
+        for each in judges:
+            _ = each.known  # a mistake in its file is told before anything is judged
         yield Judgement(asked, made, judges, command)

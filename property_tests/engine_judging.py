@@ -126,8 +126,13 @@ class EngineJudge:
         """What is listed for it; raises KnownFailuresError or OSError."""
         return known_of(self.name, self._asked.known)
 
-    def judge(self, emit: Emit) -> EngineJudged:
-        """Judge it, telling each event; raises UnusableEngineError."""
+    def judge(self, emit: Emit, unmatched: Sequence[str] = ()) -> EngineJudged:
+        """Judge it, telling each event; raises UnusableEngineError.
+
+        ``unmatched`` are told beside it: known failures of nothing that is judged.
+        """
+        for text in unmatched:
+            self._fault("known-failures", text)
         info = self._begin(emit)
         tally = Tally()
         try:
@@ -325,7 +330,7 @@ class EngineJudge:
         applicable = [each for each in results if each.verdict != "not-applicable"]
         bad = [e for e in applicable if e.verdict != "pass" and e.known != "known"]
         wrong = [e for e in bad if e.level == "MUST" or self._asked.strict]
-        ran = any(each.verdict == "pass" for each in results)
+        ran = any(e.verdict == "pass" or e.known == "known" for e in results)
         return EngineSummary(
             engine=self.name,
             profile=info.profile,

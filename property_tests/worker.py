@@ -37,6 +37,8 @@ TRIES: Final = 250
 """So many smaller worlds are tried for one failure; fixed cases are small already."""
 
 
+AGAIN: Final = 20
+"""A world is played so often until it fails again."""
 LUCK: Final = (
     "it failed in a world and, played there again, did not: what it does is luck"
 )
@@ -124,9 +126,13 @@ class Judge:
             )
         case = self.player.case(small, check.variants)
         decision = self._first(check, case)
-        if decision is None:
-            return {"lost": LUCK}
-        return {"failure": failure_of(case, decision).model_dump(mode="json")}
+        for _ in range(AGAIN):
+            if decision is not None:
+                failure = failure_of(case, decision)
+                return {"failure": failure.model_dump(mode="json")}
+            case = self.player.case(entry.scenario, check.variants)
+            decision = self._first(check, case)
+        return {"lost": LUCK}
 
     def replay(self, asked: Mapping[str, Any]) -> Reply:
         """Say whether a clause fails in a given scenario, and how."""

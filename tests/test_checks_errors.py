@@ -101,3 +101,63 @@ def test_where_an_error_of_before_agent_comes_out_is_a_posture(under, clause):
     decided = {n for n in (3, 4) if decisions(OF[f"ERR-00{n}"], world, under=under)}
 
     assert decided == {clause}
+
+
+def test_what_a_wrapper_raised_reaches_the_one_around_it_that_catches():
+    wraps = {"catch_error": "caught <error>"}, {"error": "not so"}
+    agent = {"tools": [BOOM], "handlers": handlers(*wraps)}
+    world = scenario(agent, CALL, "assistant:done")
+
+    assert decisions(OF["ERR-023"], world) == []
+    (found,) = decisions(OF["ERR-009"], world)
+    assert found.holds
+    assert found.expected == "caught not so"
+
+
+def test_a_wrapper_does_not_catch_what_it_raises_itself():
+    agent = {
+        "tools": [{"name": "t"}],
+        "handlers": handlers({"error": "not so", "catch_error": "caught"}),
+    }
+    (found,) = decisions(OF["ERR-023"], scenario(agent, CALL))
+
+    assert found.holds
+    assert found.expected["error"]["by"] == "h0"
+
+
+def test_a_tool_that_a_wrapper_kept_a_call_from_has_not_raised():
+    agent = {"tools": [BOOM], "handlers": handlers({"error": "not so"})}
+    world = scenario(agent, CALL)
+
+    assert decisions(OF["ERR-007"], world) == []
+    (found,) = decisions(OF["ERR-023"], world)
+    assert found.expected["error"]["text"] == "not so"
+
+
+def test_the_wrapper_of_a_struct_has_no_name_that_others_know():
+    wraps = {"invokable": {"error": "not so"}}
+    agent = {
+        "tools": [{"name": "t"}],
+        "middlewares": [{"id": "m", "wrap_tool_call": wraps}],
+    }
+    (found,) = decisions(OF["ERR-023"], scenario(agent, CALL))
+
+    assert found.holds
+    assert found.expected["error"]["hook"] == "wrap_tool_call"
+    assert "by" not in found.expected["error"]
+
+
+def test_equal_names_are_numbered_where_a_model_wrapper_raised():
+    same = [{"id": "h", "wrap_model": {}}, {"id": "h", "wrap_model": {"error": "no"}}]
+    (found,) = decisions(OF["ERR-024"], scenario({"handlers": same}, "assistant:done"))
+
+    assert found.holds
+    assert found.expected["error"]["of"] == "h[1]"
+
+
+def test_a_model_that_a_wrapper_kept_a_call_from_has_not_failed():
+    agent = {"handlers": [{"id": "h", "wrap_model": {"error": "not so"}}]}
+    world = scenario(agent, {"error": "no model"})
+
+    assert decisions(OF["ERR-005"], world) == []
+    assert all(each.holds for each in decisions(OF["ERR-024"], world))

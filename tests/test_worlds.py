@@ -369,8 +369,8 @@ RUNS = [{"input": ["user:hi"]}]
             {"agent": {"handlers": [{"wrap_model": {"recrod": "x"}}]}, "runs": RUNS},
             (
                 "agent.handlers.0.wrap_model.recrod = 'x': there is no such field;"
-                " allowed here: append_input, concat_stream, hide_tools, map_output,"
-                " prefix_user_input, record, record_factory, set_content"
+                " allowed here: append_input, concat_stream, error, hide_tools,"
+                " map_output, prefix_user_input, record, record_factory, set_content"
             ),
         ),
         (

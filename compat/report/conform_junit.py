@@ -41,8 +41,8 @@ def _suite(root: Element, report: EngineReport, judgement: Judgement) -> None:
         found = _outcome(case, "failure", f"the door is wrong: {smoke.asked}", "door")
         found.text = brief(smoke.got, LONGEST)
     for fault in report.faults:
-        case = _case(suite, f"{name}.fault", f"the {fault.whose} broke down")
-        found = _outcome(case, "error", f"the {fault.whose} broke down", fault.whose)
+        case = _case(suite, f"{name}.fault", fault.headline)
+        found = _outcome(case, "error", fault.headline, fault.whose)
         found.text = "\n".join(["", *plain_lines(fault.text)])
     for result in report.results:
         clause = judgement.by_id[result.clause]

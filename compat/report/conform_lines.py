@@ -82,7 +82,7 @@ def engine_lines(
     for smoke in report.broken:
         yield from _smoke(smoke, page)
     for fault in report.faults:
-        yield Text(f"BROKE DOWN  the {fault.whose}:", "bold magenta")
+        yield Text(f"{fault.headline.upper()}:", "bold magenta")
         for each in plain_lines(fault.text):
             yield from page.wrap(each, "magenta", "  ", "    ")
     must = [each for each in report.failing if each.level == "MUST"]

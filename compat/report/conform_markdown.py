@@ -62,7 +62,8 @@ def _engine(report: EngineReport, judgement: Judgement) -> Iterator[str]:
         got = f"; got {_code(brief(smoke.got))}" if smoke.got else ""
         yield f"- **The door is wrong**: {_safe(smoke.asked)}{got}"
     for fault in report.faults:
-        yield f"- **The {fault.whose} broke down**: {_code(brief(fault.text, 400))}"
+        said = fault.headline.capitalize()
+        yield f"- **{said}**: {_code(brief(fault.text, 400))}"
     for each in stale:
         yield f"- **{each.clause}** is listed as a known failure, but no longer fails"
     for result in report.failing[:SHOWN]:

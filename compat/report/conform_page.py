@@ -143,7 +143,7 @@ def _door(smoke: SmokeResult) -> str:
 
 
 def _broke_down(fault: Fault) -> str:
-    return "\n".join([f"The {fault.whose} broke down:", *plain_lines(fault.text)])
+    return "\n".join([f"{fault.headline.capitalize()}:", *plain_lines(fault.text)])
 
 
 def _unjudged(judgement: Judgement) -> Iterator[tuple[ClauseInfo, str, str]]:

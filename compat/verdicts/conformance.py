@@ -160,6 +160,13 @@ class Fault(Event):
     whose: Literal["engine", "door", "harness", "known-failures"]
     text: str
 
+    @property
+    def headline(self) -> str:
+        """What is the matter, in a few words."""
+        if self.whose == "known-failures":
+            return "an entry of the known failures is of no use"
+        return f"the {self.whose} broke down"
+
 
 class EngineSummary(Event):
     """What all verdicts on an engine come to."""

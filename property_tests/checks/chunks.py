@@ -69,6 +69,8 @@ _Given: TypeAlias = "tuple[list[str], bool]"
 def _of_step(call: Call, name: str, way: Passage, step: Step) -> _Given | None:
     """Return what a layer gave that returned."""
     spec = step.layer.acting(name)
+    if spec.error is not None:
+        return None
     if spec.short_circuit is not None:
         return [spec.short_circuit], True
     failed = raised_in(call, name, way, step)

@@ -8,6 +8,7 @@ from typing import Final
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.limits import CHECKS as LIMIT_CHECKS
 from property_tests.checks.limits import point_in, sets_null
+from property_tests.checks.model_errors import CHECKS as MODEL_CHECKS
 from property_tests.checks.outcomes import (
     PIPELINES,
     STRUCT_HOOKS,
@@ -82,37 +83,6 @@ def build_error(case: Case) -> Iterator[Decision]:
             if wanted is not None and error is not None:
                 asked = "the build's error names before_agent, its handler and the text"
                 yield Decision(asked, wanted, _shown(error.data), error)
-
-
-def model_error_told(case: Case) -> Iterator[Decision]:
-    """Decide whether an error of the model ends the run as such."""
-    for run in case.played.runs:
-        for now in run.iterations:
-            if now.model_error is None:
-                continue
-            text = now.model_error.data.get("error")
-            error = {"point": "model", "text": text, "is": text}
-            got = None if run.error is None else _shown(run.error.data)
-            asked = "an error of the model ends the run as the model's, wrapped once"
-            wanted = {"class": "ScriptedError", "error": error}
-            yield Decision(asked, wanted, got, run.error or now.model_error)
-
-
-def model_error_stops(case: Case) -> Iterator[Decision]:
-    """Decide whether a hook, a tool or another call follows an error of the model."""
-    for run in case.played.runs:
-        for now in run.iterations:
-            if now.model_error is None:
-                continue
-            acts = {"hook_enter", "model_request", "tool_start"}
-            later = [
-                each
-                for each in run.entries
-                if each.seq > now.model_error.seq and each.kind in acts
-            ]
-            asked = "after an error of the model no hook, tool or model call follows"
-            at = later[0] if later else now.model_error
-            yield Decision(asked, [], [each.kind for each in later], at)
 
 
 def error_is_last(case: Case) -> Iterator[Decision]:
@@ -200,8 +170,7 @@ CHECKS: Final = (
     Check(clause="ERR-002", decide=hook_error_told, any_of=_HOOKS),
     Check(clause="ERR-003", decide=build_error, needs=frozenset(("before_agent",))),
     Check(clause="ERR-004", decide=run_start_error, needs=frozenset(("before_agent",))),
-    Check(clause="ERR-005", decide=model_error_told),
-    Check(clause="ERR-006", decide=model_error_stops),
+    *MODEL_CHECKS,
     *TOOL_CHECKS,
     Check(clause="ERR-012", decide=error_is_last),
     Check(clause="ERR-013", decide=error_has_cause),

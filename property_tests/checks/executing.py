@@ -17,6 +17,7 @@ from property_tests.checks.calling import (
     went_on,
 )
 from property_tests.checks.configuring import setups
+from property_tests.checks.passages import calls_next
 from property_tests.checks.phases import Setup
 from property_tests.checks.tool_sets import hidden, implementation
 from property_tests.view import Call, Iteration, Run, View
@@ -203,7 +204,7 @@ def _handled(view: View) -> Iterator[tuple[Batch, ToolCall, str]]:
 def _reach(batch: Batch) -> bool:
     """Tell whether every call had to reach its tool: nobody answers in its place."""
     wraps = positions.tool_wraps(batch.agent)
-    kept = all(w.short_circuit is None and w.factory_error is None for w in wraps)
+    kept = all(calls_next(each) and each.factory_error is None for each in wraps)
     return kept and went_on(batch.run, batch.now)
 
 

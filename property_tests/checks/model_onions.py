@@ -21,6 +21,20 @@ def model_wraps_of(agent: AgentSpec) -> list[tuple[str, int]]:
     ]
 
 
+def entered_of(agent: AgentSpec) -> tuple[list[str], bool]:
+    """Return who is entered around a model call, and whether that reaches the model.
+
+    A wrapper that raises when it is called is the last one.
+    """
+    found: list[str] = []
+    for name, at in model_wraps_of(agent):
+        found.append(name)
+        spec = agent.handlers[at].wrap_model
+        if spec is not None and spec.error is not None:
+            return found, False
+    return found, True
+
+
 def model_wrap_of(agent: AgentSpec, hook: Hook) -> ModelWrapSpec:
     """Return what the wrapper does that was entered."""
     known = 0 <= hook.position < len(agent.handlers)

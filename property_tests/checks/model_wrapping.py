@@ -12,6 +12,7 @@ from property_tests.checks.model_onions import (
     asked_by,
     chunks_of,
     edits_answer,
+    entered_of,
     model_wrap_of,
     model_wraps_of,
     names_in,
@@ -26,7 +27,8 @@ from refengine.testing.trace import Observation
 def nesting(case: Case) -> Iterator[Decision]:
     """Decide that every wrapper is entered once a model call, the model inside."""
     for run, now in _wrapped(case):
-        wanted = [*(name for name, _ in model_wraps_of(run.agent)), "the model"]
+        wanted, reaches = entered_of(run.agent)
+        wanted += ["the model"] * reaches
         requests = [e for e in now.entries if e.kind == "model_request"]
         got = [hook.extension for hook in now.model_wraps]
         got += ["the model"] * len(requests)

@@ -81,12 +81,22 @@ class Frame:
     @property
     def calls_next(self) -> int:
         """How often it calls ``next``."""
-        return 0 if self.spec.short_circuit is not None else self.spec.call_next
+        alone = self.spec.error is not None or self.spec.short_circuit is not None
+        return 0 if alone else self.spec.call_next
+
+    @property
+    def answer(self) -> str | None:
+        """What it returns without ``next``, None if it returns nothing by itself."""
+        return self.spec.short_circuit if self.spec.error is None else None
 
     @property
     def raised(self) -> str | None:
         """What went outwards through it, if nothing came back and it is known."""
-        if self.hook.exit is not None or not self.inner:
+        if self.hook.exit is not None:
+            return None
+        if self.spec.error is not None:
+            return self.spec.error
+        if not self.inner:
             return None
         return self.inner[-1].raised
 
@@ -289,8 +299,8 @@ def _streamed(inner: Frame | Execution) -> Sequence[str] | None:
         return None if inner.error is not None else inner.chunks
     if inner.hook.exit is None:
         return None
-    if inner.spec.short_circuit is not None:
-        return (inner.spec.short_circuit,)
+    if inner.answer is not None:
+        return (inner.answer,)
     return _streamed_through(inner.spec, inner.inner[-1]) if inner.inner else None
 
 

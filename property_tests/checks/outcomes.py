@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from property_tests.checks.passages import Passage, Step, origin
+from property_tests.checks.passages import Layer, Passage, Step, calls_next, origin
 from property_tests.view import Call, Hook, Run, View
 from refengine.testing.ops import Fail, Op
 from refengine.testing.scenario import AgentSpec
@@ -112,12 +112,18 @@ def shown_names(agent: AgentSpec) -> dict[int, str] | None:
 class Failed:
     """What ends a call with an error: the error's text, and whose it is.
 
-    ``handler`` is the position of the one whose wrapper could not be made; None if the
-    tool itself raised.
+    ``handler`` is the position of the one whose wrapper could not be made; ``wrapper``
+    is the layer that raised when it was called. If both are None, the tool raised.
     """
 
     text: str
     handler: int | None = None
+    wrapper: Layer | None = None
+
+    @property
+    def by_tool(self) -> bool:
+        """Whether the tool itself raised."""
+        return self.handler is None and self.wrapper is None
 
 
 def fate(call: Call, name: str, way: Passage) -> Failed | None:
@@ -129,19 +135,27 @@ def fate(call: Call, name: str, way: Passage) -> Failed | None:
         return _inside(call, name, way, None)
     outermost = [step for step in way.steps if step.outer is None][-1]
     if outermost.raised:
-        return raised_in(call, name, way, outermost)
+        return raised_by(call, name, way, outermost)
     return _in_stream(call, way)
+
+
+def raised_by(call: Call, name: str, way: Passage, step: Step) -> Failed | None:
+    """Return what leaves a layer as an error: its own, or what was raised inside."""
+    own = step.layer.acting(name).error
+    if own is not None:
+        return Failed(own, wrapper=step.layer)
+    return raised_in(call, name, way, step)
 
 
 def raised_in(call: Call, name: str, way: Passage, step: Step) -> Failed | None:
     """Return what was raised inside a layer, by the last call of its ``next``."""
-    if step.layer.acting(name).short_circuit is not None:
+    if not calls_next(step.layer.acting(name)):
         return None
     if not step.inner:
         return _inside(call, name, way, step)
     last = step.inner[-1]
     if isinstance(last, Step):
-        return raised_in(call, name, way, last) if last.raised else None
+        return raised_by(call, name, way, last) if last.raised else None
     return _by_tool(call, last)
 
 

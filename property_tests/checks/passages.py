@@ -79,6 +79,11 @@ class Passage:
     starts: tuple[tuple[Observation, Step | None], ...]
 
 
+def calls_next(spec: ToolWrapSpec) -> bool:
+    """Tell whether a wrapper calls ``next``: it neither raises nor answers itself."""
+    return spec.error is None and spec.short_circuit is None
+
+
 def origin(agent: AgentSpec, at: int) -> tuple[int, HandlerSpec]:
     """Return the position and spec of the object at a handler's position."""
     spec = agent.handlers[at]
@@ -158,7 +163,8 @@ def kind_of(run: Run, call: Call, name: str, *, answered: bool) -> Kind | None:
     """Return the kind of wrapper that a call goes through; None if none can tell.
 
     Of several tools of one name the one that ran counts. ``answered`` tells that a
-    tool which is not there is called too (posture ``unknown_tool``).
+    tool which is not there is called too (posture ``unknown_tool``): then, if none ran,
+    the wrappers that were entered tell.
     """
     found = [each for each in all_tools(run.agent) if _named(each.name, name)]
     if call.starts:
@@ -166,9 +172,18 @@ def kind_of(run: Run, call: Call, name: str, *, answered: bool) -> Kind | None:
         told = [each for each in found if any(_named(_shown(each), x) for x in ran)]
         found = told or found
     elif answered:
-        return None
+        return _entered(call)
     streaming = run.spec.streaming
     kinds: set[Kind] = {_wrapped(each, streaming=streaming) for each in found}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _entered(call: Call) -> Kind | None:
+    """Return the kind of the wrappers that a call entered; None if it entered none."""
+    kinds: set[Kind] = {
+        "streamable" if hook.name.endswith("streamable") else "invokable"
+        for hook in call.hooks
+    }
     return kinds.pop() if len(kinds) == 1 else None
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.outcomes import Failed, fate, raised_in, shown_names
 from property_tests.checks.passages import (
+    Layer,
     Passage,
     calls_of,
     layers,
@@ -25,7 +26,7 @@ def tool_error_told(case: Case) -> Iterator[Decision]:
     """Decide whether what a tool raised ends the run as a ToolError of that call."""
     for run, now in _iterations(case):
         for call, name, failed in _only_failure(case, run, now):
-            if failed.handler is None:
+            if failed.by_tool:
                 error = {
                     "point": "tool",
                     "of": name,
@@ -47,6 +48,24 @@ def factory_error_told(case: Case) -> Iterator[Decision]:
                     "text": failed.text,
                 }
                 yield _told(run, error, "FactoryError", call)
+
+
+def wrapper_error_told(case: Case) -> Iterator[Decision]:
+    """Decide whether what a wrapper raised when called is an error of that wrapper."""
+    for run, now in _iterations(case):
+        names = shown_names(run.agent)
+        for call, name, failed in _only_failure(case, run, now):
+            if failed.wrapper is None or names is None:
+                continue
+            error = {"point": "tool", "of": name, "call": call.id, "text": failed.text}
+            error |= _whose(failed.wrapper, names)
+            yield _told(run, error, "ScriptedError", call)
+
+
+def _whose(wrapper: Layer, names: Mapping[int, str]) -> dict[str, str]:
+    """Return how an error tells a wrapper; that of no handler has no name there."""
+    hook, dot, _ = wrapper.hook.partition(".")
+    return {"hook": hook} if dot else {"hook": hook, "by": names[wrapper.position]}
 
 
 def _told(run: Run, error: dict[str, str], class_: str, call: Call) -> Decision:
@@ -180,5 +199,6 @@ CHECKS: Final = (
     Check(clause="ERR-009", decide=caught_as_it_was, any_of=_WRAPPERS),
     Check(clause="ERR-010", decide=travels_on, any_of=_WRAPPERS),
     Check(clause="ERR-011", decide=factory_error_told, any_of=_WRAPPERS),
+    Check(clause="ERR-023", decide=wrapper_error_told, any_of=_WRAPPERS),
 )
 """What all errors inside tool calls have to keep."""

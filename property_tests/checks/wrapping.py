@@ -22,6 +22,7 @@ from property_tests.checks.onions import (
     returned,
     wraps_of,
 )
+from property_tests.checks.passages import calls_next
 from property_tests.checks.texts import shown_result, text_of_tool
 from property_tests.view import Call, Iteration, Run, View
 from refengine.messages import ToolCall
@@ -169,7 +170,7 @@ def short_result(case: Case) -> Iterator[Decision]:
 
 
 def _short(inner: Frame | Execution) -> str | None:
-    return inner.spec.short_circuit if isinstance(inner, Frame) else None
+    return inner.answer if isinstance(inner, Frame) else None
 
 
 def onion_result(case: Case) -> Iterator[Decision]:
@@ -294,8 +295,8 @@ def _renumbered(view: View) -> Iterator[tuple[Called, str]]:
             if (hook.extension, hook.position, hook.name) in keys
         ]
         ids = {each.set_input_call_id or "" for each in found}
-        calls_next = all(each.short_circuit is None for each in found)
-        if entered and entered[0].exit and len(ids) == 1 and calls_next:
+        inwards = all(map(calls_next, found))
+        if entered and entered[0].exit and len(ids) == 1 and inwards:
             [new] = ids
             if new != called.asked.id:
                 yield called, new

@@ -24,6 +24,11 @@ from refengine.testing.wrapping import FactoryError
 _STRUCT_HOOKS: Final = frozenset(("before_chat_model", "after_chat_model"))
 """A struct has no name that others know, so no ``of`` is told with these."""
 _STRUCT_FACTORY: Final = "wrap_tool_call"
+_OF_TOOL: Final = {
+    "wrap_invokable_tool_call": "wrap_invokable",
+    "wrap_streamable_tool_call": "wrap_streamable",
+}
+"""The wrappers of handlers around tools; those of structs are told by their field."""
 _POINT_OF_HOOK: Final = {
     "before_agent": "before_agent",
     "before_model_rewrite_history": "before_model",
@@ -36,7 +41,11 @@ _POINT_OF_HOOK: Final = {
 def point_of(  # noqa: PLR0911  # a table: one return a cause
     error: Exception,
 ) -> dict[str, str]:
-    """Return ``point``, and ``of``, ``call``, ``text`` and ``is`` where known."""
+    """Return ``point``, and ``of``, ``call``, ``text`` and ``is`` where known.
+
+    A wrapper that raised inside a call is told there with ``hook`` and, if others know
+    its name, ``by``.
+    """
     if isinstance(error, HookError):
         return _of_hook(error)
     if isinstance(error, ToolError):
@@ -74,6 +83,8 @@ def _of_hook(error: HookError) -> dict[str, str]:
         "of": error.tool or error.handler,
         "call": error.call_id or "",
         "text": text,
+        "hook": _OF_TOOL.get(error.hook, error.hook),
+        **({"by": error.handler} if error.hook in _OF_TOOL else {}),
     }
 
 

@@ -41,7 +41,9 @@ class CtxText(Spec):
 class ToolWrapSpec(Spec):
     """A wrapper around tool calls; its keys act in the order of these fields.
 
-    The first three act when the wrapper is made, the rest when it is called.
+    The first three act when the wrapper is made, the rest when it is called. With
+    ``error`` it raises a ScriptedError of that text when it is called, before ``next``;
+    its own ``catch_error`` does not catch that.
     """
 
     id: str = ""
@@ -54,6 +56,7 @@ class ToolWrapSpec(Spec):
     by_tool: dict[str, ToolWrapSpec] = Field(default_factory=dict)
     runlocal_get: str | None = None
     ctx_append: CtxText | None = None
+    error: str | None = None
     short_circuit: str | None = None
     rewrite_args: str | None = None
     set_input_name: str | None = None
@@ -69,11 +72,13 @@ class ToolWrapSpec(Spec):
 class ModelWrapSpec(Spec):
     """A wrapper around model calls; ``{}`` passes through.
 
-    ``hide_tools`` takes tools out of this request only.
+    With ``error`` it raises a ScriptedError of that text when it is called, before
+    ``next``. ``hide_tools`` takes tools out of this request only.
     """
 
     record_factory: bool = False
     record: str | None = None
+    error: str | None = None
     map_output: str | None = None
     set_content: str | None = None
     concat_stream: bool = False

@@ -177,6 +177,8 @@ class Session:
             of_tool = isinstance(error, HookError) and error.tool is not None
             if not of_tool and point.get("of") in self._unnamed:
                 del point["of"]
+            if point.get("by") in self._unnamed:
+                del point["by"]
         return {"error": point, "class": class_of(error)}
 
     def _notice(self, notice: Notice) -> None:

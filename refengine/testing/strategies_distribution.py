@@ -30,6 +30,7 @@ TOOL_WRAP: Final = MappingProxyType(
         "by_tool": True,  # as far as the wraps in it do
         "runlocal_get": True,
         "ctx_append": True,
+        "error": True,
         "short_circuit": True,
         "rewrite_args": True,
         "set_input_name": True,
@@ -48,6 +49,7 @@ MODEL_WRAP: Final = MappingProxyType(
     {
         "record_factory": True,
         "record": True,
+        "error": True,
         "map_output": False,  # each chunk is put into the template
         "set_content": False,  # each chunk becomes the whole content
         "concat_stream": True,

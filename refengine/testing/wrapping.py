@@ -62,6 +62,8 @@ class Made(Generic[R]):
             self._note({"runlocal_get": found}, value.call_id)
         if spec.ctx_append is not None:
             ctx = appended(ctx, spec.ctx_append.key, spec.ctx_append.text)
+        if spec.error is not None:
+            raise ScriptedError(spec.error)
         if spec.short_circuit is not None:
             return self.kind.of(spec.short_circuit)
         call_id = value.call_id
@@ -250,15 +252,23 @@ async def call_model(
         "ctx": seen,
     }
     if spec.record is None:
-        return await _edited(await inner(ctx, _asked(spec, request)), spec)
+        return await _edited(await _next_of(spec, ctx, request, inner), spec)
     note({**entry, "phase": "enter"})
     failed = True
     try:
-        answer = await inner(ctx, _asked(spec, request))
+        answer = await _next_of(spec, ctx, request, inner)
         failed = False
     finally:
         note({**entry, "phase": "exit", "error": failed})
     return await _edited(answer, spec)
+
+
+async def _next_of(
+    spec: ModelWrapSpec, ctx: Context, request: ModelRequest, inner: ModelEndpoint
+) -> Message | MessageStream:
+    if spec.error is not None:
+        raise ScriptedError(spec.error)
+    return await inner(ctx, _asked(spec, request))
 
 
 def _asked(spec: ModelWrapSpec, request: ModelRequest) -> ModelRequest:

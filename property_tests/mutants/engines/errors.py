@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from property_tests.mutants.engines.raising_wrappers import (
+    MUTANTS as WRAPPER_MUTANTS,
+)
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine import call, chain, model_onion, plan, toolset
+from refengine import call, chain, model_onion, plan, scope, toolset
 from refengine.batch import CallBatch
 from refengine.call import ToolCallRun
 from refengine.chain import Layer, Onion, Pipeline
@@ -341,5 +344,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         violates=("ERR-016",),
         wrong=patched("null", Patch(Planner, "_settle", _null_as_none)),
     ),
+    Mutant(
+        id="wrapper-error-wrapped-twice",
+        about="What a wrapper around tool or model raised comes out wrapped twice.",
+        violates=("ERR-023", "ERR-024"),
+        wrong=patched("wrapper twice", Patch(scope, "HookError", _wrapped_twice)),
+    ),
+    *WRAPPER_MUTANTS,
 )
 """Engines from which errors come out otherwise."""

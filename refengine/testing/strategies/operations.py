@@ -141,6 +141,7 @@ def _tool_fields(wanted: Wanted, label: str) -> dict[str, SearchStrategy[object]
         fields["count_factory"] = st.just(value=True)
     if wanted.failures:
         fields["factory_error"] = st.just("no wrapper")
+        fields["error"] = st.just("not so")
     return fields
 
 
@@ -160,6 +161,8 @@ def model_wraps(
         "set_content": text,
         "record_factory": st.just(value=True),
     }
+    if wanted.failures:
+        fields["error"] = st.just("not so")
     if wanted.unknown_calls:
         fields["hide_tools"] = st.lists(tool_names(wanted), max_size=2).map(tuple)
     # On one chunk every mapping distributes.
