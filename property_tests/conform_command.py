@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final, TextIO, TypeAlias
+from typing import Annotated, Any, Final, TextIO, TypeAlias
 
 import typer
 from rich.console import Console
@@ -27,7 +27,7 @@ Writer: TypeAlias = Callable[[Gathered], str]
 ToFile: TypeAlias = Path | None
 
 
-def _to(about: str) -> typer.models.OptionInfo:
+def _to(about: str) -> Any:  # noqa: ANN401  # as typer has it
     """Return an option that names a file to write."""
     return typer.Option(help=about, dir_okay=False, metavar="FILE")
 

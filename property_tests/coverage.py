@@ -82,7 +82,7 @@ def _needed(clause: str, count: int, fixed: Sequence[Entry]) -> int:
     cases = [each for each in fixed if each.clause == clause]
     drawn = [world for case in cases for world in around(case, 8, SEED)]
     share = counted(drawn)[clause] / len(drawn)
-    return min(MOST, round((ENOUGH - count) / max(share, 0.05)) + 8)
+    return min(MOST, round((ENOUGH - count) / max(share, 0.05)) + 12)
 
 
 def _player(name: str) -> Player:

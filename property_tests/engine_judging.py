@@ -274,7 +274,7 @@ class EngineJudge:
             at for at in range(len(self._corpus.worlds)) if at not in tally.refused
         ]
         asked = ({"op": "reference", "world": at, "clauses": silent} for at in worlds)
-        for _, reply in self._pool.each(asked):
+        for _, reply in self._pool.each(asked, LONG):
             found.update(reply.get("decided", {}).keys())
         return {
             clause: f"never reached: {count} worlds let it decide under this profile,"
@@ -293,16 +293,20 @@ class EngineJudge:
         )
         found: dict[str, Failure] = {}
         lost: dict[str, str] = {}
-        for at, reply in self._pool.each(asked, LONG):
-            if "failure" in reply:
-                failure = Failure.model_validate(reply["failure"])
-                command = f"refengine conform {self.text} --clause {clauses[at]}"
-                found[clauses[at]] = failure.model_copy(
-                    update={"reproduce": self._command(command)}
-                )
-            else:
-                lost[clauses[at]] = str(reply.get("lost") or reply.get("broken"))
+        try:
+            for at, reply in self._pool.each(asked, LONG):
+                if "failure" in reply:
+                    found[clauses[at]] = self._reproducible(reply, clauses[at])
+                else:
+                    lost[clauses[at]] = str(reply.get("lost") or reply.get("broken"))
+        except EngineLostError as error:
+            self._fault("engine", str(error))
         return found, lost
+
+    def _reproducible(self, reply: Reply, clause: str) -> Failure:
+        failure = Failure.model_validate(reply["failure"])
+        command = self._command(f"refengine conform {self.text} --clause {clause}")
+        return failure.model_copy(update={"reproduce": command})
 
     def _command(self, command: str) -> str:
         asked = self._asked

@@ -403,7 +403,7 @@ def test_door_comes_before_the_clauses_it_would_explain() -> None:
 
     assert "  got       KeyError in …/engine.py\n" in text
     assert '  File "…/engine.py"\n  ValueError: \\x1b[2J\n' in text
-    assert door < text.index("BROKE DOWN  the engine:") < text.index("FAIL  ORD-001")
+    assert door < text.index("THE ENGINE BROKE DOWN:") < text.index("FAIL  ORD-001")
 
 
 def test_clauses_that_are_no_must_are_shown_apart() -> None:

@@ -10,7 +10,7 @@ from property_tests.check import Case, Decision
 from property_tests.checks.comparing import Entry, alike, without
 from property_tests.checks.message_calls import tools_of, wraps_of
 from property_tests.variants import AGAIN, BUILT_TWICE, RUN_TWICE
-from property_tests.view import Run, View
+from property_tests.view import Call, Run, View
 from refengine.testing.scenario import Scenario, ScriptEntry
 from refengine.testing.trace import to_json
 
@@ -57,12 +57,18 @@ def of_luck(view: View) -> bool:
     Then it is luck which of them was first, and its error is the run's.
     """
     return view.profile.failing_call == "siblings_cancelled" and any(
-        sum(bool(call.errors) for call in now.calls.values()) > 1
-        for now in view.iterations
+        sum(map(_failed, now.calls.values())) > 1 for now in view.iterations
     )
 
 
+def _failed(call: Call) -> bool:
+    """Tell whether the tool of a call failed, or a wrapper around it."""
+    return bool(call.errors) or any(hook.exit is None for hook in call.hooks)
+
+
 def _as_earlier(view: View) -> Iterator[Decision]:
+    if of_luck(view):
+        return
     played = list(_with_answers(view))
     for at, (run, answers) in enumerate(played):
         like = next(

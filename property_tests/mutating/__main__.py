@@ -23,11 +23,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
-from compat.commands import DIFFERS, OK, STALE, exit_code
+from compat.commands import DIFFERS, FAULT, OK, STALE, exit_code
 from property_tests.corpus import Corpus, fixed_worlds
 from property_tests.generating import generated
 from property_tests.mutating.page import page
-from property_tests.mutating.sites import MODULES, Change, changes
+from property_tests.mutating.sites import MODULES, Change, changes, unchanged
 from property_tests.mutating.trial import SURVIVED
 
 ROOT: Final = Path(__file__).parent.parent.parent
@@ -98,6 +98,9 @@ def main(arguments: Sequence[str]) -> int:
         worlds = (*fixed, *generated(EXAMPLES, seed=0, fixed=fixed))
         corpus.write_text(Corpus(worlds, 0).json, "utf-8")
         trees = Trees(Path(folder), asked.jobs)
+        if (wrong := trees.noticed(unchanged(ROOT), corpus)) is not None:
+            sys.stdout.write(f"the unchanged engine fails {wrong}: mend that first\n")
+            return FAULT
         with ThreadPoolExecutor(asked.jobs) as pool:
             found = [each for module in asked.modules for each in changes(ROOT, module)]
             told_by = pool.map(trees.noticed, found, repeat(corpus))

@@ -70,6 +70,12 @@ def changes(root: Path, module: str) -> Iterator[Change]:
                 yield change
 
 
+def unchanged(root: Path) -> Change:
+    """Return the change that is none: nothing may be noticed of it."""
+    module = MODULES[0]
+    return Change(module, "none", 0, "", "", (root / module).read_text("utf-8"))
+
+
 def _is_new(change: Change, seen: set[str], places: dict[tuple[str, str], int]) -> bool:
     """Tell whether a change means something that no earlier one did."""
     try:

@@ -60,7 +60,8 @@ def _noticed(corpus: Path) -> Iterator[str]:
     default = profile("seed-001")
     rounds: list[tuple[Engine, Profile, Sequence[Entry]]]
     rounds = [(ReferenceEngine(default), default, worlds)]
-    rounds += [(AdaptedEngine(default), default, fixed)]
+    adapted = AdaptedEngine(default)
+    rounds += [(adapted, adapted.profile, fixed)]
     for other in map(profile, OTHERS):
         rounds += [(ReferenceEngine(other), other, fixed)]
     for engine, under, played in rounds:

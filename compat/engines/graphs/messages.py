@@ -137,7 +137,14 @@ def their_chunk(frame: Frame, chunk: MessageChunk, first_index: int) -> AIMessag
                 index=index,
             )
         )
-    return AIMessageChunk(content=chunk.content, tool_call_chunks=pieces)
+    kept = {"id": chunk.id, "extra": dict(chunk.extra)}
+    told = {key: value for key, value in kept.items() if value}
+    return AIMessageChunk(
+        content=chunk.content,
+        name=chunk.name,
+        additional_kwargs={_OURS: told} if told else {},
+        tool_call_chunks=pieces,
+    )
 
 
 def our_chunk(chunk: AIMessageChunk) -> MessageChunk:
