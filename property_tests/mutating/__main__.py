@@ -18,12 +18,13 @@ from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from itertools import repeat
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
-from compat.commands import DIFFERS, FAULT, OK, STALE, exit_code
+from compat.commands import DIFFERS, FAULT, OK, STALE, USAGE, exit_code
 from property_tests.corpus import Corpus, fixed_worlds
 from property_tests.generating import generated
 from property_tests.mutating.page import page
@@ -91,6 +92,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("modules", nargs="*", default=MODULES)
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args(arguments)
+    if find_spec("cosmic_ray") is None:
+        sys.stderr.write("it needs cosmic-ray: pip install 'refengine[mutation]'\n")
+        return USAGE
     tried, survived = Counter[str](), dict[str, Change]()
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder) / "corpus.json"
