@@ -24,7 +24,7 @@ Emit: TypeAlias = Callable[[AnyEvent], None]
 
 EXAMPLES: Final = 400
 SEED: Final = 0
-TIMEOUT: Final = 10.0
+TIMEOUT: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

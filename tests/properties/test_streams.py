@@ -120,7 +120,12 @@ def test_worlds_that_distribute_are_made_of_what_does(scenario: Scenario) -> Non
 
 @under_every_profile
 @searching(40)
-@given(scenarios(middlewares=False, handlers=False, tool_call_middlewares=False))
+@given(
+    # One run: a later one may have a call of the same id, and still the earlier result.
+    scenarios(
+        middlewares=False, handlers=False, tool_call_middlewares=False, max_runs=1
+    )
+)
 def test_a_result_is_all_that_the_tool_gave(under: str, scenario: Scenario) -> None:
     trace = played(scenario, under)
     gave = {(e["run"], e["call_id"]): e["data"] for e in entries(trace, "tool_end")}

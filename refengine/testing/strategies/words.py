@@ -92,7 +92,9 @@ def _some(small: Sequence[str], wanted: Wanted, size: int) -> SearchStrategy[str
 
 def _or_long(short: SearchStrategy[str]) -> SearchStrategy[str]:
     """Now and then one that is longer than anybody who cuts texts would leave it."""
-    return st.integers(0, 11).flatmap(lambda n: st.just(LONG) if n == 11 else short)
+    # The short one is drawn in any case, or a failure would not shrink back to it.
+    both = st.tuples(short, st.integers(0, 11))
+    return both.map(lambda drawn: LONG if drawn[1] == 11 else drawn[0])
 
 
 def _is_name(text: str) -> bool:
