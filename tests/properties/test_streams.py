@@ -40,7 +40,15 @@ def in_mode(scenario: Scenario, *, streaming: bool) -> Scenario:
 def ends(trace: Trace) -> list[Entry]:
     """Return how runs ended: status, answer, all messages, and the errors."""
     errors = [e for e in entries(trace, "event") if "error" in e["data"]]
+    for entry in errors:
+        point = entry["data"]["error"]
+        entry["data"]["error"] = {**point, "hook": either(point.get("hook"))}
     return entries(trace, "build_error", "run_end") + errors
+
+
+def either(hook: str | None) -> str | None:
+    """Return the hook of a wrapper by a name that both kinds of tool share."""
+    return EITHER.get(hook, hook) if hook else None
 
 
 def executions(trace: Trace) -> dict[Any, list[Entry]]:
