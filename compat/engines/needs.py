@@ -104,13 +104,7 @@ def _wraps(agent: AgentSpec) -> Iterator[tuple[str, ToolWrapSpec]]:
         found += [(f"handlers[{at}].wrap_streamable", handler.wrap_streamable)]
     for where, wrap in found:
         if wrap is not None:
-            yield from ((where, each) for each in _nested(wrap))
-
-
-def _nested(wrap: ToolWrapSpec) -> Iterator[ToolWrapSpec]:
-    yield wrap
-    for each in wrap.by_tool.values():
-        yield from _nested(each)
+            yield from ((where, each) for each in wrap.with_own())
 
 
 def _calls(entry: ScriptEntry) -> Iterable[ToolCall]:

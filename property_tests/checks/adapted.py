@@ -8,7 +8,8 @@ from typing import Any, Final, cast
 from property_tests.adapting import about_runs
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.comparing import alike
-from property_tests.checks.message_calls import factories_fail, tools_of, wraps_of
+from property_tests.checks.message_calls import factories_fail
+from property_tests.checks.specs import tool_wraps, tools_of
 from property_tests.checks.taking_part import (
     STRUCT_FIELDS,
     calls_reached,
@@ -194,7 +195,7 @@ def _leaves_tools(handler: HandlerSpec) -> bool:
     """Tell whether a handler leaves the tools as they are, and counts no factory."""
     todo = handler.before_agent or ()
     own = AgentSpec(handlers=(handler,))
-    return not any(each.count_factory for each in wraps_of(own)) and all(
+    return not any(each.count_factory for each in tool_wraps(own)) and all(
         isinstance(op, AppendInstruction) or op.op in HARMLESS for op in todo
     )
 

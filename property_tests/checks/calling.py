@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, cast
+from typing import cast
 
 from property_tests.checks import positions
 from property_tests.checks.phases import Setup
+from property_tests.checks.specs import limit
 from property_tests.checks.tool_sets import hidden
 from property_tests.view import Iteration, Run
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec
 from refengine.testing.trace import Observation
-
-DEFAULT_LIMIT: Final = 20
-"""So many iterations a run has where a limit below one stands for the default."""
 
 
 def offers(agent: AgentSpec, setup: Setup) -> list[str]:
@@ -31,11 +29,6 @@ def is_known(name: str, agent: AgentSpec, setup: Setup, profile: Profile) -> boo
     if profile.hidden_tool == "runs" or not hidden(agent):
         return True
     return name in offers(agent, setup)
-
-
-def limit(agent: AgentSpec) -> int:
-    """Return how many iterations a run of the agent has."""
-    return agent.max_iterations if agent.max_iterations >= 1 else DEFAULT_LIMIT
 
 
 def calls_once(agent: AgentSpec, setup: Setup, profile: Profile) -> bool:

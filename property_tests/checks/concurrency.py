@@ -24,8 +24,8 @@ from property_tests.checks.message_calls import (
     is_invoked,
     opened,
     sound,
-    tools_of,
 )
+from property_tests.checks.specs import tools_of
 from property_tests.variants import AGAIN, BUILT_TWICE, RUN_TWICE
 from refengine.messages import Message
 from refengine.testing.ops import Fail

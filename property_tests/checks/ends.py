@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from property_tests.check import Case, Decision
+from property_tests.checks import specs
 from property_tests.checks.histories import Turned, turns
-from property_tests.checks.routes import has_after_hooks, last_assistant, limit_of
+from property_tests.checks.routes import has_after_hooks, last_assistant
 from property_tests.view import Run
 from refengine.testing.narrowing import is_mapping
 
@@ -24,7 +25,7 @@ def point_of(run: Run) -> str | None:
 def limit(case: Case) -> Iterator[Decision]:
     """Decide that no hook of an iteration beyond the limit is called, and no model."""
     for run in case.played.runs:
-        most = limit_of(run.agent)
+        most = specs.limit(run.agent)
         beyond = run.iterations[most:]
         at = beyond[0].entries[0] if beyond else run.end
         asked = "nothing of an iteration beyond max_iterations happens"
@@ -48,7 +49,7 @@ def exhaustion(case: Case) -> Iterator[Decision]:
         if "max_iterations" in (run.status, point_of(run)):
             asked = "only a run that had all its iterations ends for want of more"
             had = len(run.iterations)
-            yield Decision(asked, limit_of(run.agent), had, run.error or run.end)
+            yield Decision(asked, specs.limit(run.agent), had, run.error or run.end)
 
 
 def answer_at_limit(case: Case) -> Iterator[Decision]:
@@ -135,7 +136,7 @@ def _exhausted(case: Case) -> Iterator[tuple[Run, Turned]]:
 
 def _apology(run: Run) -> Iterator[Decision]:
     """Decide that calls which come too late are not run, and the answer says so."""
-    if has_after_hooks(run.agent) or len(run.iterations) != limit_of(run.agent):
+    if has_after_hooks(run.agent) or len(run.iterations) != specs.limit(run.agent):
         return
     now = run.iterations[-1]
     if now.message is None or not now.message.tool_calls:
@@ -148,4 +149,4 @@ def _apology(run: Run) -> Iterator[Decision]:
 
 
 def _at_limit(run: Run, turn: Turned) -> bool:
-    return turn.now.number == limit_of(run.agent)
+    return turn.now.number == specs.limit(run.agent)

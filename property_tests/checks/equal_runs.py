@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from property_tests.check import Case, Decision
 from property_tests.checks.comparing import Entry, alike, without
-from property_tests.checks.message_calls import tools_of, wraps_of
+from property_tests.checks.specs import tool_wraps, tools_of
 from property_tests.variants import AGAIN, BUILT_TWICE, RUN_TWICE
 from property_tests.view import Call, Run, View
 from refengine.testing.scenario import Scenario, ScriptEntry
@@ -159,5 +159,5 @@ def wraps_count(scenario: Scenario) -> bool:
     return any(
         wrap.closure_counter is not None or wrap.count_factory
         for agent in scenario.all_agents
-        for wrap in wraps_of(agent)
+        for wrap in tool_wraps(agent)
     )

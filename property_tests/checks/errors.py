@@ -17,7 +17,7 @@ from property_tests.checks.outcomes import (
     pipeline_hooks,
     shown_names,
 )
-from property_tests.checks.passages import wraps_of
+from property_tests.checks.specs import tool_wraps
 from property_tests.checks.tool_errors import CHECKS as TOOL_CHECKS
 from property_tests.checks.tool_errors import all_is_caught
 from property_tests.view import Hook, Run
@@ -121,7 +121,7 @@ def _cause_seen(case: Case, run: Run, point: str) -> bool | None:
     if point == "tool":
         return last is not None and not all_is_caught(case, run, last)
     if point == "wrap_invokable":
-        return any(each.factory_error is not None for each in wraps_of(run.agent))
+        return any(each.factory_error is not None for each in tool_wraps(run.agent))
     return None
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import cast
 
 from property_tests.check import Case, Decision
-from property_tests.checks import positions
 from property_tests.checks.calling import (
     asked,
     history_after,
@@ -19,12 +18,11 @@ from property_tests.checks.calling import (
 from property_tests.checks.configuring import setups
 from property_tests.checks.passages import calls_next
 from property_tests.checks.phases import Setup
+from property_tests.checks.specs import all_tools, keeps_ids, tool_wraps
 from property_tests.checks.tool_sets import hidden, implementation
 from property_tests.view import Call, Iteration, Run, View
 from refengine.messages import ToolCall
 from refengine.profile import Profile
-from refengine.testing import ops
-from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import AgentSpec
 from refengine.testing.trace import Observation
 
@@ -55,7 +53,7 @@ class Batch:
     @property
     def told_apart(self) -> bool:
         """Whether entries of its calls tell which one they are of."""
-        return positions.keeps_ids(self.agent) and one_each(self.calls)
+        return keeps_ids(self.agent) and one_each(self.calls)
 
     @property
     def not_found(self) -> bool:
@@ -185,7 +183,7 @@ def unseen(case: Case) -> Iterator[Decision]:
 def _started(view: View) -> Iterator[tuple[Batch, ToolCall, Observation]]:
     """Yield each execution that a call should lead to."""
     for batch in batches(view):
-        if any(each.set_input_name for each in positions.tool_wraps(batch.agent)):
+        if any(each.set_input_name for each in tool_wraps(batch.agent)):
             continue
         for call in batch.calls:
             for start in batch.seen(call).starts:
@@ -203,7 +201,7 @@ def _handled(view: View) -> Iterator[tuple[Batch, ToolCall, str]]:
 
 def _reach(batch: Batch) -> bool:
     """Tell whether every call had to reach its tool: nobody answers in its place."""
-    wraps = positions.tool_wraps(batch.agent)
+    wraps = tool_wraps(batch.agent)
     kept = all(calls_next(each) and each.factory_error is None for each in wraps)
     return kept and went_on(batch.run, batch.now)
 
@@ -246,13 +244,7 @@ def _told(batch: Batch, missing: Iterable[ToolCall]) -> Iterator[Decision]:
 
 def _candidates(batch: Batch, name: str) -> set[str]:
     """Return the implementations that a name has or had, wherever they come from."""
-    specs: list[ToolSpec] = [*batch.setup.default, *batch.agent.tools]
-    for struct in batch.agent.middlewares:
-        specs.extend(struct.additional_tools)
-    for handler in batch.agent.handlers:
-        for op in handler.before_agent or ():
-            if isinstance(op, ops.AppendTools):
-                specs.extend(op.tools)
+    specs = [*batch.setup.default, *all_tools(batch.agent)]
     same = [each for each in specs if each.name == name]
     return {implementation(each) for each in [*same, batch.setup.runnable[name]]}
 

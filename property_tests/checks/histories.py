@@ -10,15 +10,10 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
 
+from property_tests.checks import specs
 from property_tests.checks.model_onions import answer_of
 from property_tests.checks.onions import is_ambiguous, onion_of
-from property_tests.checks.routes import (
-    Route,
-    configuring,
-    has_after_hooks,
-    limit_of,
-    route_of,
-)
+from property_tests.checks.routes import Route, configuring, has_after_hooks, route_of
 from property_tests.view import Hook, Iteration, Run, View
 from refengine.messages import Message, ToolCall
 from refengine.testing.notation import decoded
@@ -174,7 +169,7 @@ def instruction_of(view: View, agent: AgentSpec) -> str:
 def response_of(view: View, run: Run, now: Iteration) -> Message | None:
     """Return the answer of an iteration; None if it failed, or is the engine's own."""
     answer = answer_of(run.agent, now)
-    late = now.number >= limit_of(run.agent) and not has_after_hooks(run.agent)
+    late = now.number >= specs.limit(run.agent) and not has_after_hooks(run.agent)
     if answer is None or (view.profile.exhaustion == "apology" and late):
         return None if answer is None or answer.tool_calls else answer
     return answer

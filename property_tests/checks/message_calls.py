@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
+from property_tests.checks.specs import keeps_ids, tool_wraps
 from property_tests.view import Call, Iteration, Run, View
 from refengine.messages import Message
-from refengine.testing.ops import AppendTools, ToolSpec
-from refengine.testing.scenario import AgentSpec, Scenario, ToolWrapSpec
+from refengine.testing.scenario import AgentSpec
 from refengine.testing.trace import Observation
 
 LAST_LEFT: Final = frozenset(("last_left", "unanswered_since", "unanswered_ever"))
@@ -41,7 +41,7 @@ def batches(view: View) -> Iterator[Batch]:
 
     It cannot where a message has an id twice, or a call was given another id.
     """
-    if any(changes_ids(agent) for agent in view.scenario.all_agents):
+    if not all(map(keeps_ids, view.scenario.all_agents)):
         return
     for run in view.runs:
         for now in run.iterations:
@@ -115,42 +115,6 @@ def is_invoked(call: Call) -> bool:
     return all(each.data.get("mode") == "invoke" for each in call.starts)
 
 
-def tools_of(scenario: Scenario) -> Iterator[ToolSpec]:
-    """Yield every tool that some agent has, or is given by an extension."""
-    for agent in scenario.all_agents:
-        yield from agent.tools
-        for struct in agent.middlewares:
-            yield from struct.additional_tools
-        for handler in agent.handlers:
-            for op in handler.before_agent or ():
-                if isinstance(op, AppendTools):
-                    yield from op.tools
-
-
-def wraps_of(agent: AgentSpec) -> Iterator[ToolWrapSpec]:
-    """Yield every wrapper around tool calls, and what it does for tools by name."""
-    for struct in agent.middlewares:
-        yield from _whole(struct.wrap_tool_call.invokable)
-        yield from _whole(struct.wrap_tool_call.streamable)
-    for handler in agent.handlers:
-        yield from _whole(handler.wrap_invokable)
-        yield from _whole(handler.wrap_streamable)
-    for each in agent.tool_call_middlewares:
-        yield from _whole(each)
-
-
-def changes_ids(agent: AgentSpec) -> bool:
-    """Tell whether a wrapper gives a call another id, which is a posture's business."""
-    return any(each.set_input_call_id is not None for each in wraps_of(agent))
-
-
 def factories_fail(agent: AgentSpec) -> bool:
     """Tell whether a wrapper cannot be made, so that a call leaves no sign of it."""
-    return any(each.factory_error is not None for each in wraps_of(agent))
-
-
-def _whole(spec: ToolWrapSpec | None) -> Iterator[ToolWrapSpec]:
-    if spec is not None:
-        yield spec
-        for own in spec.by_tool.values():
-            yield from _whole(own)
+    return any(each.factory_error is not None for each in tool_wraps(agent))

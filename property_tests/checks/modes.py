@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Final, TypeAlias, cast
 
 from property_tests.check import Case, Check, Decide, Decision
-from property_tests.checks.passages import all_tools
+from property_tests.checks.specs import all_tools
 from property_tests.variants import INVOKED, RECHUNKED, STREAMED
 from property_tests.view import Run
 from refengine.testing.notation import CALL_START

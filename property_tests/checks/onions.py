@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
+from property_tests.checks.specs import keeps_ids
 from property_tests.view import Call, Hook
 from refengine.messages import ToolCall
 from refengine.testing.scenario import AgentSpec, ToolWrapSpec
@@ -175,14 +176,6 @@ def layers_of(agent: AgentSpec, mode: Mode) -> tuple[Layer, ...]:
     return tuple(found)
 
 
-def wraps_of(agent: AgentSpec) -> Iterator[ToolWrapSpec]:
-    """Yield every tool wrap of an agent, those for single tools too."""
-    modes: tuple[Mode, Mode] = ("invoke", "stream")
-    for mode in modes:
-        for layer in layers_of(agent, mode):
-            yield from _all(layer.spec)
-
-
 def onion_of(agent: AgentSpec, call: Call, asked: ToolCall) -> Onion | None:
     """Read the onion of a call; None if nothing was seen of it, or it is ambiguous.
 
@@ -205,7 +198,7 @@ def is_ambiguous(agent: AgentSpec) -> bool:
 
 def changes_call_id(agent: AgentSpec) -> bool:
     """Tell whether a wrapper changes the call id of its input."""
-    return any(each.set_input_call_id is not None for each in wraps_of(agent))
+    return not keeps_ids(agent)
 
 
 def returned(inner: Frame | Execution) -> object:
@@ -334,12 +327,6 @@ def _frames(inner: Iterable[Frame | Execution]) -> Iterator[Frame]:
         if isinstance(each, Frame):
             yield each
             yield from _frames(each.inner)
-
-
-def _all(spec: ToolWrapSpec) -> Iterator[ToolWrapSpec]:
-    yield spec
-    for own in spec.by_tool.values():
-        yield from _all(own)
 
 
 def _mode(call: Call) -> Mode | None:

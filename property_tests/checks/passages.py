@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from property_tests.checks.specs import all_tools, tool_wraps
 from property_tests.view import Call, Hook, Iteration, Run
-from refengine.testing.ops import AppendTools, ToolSpec
+from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import AgentSpec, HandlerSpec, ToolWrapSpec
 from refengine.testing.trace import Observation
 
@@ -124,39 +125,16 @@ def _handlers(agent: AgentSpec, kind: Kind) -> Iterator[Layer]:
             yield Layer(handler.id or f"handler-{at}", at, hook, spec)
 
 
-def wraps_of(agent: AgentSpec) -> Iterator[ToolWrapSpec]:
-    """Yield every tool wrap of an agent, those for one tool included."""
-    for layer in (*layers(agent, "invokable"), *layers(agent, "streamable")):
-        yield from _with_own(layer.spec)
-
-
-def _with_own(spec: ToolWrapSpec) -> Iterator[ToolWrapSpec]:
-    yield spec
-    for own in spec.by_tool.values():
-        yield from _with_own(own)
-
-
 def redirects(agent: AgentSpec) -> bool:
     """Tell whether a wrapper changes the id or name of a call on its way inwards.
 
     Wrappers further in then go by what they are given, which is another family's law.
     """
-    wraps = list(wraps_of(agent))
+    wraps = list(tool_wraps(agent))
     names = any(each.set_input_name is not None for each in wraps)
     return any(each.set_input_call_id is not None for each in wraps) or (
         names and any(each.by_tool for each in wraps)
     )
-
-
-def all_tools(agent: AgentSpec) -> Iterator[ToolSpec]:
-    """Yield every tool that the agent may have, whoever brings it."""
-    yield from agent.tools
-    for struct in agent.middlewares:
-        yield from struct.additional_tools
-    for handler in agent.handlers:
-        for op in handler.before_agent or ():
-            if isinstance(op, AppendTools):
-                yield from op.tools
 
 
 def kind_of(run: Run, call: Call, name: str, *, answered: bool) -> Kind | None:

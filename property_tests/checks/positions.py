@@ -7,12 +7,12 @@ extensions of one name are still told apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, TypeAlias
 
 from property_tests.view import Hook
 from refengine.profile import Profile
-from refengine.testing.scenario import AgentSpec, HandlerSpec, ToolWrapSpec
+from refengine.testing.scenario import AgentSpec, HandlerSpec
 from refengine.testing.trace import Observation
 
 Kind: TypeAlias = Literal["invokable", "streamable"]
@@ -134,28 +134,6 @@ def every_place(agent: AgentSpec) -> set[str]:
     )
 
 
-def tool_wraps(agent: AgentSpec) -> Iterator[ToolWrapSpec]:
-    """Yield the wrappers around tool calls of an agent, those for one tool too."""
-    for struct in agent.middlewares:
-        both = struct.wrap_tool_call
-        yield from _with_own(both.invokable)
-        yield from _with_own(both.streamable)
-    for handler in agent.handlers:
-        yield from _with_own(handler.wrap_invokable)
-        yield from _with_own(handler.wrap_streamable)
-    for each in agent.tool_call_middlewares:
-        yield from _with_own(each)
-
-
-def keeps_ids(agent: AgentSpec) -> bool:
-    """Tell whether no wrapper asks for another call id.
-
-    Else what wrappers further in put down stands under the id that was asked for, and
-    may be mixed with that of another call.
-    """
-    return all(each.set_input_call_id is None for each in tool_wraps(agent))
-
-
 def in_order(wanted: Sequence[str], got: Sequence[str]) -> list[str]:
     """Return what was entered as it would stand in the wanted order."""
     left = list(got)
@@ -176,11 +154,3 @@ def only(wanted: Sequence[str], got: Sequence[str]) -> list[str]:
             left.remove(each)
             found.append(each)
     return found
-
-
-def _with_own(spec: ToolWrapSpec | None) -> Iterator[ToolWrapSpec]:
-    if spec is None:
-        return
-    yield spec
-    for each in spec.by_tool.values():
-        yield from _with_own(each)

@@ -17,7 +17,6 @@ from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec
 
 Kind: TypeAlias = Literal["calls", "completed", "asked again", "refused"]
-_DEFAULT_LIMIT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,6 @@ def answer_of_run(
 def last_assistant(messages: Sequence[Message]) -> Message | None:
     """Return the last assistant message, None if there is none."""
     return next((m for m in reversed(messages) if m.role == "assistant"), None)
-
-
-def limit_of(agent: AgentSpec) -> int:
-    """Return how many iterations a run may have, if the agent can be built."""
-    return agent.max_iterations if agent.max_iterations >= 1 else _DEFAULT_LIMIT
 
 
 def has_after_hooks(agent: AgentSpec) -> bool:

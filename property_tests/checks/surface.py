@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, get_args
 
 from property_tests.check import Case, Check, Decision
-from property_tests.checks.message_calls import changes_ids
+from property_tests.checks.specs import keeps_ids
 from property_tests.view import Call
 from refengine.react import Status
 from refengine.testing.trace import Observation
@@ -14,7 +14,7 @@ from refengine.testing.trace import Observation
 
 def arguments_are_text(case: Case) -> Iterator[Decision]:
     """Ask that the first one to see a call is given the model's very text."""
-    if any(map(changes_ids, case.scenario.all_agents)):
+    if not all(map(keeps_ids, case.scenario.all_agents)):
         return
     for now in case.played.iterations:
         ids = [each.id for each in now.message.tool_calls] if now.message else []

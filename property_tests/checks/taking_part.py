@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from property_tests.checks.message_calls import changes_ids
+from property_tests.checks.positions import objects
+from property_tests.checks.specs import keeps_ids
 from property_tests.view import Call, Hook, Iteration, Run, View
 from refengine.testing.scenario import AgentSpec, HandlerSpec
 
@@ -57,10 +58,9 @@ def handlers_with(agent: AgentSpec, hook: str) -> list[Who]:
 
     A handler that a scenario gives no hook takes part in ``before_agent``.
     """
-    objects = (_first(agent, at) for at in range(len(agent.handlers)))
     return [
         (agent.handlers[at].id or f"handler-{at}", at)
-        for at in objects
+        for at in objects(agent)
         if hook in hooks_of(agent.handlers[at])
     ]
 
@@ -151,7 +151,7 @@ def calls_reached(run: Run) -> Iterator[tuple[Call, str]]:
     None where a wrapper changes the id of a call: the hooks inside of it are then seen
     under another one.
     """
-    if changes_ids(run.agent):
+    if not keeps_ids(run.agent):
         return
     for now in run.iterations:
         for call in now.calls.values():
@@ -172,9 +172,3 @@ def _kind(call: Call) -> str | None:
             return kind
     mode = call.starts[0].data.get("mode")
     return "invokable" if mode == "invoke" else "streamable"
-
-
-def _first(agent: AgentSpec, at: int) -> int:
-    """Return the position at which the very object of a position first stands."""
-    same = agent.handlers[at].same_as
-    return at if same is None else _first(agent, same)

@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
 from property_tests.check import Case, Check, Decision
-from property_tests.checks.onions import wraps_of
 from property_tests.checks.outcomes import (
     STRUCT_HOOKS,
     Due,
     built_by_agent,
     pipeline_hooks,
 )
-from property_tests.checks.passages import all_tools
+from property_tests.checks.specs import all_tools, tool_wraps
 from property_tests.view import Hook, Iteration, Run
 from refengine.testing.ops import (
     CtxAppend,
@@ -84,7 +83,7 @@ def _in_tools(run: Run, now: Iteration, values: Values) -> Iterator[Decision]:
     """Decide about what the bodies of tools find, of keys that no call changes."""
     bodies = [op for tool in all_tools(run.agent) for op in tool.body]
     changed = {op.key for op in bodies if isinstance(op, (CtxSet, CtxAppend))}
-    wraps = [each.ctx_append for each in wraps_of(run.agent)]
+    wraps = [each.ctx_append for each in tool_wraps(run.agent)]
     changed |= {_SHOWN, *(each.key for each in wraps if each is not None)}
     for call in now.calls.values():
         for seen in call.entries:

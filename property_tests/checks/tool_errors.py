@@ -7,14 +7,8 @@ from typing import Final
 
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.outcomes import Failed, fate, raised_in, shown_names
-from property_tests.checks.passages import (
-    Layer,
-    Passage,
-    calls_of,
-    layers,
-    passages,
-    wraps_of,
-)
+from property_tests.checks.passages import Layer, Passage, calls_of, layers, passages
+from property_tests.checks.specs import tool_wraps
 from property_tests.view import Call, Iteration, Run
 
 _WRAPPERS: Final = frozenset(
@@ -122,7 +116,7 @@ def travels_on(case: Case) -> Iterator[Decision]:
 def all_is_caught(case: Case, run: Run, now: Iteration) -> bool:
     """Tell whether every call of an iteration surely came out without an error."""
     ways = {call.id: (call, name, way) for call, name, way in _plain(case, run, now)}
-    if any(each.factory_error is not None for each in wraps_of(run.agent)):
+    if any(each.factory_error is not None for each in tool_wraps(run.agent)):
         return False
     if not now.calls or ways.keys() != now.calls.keys():
         return False

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from property_tests.check import Case, Decision
 from property_tests.checks import positions
 from property_tests.checks.nesting import Onion, Reached, onion
+from property_tests.checks.specs import keeps_ids
 from property_tests.view import Call, Run, View
 
 
@@ -91,7 +92,7 @@ def _tool_onions(view: View) -> Iterator[tuple[Onion, list[str]]]:
 def _calls(view: View) -> Iterator[tuple[Run, Call]]:
     """Yield the calls whose entries no other one's are mixed with."""
     for run in view.runs:
-        if not positions.keeps_ids(run.agent):
+        if not keeps_ids(run.agent):
             continue
         for now in run.iterations:
             for call in now.calls.values():

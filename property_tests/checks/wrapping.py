@@ -20,9 +20,9 @@ from property_tests.checks.onions import (
     layers_of,
     onion_of,
     returned,
-    wraps_of,
 )
 from property_tests.checks.passages import calls_next
+from property_tests.checks.specs import tool_wraps
 from property_tests.checks.texts import shown_result, text_of_tool
 from property_tests.view import Call, Iteration, Run, View
 from refengine.messages import ToolCall
@@ -222,7 +222,9 @@ def uncaught_error(case: Case) -> Iterator[Decision]:
 def same_tool(case: Case) -> Iterator[Decision]:
     """Decide that the tool that runs is the one that the model called."""
     for called in calls_of(case.played):
-        renamed = any(s.set_input_name is not None for s in wraps_of(called.run.agent))
+        renamed = any(
+            s.set_input_name is not None for s in tool_wraps(called.run.agent)
+        )
         for start in called.seen.starts if renamed else ():
             asked = "the tool that runs is the one that the model called"
             yield Decision(asked, called.asked.name, start.data["name"], start)
@@ -240,7 +242,7 @@ def ignored_change(case: Case) -> Iterator[Decision]:
             got = _ignored(called.seen)
             yield Decision(asked, wanted, got, called.seen.entries[-1])
     for called, new in _renumbered(case.played):
-        if all(s.set_input_name is None for s in wraps_of(called.run.agent)):
+        if all(s.set_input_name is None for s in tool_wraps(called.run.agent)):
             wanted = [{"name": called.asked.name, "call_id": new}]
             got = _ignored(called.seen)
             yield Decision(asked, wanted, got, called.seen.entries[-1])
@@ -283,7 +285,7 @@ def _renumbered(view: View) -> Iterator[tuple[Called, str]]:
     for called in calls_of(view):
         if len(called.now.message.tool_calls if called.now.message else ()) != 1:
             continue
-        found = [s for s in wraps_of(called.run.agent) if s.set_input_call_id]
+        found = [s for s in tool_wraps(called.run.agent) if s.set_input_call_id]
         modes: tuple[Mode, Mode] = ("invoke", "stream")
         layers = [each for m in modes for each in layers_of(called.run.agent, m)]
         keys = {

@@ -6,6 +6,7 @@ it into real objects. The JSON schema is published as ``scenario.schema.json``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import (
@@ -67,6 +68,12 @@ class ToolWrapSpec(Spec):
     map_result: str | None = None
     set_result: str | None = None
     set_stream: tuple[str, ...] | None = None
+
+    def with_own(self) -> Iterator[ToolWrapSpec]:
+        """Yield it, and what it does for single tools by name."""
+        yield self
+        for own in self.by_tool.values():
+            yield from own.with_own()
 
 
 class ModelWrapSpec(Spec):
