@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, overload
+from inspect import isawaitable
+from typing import Any, Final, Literal, TypeAlias, overload
 
-from refengine.awaiting import settled
+from refengine.awaiting import is_async
 from refengine.chain import is_history
 from refengine.context import Context
 from refengine.messages import Message
@@ -54,6 +55,7 @@ class Turn:
     """
 
     hook: ModelHook
+    waits: bool
     group: object
     key: str | None
     makes: bool
@@ -65,13 +67,25 @@ class Turn:
         What the hook got wrong is handed on as it is: the engine then blames the hook,
         with the class of error that the struct would give.
         """
-        ctx, state = self._state(ctx, messages)
-        got = await settled(self.hook(ctx, state))
+        lent: Lent | None = None
+        if type(messages) is Lent and not self.makes and self.key is not None:
+            # What is lent is handed on as the same object: a pipeline looks closer at
+            # another one, and that look took longer than all else here.
+            lent, state = messages, messages.state
+            if ctx.get(self.key) is not state:
+                lent = None
+        if lent is None:
+            ctx, state = self._state(ctx, messages)
+        got: Any = self.hook(ctx, state)
+        if self.waits or (got is not None and isawaitable(got)):
+            got = await got
         if got is not None:
             return (got,)  # no pair, even if the hook returned one
         if not is_history(state.messages):
             return ctx, state.messages
-        return ctx, tuple(state.messages) if self.last else Lent(state)
+        if self.last:
+            return ctx, tuple(state.messages)
+        return ctx, Lent(state) if lent is None else lent
 
     def _state(
         self, ctx: Context, messages: Sequence[Message]
@@ -112,6 +126,7 @@ def turns(
     return {
         at: Turn(
             hook,
+            is_async(hook),
             group,
             None if alone else key,
             makes=nth == 0 and not keep,
