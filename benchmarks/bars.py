@@ -13,19 +13,14 @@ from typing import Final
 from benchmarks import floors, subjects
 from benchmarks.gate import Bar
 from benchmarks.measure import Pair, Side
-from benchmarks.parts import (
-    ANSWERS,
-    ASKS,
-    CALL,
-    INSTRUCTION,
-    EchoTool,
-    Kit,
+from benchmarks.noops import (
     ModelWrapper,
     Preparer,
     Rewriter,
     StreamWrapper,
     ToolWrapper,
 )
+from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, EchoTool, Kit
 from refengine import Context, Endpoint, Message, ModelRequest, ToolCallInput
 from refengine.tools import NO_OPTIONS
 

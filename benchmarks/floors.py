@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from benchmarks.parts import CannedModel, EchoTool, ModelWrapper, Rewriter, ToolWrapper
+from benchmarks.noops import ModelWrapper, Rewriter, ToolWrapper
+from benchmarks.parts import CannedModel, EchoTool
 from refengine import (
     Context,
     Endpoint,

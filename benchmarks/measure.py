@@ -101,17 +101,26 @@ def ratio_of(name: str, rounds: Sequence[Round], limit: float | None = None) -> 
 
 async def series(pair: Pair, rounds: int, seconds: float = SECONDS) -> list[Round]:
     """Take that many rounds; finding out how often to repeat a side is its warm-up."""
-    taken: list[Round] = []
+    sides = (pair.floor, pair.subject)
+    return [Round(*times) for times in await turns(sides, rounds, seconds)]
+
+
+async def turns(
+    sides: Sequence[Side], rounds: int, seconds: float = SECONDS
+) -> list[tuple[float, ...]]:
+    """Take one sample of each side a round, in seconds a unit, as the sides stand.
+
+    Each round another side goes first, since the second one finds warmer caches.
+    """
+    taken: list[tuple[float, ...]] = []
     with _no_collections():
-        often = await repeats(pair.floor, seconds), await repeats(pair.subject, seconds)
+        often = [await repeats(side, seconds) for side in sides]
         for turn in range(rounds):
-            if turn % 2:
-                floor = await sample(pair.floor, often[0])
-                subject = await sample(pair.subject, often[1])
-            else:
-                subject = await sample(pair.subject, often[1])
-                floor = await sample(pair.floor, often[0])
-            taken.append(Round(floor, subject))
+            times = [0.0] * len(sides)
+            for place in range(len(sides)):
+                at = (turn + place) % len(sides)
+                times[at] = await sample(sides[at], often[at])
+            taken.append(tuple(times))
     return taken
 
 

@@ -1,4 +1,4 @@
-"""What both sides of a pair call: the same handlers, the same tool, the same model.
+"""What all sides call: the same tool, the same model, handlers of the same kind.
 
 They do as little as can be done, because work of their own would hide what is measured.
 None of them reads its clock, counts or keeps anything: counting is the gate's part, and
@@ -9,25 +9,20 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import cycle
-from typing import Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from refengine import (
-    AgentConfig,
+    AgentMiddleware,
     Context,
-    Endpoint,
     Message,
-    ModelEndpoint,
-    ModelRequest,
     Options,
-    StreamEndpoint,
-    StreamToolCallResult,
+    StreamReader,
     ToolCall,
-    ToolCallInput,
-    ToolCallResult,
     ToolInfo,
 )
+from refengine.messages import MessageChunk, chunk_of
 from refengine.model import MessageStream
 
 T = TypeVar("T")
@@ -38,80 +33,30 @@ ANSWERS: Final = Message("assistant", "It said hello.")
 INSTRUCTION: Final = "Answer in one sentence."
 
 
-class Rewriter:
-    """A handler that hands the history back as it got it."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"rewriter-{at}"
-
-    async def before_model_rewrite_history(
-        self, ctx: Context, messages: Sequence[Message]
-    ) -> tuple[Context, Sequence[Message]]:
-        """Return what was given."""
-        return ctx, messages
-
-
-class ToolWrapper:
-    """A handler that hands a tool call on."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"tool-wrapper-{at}"
-
-    async def wrap_invokable_tool_call(
-        self, ctx: Context, input: ToolCallInput, next: Endpoint
-    ) -> ToolCallResult:
-        """Call the tool."""
-        return await next(ctx, input)
-
-
-class ModelWrapper:
-    """A handler that hands a model call on."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"model-wrapper-{at}"
-
-    async def wrap_model_call(
-        self, ctx: Context, request: ModelRequest, next: ModelEndpoint
-    ) -> Message | MessageStream:
-        """Call the model."""
-        return await next(ctx, request)
-
-
-class Preparer:
-    """A handler that acts when the agent is built, and in no run."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"preparer-{at}"
-
-    async def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
-        """Change nothing."""
-        del config
-        return ctx
-
-
-class StreamWrapper:
-    """A handler that acts on streaming tools only, of which there are none."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"stream-wrapper-{at}"
-
-    async def wrap_streamable_tool_call(
-        self, ctx: Context, input: ToolCallInput, next: StreamEndpoint
-    ) -> StreamToolCallResult:
-        """Call the tool."""
-        return await next(ctx, input)
-
-
 class EchoTool:
     """A tool that gives its arguments back."""
 
-    def __init__(self) -> None:
-        self.info = ToolInfo(CALL.name, "Says what it is told.")
+    def __init__(self, name: str = CALL.name) -> None:
+        self.info = ToolInfo(name, "Says what it is told.")
 
     async def invoke(self, ctx: Context, arguments: str, options: Options) -> str:
         """Return the arguments."""
         del ctx, options
         return arguments
+
+
+class StreamedTool:
+    """A tool that gives its arguments back in a stream."""
+
+    def __init__(self, name: str = CALL.name) -> None:
+        self.info = ToolInfo(name, "Says what it is told, bit by bit.")
+
+    async def stream(
+        self, ctx: Context, arguments: str, options: Options
+    ) -> StreamReader[str]:
+        """Return the arguments as a stream of one chunk."""
+        del ctx, options
+        return StreamReader(_one(arguments))
 
 
 class CannedModel:
@@ -132,8 +77,30 @@ class CannedModel:
         return self._next()
 
 
+class StreamedModel:
+    """A model that streams premade answers in turn, over and over."""
+
+    def __init__(self, *answers: Message) -> None:
+        self._next = cycle([chunk_of(answer) for answer in answers]).__next__
+
+    async def stream(
+        self,
+        ctx: Context,
+        messages: Sequence[Message],
+        tools: Sequence[ToolInfo],
+        options: Options,
+    ) -> MessageStream:
+        """Return the next answer as a stream of one chunk."""
+        del ctx, messages, tools, options
+        return StreamReader[MessageChunk](_one(self._next()))
+
+
 class Kit:
-    """Makes the parts of a pair; with a tally every call of one is counted."""
+    """Makes the parts of a side; with a tally every call of one is counted.
+
+    A call counts under the class and the method, ``EchoTool.invoke``; that of a
+    callback of a struct under its field, ``AgentMiddleware.before_chat_model``.
+    """
 
     def __init__(self, tally: Counter[str] | None = None) -> None:
         self._tally = tally
@@ -142,28 +109,63 @@ class Kit:
         """Return that many handlers of a kind."""
         return [self._watched(kind(at)) for at in range(number)]
 
-    def tool(self) -> EchoTool:
-        """Return the tool."""
-        return self._watched(EchoTool())
+    def structs(
+        self, kind: Callable[[Count], AgentMiddleware], number: int
+    ) -> list[AgentMiddleware]:
+        """Return that many struct middlewares, which count by the function given."""
+        return [kind(self.counted) for _ in range(number)]
+
+    def tool(self, name: str = CALL.name) -> EchoTool:
+        """Return a tool; the model calls the one of the default name."""
+        return self._watched(EchoTool(name))
+
+    def streamed_tool(self, name: str = CALL.name) -> StreamedTool:
+        """Return a tool that streams."""
+        return self._watched(StreamedTool(name))
 
     def model(self, *answers: Message) -> CannedModel:
         """Return a model that gives these answers in turn."""
         return self._watched(CannedModel(*answers))
 
+    def streamed_model(self, *answers: Message) -> StreamedModel:
+        """Return a model that streams these answers in turn."""
+        return self._watched(StreamedModel(*answers))
+
+    def counted(self, method: Callable[..., T], key: str) -> Callable[..., T]:
+        """Return a function, counted under a key if there is a tally."""
+        tally = self._tally
+        return method if tally is None else _counting(method, key, tally)
+
     def _watched(self, part: T) -> T:
         if self._tally is not None:
-            kind = type(part)
-            for name, method in inspect.getmembers(part, inspect.iscoroutinefunction):
-                key = f"{kind.__name__}.{name}"
-                setattr(part, name, _counting(method, key, self._tally))
+            kind = type(part).__name__
+            for name, method in inspect.getmembers(part, inspect.ismethod):
+                if not name.startswith("_"):
+                    setattr(part, name, self.counted(method, f"{kind}.{name}"))
         return part
 
 
-def _counting(
-    method: Callable[..., Awaitable[object]], key: str, tally: Counter[str]
-) -> Callable[..., Awaitable[object]]:
-    async def counted(*given: object) -> object:
-        tally[key] += 1
-        return await method(*given)
+Count: TypeAlias = Callable[[Callable[..., Any], str], Callable[..., Any]]
 
-    return counted
+
+def _counting(
+    method: Callable[..., T], key: str, tally: Counter[str]
+) -> Callable[..., T]:
+    """Return the function counted; one that is async stays so, engines look at it."""
+    if inspect.iscoroutinefunction(method):
+
+        async def called(*given: object) -> object:
+            tally[key] += 1
+            return await method(*given)
+
+        return cast("Callable[..., T]", called)
+
+    def call(*given: object) -> T:
+        tally[key] += 1
+        return method(*given)
+
+    return call
+
+
+async def _one(chunk: T) -> AsyncIterator[T]:
+    yield chunk

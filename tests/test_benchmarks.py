@@ -25,6 +25,7 @@ from benchmarks.measure import (
     sample,
     series,
 )
+from benchmarks.noops import Preparer, Rewriter
 from benchmarks.parts import (
     ANSWERS,
     ASKS,
@@ -33,8 +34,6 @@ from benchmarks.parts import (
     CannedModel,
     EchoTool,
     Kit,
-    Preparer,
-    Rewriter,
 )
 from benchmarks.subjects import ChainNotEmptyError
 from refengine.context import Context
