@@ -113,7 +113,7 @@ async def turns(
     Each round another side goes first, since the second one finds warmer caches.
     """
     taken: list[tuple[float, ...]] = []
-    with _no_collections():
+    with no_collections():
         often = [await repeats(side, seconds) for side in sides]
         for turn in range(rounds):
             times = [0.0] * len(sides)
@@ -143,7 +143,7 @@ async def repeats(side: Side, seconds: float) -> int:
 
 
 @contextmanager
-def _no_collections() -> Generator[None]:
+def no_collections() -> Generator[None]:
     """Keep the garbage collector out of a whole series.
 
     Not even between samples: a collection empties Python's free lists, and the sides do

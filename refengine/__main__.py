@@ -21,6 +21,7 @@ COMMANDS: Final = {
         "property_tests.baseline_command",
         "write known failures down, and keep the file fresh",
     ),
+    "bench": ("benchmarks.command", "measure what a handler costs"),
     "cassette": ("compat.wire.command", "serve a scenario, record and replay its wire"),
     "clause": ("property_tests.clause_command", "list and explain the contract"),
     "conform": ("property_tests.conform_command", "judge whether engines keep it"),

@@ -1,0 +1,204 @@
+"""A whole run as one would write it by hand, with a handler's part in its place.
+
+It checks nothing, names nobody who raised, tells no events and survives no deep stack;
+it makes the calls that the engine makes, on the same objects. An onion has no coroutine
+of its own between two handlers: less than this Python does not allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from benchmarks.measure import Work
+from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, Kit
+from benchmarks.settings import Setting
+from refengine import Context, Message, ModelRequest, ToolCallInput, ToolCallResult
+from refengine.errors import RefengineError
+from refengine.messages import join_chunks
+from refengine.plan import AgentConfig
+from refengine.tools import NO_OPTIONS, StreamToolCallResult, ToolInfo, ToolMeta
+
+DEEPEST: Final = 900
+"""Layers of an onion by hand; near a thousand, Python's stack ends it."""
+
+Call: TypeAlias = Callable[..., Awaitable[Any]]
+HELLO: Final = Message("user", "Say hello.")
+
+
+class TooDeepError(RefengineError):
+    """An onion that plain Python cannot run."""
+
+    def __init__(self, layers: int) -> None:
+        self.layers = layers
+        super().__init__(
+            f"a bare onion of {layers:,} layers is more than Python's stack holds"
+            f" ({DEEPEST} are measured)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where handlers take part in a run by hand, as the hooks themselves."""
+
+    before: Sequence[Call] = ()
+    after: Sequence[Call] = ()
+    around_model: Sequence[Call] = ()
+    around_tool: Sequence[Call] = ()
+    around_stream: Sequence[Call] = ()
+    at_end: Sequence[Call] = ()
+
+
+_PLACE: Final = {
+    "before_model_rewrite_history": "before",
+    "after_model_rewrite_history": "after",
+    "wrap_model_call": "around_model",
+    "wrap_invokable_tool_call": "around_tool",
+    "wrap_streamable_tool_call": "around_stream",
+    "after_agent": "at_end",
+}
+
+
+def run(setting: Setting, kit: Kit, handlers: Sequence[object]) -> Work:
+    """Return a run with these handlers at the setting's hook; raises TooDeepError."""
+    place = _PLACE[setting.hook]
+    if place.startswith("around") and len(handlers) > DEEPEST:
+        raise TooDeepError(len(handlers))
+    hooks = [getattr(each, setting.hook) for each in handlers]
+    places = Places(**{place: hooks})
+    messages = (HELLO,) * setting.history
+    loop = _Loop(setting, kit, places)
+    return lambda: loop.run(messages)
+
+
+def build(setting: Setting, handlers: Sequence[object]) -> Work:
+    """Return the part of a build in which each handler may change the configuration."""
+    hooks = [each.before_agent for each in handlers]  # type: ignore[attr-defined]  # ours
+
+    async def work() -> AgentConfig:
+        ctx, config = Context(), AgentConfig(INSTRUCTION, list[ToolMeta]())
+        for hook in hooks:
+            ctx = hook(ctx, config) if setting.plain else await hook(ctx, config)
+        return config
+
+    return work
+
+
+class _Loop:
+    """The loop: model, tools, model again, until there is nothing more to call."""
+
+    def __init__(self, setting: Setting, kit: Kit, places: Places) -> None:
+        names = [CALL.name, *(f"tool-{at}" for at in range(1, setting.tools))]
+        streamed = setting.hook == "wrap_streamable_tool_call"
+        made: list[Any] = [
+            kit.streamed_tool(name) if streamed else kit.tool(name) for name in names
+        ]
+        self._tools: dict[str, Call] = {
+            tool.info.name: _stream_onion(places.around_stream, tool.stream)
+            if streamed
+            else _tool_onion(places.around_tool, tool.invoke)
+            for tool in made
+        }
+        self._shown: list[ToolInfo] = [tool.info for tool in made]
+        self._places = places
+        self._plain = setting.plain
+        self._model = self._model_call(setting, kit)
+
+    def _model_call(self, setting: Setting, kit: Kit) -> Call:
+        around = self._places.around_model
+        if setting.stream:
+            return _streamed(_onion(around, kit.streamed_model(ASKS, ANSWERS).stream))
+        return _onion(around, kit.model(ASKS, ANSWERS).invoke)
+
+    async def run(self, messages: Sequence[Message]) -> Message:
+        places, model, shown, plain = (
+            self._places,
+            self._model,
+            self._shown,
+            self._plain,
+        )
+        ctx: Any = Context()
+        history: Any = [Message("system", INSTRUCTION), *messages]
+        made: Any
+        while True:
+            for hook in places.before:
+                made = hook(ctx, history)
+                ctx, history = made if plain else await made
+            answer: Message = await model(ctx, history, shown)
+            history.append(answer)
+            for hook in places.after:
+                made = hook(ctx, history)
+                ctx, history = made if plain else await made
+            if not answer.tool_calls:
+                for hook in places.at_end:
+                    made = hook(ctx, history)
+                    ctx = made if plain else await made
+                return answer
+            for call in answer.tool_calls:
+                value = ToolCallInput(call.name, call.arguments, call.id, NO_OPTIONS)
+                text = await self._tools[call.name](ctx, value)
+                history.append(
+                    Message("tool", text, tool_call_id=call.id, name=call.name)
+                )
+
+
+def _onion(around: Sequence[Call], model: Call) -> Call:
+    """Return the model's call, through these wrappers if there are any."""
+    if not around:
+        return lambda ctx, messages, shown: model(ctx, messages, shown, NO_OPTIONS)
+
+    def innermost(ctx: Context, request: ModelRequest) -> Awaitable[Any]:
+        return model(ctx, request.messages, request.tools, request.options)
+
+    nest = _nest(around, innermost)
+    return lambda ctx, messages, shown: nest(ctx, ModelRequest(messages, shown))
+
+
+def _streamed(call: Call) -> Call:
+    async def read(*given: object) -> Message:
+        reader = await call(*given)
+        chunks = [chunk async for chunk in reader]
+        await reader.aclose()
+        return join_chunks(chunks)
+
+    return read
+
+
+def _tool_onion(around: Sequence[Call], invoke: Call) -> Call:
+    async def innermost(ctx: Context, value: ToolCallInput) -> ToolCallResult:
+        return ToolCallResult(await invoke(ctx, value.arguments, value.call_options))
+
+    nest = _nest(around, innermost)
+
+    async def called(ctx: Context, value: ToolCallInput) -> str:
+        result: ToolCallResult = await nest(ctx, value)
+        return result.result
+
+    return called
+
+
+def _stream_onion(around: Sequence[Call], stream: Call) -> Call:
+    async def innermost(ctx: Context, value: ToolCallInput) -> StreamToolCallResult:
+        reader = await stream(ctx, value.arguments, value.call_options)
+        return StreamToolCallResult(reader)
+
+    nest = _nest(around, innermost)
+
+    async def called(ctx: Context, value: ToolCallInput) -> str:
+        result: StreamToolCallResult = await nest(ctx, value)
+        text = "".join([chunk async for chunk in result.result])
+        await result.result.aclose()
+        return text
+
+    return called
+
+
+def _nest(around: Sequence[Call], call: Call) -> Call:
+    for wrap in reversed(around):
+        call = _around(wrap, call)
+    return call
+
+
+def _around(wrap: Call, inner: Call) -> Call:
+    return lambda ctx, value: wrap(ctx, value, inner)

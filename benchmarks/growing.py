@@ -1,0 +1,123 @@
+"""How a run grows with its handlers: the slope, and the shape that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import log
+from statistics import fmean
+from types import MappingProxyType
+from typing import Final
+
+from benchmarks.asking import Measurer
+from benchmarks.extra import scipy_optimize
+from benchmarks.rows import taken
+from benchmarks.specs import Effort, SideSpec, Turned
+from benchmarks.statistics import over_set_ups, seconds
+from compat.verdicts.cost import SHAPES, Blocked, Estimate, Fit, Growth, Point, Shape
+
+TERMS: Final[Mapping[Shape, Callable[[int], float]]] = MappingProxyType(
+    {
+        "constant": lambda _: 0.0,
+        "linear": float,
+        "n log n": lambda n: n * log(n) if n else 0.0,
+        "quadratic": lambda n: float(n) * n,
+    }
+)
+AS_WELL: Final = 1.5
+"""A simpler shape fits as well if its error is at most so many times the smallest."""
+CLOSE: Final = 0.02
+"""An error below this is noise, whatever fits better still."""
+
+
+def growth(
+    measurer: Measurer,
+    name: str,
+    ours: Sequence[SideSpec],
+    bare: Sequence[SideSpec],
+    effort: Effort,
+    count: Callable[[SideSpec], int] = lambda side: side.setting.n,
+) -> Growth:
+    """Measure a run with more and more handlers, beside those by hand that can run.
+
+    ``count`` tells of how many a side is made.
+    """
+    found = taken(measurer, (*ours, *bare), effort)
+    if isinstance(found, Blocked):
+        return Growth(name=name, points=(), slope=None, blocked=found)
+    mine = [at for at in range(len(ours)) if at not in found.refused]
+    if len(mine) < len(TERMS):
+        return Growth(name=name, points=(), slope=None, blocked=_why(found))
+    theirs = [
+        at for at in range(len(ours), len(ours) + len(bare)) if at in found.places
+    ]
+    times = {count(ours[at]): seconds(found.series, found.column(at)) for at in mine}
+    by_hand = {
+        count(bare[at - len(ours)]): seconds(found.series, found.column(at))
+        for at in theirs
+    }
+    fits = fits_of(times)
+    points = tuple(
+        Point(n=n, seconds=took, bare_seconds=by_hand.get(n))
+        for n, took in times.items()
+    )
+    return Growth(
+        name=name,
+        points=points,
+        slope=_slope(found, {at: count(ours[at]) for at in mine}),
+        bare_slope=_slope(found, {at: count(bare[at - len(ours)]) for at in theirs})
+        if len(theirs) > 1
+        else None,
+        fits=fits,
+        shape=simplest(fits),
+        blocked=_why(found) if len(mine) < len(ours) else None,
+    )
+
+
+def fits_of(times: Mapping[int, float]) -> tuple[Fit, ...]:
+    """Lay every shape through the times by n, in seconds; raises MissingExtraError."""
+    return tuple(Fit(shape=shape, error=_error(shape, times)) for shape in SHAPES)
+
+
+def simplest(fits: Sequence[Fit]) -> Shape:
+    """Return the simplest shape that fits about as well as the best one."""
+    least = min(each.error for each in fits)
+    enough = max(AS_WELL * least, CLOSE)
+    return next(each.shape for each in fits if each.error <= enough)
+
+
+def line(times: Mapping[int, float]) -> tuple[float, float]:
+    """Return what nothing costs, and one more: a line by relative least squares."""
+    start, more = _laid("linear", times)
+    return start, more
+
+
+def _slope(found: Turned, counts: Mapping[int, int]) -> Estimate:
+    columns = {found.column(at): n for at, n in counts.items()}
+
+    def of(medians: Sequence[float]) -> float:
+        return line({n: medians[column] for column, n in columns.items()})[1]
+
+    return over_set_ups(found.series, of)
+
+
+def _error(shape: Shape, times: Mapping[int, float]) -> float:
+    start, more = _laid(shape, times)
+    term = TERMS[shape]
+    return fmean(abs(start + more * term(n) - took) / took for n, took in times.items())
+
+
+def _laid(shape: Shape, times: Mapping[int, float]) -> tuple[float, float]:
+    """Lay a shape through the points; each counts by its own size, none is negative."""
+    term = TERMS[shape]
+    rows = [[1 / took, term(n) / took] for n, took in times.items()]
+    scale = max(row[1] for row in rows) or 1.0
+    found, _ = scipy_optimize().nnls(
+        [[one, x / scale] for one, x in rows], [1.0] * len(rows)
+    )
+    return float(found[0]), float(found[1]) / scale
+
+
+def _why(found: Turned) -> Blocked | None:
+    for clause, why in found.refused.values():
+        return Blocked(clause=clause, why=why)
+    return None

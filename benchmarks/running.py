@@ -1,0 +1,188 @@
+"""A whole run of ``bench run``: noise first, then rows, growth, peers and bars."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Final, TypeAlias
+
+from benchmarks import plan
+from benchmarks.asking import ChildLostError, Measurer
+from benchmarks.attribution import hook_costs
+from benchmarks.growing import growth
+from benchmarks.kinds import KINDS
+from benchmarks.limits import bars
+from benchmarks.noise import noise
+from benchmarks.peers.measuring import Measured, measure_peers
+from benchmarks.rows import NotMeasuredError, answer, cost
+from benchmarks.settings import Setting
+from benchmarks.specs import SideSpec
+from benchmarks.subject import NO_HOOK
+from compat.verdicts.cost import Cost, Costs, Growth, Header, HookCost, Noise
+from refengine.testing.machine import facts
+
+Told: TypeAlias = Callable[[str], None]
+NOBODY: Final[Measured] = ((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is measured: a subject, or handlers that do nothing and these peers.
+
+    ``subject`` and ``against`` are as the user wrote them; ``places`` are the same as
+    the child finds them.
+    """
+
+    subject: str | None = None
+    against: str | None = None
+    places: tuple[str | None, str | None] = (None, None)
+    quick: bool = False
+    peers: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """The command line that asks for it."""
+        words = ["refengine bench run", self.subject or ""]
+        words += [f"--against {self.against}"] if self.against else []
+        words += ["--quick"] if self.quick else []
+        words += [] if self.subject or self.peers else ["--no-peers"]
+        return " ".join(filter(None, words))
+
+
+def measured(asked: Asked, told: Told) -> Costs:
+    """Measure all of it; ``told`` hears what is being done.
+
+    Raises NotMeasuredError for what the user got wrong, ChildLostError, and
+    MissingExtraError.
+    """
+    started, began = datetime.now(UTC), time.monotonic()
+    with Measurer() as measurer:
+        run = _Run(measurer, asked, told)
+        found = run.nothing() if asked.subject is None else run.subject()
+    header = Header(
+        tool=version("refengine"),
+        machine=facts(),
+        command=asked.command,
+        quick=asked.quick,
+        subject=asked.subject,
+        against=asked.against,
+        started=started.isoformat(timespec="seconds"),
+        seconds=round(time.monotonic() - began, 1),
+    )
+    return found.model_copy(update={"header": header})
+
+
+class _Run:
+    """One run, in one child."""
+
+    def __init__(self, measurer: Measurer, asked: Asked, told: Told) -> None:
+        self._measurer = measurer
+        self._asked = asked
+        self._tell = told
+        self._effort = plan.QUICK if asked.quick else plan.FULL
+        self._growing = plan.GROWING_QUICK if asked.quick else plan.GROWING
+
+    def nothing(self) -> Costs:
+        """Measure handlers that do nothing, how they grow, and the peers."""
+        found = self._noise()
+        costs = self._rows(list(plan.rows(quick=self._asked.quick)), found)
+        grown = tuple(self._grown())
+        peers, absent = self._peers()
+        return Costs(
+            header=_EMPTY,
+            noise=found,
+            costs=costs,
+            growth=grown,
+            peers=peers,
+            absent=absent,
+            bars=tuple(bars(costs, grown, peers)),
+            told=tuple(self._left_out()),
+        )
+
+    def subject(self) -> Costs:
+        """Measure the user's own handlers: all, each, each hook, and copies of them."""
+        asked = self._asked
+        reply = self._measurer.load(*asked.places)
+        if "wrong" in reply:
+            raise NotMeasuredError(reply["wrong"])
+        names: list[str] = reply["names"]
+        found = self._noise()
+        rows = list(plan.subject_rows(names, against=asked.against is not None))
+        costs = self._rows(rows, found)
+        hooks, told = self._hooks()
+        return Costs(
+            header=_EMPTY,
+            noise=found,
+            costs=costs,
+            hooks=hooks,
+            growth=(self._copies(len(names)),),
+            told=(*told, *self._left_out()),
+        )
+
+    def _noise(self) -> Noise:
+        self._tell("comparing equal sides, to know what noise is")
+        return noise(self._measurer, self._effort)
+
+    def _rows(self, rows: Sequence[plan.Row], found: Noise) -> tuple[Cost, ...]:
+        costs: list[Cost] = []
+        for at, row in enumerate(rows, 1):
+            self._tell(f"row {at} of {len(rows)}: {row.name}")
+            costs.append(cost(self._measurer, row, self._effort, found.band))
+        return tuple(costs)
+
+    def _grown(self) -> Iterator[Growth]:
+        for kind in KINDS.values():
+            self._tell(f"growth: {kind.hook}")
+            ours, bare = plan.growth_sides(kind, quick=self._asked.quick)
+            yield growth(self._measurer, kind.hook, ours, bare, self._growing)
+
+    def _copies(self, handlers: int) -> Growth:
+        self._tell("growth: more and more copies of the subject")
+        copies = plan.COPIES[: 4 if self._asked.quick else None]
+        setting = Setting(NO_HOOK, n=handlers)
+        sides = [
+            plan.nobody(setting),
+            *(SideSpec("subject", setting, copies=number) for number in copies),
+        ]
+        name = "copies of the subject"
+        return growth(self._measurer, name, sides, (), self._growing, _copies_of)
+
+    def _hooks(self) -> tuple[tuple[HookCost, ...], tuple[str, ...]]:
+        self._tell("each hook by itself")
+        side = SideSpec("subject", Setting(NO_HOOK))
+        effort = plan.PROBING.to_json()
+        request = {"do": "probe", "side": side.to_json(), "effort": effort}
+        try:
+            rows, never = hook_costs(answer(self._measurer, request))
+        except (ChildLostError, NotMeasuredError) as error:
+            return (), (f"no hook was measured by itself: {error}",)
+        return rows, tuple(map(_not_called, never))
+
+    def _peers(self) -> Measured:
+        names = self._asked.peers
+        return measure_peers(names, self._asked.quick, self._tell) if names else NOBODY
+
+    def _left_out(self) -> Iterator[str]:
+        if self._asked.quick and self._asked.subject is None:
+            yield "axes were measured for two hooks, growth up to 1,000 handlers"
+        if self._asked.subject is not None:
+            yield "streams that a handler converts are read after it: not in its time"
+        elif not self._asked.peers:
+            yield "no other framework was measured beside it (--no-peers)"
+
+
+def _not_called(hook: str) -> str:
+    if hook.endswith(" before_agent"):
+        return f"{hook} acts when the agent is built: no run calls it"
+    return f"{hook} was not called: nothing in this run leads to it"
+
+
+def _copies_of(side: SideSpec) -> int:
+    return side.copies if side.maker == "subject" else 0
+
+
+_EMPTY: Final = Header(tool="", machine={}, command="", quick=False)
+"""Stands in until the time that it took is known."""

@@ -1,0 +1,97 @@
+"""What the child is asked to set up: one side of a comparison, as data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self, TypeAlias
+
+from benchmarks.settings import Setting
+
+Maker: TypeAlias = Literal["bare", "engine", "subject", "against"]
+
+
+@dataclass(frozen=True, slots=True)
+class SideSpec:
+    """One side: who makes it, and of what.
+
+    ``bare`` is written by hand, ``engine`` has handlers that do nothing, ``subject``
+    and ``against`` have the user's: ``copies`` of his list, ``without`` the one at this
+    place of it.
+    """
+
+    maker: Maker
+    setting: Setting
+    copies: int = 1
+    without: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Self:
+        """Return the side that ``to_json`` wrote."""
+        return cls(**{**data, "setting": Setting.of(data["setting"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long is measured: set-ups, rounds of each, seconds of one sample."""
+
+    sets: int
+    rounds: int
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Self:
+        """Return the effort that ``to_json`` wrote."""
+        return cls(**data)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Sides that take turns, and how long."""
+
+    sides: tuple[SideSpec, ...]
+    effort: Effort
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the request."""
+        return {
+            "do": "turns",
+            "sides": [each.to_json() for each in self.sides],
+            "effort": self.effort.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """What came of it: the rounds of every set-up, and of which sides.
+
+    ``refused`` holds the sides that have no place in a round: (clause, why) by place.
+    Those of the others stand in ``series`` in the order of ``places``.
+    """
+
+    places: tuple[int, ...]
+    series: tuple[tuple[tuple[float, ...], ...], ...]
+    refused: dict[int, tuple[str | None, str]] = field(default_factory=dict)
+
+    def column(self, place: int) -> int:
+        """Return where the times of a side stand in each round."""
+        return self.places.index(place)
+
+    @classmethod
+    def of(cls, reply: dict[str, Any]) -> Self:
+        """Return what a reply says."""
+        series = tuple(
+            tuple(tuple(times) for times in rounds) for rounds in reply["series"]
+        )
+        refused = {
+            int(place): (clause, why)
+            for place, (clause, why) in reply["refused"].items()
+        }
+        return cls(tuple(reply["places"]), series, refused)

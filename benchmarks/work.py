@@ -1,0 +1,149 @@
+"""What the commands of ``refengine bench`` do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from benchmarks.asking import ChildLostError, Measurer
+from benchmarks.command import Wanted
+from benchmarks.comparing import NotAReportError, compared, differing, read
+from benchmarks.defaults import MOST_APART
+from benchmarks.noise import told_apart
+from benchmarks.plan import QUICK
+from benchmarks.rows import NotMeasuredError
+from benchmarks.running import Asked, measured
+from compat.commands import (
+    DIFFERS,
+    FAULT,
+    NOT_COMPARABLE,
+    NOTHING_RAN,
+    OK,
+    told,
+)
+from compat.migration.ref_errors import RefError
+from compat.migration.refs import parse_ref
+from compat.report import cost_compared, cost_lines
+from compat.report.cost_markdown import markdown_text
+from compat.report.cost_page import page_text
+from compat.report.cost_plots import write_plot
+from compat.verdicts.cost import Costs
+from refengine.testing.world import MissingExtraError
+
+MISTAKES: Final = (
+    MissingExtraError,
+    NotAReportError,
+    NotMeasuredError,
+    RefError,
+    OSError,
+)
+"""What a user can get wrong: told in its own words, without a traceback."""
+PERCENT: Final = 100
+
+
+def run(wanted: Wanted) -> NoReturn:
+    """Measure, print, write the files; leaves with the exit code."""
+    with told("bench run", *MISTAKES):
+        places = _place(wanted.subject), _place(wanted.against)
+        asked = Asked(
+            wanted.subject, wanted.against, places, wanted.quick, wanted.peers
+        )
+        try:
+            with _progress() as tell:
+                costs = measured(asked, tell)
+        except ChildLostError as error:
+            _leave("bench run", str(error), FAULT)
+        # Files first: whoever reads the report through a pipe may stop in the middle.
+        _write(costs, wanted)
+    for line in cost_lines.lines(costs):
+        _console().print(line)
+    raise typer.Exit(_code(costs))
+
+
+def compare(old: Path, new: Path, limit: float) -> NoReturn:
+    """Compare two reports, row by row; leaves with the exit code."""
+    with told("bench compare", *MISTAKES):
+        first, second = read(old), read(new)
+    rows = list(compared(first, second, limit))
+    for text in differing(first, second):
+        _console().print(f"The two differ in {text}", highlight=False)
+    for line in cost_compared.lines(rows, limit):
+        _console().print(line)
+    verdicts = {row.verdict for row in rows}
+    if not verdicts - {"not shown"}:
+        raise typer.Exit(NOT_COMPARABLE)
+    raise typer.Exit(DIFFERS if "fail" in verdicts else OK)
+
+
+def same(times: int) -> NoReturn:
+    """Compare equal sides so often, and tell how many were told apart."""
+    apart = 0
+    with told("bench same", *MISTAKES), Measurer() as measurer:
+        for side, found, change in told_apart(measurer, times, QUICK):
+            if change != "not distinguishable":
+                apart += 1
+                shown = f"{found.value:.4f} ({found.low:.4f} to {found.high:.4f})"
+                _console().print(f"told apart: {side.setting.key}: {shown}")
+    most = MOST_APART * times / PERCENT
+    _console().print(
+        f"{apart} of {times} equal sides were told apart; at most {most:g} may be"
+    )
+    raise typer.Exit(DIFFERS if apart > most else OK)
+
+
+def _place(text: str | None) -> str | None:
+    """Return the subject as the child finds it; raises RefError."""
+    if text is None:
+        return None
+    ref = parse_ref(text)
+    return f"{ref.module if ref.file is None else ref.file}:{ref.name}"
+
+
+def _write(costs: Costs, wanted: Wanted) -> None:
+    if wanted.json_file is not None:
+        wanted.json_file.write_text(costs.model_dump_json(indent=1) + "\n", "utf-8")
+    if wanted.markdown_file is not None:
+        wanted.markdown_file.write_text(markdown_text(costs), "utf-8")
+    if wanted.html_file is not None:
+        wanted.html_file.write_text(page_text(costs), "utf-8")
+    if wanted.plot_file is not None:
+        write_plot(costs, wanted.plot_file)
+
+
+def _code(costs: Costs) -> int:
+    shown = any(each.compared for each in costs.costs)
+    if not shown:
+        return NOTHING_RAN
+    return DIFFERS if any(bar.holds is False for bar in costs.bars) else OK
+
+
+def _leave(command: str, message: str, code: int) -> NoReturn:
+    sys.stderr.write(f"refengine {command}: {message}\n")
+    raise typer.Exit(code)
+
+
+def _console() -> Console:
+    return Console(highlight=False, soft_wrap=False)
+
+
+@contextmanager
+def _progress() -> Generator[Callable[[str], None], None, None]:
+    """Show what is being measured, on a terminal only."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def tell(text: str) -> None:
+            bar.update(task, description=text)
+
+        yield tell
