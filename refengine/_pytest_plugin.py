@@ -1,4 +1,4 @@
-"""The pytest entry point: the fixture ``assert_migrates``, and options for engines.
+"""The pytest entry point: ``assert_migrates``, ``handler_cost``, options for engines.
 
     pytest --pyargs property_tests --engine NAME
 
@@ -67,6 +67,24 @@ def _assert_migrates() -> Callable[..., object]:
             pytrace=False,
         )
     return assert_migrates
+
+
+@pytest.fixture(name="handler_cost")
+def _handler_cost(request: pytest.FixtureRequest) -> Callable[..., object]:
+    """Measure handlers over no handler, as a row of pytest-benchmark's table.
+
+    ``handler_cost(subject, history=10, stream=False)`` returns the ratio with its
+    interval (``benchmarks.fixture``).
+    """
+    if not request.config.pluginmanager.hasplugin("benchmark"):
+        pytest.fail(
+            "handler_cost needs the plugin pytest-benchmark, of the extra 'bench':"
+            " pip install 'refengine[bench]', and no '-p no:benchmark'",
+            pytrace=False,
+        )
+    from benchmarks.fixture import HandlerCost  # noqa: PLC0415  # when it is asked for
+
+    return HandlerCost(request.getfixturevalue("benchmark"))
 
 
 @pytest.hookimpl(wrapper=True)
