@@ -66,7 +66,12 @@ It is for adapters, called as often as the factories of a ToolMiddleware are, fo
 ``kind`` that a tool has ("invokable", "streamable"), and returns the endpoint that
 is called from then on. One that hands back what it was given adds no layer.
 """
-_KNOWN: Final = HOOKS | CAPABILITY_HOOKS | {LOW_LEVEL}
+_KNOWN: Final = tuple(sorted(HOOKS | CAPABILITY_HOOKS | {LOW_LEVEL}))
+_SPELLINGS: Final = tuple(sorted(HOOKS | CAPABILITY_HOOKS))
+_LENGTHS: Final = frozenset(
+    len(hook) + off for hook in _SPELLINGS for off in (-2, -1, 0, 1, 2)
+)
+"""Lengths of names that may be a hook misspelt; most names are none of them."""
 
 ModelEndpoint: TypeAlias = Callable[
     [Context, ModelRequest], "Awaitable[Message | MessageStream]"
@@ -215,7 +220,7 @@ def hooks_of(handler: object, spelt: set[type]) -> tuple[str, dict[str, AnyHook]
         _refuse_misspelt(name, handler, spelt)
         found = {
             hook: getattr(handler, hook)
-            for hook in sorted(_KNOWN)
+            for hook in _KNOWN
             if _overrides(handler, hook)
         }
     if not found:
@@ -284,11 +289,9 @@ def _refuse_misspelt(name: str, handler: object, spelt: set[type]) -> None:
     if kind not in spelt:
         spelt.add(kind)
         methods.update(dir(kind))
-    known = sorted(HOOKS | CAPABILITY_HOOKS)
-    for method in sorted(methods - set(known)):
-        if method.startswith("_"):
-            continue
-        close = next((hook for hook in known if _within_two(method, hook)), None)
+    near = {each for each in methods if len(each) in _LENGTHS and each[0] != "_"}
+    for method in sorted(near.difference(_SPELLINGS)):
+        close = next((hook for hook in _SPELLINGS if _within_two(method, hook)), None)
         # Only then is it looked at: a property runs code of its own.
         if close is not None and callable(getattr(handler, method, None)):
             raise MisspeltHookError(name, method, close)
