@@ -7,6 +7,8 @@ Requests come one a line, as JSON, on standard input; replies go to a pipe of th
     {"do": "turns", "sides": [...], "effort": {...}}
                                 {"places": [...], "series": [...], "refused": {...}}
     {"do": "memory", "side": {...}}      {"peak": 1, "left": 0, "blocks": 2}
+    {"do": "bar", "at": 0, "rounds": 20}
+                                {"name": "…", "ratio": 1.0, "limit": 1.5}
     {"do": "probe", "side": {...}, "effort": {...}}
                                 {"hooks": [[where, hook, [[calls, own], ...]], ...]}
 
@@ -25,8 +27,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from benchmarks.bars import BARS
+from benchmarks.gate import measured as bar_measured
 from benchmarks.making import Maker, NotDoneError
-from benchmarks.measure import turns
+from benchmarks.measure import Ratio, turns
 from benchmarks.memory import memory
 from benchmarks.parts import Kit
 from benchmarks.probing import probed
@@ -64,6 +68,8 @@ class Server:
         if do == "turns":
             sides = [SideSpec.of(each) for each in request["sides"]]
             return await _turned(self._maker, sides, Effort.of(request["effort"]))
+        if do == "bar":
+            return _told(await bar_measured(BARS[request["at"]], request["rounds"]))
         side = SideSpec.of(request["side"])
         if do == "memory":
             await self._maker.admit(side)
@@ -79,6 +85,10 @@ class Server:
         self._maker = Maker(Subjects(functions))
         side = SideSpec("subject", Setting(NO_HOOK))
         return {"names": self._maker.subjects.extensions(side, Kit()).names}
+
+
+def _told(found: Ratio) -> Reply:
+    return {"name": found.name, "ratio": found.ratio, "limit": found.limit}
 
 
 async def _turned(maker: Maker, sides: list[SideSpec], effort: Effort) -> Reply:

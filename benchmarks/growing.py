@@ -10,7 +10,8 @@ from typing import Final
 
 from benchmarks.asking import Measurer
 from benchmarks.extra import scipy_optimize
-from benchmarks.rows import taken
+from benchmarks.kinds import Kind
+from benchmarks.rows import memory_of, taken
 from benchmarks.specs import Effort, SideSpec, Turned
 from benchmarks.statistics import over_set_ups, seconds
 from compat.verdicts.cost import SHAPES, Blocked, Estimate, Fit, Growth, Point, Shape
@@ -25,6 +26,8 @@ TERMS: Final[Mapping[Shape, Callable[[int], float]]] = MappingProxyType(
 )
 AS_WELL: Final = 1.5
 """A simpler shape fits as well if its error is at most so many times the smallest."""
+MEMORY: Final = (10, 100)
+"""Handlers between which the memory of one more is measured."""
 CLOSE: Final = 0.02
 """An error below this is noise, whatever fits better still."""
 
@@ -71,6 +74,17 @@ def growth(
         shape=simplest(fits),
         blocked=_why(found) if len(mine) < len(ours) else None,
     )
+
+
+def memory_slope(measurer: Measurer, kind: Kind) -> float | None:
+    """Return the bytes that one more handler adds to the peak; None if untold."""
+    few, many = MEMORY
+    found = [
+        memory_of(measurer, SideSpec("engine", kind.setting(n))) for n in (few, many)
+    ]
+    if found[0] is None or found[1] is None:
+        return None
+    return (found[1].peak - found[0].peak) / (many - few)
 
 
 def fits_of(times: Mapping[int, float]) -> tuple[Fit, ...]:

@@ -18,16 +18,23 @@ from time import get_clock_info, perf_counter, thread_time
 from typing import Final, TypeAlias
 
 Work: TypeAlias = Callable[[], Awaitable[object]]
+Seconds: TypeAlias = Callable[[], float]
+"""A clock."""
 
 _FINE: Final = 1e-6
 CLOCK: Final = (
     thread_time if get_clock_info("thread_time").resolution <= _FINE else perf_counter
 )
-"""Nothing measured here waits, so the thread's own time leaves out only what neighbours
-on the machine took. Where that clock is coarse, the wall's is used."""
+"""Nothing of ours that is measured waits, so the thread's own time leaves out only what
+neighbours on the machine took. Where that clock is coarse, the wall's is used, as it is
+for a user's handlers that wait or have other threads work."""
+WALL: Final = perf_counter
 
 SECONDS: Final = 0.005
 """How long one sample takes at least; a clock and a loop are not free either."""
+PATIENCE: Final = 20
+"""A sample takes no more than so many times its length of the wall's time: for work
+that mostly waits, the thread's own clock hardly moves."""
 
 
 class TooFewRoundsError(ValueError):
@@ -106,39 +113,46 @@ async def series(pair: Pair, rounds: int, seconds: float = SECONDS) -> list[Roun
 
 
 async def turns(
-    sides: Sequence[Side], rounds: int, seconds: float = SECONDS
+    sides: Sequence[Side],
+    rounds: int,
+    seconds: float = SECONDS,
+    clock: Seconds | None = None,
 ) -> list[tuple[float, ...]]:
     """Take one sample of each side a round, in seconds a unit, as the sides stand.
 
-    Each round another side goes first, since the second one finds warmer caches.
+    Each round another side goes first, since the second one finds warmer caches. All
+    are timed by the same ``clock``, which is ``CLOCK`` if none is given.
     """
     taken: list[tuple[float, ...]] = []
     with no_collections():
-        often = [await repeats(side, seconds) for side in sides]
+        often = [await repeats(side, seconds, clock) for side in sides]
         for turn in range(rounds):
             times = [0.0] * len(sides)
             for place in range(len(sides)):
                 at = (turn + place) % len(sides)
-                times[at] = await sample(sides[at], often[at])
+                times[at] = await sample(sides[at], often[at], clock)
             taken.append(tuple(times))
     return taken
 
 
-async def sample(side: Side, times: int) -> float:
+async def sample(side: Side, times: int, clock: Seconds | None = None) -> float:
     """Return the seconds a unit of the side takes, over that many repetitions."""
-    work = side.work
-    start = CLOCK()
+    work, now = side.work, clock or CLOCK
+    start = now()
     for _ in range(times):
         await work()
-    return (CLOCK() - start) / (times * side.units)
+    return (now() - start) / (times * side.units)
 
 
-async def repeats(side: Side, seconds: float) -> int:
+async def repeats(side: Side, seconds: float, clock: Seconds | None = None) -> int:
     """Return how often to repeat the side for a sample of that length, once warm."""
-    times = 1
-    while (took := await sample(side, times) * times * side.units) < seconds:
+    times, began = 1, WALL()
+    while (took := await sample(side, times, clock) * times * side.units) < seconds:
+        if WALL() - began > PATIENCE * seconds:
+            break
         missing = seconds / took if took else 10.0
         times = max(times + 1, int(times * min(missing, 10.0)))
+        began = WALL()
     return times
 
 

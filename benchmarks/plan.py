@@ -34,6 +34,7 @@ FULL: Final = Effort(sets=8, rounds=10, seconds=0.004)
 QUICK: Final = Effort(sets=5, rounds=5, seconds=0.002)
 GROWING: Final = Effort(sets=5, rounds=5, seconds=0.003)
 GROWING_QUICK: Final = Effort(sets=4, rounds=3, seconds=0.002)
+BAR_ROUNDS: Final = 20
 PROBING: Final = Effort(sets=5, rounds=5, seconds=0.01)
 
 

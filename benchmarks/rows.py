@@ -56,7 +56,7 @@ def cost(measurer: Measurer, row: Row, effort: Effort, band: float) -> Cost:
         update={
             "compared": tuple(compared),
             "missing": tuple(missing),
-            "memory": _memory(measurer, row.side),
+            "memory": memory_of(measurer, row.side),
         }
     )
 
@@ -80,7 +80,8 @@ def _over(floor: Floor, found: Turned, place: int, n: int, band: float) -> Compa
     )
 
 
-def _memory(measurer: Measurer, side: SideSpec) -> Memory | None:
+def memory_of(measurer: Measurer, side: SideSpec) -> Memory | None:
+    """Return what one run of a side holds; None where it cannot be measured."""
     try:
         reply = answer(measurer, {"do": "memory", "side": side.to_json()})
     except (ChildLostError, NotMeasuredError):

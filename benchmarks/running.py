@@ -12,7 +12,8 @@ from typing import Final, TypeAlias
 from benchmarks import plan
 from benchmarks.asking import ChildLostError, Measurer
 from benchmarks.attribution import hook_costs
-from benchmarks.growing import growth
+from benchmarks.bars import BARS
+from benchmarks.growing import growth, memory_slope
 from benchmarks.kinds import KINDS
 from benchmarks.limits import bars
 from benchmarks.noise import noise
@@ -21,7 +22,7 @@ from benchmarks.rows import NotMeasuredError, answer, cost
 from benchmarks.settings import Setting
 from benchmarks.specs import SideSpec
 from benchmarks.subject import NO_HOOK
-from compat.verdicts.cost import Cost, Costs, Growth, Header, HookCost, Noise
+from compat.verdicts.cost import Bar, Cost, Costs, Growth, Header, HookCost, Noise
 from refengine.testing.machine import facts
 
 Told: TypeAlias = Callable[[str], None]
@@ -98,7 +99,7 @@ class _Run:
             growth=grown,
             peers=peers,
             absent=absent,
-            bars=tuple(bars(costs, grown, peers)),
+            bars=(*bars(costs, grown, peers), *self._engine_bars()),
             told=tuple(self._left_out()),
         )
 
@@ -137,7 +138,9 @@ class _Run:
         for kind in KINDS.values():
             self._tell(f"growth: {kind.hook}")
             ours, bare = plan.growth_sides(kind, quick=self._asked.quick)
-            yield growth(self._measurer, kind.hook, ours, bare, self._growing)
+            found = growth(self._measurer, kind.hook, ours, bare, self._growing)
+            slope = memory_slope(self._measurer, kind)
+            yield found.model_copy(update={"memory_slope": slope})
 
     def _copies(self, handlers: int) -> Growth:
         self._tell("growth: more and more copies of the subject")
@@ -165,9 +168,29 @@ class _Run:
         names = self._asked.peers
         return measure_peers(names, self._asked.quick, self._tell) if names else NOBODY
 
+    def _engine_bars(self) -> Iterator[Bar]:
+        """Yield the bars of the engine against floors of its parts, if there is time.
+
+        They are those of ``python -m benchmarks`` that have a limit.
+        """
+        for at, bar in enumerate(BARS if not self._asked.quick else ()):
+            if bar.limit is None:
+                continue
+            self._tell(f"bar: {bar.name}")
+            request = {"do": "bar", "at": at, "rounds": plan.BAR_ROUNDS}
+            found = answer(self._measurer, request)
+            ratio = float(found["ratio"])
+            yield Bar(
+                name=bar.name,
+                ratio=ratio,
+                limit=bar.limit,
+                holds=ratio <= bar.limit,
+            )
+
     def _left_out(self) -> Iterator[str]:
         if self._asked.quick and self._asked.subject is None:
             yield "axes were measured for two hooks, growth up to 1,000 handlers"
+            yield "the bars of the engine's parts: python -m benchmarks measures them"
         if self._asked.subject is not None:
             yield "streams that a handler converts are read after it: not in its time"
         elif not self._asked.peers:

@@ -102,9 +102,13 @@ class Extensions:
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """The functions that make the user's extensions, by what they are compared as."""
+    """The functions that make the user's extensions, by what they are compared as.
+
+    If one of them ``waits``, or has other threads work, all are timed by the wall.
+    """
 
     functions: Mapping[str, tuple[str, SubjectFunction]]
+    waits: bool = False
 
     async def side(self, spec: SideSpec, kit: Kit) -> Side:
         """Return the user's extensions at work; raises NotMeasurableError."""

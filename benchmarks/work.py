@@ -46,6 +46,8 @@ MISTAKES: Final = (
 )
 """What a user can get wrong: told in its own words, without a traceback."""
 PERCENT: Final = 100
+WIDTH: Final = 110
+"""Columns of a report in a file or a pipe, which have none of their own."""
 
 
 def run(wanted: Wanted) -> NoReturn:
@@ -130,7 +132,8 @@ def _leave(command: str, message: str, code: int) -> NoReturn:
 
 
 def _console() -> Console:
-    return Console(highlight=False, soft_wrap=False)
+    told = Console(highlight=False)
+    return told if told.is_terminal else Console(highlight=False, width=WIDTH)
 
 
 @contextmanager
