@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 import refengine
+from benchmarks.child import REFUSED
 from refengine.errors import RefengineError
 
 START: Final = """\
@@ -31,6 +32,8 @@ main(descriptor)
 """Our packages come first, so that a user's own ``benchmarks`` hides none of them."""
 LIMIT: Final = 120.0
 """Seconds for one request; the longest of ours takes a tenth of it."""
+SAID: Final = 10_000
+"""So many bytes of what it printed are looked at: a handler may print in every run."""
 
 
 class ChildLostError(RefengineError):
@@ -68,15 +71,25 @@ class Measurer:
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the reply to a request; raises ChildLostError."""
-        if self._child is None:
-            self._child = _Child()
-            if self._loaded is not None and request is not self._loaded:
-                self._child.ask(self._loaded, self._limit)
         try:
-            return self._child.ask(request, self._limit)
+            child, reply = self._ready(request)
+            return child.ask(request, self._limit) if reply is None else reply
         except ChildLostError:
             self._end()
             raise
+
+    def _ready(self, request: Mapping[str, Any]) -> tuple[_Child, dict[str, Any] | None]:
+        """Return a child that knows the subjects, or why it could not load them."""
+        if self._child is not None:
+            return self._child, None
+        child = self._child = _Child()
+        if self._loaded is None or request is self._loaded:
+            return child, None
+        reply = child.ask(self._loaded, self._limit)
+        if REFUSED not in reply:
+            return child, None
+        self._end()  # without its subjects it is of no use to the next request either
+        return child, reply
 
     def _end(self) -> None:
         if self._child is not None:
@@ -139,6 +152,7 @@ class _Child:
         return line
 
     def _lost(self, doing: str, why: str) -> ChildLostError:
-        self._printed.seek(0)
+        size = self._printed.seek(0, os.SEEK_END)
+        self._printed.seek(max(size - SAID, 0))
         said = self._printed.read().decode("utf-8", "replace").strip().splitlines()
         return ChildLostError(doing, why, said[-1] if said else "")

@@ -4,50 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from benchmarks.statistics import interval
 from compat.verdicts.cost import Change, Estimate, HookCost
-from refengine.hooks import LOW_LEVEL, ONION_HOOKS
 
+Clocks: TypeAlias = Sequence[tuple[float, float]]
+"""Calls in a run and the seconds that they take, of each set-up."""
 CLEAR: Final = 0.25
 """A hook takes time of its own if it takes this share more than one that does nothing:
 with less, hooks that do nothing were told apart from each other."""
 
 
 def hook_costs(reply: dict[str, Any]) -> tuple[tuple[HookCost, ...], tuple[str, ...]]:
-    """Return what each hook takes, the dearest first, and those that never ran.
+    """Return what each hook takes, the dearest first, and those that hardly ran.
 
     What a probe takes itself is subtracted: it is known from hooks that do nothing.
     """
-    pipeline = [each[0] for each in reply["nothing"]]
-    onion = [each[1] for each in reply["nothing"]]
-    rows: list[HookCost] = []
+    taken: list[tuple[HookCost, float]] = []
     never: list[str] = []
-    for where, hook, clocks in reply["hooks"]:
-        if not clocks[0][0]:
+    for where, hook, like, clocks in reply["hooks"]:
+        if not all(calls for calls, _ in clocks):
             never.append(f"{where} {hook}")
             continue
-        nothing = onion if _wraps(hook) else pipeline
-        rows.append(_row(where, hook, clocks, nothing))
-    total = sum(max(each.seconds.value, 0) * each.calls for each in rows) or 1.0
-    shared = [
-        each.model_copy(
-            update={"share": max(each.seconds.value, 0) * each.calls / total}
-        )
-        for each in rows
+        nothing = [each[like] for each in reply["nothing"]]
+        row = _row(where, hook, clocks, nothing)
+        taken.append((row, max(row.seconds.value, 0) * _calls(clocks)))
+    total = sum(spent for _, spent in taken) or 1.0
+    rows = [
+        row.model_copy(update={"share": spent / total})
+        for row, spent in sorted(taken, key=lambda each: -each[1])
     ]
-    shared.sort(key=lambda each: -each.share)
-    return tuple(shared), tuple(never)
+    return tuple(rows), tuple(never)
 
 
 def _row(
     where: str,
     hook: str,
-    clocks: Sequence[tuple[int, float]],
+    clocks: Clocks,
     nothing: Sequence[float],
 ) -> HookCost:
-    calls = clocks[0][0]
     own = [
         spent / count - empty
         for (count, spent), empty in zip(clocks, nothing, strict=True)
@@ -56,7 +52,7 @@ def _row(
     return HookCost(
         handler=where,
         hook=hook,
-        calls=calls,
+        calls=max(round(_calls(clocks)), 1),
         seconds=found,
         share=0.0,
         change=_change(found, fmean(nothing)),
@@ -69,5 +65,6 @@ def _change(found: Estimate, nothing: float) -> Change:
     return "not distinguishable"
 
 
-def _wraps(hook: str) -> bool:
-    return hook in ONION_HOOKS or hook == LOW_LEVEL or hook.startswith("wrap_tool_call")
+def _calls(clocks: Clocks) -> float:
+    """Return the calls in a run; one that comes now and then is none in most."""
+    return fmean(calls for calls, _ in clocks)

@@ -3,14 +3,14 @@
 Requests come one a line, as JSON, on standard input; replies go to a pipe of their own:
 
     {"do": "load", "subject": "file.py:name", "against": null}
-                                {"handlers": [...], "hooks": {...}} or {"wrong": "…"}
+                                {"names": [...], "waits": false} or {"wrong": "…"}
     {"do": "turns", "sides": [...], "effort": {...}}
                                 {"places": [...], "series": [...], "refused": {...}}
     {"do": "memory", "side": {...}}      {"peak": 1, "left": 0, "blocks": 2}
     {"do": "bar", "at": 0, "rounds": 20}
                                 {"name": "…", "ratio": 1.0, "limit": 1.5}
     {"do": "probe", "side": {...}, "effort": {...}}
-                                {"hooks": [[where, hook, [[calls, own], ...]], ...]}
+                    {"hooks": [[where, hook, like, [[calls, own], ...]], ...], ...}
 
 A process of its own, because a user's handlers may print, hang or end it, and because
 nothing that the parent imports for its report shall stand in the caches beside what is
@@ -24,26 +24,44 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from benchmarks.bars import BARS
 from benchmarks.gate import measured as bar_measured
 from benchmarks.making import Maker, NotDoneError
-from benchmarks.measure import Ratio, turns
+from benchmarks.measure import CLOCK, WALL, Ratio, turns
 from benchmarks.memory import memory
 from benchmarks.parts import Kit
 from benchmarks.probing import probed
 from benchmarks.settings import Setting
 from benchmarks.specs import Effort, SideSpec
-from benchmarks.subject import NO_HOOK, SubjectFunction, Subjects
-from compat.engines.importing import find
+from benchmarks.subject import NO_HOOK, NotMeasurableError, Subjects
+from compat.engines.importing import Found, find
 from compat.engines.load_errors import LoadError
-from refengine.errors import RefengineError
+from refengine import build_agent
+from refengine.errors import ConfigurationError, RefengineError
 
 Reply: TypeAlias = "dict[str, Any]"
 Request: TypeAlias = "Mapping[str, Any]"
+Named: TypeAlias = Literal["subject", "against"]
 REFUSED: Final = "wrong"
+WAITS: Final = 0.3
+"""A subject waits if its thread does not work for this share of a run: less may be the
+machine's part."""
+BUDGET: Final = 60.0
+"""Seconds for the rounds of one request, half of what the parent waits; slow work gets
+fewer rounds a set-up, of which ``FEWEST`` have a median."""
+FEWEST: Final = 2
+
+
+class SubjectRaisedError(RefengineError):
+    """A subject raised, or returned what no agent can be made of."""
+
+    def __init__(self, text: str, why: str) -> None:
+        self.text = text
+        super().__init__(f"{text}: {why}")
 
 
 class Server:
@@ -59,7 +77,7 @@ class Server:
         except (LoadError, RefengineError) as error:
             return {REFUSED: str(error)}
         except Exception as error:  # noqa: BLE001  # the user's own code raised
-            return {REFUSED: f"{type(error).__name__}: {error}"}
+            return {REFUSED: _line(error)}
 
     async def _answer(self, request: Request) -> Reply:
         do = request["do"]
@@ -71,20 +89,48 @@ class Server:
         if do == "bar":
             return _told(await bar_measured(BARS[request["at"]], request["rounds"]))
         side = SideSpec.of(request["side"])
+        await self._maker.admit(side)
         if do == "memory":
-            await self._maker.admit(side)
             return dict(await memory(self._maker, side))
         return await probed(self._maker.subjects, side, Effort.of(request["effort"]))
 
     async def _load(self, request: Request) -> Reply:
         here = Path.cwd()
-        functions: dict[str, tuple[str, SubjectFunction]] = {}
-        for maker in ("subject", "against"):
-            if (text := request[maker]) is not None:
-                functions[maker] = text, find(text, here).factory
-        self._maker = Maker(Subjects(functions))
-        side = SideSpec("subject", Setting(NO_HOOK))
-        return {"names": self._maker.subjects.extensions(side, Kit()).names}
+        named: tuple[Named, ...] = ("subject", "against")
+        found = {each: find(request[each], here) for each in named if request[each]}
+        functions = {each: (got.text, got.factory) for each, got in found.items()}
+        maker = Maker(Subjects(functions))
+        sides = {each: SideSpec(each, Setting(NO_HOOK)) for each in found}
+        for each, side in sides.items():
+            await _looked_at(maker.subjects, side, found[each])
+        waits = [await _waits(maker, side) for side in sides.values()]
+        self._maker = Maker(replace(maker.subjects, waits=any(waits)))
+        names = maker.subjects.extensions(sides["subject"], Kit()).names
+        return {"names": names, "waits": any(waits)}
+
+
+async def _looked_at(subjects: Subjects, side: SideSpec, found: Found) -> None:
+    """Set a subject up once; raises what no row of it could do without."""
+    try:
+        extensions = subjects.extensions(side, Kit())
+    except NotMeasurableError:
+        raise
+    except Exception as error:
+        raise SubjectRaisedError(found.text, found.told(error)) from error
+    try:
+        await build_agent(extensions.built())
+    except ConfigurationError as error:
+        raise SubjectRaisedError(found.text, str(error)) from error
+    except Exception:  # noqa: BLE001  # a hook of it raised: the rows say so
+        return
+
+
+async def _waits(maker: Maker, side: SideSpec) -> bool:
+    """Tell whether a subject waits; one that cannot be run is told in its rows."""
+    try:
+        return await maker.admit(side) > WAITS
+    except Exception:  # noqa: BLE001  # as said
+        return False
 
 
 def _told(found: Ratio) -> Reply:
@@ -100,20 +146,39 @@ async def _turned(maker: Maker, sides: list[SideSpec], effort: Effort) -> Reply:
         except NotDoneError as error:
             refused[place] = error.clause, error.why
         except Exception as error:  # noqa: BLE001  # the row says it, the others go on
-            told = str(error) if isinstance(error, RefengineError) else repr(error)
+            told = str(error) if isinstance(error, RefengineError) else _line(error)
             refused[place] = None, told
     places = [place for place in range(len(sides)) if place not in refused]
     series: list[list[tuple[float, ...]]] = []
+    clock = WALL if maker.subjects.waits and _users(sides) else CLOCK
+    rounds = effort.rounds
     for _ in range(effort.sets if places else 0):
+        began = WALL()
         made = [await maker.made(sides[place], Kit()) for place in places]
-        series.append(await turns(made, effort.rounds, effort.seconds))
+        series.append(await turns(made, rounds, effort.seconds, clock))
+        if (all_of_it := (WALL() - began) * effort.sets) > BUDGET:
+            rounds = max(FEWEST, int(rounds * BUDGET / all_of_it))
     return {"places": places, "series": series, "refused": refused}
 
 
+def _users(sides: list[SideSpec]) -> bool:
+    return any(side.maker in {"subject", "against"} for side in sides)
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
 def main(descriptor: int) -> None:
-    """Serve until the parent closes the pipe."""
+    """Serve until the parent closes the pipe.
+
+    What is measured finds an empty standard input: it could take a request for its own.
+    """
     server = Server()
-    with os.fdopen(descriptor, "w", encoding="utf-8") as replies:
-        for line in sys.stdin:
+    requests = os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8")
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdin.fileno())
+    with requests, os.fdopen(descriptor, "w", encoding="utf-8") as replies:
+        for line in requests:
             replies.write(json.dumps(server.answer(json.loads(line))) + "\n")
             replies.flush()

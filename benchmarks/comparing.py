@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import exp, hypot, log
+from math import exp, hypot, inf, isfinite, log
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,7 +26,7 @@ class NotAReportError(RefengineError):
 def read(path: Path) -> Costs:
     """Return the report of a file; raises NotAReportError and OSError."""
     try:
-        return Costs.read(path.read_text("utf-8"))
+        return _sound(path, Costs.read(path.read_text("utf-8")))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
@@ -35,13 +35,35 @@ def read(path: Path) -> Costs:
         raise NotAReportError(path, "it is no text") from error
 
 
+def _sound(path: Path, costs: Costs) -> Costs:
+    """Return the report; raises NotAReportError for numbers that no run writes."""
+    if not (isfinite(costs.noise.band) and costs.noise.band >= 0):
+        raise NotAReportError(path, "noise.band: a share is 0 or more")
+    seen: set[Key] = set()
+    for cost in costs.costs:
+        for each in cost.compared:
+            found, where = each.ratio, f"{cost.key}, over {each.floor}"
+            if (cost.key, each.floor) in seen:
+                raise NotAReportError(path, f"{where}: the row is there twice")
+            if not 0 < found.low <= found.value <= found.high < inf:
+                raise NotAReportError(
+                    path, f"{where}: a ratio is above 0, and inside its interval"
+                )
+            seen.add((cost.key, each.floor))
+    return costs
+
+
 def compared(old: Costs, new: Costs, limit: float) -> Iterator[ComparedRow]:
     """Yield each row of either report; one that only one has is told, not judged."""
     before, after = _by_key(old), _by_key(new)
     noise = max(old.noise.band, new.noise.band)
     for key in dict.fromkeys((*before, *after)):
         if key in before and key in after:
-            yield _judged(key, before[key], after[key], noise, limit)
+            first, second = before[key], after[key]
+            if first[0].name == second[0].name:
+                yield _judged(key, first, second, noise, limit)
+            else:
+                yield _row(key, second[0], f"in the first it is {first[0].name}")
         else:
             side = "first" if key in before else "second"
             cost, _ = before.get(key) or after[key]

@@ -20,6 +20,11 @@ def scipy_optimize() -> Any:  # noqa: ANN401  # as above
     return _loaded("scipy.optimize")
 
 
+def drawing() -> None:
+    """Look whether plots can be drawn; raises MissingExtraError."""
+    _loaded("matplotlib")
+
+
 def _loaded(name: str) -> Any:  # noqa: ANN401  # as above
     try:
         return import_module(name)

@@ -48,8 +48,9 @@ def growth(
     if isinstance(found, Blocked):
         return Growth(name=name, points=(), slope=None, blocked=found)
     mine = [at for at in range(len(ours)) if at not in found.refused]
-    if len(mine) < len(TERMS):
-        return Growth(name=name, points=(), slope=None, blocked=_why(found))
+    if len({count(ours[at]) for at in mine}) < len(TERMS):
+        blocked = _why(found) or Blocked(why=f"{len(TERMS)} points make a shape")
+        return Growth(name=name, points=(), slope=None, blocked=blocked)
     theirs = [
         at for at in range(len(ours), len(ours) + len(bare)) if at in found.places
     ]

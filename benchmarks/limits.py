@@ -61,8 +61,9 @@ def _exponents(growth: Iterable[Growth]) -> Iterator[tuple[str, float]]:
         times = {point.n: point.seconds for point in each.points}
         first, last = DECADE
         if first in times and last in times and 0 in times:
-            more = (times[last] - times[0]) / (times[first] - times[0])
-            yield each.name, log10(more) / log10(last / first)
+            few, many = times[first] - times[0], times[last] - times[0]
+            if few > 0 and many > 0:  # else handlers cost nothing that was seen
+                yield each.name, log10(many / few) / log10(last / first)
 
 
 def _bases(peers: Iterable[PeerCost]) -> Iterator[tuple[str, float]]:

@@ -132,9 +132,7 @@ def _corners(kind: Kind) -> Iterator[Row]:
     for n in (1, FAR):
         for history in (10, FAR):
             setting = Setting(kind.hook, n=n, history=history, tools=TOOLS[-1])
-            far = f"{n:,} handlers, history of {history:,}, {setting.tools} tools"
-            name = f"{kind.hook}: {far}"
-            yield over_both("corners", name, setting)
+            yield over_both("corners", kind.hook, setting)
 
 
 def _forms(kind: Kind) -> Iterator[Row]:

@@ -8,10 +8,11 @@ what is more than that counts.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from inspect import isawaitable
 from time import perf_counter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from benchmarks.subject import Extensions
 from refengine.awaiting import is_async
@@ -21,6 +22,9 @@ from refengine.testing.watching import Watched
 from refengine.tools import ToolMiddleware
 
 Call: TypeAlias = Callable[..., Any]
+Like: TypeAlias = Literal["pipeline", "onion", "plain"]
+"""An async hook that is awaited, one that calls what it wraps, a plain function."""
+LIKES: Final[tuple[Like, ...]] = ("pipeline", "onion", "plain")
 CALLBACKS: Final = ("before_chat_model", "after_chat_model")
 _NEXT: Final = 2
 """The place of ``next`` among what a wrapper is given."""
@@ -28,8 +32,12 @@ _NEXT: Final = 2
 
 @dataclass(slots=True)
 class Clock:
-    """The time of one hook: its own, in seconds, and how often it was called."""
+    """The time of one hook: its own, in seconds, and how often it was called.
 
+    ``like`` is of what kind its probe is, for one that does nothing to stand beside.
+    """
+
+    like: Like = "pipeline"
     own: float = 0.0
     calls: int = 0
     inside: float = 0.0
@@ -84,7 +92,9 @@ class Probes:
 
     def _hook(self, hook: AnyHook, clock: Clock, wraps: bool) -> AnyHook:
         if not is_async(hook):
+            clock.like = "plain"
             return _plain(hook, clock)
+        clock.like = "onion" if wraps else "pipeline"
 
         async def entered(*given: Any) -> Any:  # noqa: ANN401  # any hook's
             if wraps:
@@ -99,7 +109,12 @@ class Probes:
         return entered
 
     def _factory(self, factory: Call, clock: Clock) -> Call:
-        """Probe what a factory makes: its last but one, or only, argument is inner."""
+        """Probe what a factory makes: its last but one, or only, argument is inner.
+
+        What it makes is awaited always, so it may be a plain function that hands on
+        what another one gives to await.
+        """
+        clock.like = "onion"
 
         def make(*given: Any) -> Any:  # noqa: ANN401  # a factory of either interface
             at = 0 if len(given) == 1 else 1
@@ -108,21 +123,43 @@ class Probes:
             made = factory(*given[:at], timed, *given[at + 1 :])
             if made is timed:  # it adds no layer
                 return inner
-            return self._hook(made, clock, wraps=False)
+            return _layer(made, clock)
 
         return make
+
+
+def _layer(made: Call, clock: Clock) -> Call:
+    async def entered(*given: Any) -> Any:  # noqa: ANN401  # any endpoint's
+        start, clock.inside = perf_counter(), 0.0
+        try:
+            return await made(*given)
+        finally:
+            clock.own += perf_counter() - start - clock.inside
+            clock.calls += 1
+
+    return entered
 
 
 def _plain(hook: AnyHook, clock: Clock) -> AnyHook:
     def enter(*given: Any) -> Any:  # noqa: ANN401  # any hook's
         start = perf_counter()
         try:
-            return hook(*given)
+            got = hook(*given)
         finally:
             clock.own += perf_counter() - start
             clock.calls += 1
+        return _awaited(got, clock) if isawaitable(got) else got
 
     return enter
+
+
+async def _awaited(got: Awaitable[object], clock: Clock) -> object:
+    """Await what a plain function gave to await: that is its time, too."""
+    start = perf_counter()
+    try:
+        return await got
+    finally:
+        clock.own += perf_counter() - start
 
 
 def _timed(inner: Call, clock: Clock) -> Call:

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from benchmarks import noops
 from benchmarks.byhand import HELLO
 from benchmarks.measure import Side, Work, no_collections, repeats
 from benchmarks.parts import Kit
-from benchmarks.probes import Clock, Probes
+from benchmarks.probes import LIKES, Clock, Like, Probes
 from benchmarks.specs import Effort, SideSpec
 from benchmarks.subject import Extensions, Subjects
 from benchmarks.whole import runs
 from refengine import build_agent
-from refengine.hooks import ONION_HOOKS
 
-Spent: TypeAlias = "dict[tuple[str, str], tuple[int, float]]"
+Spent: TypeAlias = "dict[tuple[str, str], tuple[float, float]]"
 """Calls in a run and the seconds they take themselves, by handler and hook."""
+NOTHING: Final = (noops.Rewriter, noops.ModelWrapper, noops.PlainRewriter)
+"""A hook that does nothing for every kind of probe, in the order of ``LIKES``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +39,28 @@ class Probed:
 async def probed(subjects: Subjects, spec: SideSpec, effort: Effort) -> dict[str, Any]:
     """Return calls and own seconds of every hook, set-up by set-up.
 
-    ``nothing`` holds the seconds of one call of a hook that does nothing: [of a
-    pipeline, of an onion]. Raises what the subject raises.
+    ``nothing`` holds the seconds of one call of a hook that does nothing, by what it
+    is ``like``. Raises what the subject raises.
     """
-    hooks: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    nothing: list[tuple[float, float]] = []
+    hooks: dict[tuple[str, str, Like], list[tuple[float, float]]] = {}
+    nothing: list[dict[Like, float]] = []
     for _ in range(effort.sets):
         agent = await _set_up(subjects.extensions(spec, Kit()), spec)
         mine, beside = await _spent(agent, effort)
         for key, each in mine.items():
-            hooks.setdefault(key, []).append(each)
-        nothing.append(_of_a_call(beside))
+            like = agent.mine.clocks[key].like
+            hooks.setdefault((*key, like), []).append(each)
+        nothing.append(_of_a_call(agent.beside, beside))
     return {"hooks": [[*key, each] for key, each in hooks.items()], "nothing": nothing}
 
 
 async def _set_up(found: Extensions, spec: SideSpec) -> Probed:
     mine, beside = Probes(), Probes()
     users = mine.on(found)
-    nothing = (noops.Rewriter(0), noops.ModelWrapper(0))
-    after = (noops.Rewriter(1), noops.ModelWrapper(1))
-    others = beside.on(replace(found, structs=(), handlers=(*nothing, *after))).handlers
-    around = (*others[:2], *users.handlers, *others[2:])
+    nothing = [make(at) for at in range(2) for make in NOTHING]
+    others = beside.on(replace(found, structs=(), handlers=tuple(nothing))).handlers
+    before, after = others[: len(NOTHING)], others[len(NOTHING) :]
+    around = (*before, *users.handlers, *after)
     agent = await build_agent(replace(users, handlers=around).built())
     messages = (HELLO,) * spec.setting.history
     return Probed(runs(agent, messages, stream=spec.setting.stream), mine, beside)
@@ -82,20 +84,25 @@ def _told(probes: Probes, often: int) -> Spent:
     return {key: _of_a_run(clock, often) for key, clock in probes.clocks.items()}
 
 
-def _of_a_run(clock: Clock, often: int) -> tuple[int, float]:
-    return round(clock.calls / often), clock.own / often
+def _of_a_run(clock: Clock, often: int) -> tuple[float, float]:
+    return clock.calls / often, clock.own / often
 
 
 def _middle(rounds: list[Spent]) -> Spent:
     return {
-        key: (calls, median(each[key][1] for each in rounds))
-        for key, (calls, _) in rounds[0].items()
+        key: (
+            median(each[key][0] for each in rounds),
+            median(each[key][1] for each in rounds),
+        )
+        for key in rounds[0]
     }
 
 
-def _of_a_call(beside: Spent) -> tuple[float, float]:
-    line = [
-        own / n for (_, hook), (n, own) in beside.items() if hook not in ONION_HOOKS
-    ]
-    onion = [own / n for (_, hook), (n, own) in beside.items() if hook in ONION_HOOKS]
-    return fmean(line), fmean(onion)
+def _of_a_call(probes: Probes, beside: Spent) -> dict[Like, float]:
+    clocks = probes.clocks
+    return {
+        like: fmean(
+            own / n for key, (n, own) in beside.items() if clocks[key].like == like
+        )
+        for like in LIKES
+    }

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Final, TypeAlias
+from shlex import quote
+from typing import Any, Final, TypeAlias
 
 from benchmarks import plan
 from benchmarks.asking import ChildLostError, Measurer
 from benchmarks.attribution import hook_costs
 from benchmarks.bars import BARS
+from benchmarks.defaults import PEERS
 from benchmarks.growing import growth, memory_slope
 from benchmarks.kinds import KINDS
 from benchmarks.limits import bars
@@ -27,6 +29,7 @@ from refengine.testing.machine import facts
 
 Told: TypeAlias = Callable[[str], None]
 NOBODY: Final[Measured] = ((), ())
+AT_BUILD: Final = (" before_agent", " modify_instruction", " modify_tools")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,12 @@ class Asked:
     @property
     def command(self) -> str:
         """The command line that asks for it."""
-        words = ["refengine bench run", self.subject or ""]
-        words += [f"--against {self.against}"] if self.against else []
+        words = ["refengine bench run", quote(self.subject) if self.subject else ""]
+        words += [f"--against {quote(self.against)}"] if self.against else []
         words += ["--quick"] if self.quick else []
         words += [] if self.subject or self.peers else ["--no-peers"]
+        chosen = () if self.peers == PEERS else self.peers
+        words += [f"--peer {each}" for each in chosen]
         return " ".join(filter(None, words))
 
 
@@ -114,6 +119,7 @@ class _Run:
         rows = list(plan.subject_rows(names, against=asked.against is not None))
         costs = self._rows(rows, found)
         hooks, told = self._hooks()
+        told = (*told, WAITS) if reply["waits"] else told
         return Costs(
             header=_EMPTY,
             noise=found,
@@ -178,14 +184,14 @@ class _Run:
                 continue
             self._tell(f"bar: {bar.name}")
             request = {"do": "bar", "at": at, "rounds": plan.BAR_ROUNDS}
-            found = answer(self._measurer, request)
-            ratio = float(found["ratio"])
-            yield Bar(
-                name=bar.name,
-                ratio=ratio,
-                limit=bar.limit,
-                holds=ratio <= bar.limit,
-            )
+            yield self._bar(request, bar.name, bar.limit)
+
+    def _bar(self, request: dict[str, Any], name: str, limit: float) -> Bar:
+        try:
+            ratio = float(answer(self._measurer, request)["ratio"])
+        except (ChildLostError, NotMeasuredError) as error:
+            return Bar(name=name, ratio=None, limit=limit, holds=None, why=str(error))
+        return Bar(name=name, ratio=ratio, limit=limit, holds=ratio <= limit)
 
     def _left_out(self) -> Iterator[str]:
         if self._asked.quick and self._asked.subject is None:
@@ -198,7 +204,7 @@ class _Run:
 
 
 def _not_called(hook: str) -> str:
-    if hook.endswith(" before_agent"):
+    if hook.endswith(AT_BUILD):
         return f"{hook} acts when the agent is built: no run calls it"
     return f"{hook} was not called: nothing in this run leads to it"
 
@@ -207,5 +213,9 @@ def _copies_of(side: SideSpec) -> int:
     return side.copies if side.maker == "subject" else 0
 
 
+WAITS: Final = (
+    "the subject waits, or has other threads work: all times of it are the wall's, and"
+    " neighbours on the machine are in them"
+)
 _EMPTY: Final = Header(tool="", machine={}, command="", quick=False)
 """Stands in until the time that it took is known."""

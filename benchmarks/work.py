@@ -17,6 +17,7 @@ from benchmarks.command import Wanted
 from benchmarks.comparing import NotAReportError, compared, differing, read
 from benchmarks.defaults import MOST_APART
 from benchmarks.noise import told_apart
+from benchmarks.outputs import OutputError, check_outputs
 from benchmarks.plan import QUICK
 from benchmarks.rows import NotMeasuredError
 from benchmarks.running import Asked, measured
@@ -41,6 +42,7 @@ MISTAKES: Final = (
     MissingExtraError,
     NotAReportError,
     NotMeasuredError,
+    OutputError,
     RefError,
     OSError,
 )
@@ -54,6 +56,7 @@ def run(wanted: Wanted) -> NoReturn:
     """Measure, print, write the files; leaves with the exit code."""
     with told("bench run", *MISTAKES):
         places = _place(wanted.subject), _place(wanted.against)
+        check_outputs(wanted)
         asked = Asked(
             wanted.subject, wanted.against, places, wanted.quick, wanted.peers
         )
@@ -115,13 +118,13 @@ def _write(costs: Costs, wanted: Wanted) -> None:
         wanted.markdown_file.write_text(markdown_text(costs), "utf-8")
     if wanted.html_file is not None:
         wanted.html_file.write_text(page_text(costs), "utf-8")
-    if wanted.plot_file is not None:
-        write_plot(costs, wanted.plot_file)
+    if wanted.plot_file is not None and not write_plot(costs, wanted.plot_file):
+        sys.stderr.write(f"{wanted.plot_file} was not written: nothing to draw\n")
 
 
 def _code(costs: Costs) -> int:
-    shown = any(each.compared for each in costs.costs)
-    if not shown:
+    shown = {each.floor for cost in costs.costs for each in cost.compared}
+    if not shown or (costs.header.against is not None and "against" not in shown):
         return NOTHING_RAN
     return DIFFERS if any(bar.holds is False for bar in costs.bars) else OK
 

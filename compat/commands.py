@@ -1,4 +1,8 @@
-"""What all commands share: how an app is run and how a user's mistake is told."""
+"""What all commands share: how an app is run and how a user's mistake is told.
+
+A command is two modules: the command line, which answers help and usage errors and
+loads next to nothing, and its work, imported once the line is read.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
 import typer
+
+from compat.light_values import read_lightly
 
 OK: Final = 0
 DIFFERS: Final = 1
@@ -39,7 +45,9 @@ def runner(app: typer.Typer, name: str) -> Callable[[Sequence[str]], None]:
     """Return the ``main`` of a command."""
 
     def main(arguments: Sequence[str]) -> None:
-        app(list(arguments), prog_name=f"refengine {name}")
+        command: Any = typer.main.get_command(app)
+        read_lightly(command)
+        command(list(arguments), prog_name=f"refengine {name}")
 
     return main
 

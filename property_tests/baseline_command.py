@@ -1,40 +1,16 @@
-"""``refengine baseline write|update ENGINE``: known failures as a file to fill in."""
+"""``refengine baseline write|update``: the command line; ``baseline_work`` does it."""
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import typer
-from rich.console import Console
 
-from compat.commands import (
-    DIFFERS,
-    FAULT,
-    NOTHING_RAN,
-    OK,
-    STALE,
-    exit_code,
-    new_app,
-    refuse,
-    runner,
-    told,
-)
-from compat.report.conform_text import plain
-from compat.verdicts.conformance import AnyEvent, ClauseResult, Fault
-from property_tests.baseline import Baseline, JudgedOnce, fresh_baseline, new_baseline
-from property_tests.conforming import judging
-from property_tests.engine_judging import UnusableEngineError
-from property_tests.known import KnownFailuresError, PinnedWorldError
-from property_tests.known_entries import TODO, read_known
-from property_tests.known_text import EditError
-from property_tests.pool import EngineLostError, Pool
-from property_tests.registry import UnknownSelectorError, contract
-from property_tests.replaying import by_worker
-from property_tests.running import EXAMPLES, SEED, TIMEOUT, Asked
+from compat.commands import new_app, runner
+from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 
 Engine: TypeAlias = Annotated[str, typer.Argument(help="the engine, as for conform")]
 File: TypeAlias = Annotated[
@@ -51,16 +27,32 @@ Examples: TypeAlias = Annotated[int, typer.Option(min=0, help="generated worlds"
 Seed: TypeAlias = Annotated[int, typer.Option(help="other numbers, other worlds")]
 Seconds: TypeAlias = Annotated[float, typer.Option(min=0.1, help="for one world")]
 
-MISTAKES: Final = (
-    EditError,
-    KnownFailuresError,
-    OSError,
-    UnknownSelectorError,
-    UnusableEngineError,
-)
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 app = new_app("Write the known failures of an engine down, and keep the file fresh.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the command line asks for; ``timeout`` in seconds."""
+
+    engine: str
+    known: Path | None = None
+    words: tuple[str, ...] = ()
+    profile: str | None = None
+    examples: int = EXAMPLES
+    seed: int = SEED
+    timeout: float = TIMEOUT
+
+    @property
+    def path(self) -> Path:
+        """The file that is meant; one in the working directory if none was given."""
+        return self.known or default_file(self.engine)
+
+
+def default_file(engine: str) -> Path:
+    """Return the file that is meant if none is given, in the working directory."""
+    return Path(f"{_UNFIT.sub('-', engine).strip('-.')}-known.toml")
 
 
 @app.command()
@@ -81,13 +73,18 @@ def write(  # noqa: PLR0913  # options of a command line
     Exit codes: 0 all that fails is written, 1 a failing clause has no world to pin, 2
     usage, 3 an engine or its door broke down, 4 nothing ran.
     """
-    path = known or default_file(engine)
-    with told("baseline write", *MISTAKES):
-        if path.exists():
-            refuse("baseline write", f"{path} is there already: 'baseline update' it")
-        judged = judge(_asked(words, engine, profile, examples, seed, timeout))
-        made = new_baseline(judged)
-        _finish("write", judged, made, path)
+    from property_tests import baseline_work
+
+    wanted = Wanted(
+        engine=engine,
+        known=known,
+        words=tuple(words or ()),
+        profile=profile,
+        examples=examples,
+        seed=seed,
+        timeout=timeout,
+    )
+    baseline_work.write(wanted)
 
 
 @app.command()
@@ -108,102 +105,18 @@ def update(  # noqa: PLR0913  # options of a command line
     Exit codes: 0 the file is fresh, 1 a failing clause has no world to pin, 2 usage, 3
     an engine or its door broke down, 4 nothing ran, 5 an entry matches nothing.
     """
-    path = known or default_file(engine)
-    asked = _asked(words, engine, profile, examples, seed, timeout)
-    about: dict[str, Any] = {"engine": engine, "profile": profile}
-    about |= {"corpus": "", "clauses": []}  # it only plays what is pinned
-    with told("baseline update", *MISTAKES):
-        read_known(path, drafts=True)  # a mistake in it is told before all the work
-        judged = judge(asked)
-        with Pool(about, 1, timeout) as pool:
-            try:
-                made = fresh_baseline(
-                    path.read_bytes(), path, judged, contract(), by_worker(pool)
-                )
-            except (PinnedWorldError, EngineLostError) as error:
-                sys.stderr.write(f"refengine baseline update: {error}\n")
-                raise typer.Exit(FAULT) from None
-        _finish("update", judged, made, path)
+    from property_tests import baseline_work
 
-
-def default_file(engine: str) -> Path:
-    """Return the file that is meant if none is given, in the working directory."""
-    return Path(f"{_UNFIT.sub('-', engine).strip('-.')}-known.toml")
-
-
-def judge(asked: Asked) -> JudgedOnce:
-    """Judge the one engine that is asked for; raises UnusableEngineError."""
-    events: list[AnyEvent] = []
-    with judging(asked) as judgement:
-        judgement.tell(events.append)
-        [judge] = judgement.judges
-        return JudgedOnce(
-            judge.name,
-            judge.version,
-            [each for each in events if isinstance(each, ClauseResult)],
-            [
-                each
-                for each in events
-                if isinstance(each, Fault) and each.whose != "known-failures"
-            ],
-        )
-
-
-def code_of(judged: JudgedOnce, made: Baseline) -> int:
-    """Return the exit code for what was judged and written."""
-    return exit_code(
-        *([FAULT] if judged.faults else []),
-        *([] if any(each.worlds for each in judged.results) else [NOTHING_RAN]),
-        *([DIFFERS] if made.unpinned else []),
-        *([STALE] if made.lost else []),
-        OK,
-    )
-
-
-def _asked(
-    words: list[str] | None,
-    engine: str,
-    profile: str | None,
-    examples: int,
-    seed: int,
-    timeout: float,
-) -> Asked:
-    with told("baseline", UnknownSelectorError):
-        clauses = contract().select(words or ())
-    return Asked(
-        engines=(engine,),
+    wanted = Wanted(
+        engine=engine,
+        known=known,
+        words=tuple(words or ()),
         profile=profile,
-        clauses=clauses,
         examples=examples,
         seed=seed,
         timeout=timeout,
     )
-
-
-def _finish(command: str, judged: JudgedOnce, made: Baseline, path: Path) -> None:
-    if made.added or made.dropped:
-        path.write_bytes(made.text.encode("utf-8"))
-    console = Console(highlight=False, soft_wrap=True)
-    for line in _lines(judged, made, path):
-        console.print(line, markup=False)
-    faults = (f"{each.whose}: {each.text}" for each in judged.faults)
-    for text in (*faults, *made.lost):
-        sys.stderr.write(f"refengine baseline {command}: {plain(text)}\n")
-    raise typer.Exit(code_of(judged, made))
-
-
-def _lines(judged: JudgedOnce, made: Baseline, path: Path) -> Iterator[str]:
-    who = plain(judged.engine)
-    for what, ids in (("added", made.added), ("dropped as stale", made.dropped)):
-        if ids:
-            yield f"{path}: {what}: {', '.join(ids)}"
-    if not made.added and not made.dropped:
-        yield f"{path}: nothing to write: {who} fails nothing that is not listed"
-    if made.unpinned:
-        names = ", ".join(made.unpinned)
-        yield f"not written, since no world of theirs can be pinned: {names}"
-    if made.added:
-        yield f"now put reason and issue where each new entry says {TODO!r}"
+    baseline_work.update(wanted)
 
 
 main = runner(app, "baseline")

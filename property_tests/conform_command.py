@@ -1,29 +1,16 @@
-"""``refengine conform``: whether engines keep the contract."""
+"""``refengine conform``: the command line; ``conform_work`` judges."""
 
 from __future__ import annotations
 
-import shlex
-import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, TextIO, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
-from rich.console import Console
 
-from compat.commands import new_app, refuse, runner, told
-from compat.report.conform_gathered import Judgement as Gathered
-from compat.report.conform_gathered import gather
-from compat.report.conform_terminal import Terminal
-from compat.verdicts.conformance import AnyEvent, ClauseResult, Progress
-from property_tests.conforming import Judgement, judging
-from property_tests.engine_judging import UnusableEngineError
-from property_tests.known import KnownFailuresError
-from property_tests.registry import Clause, UnknownSelectorError, contract
-from property_tests.running import EXAMPLES, SEED, TIMEOUT, Asked
+from compat.commands import new_app, runner
+from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 
-Writer: TypeAlias = Callable[[Gathered], str]
 ToFile: TypeAlias = Path | None
 
 
@@ -34,7 +21,35 @@ def _to(about: str) -> Any:  # noqa: ANN401  # as typer has it
 
 app = new_app("Judge whether engines keep the contract.")
 
-NOT_CHECKED: Final = "is chosen, but no check decides it: "
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reports:
+    """The files that a judgement is written to, ``failures`` a folder of them."""
+
+    events: Path | None = None
+    json: Path | None = None
+    junit: Path | None = None
+    markdown: Path | None = None
+    html: Path | None = None
+    failures: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the command line asks for; ``timeout`` in seconds for one world."""
+
+    engines: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    profile: str | None = None
+    examples: int = EXAMPLES
+    seed: int = SEED
+    timeout: float = TIMEOUT
+    jobs: int = 0
+    known: Path | None = None
+    strict: bool = False
+    show_trace: str | None = None
+    reports: Reports = Reports()
 
 
 @app.command()
@@ -82,124 +97,30 @@ def conform(  # noqa: PLR0913, PLR0917  # options of a command line
     Exit codes: 0 conformant, 1 not, 2 usage, 3 an engine, its door or the harness broke
     down, 4 nothing ran, 5 a known failure that is none any more.
     """
-    mistakes = (UnknownSelectorError, UnusableEngineError, KnownFailuresError, OSError)
-    with told("conform", *mistakes):
-        asked = Asked(
-            engines=tuple(engines),
-            profile=profile,
-            clauses=_chosen(words or (), clause or (), show_trace),
-            examples=examples,
-            seed=seed,
-            timeout=timeout,
-            jobs=jobs,
-            known=known,
-            strict=strict,
-        )
-        files = {"json": json, "junit": junit, "markdown": markdown, "html": html}
-        reports = _Reports(files, failures)
-        command = shlex.join(["refengine", "conform", *sys.argv[2:]])
-        with judging(asked, command) as judgement, _opened(events) as out:
-            code = _run(judgement, reports, out, show_trace)
-    raise typer.Exit(code)
+    wanted = Wanted(
+        engines=tuple(engines),
+        words=tuple(words or ()),
+        ids=tuple(clause or ()),
+        profile=profile,
+        examples=examples,
+        seed=seed,
+        timeout=timeout,
+        jobs=jobs,
+        known=known,
+        strict=strict,
+        show_trace=show_trace,
+        reports=Reports(
+            events=events,
+            json=json,
+            junit=junit,
+            markdown=markdown,
+            html=html,
+            failures=failures,
+        ),
+    )
+    from property_tests import conform_work
 
-
-def _run(
-    judgement: Judgement, reports: _Reports, out: TextIO | None, show_trace: str | None
-) -> int:
-    found: list[AnyEvent] = []
-    console = Console(highlight=False, soft_wrap=True)
-    with Terminal(console, Console(stderr=True)) as terminal:
-
-        def take(event: AnyEvent) -> None:
-            terminal.take(event)
-            if not isinstance(event, Progress):
-                found.append(event)
-
-        footer = judgement.tell(take, out)
-    reports.write(found)
-    if show_trace is not None:
-        for line in _traces(judgement, found, show_trace):
-            console.print(line, markup=False)
-    return footer.exit_code
-
-
-def _chosen(
-    words: Sequence[str], ids: Sequence[str], shown: str | None
-) -> tuple[Clause, ...]:
-    """Return the selected clauses; raises UnknownSelectorError."""
-    of = contract()
-    if shown is not None:
-        of.clause(shown)
-    found = of.select(words, ids)
-    if not any(each.status == "checked" for each in found):
-        first = found[0]
-        refuse("conform", f"{first.id} {NOT_CHECKED}it is {first.status}: {first.why}")
-    return found
-
-
-@contextmanager
-def _opened(path: Path | None) -> Generator[TextIO | None, None, None]:
-    if path is None:
-        yield None
-        return
-    with path.open("w", encoding="utf-8") as out:
-        yield out
-
-
-class _Reports:
-    """The files a judgement is written to, once it is done."""
-
-    def __init__(self, files: dict[str, Path | None], failures: Path | None) -> None:
-        self._files = {kind: path for kind, path in files.items() if path is not None}
-        self._failures = failures
-
-    def write(self, events: Sequence[AnyEvent]) -> None:
-        """Write all that were asked for."""
-        if self._files:
-            gathered = gather(events)
-            for kind, path in self._files.items():
-                path.write_text(_writer(kind)(gathered), "utf-8")
-        if self._failures is not None:
-            from property_tests.failures import write_failures  # noqa: PLC0415  # rarely
-
-            write_failures(self._failures, events)
-
-
-def _writer(kind: str) -> Writer:
-    """Return what writes one kind of report; each is loaded when it is asked for."""
-    if kind == "json":
-        from compat.report.conform_json import json_text  # noqa: PLC0415  # when it is asked for
-
-        return json_text
-    if kind == "junit":
-        from compat.report.conform_junit import junit_text  # noqa: PLC0415  # when it is asked for
-
-        return junit_text
-    if kind == "markdown":
-        from compat.report.conform_markdown import markdown_text  # noqa: PLC0415  # when it is asked for
-
-        return markdown_text
-    from compat.report.conform_page import page_text  # noqa: PLC0415  # when it is asked for
-
-    return page_text
-
-
-def _traces(
-    judgement: Judgement, events: Sequence[AnyEvent], clause: str
-) -> Iterator[str]:
-    """Yield the whole trace of a clause's failure, for each engine that has one."""
-    failed = {
-        each.engine: each.failure
-        for each in events
-        if isinstance(each, ClauseResult) and each.clause == clause and each.failure
-    }
-    for judge in judgement.judges:
-        found = failed.get(judge.name)
-        if found is None:
-            yield f"{judge.name}: {clause} did not fail, so there is no trace to show"
-            continue
-        yield f"{judge.name}: the whole trace behind {clause}, variant {found.variant}"
-        yield from (f"  {line}" for line in judge.trace(found))
+    conform_work.conform(wanted)
 
 
 main = runner(app, "conform")

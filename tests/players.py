@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from compat.migration.differing import Shown, differences
 from compat.migration.naming import first_in_time, named
-from compat.verdicts.migration import Divergence, Exercise, channels_of
+from compat.verdicts.migration import Divergence, Exercise
+from compat.verdicts.relations import channels_of
 from refengine.testing import Scenario, World, play_subject, read_scenario, run
 
 Subject = Callable[[World], object]

@@ -14,7 +14,7 @@ FLOORS = (
     ("refengine",),
     ("refengine.testing",),
     # compat itself is its __init__, which is empty
-    ("compat.verdicts", "compat.commands", "compat"),
+    ("compat.verdicts", "compat.commands", "compat.light_values", "compat"),
     ("compat.adapters", "compat.engines", "compat.wire", "compat.models"),
     ("compat.report",),
     ("compat.migration", "compat.observe", "compat.profiles"),
@@ -38,6 +38,7 @@ EXTRAS = {
     "refengine.testing.graphs": GRAPHS,
     "compat.engines.graphs": GRAPHS,
     "compat.wire": WIRE,
+    "compat.report.plots": {"matplotlib"},
 }
 
 PACKAGES = ("refengine", "compat", "property_tests", "benchmarks")

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from property_tests import clause_command, explaining
+from property_tests import clause_command, clause_work, explaining
 from property_tests.check import Check, Decision
-from property_tests.clause_command import explained
+from property_tests.clause_work import explained
 from property_tests.corpus import Entry, fixed_worlds
 from property_tests.explaining import examples, shown, violating
 from property_tests.registry import Clause, OwnSource, contract
@@ -92,7 +92,7 @@ def test_a_mistake_is_told_without_a_traceback(capsys, arguments, told) -> None:
 
 def test_a_list_of_nothing_is_no_success(monkeypatch, capsys) -> None:
     one = contract().model_copy(update={"clauses": (contract().clause("ORD-001"),)})
-    monkeypatch.setattr(clause_command, "contract", lambda: one)
+    monkeypatch.setattr(clause_work, "contract", lambda: one)
 
     assert run("list", "--status", "planned") == 4
     assert "no clause is planned" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import pytest
 
 from compat.migration.codes import CODES
 from compat.migration.naming import CODES as NAMED_FROM
-from compat.verdicts.migration import RELATIONS, channels_of
+from compat.verdicts.relations import RELATIONS, channels_of
 from refengine import (
     AgentAction,
     AgentMiddleware,

@@ -118,7 +118,7 @@ def test_migrate_check_shows_the_report_that_the_command_prints() -> None:
 
 def test_migrate_check_lists_every_code_and_relation() -> None:
     from compat.migration.codes import CODES
-    from compat.verdicts.migration import RELATIONS
+    from compat.verdicts.relations import RELATIONS
     from refengine.testing.channels import CHANNELS
 
     page = (ROOT / "docs/migrate-check.md").read_text(encoding="utf-8")

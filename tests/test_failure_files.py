@@ -12,7 +12,7 @@ from rich.console import Console
 
 from compat.verdicts.conformance import ClauseResult, EngineInfo, Failure, Header
 from property_tests.checks.order import CHECKS as ORDER
-from property_tests.failure_command import (
+from property_tests.failure_work import (
     OtherEngineError,
     OtherProfileError,
     code_of,

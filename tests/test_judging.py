@@ -13,16 +13,14 @@ from compat.migration.differing import Mask
 from compat.migration.judging import Allow, Judge, Terms
 from compat.migration.outcomes import code_of
 from compat.verdicts.migration import (
-    RELATIONS,
     Allowed,
     Broken,
     Exercise,
     Fault,
     Migration,
     Noise,
-    channels_of,
-    strongest,
 )
+from compat.verdicts.relations import RELATIONS, channels_of, strongest
 from refengine import (
     Message,
     with_after_model_rewrite_history,

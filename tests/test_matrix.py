@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from property_tests import mutant_command
+from property_tests import mutant_command, mutant_work
 from property_tests.check import Case, Check, Decision
 from property_tests.checks import CHECKS
 from property_tests.corpus import Corpus, Entry
@@ -315,7 +315,7 @@ def run(*arguments: str) -> int:
 def small(monkeypatch, *worlds: Entry) -> None:
     """Give the command a corpus of these worlds."""
     made = Made(Corpus(worlds, 0), ("so it was made",))
-    monkeypatch.setattr(mutant_command, "make_corpus", lambda *_: made)
+    monkeypatch.setattr(mutant_work, "make_corpus", lambda *_: made)
 
 
 def test_command_writes_the_matrix_of_some_clauses(
@@ -334,7 +334,7 @@ def test_command_writes_the_matrix_of_some_clauses(
 def test_command_is_red_for_a_clause_without_mutant(monkeypatch, capsys) -> None:
     other = Mutant(id="other", about="It is right.", violates=(), wrong=ReferenceEngine)
     monkeypatch.setattr(
-        mutant_command, "_chosen", lambda *_: (["ORD-001"], [REVERSED, other])
+        mutant_work, "_chosen", lambda *_: (["ORD-001"], [REVERSED, other])
     )
     small(monkeypatch)
 
@@ -356,7 +356,7 @@ def test_command_is_red_for_a_clause_without_mutant(monkeypatch, capsys) -> None
     ],
 )
 def test_exit_code_tells_what_is_wrong(found, stale, code) -> None:
-    assert mutant_command._code(found, stale) == code
+    assert mutant_work._code(found, stale) == code
 
 
 def test_command_tells_an_unknown_clause(capsys) -> None:
@@ -376,7 +376,7 @@ def test_command_says_how_its_corpus_was_made(monkeypatch, capsys) -> None:
 def test_command_tells_a_file_it_cannot_write_before_it_plays(
     tmp_path, monkeypatch, capsys
 ) -> None:
-    monkeypatch.setattr(mutant_command, "make_corpus", None)
+    monkeypatch.setattr(mutant_work, "make_corpus", None)
     file = tmp_path / "none" / "x.json"
 
     assert run("matrix", "--json", str(file)) == 2

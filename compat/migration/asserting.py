@@ -13,15 +13,16 @@ from rich.console import Console
 from rich.text import Text
 
 from compat.migration.checking import check, over_the_wire
+from compat.migration.choices import known
+from compat.migration.defaults import EXAMPLES, TIMEOUT
 from compat.migration.folder import terms_of
 from compat.migration.outcomes import code_of
 from compat.migration.refs import SubjectRef, parse_ref
-from compat.migration.settings import known
-from compat.migration.side import TIMEOUT
-from compat.migration.side_player import EXAMPLES, Check
+from compat.migration.side_player import Check
 from compat.report.migration import lines
 from compat.report.wire import wire_lines
-from compat.verdicts.migration import RELATIONS, Migration
+from compat.verdicts.migration import Migration
+from compat.verdicts.relations import RELATIONS
 
 Given: TypeAlias = "str | Path | Callable[..., object]"
 

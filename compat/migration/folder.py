@@ -20,7 +20,8 @@ from compat.migration.outcomes import code_of
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.settings import FILE, Case, Settings, SettingsError, load_settings
 from compat.migration.side_player import Check
-from compat.verdicts.migration import DEFAULT_RELATION, JudgedCase, Migration
+from compat.verdicts.migration import JudgedCase, Migration
+from compat.verdicts.relations import DEFAULT_RELATION
 from refengine.testing.reading import ScenarioError, load_scenario
 from refengine.testing.scenario import Scenario
 

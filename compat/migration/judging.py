@@ -20,14 +20,16 @@ from compat.migration.differing import GRAPHS, Mask, Shown, broken, differences
 from compat.migration.playing import Anew, Played, Player, Told, shown, silent
 from compat.migration.shrinking import shrink, size
 from compat.verdicts.migration import (
-    DEFAULT_RELATION,
-    RELATIONS,
     Allowed,
     Broken,
     Exercise,
     Migration,
     Noise,
     Side,
+)
+from compat.verdicts.relations import (
+    DEFAULT_RELATION,
+    RELATIONS,
     channels_of,
     strongest,
 )

@@ -24,7 +24,6 @@ world = "worlds/newline.json"
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -39,8 +38,9 @@ from pydantic import (
     model_validator,
 )
 
+from compat.migration.choices import known
 from compat.migration.codes import CODES
-from compat.verdicts.migration import DEFAULT_RELATION, RELATIONS
+from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.testing.channels import CHANNELS
 
 FILE: Final = "migration.toml"
@@ -53,23 +53,6 @@ class SettingsError(ValueError):
         self.path = path
         self.problems = tuple(problems)
         super().__init__("\n".join((f"{path}:", *(f"  {p}" for p in self.problems))))
-
-
-class UnknownWordError(ValueError):
-    """A name that is none of those there are."""
-
-
-def known(value: str, names: Iterable[str], what: str) -> str:
-    """Return the value if it is one of the names; raises UnknownWordError.
-
-    For options of the command line and for entries of the file.
-    """
-    options = list(names)
-    if value in options:
-        return value
-    close = difflib.get_close_matches(value, options, 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(options)}"
-    raise UnknownWordError(f"{value!r} is no {what}; {hint}")
 
 
 Relation = Annotated[str, AfterValidator(lambda v: known(v, RELATIONS, "relation"))]

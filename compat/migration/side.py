@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Final, Literal, Self, TypeAlias
 
 from compat.migration.child import Asked, Child, wait_for
+from compat.migration.defaults import TIMEOUT
 from compat.migration.faults import SideFault
 from compat.migration.process import end
 from compat.migration.refs import Place, SubjectRef, placed
@@ -29,7 +30,6 @@ from refengine.testing.trace import Trace
 
 # What a side takes, returns and raises is found beside it.
 __all__ = [
-    "TIMEOUT",
     "Label",
     "Printed",
     "Side",
@@ -41,7 +41,6 @@ __all__ = [
 
 Label: TypeAlias = Literal["old", "new"]
 
-TIMEOUT: Final = 10.0
 IMPORT_TIMEOUT: Final = 30.0
 
 

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
+from compat.migration.defaults import EXAMPLES, TIMEOUT
 from compat.migration.faults import SideFault
 from compat.migration.playing import Played, Player, PlayError, Told, silent
 from compat.migration.refs import SubjectRef
 from compat.migration.reproducer import SideFiles
-from compat.migration.side import TIMEOUT, Label, Side, SidePlayed
+from compat.migration.side import Label, Side, SidePlayed
 from compat.migration.wire import Wire
 from compat.verdicts.migration import Exercise, Fault
 from refengine.testing.scenario import Scenario
-
-EXAMPLES: Final = 100
-"""So many generated worlds a corpus has, beside the fixed ones."""
 
 USER_FAULTS: Final = frozenset(
     (

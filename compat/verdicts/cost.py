@@ -22,16 +22,14 @@ Floor: TypeAlias = Literal[
 """What a cost stands over: a bare loop or onion written by hand, the engine with no
 handler, the engine with struct middlewares as they are, the subject that was given as
 --against, all others of the subject without this handler."""
-Section: TypeAlias = Literal[
-    "hooks", "axes", "corners", "forms", "subject", "handlers"
-]
+Section: TypeAlias = Literal["hooks", "axes", "corners", "forms", "subject", "handlers"]
 Change: TypeAlias = Literal["dearer", "cheaper", "not distinguishable"]
 
 
 class Part(BaseModel):
     """A piece of a report: frozen, and nothing in it is unknown."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Estimate(Part):

@@ -6,63 +6,15 @@ Source: verdicts, Migration. A report reads these and nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from compat.verdicts.relations import RELATIONS
 from refengine.messages import Json
 from refengine.testing.scenario import Scenario
 
 Side: TypeAlias = Literal["old", "new"]
 SIDES: Final[tuple[Side, Side]] = ("old", "new")
-
-_ADDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "same-answer": ("answer",),
-        "same-state": ("state", "second_turn", "pairing", "caller_objects"),
-        "same-effects": (
-            "requests",
-            "model_calls",
-            "tool_executions",
-            "events",
-            "errors",
-            "effects",
-        ),
-        "same-up-to-volatile": ("observed", "chunks", "interleaving"),
-        "identical": (),
-    }
-)
-"""The channels that each relation adds to the one before it."""
-
-RELATIONS: Final = tuple(_ADDED)
-"""From the weakest to the strongest."""
-
-DEFAULT_RELATION: Final = "same-effects"
-"""Everything that leaves the agent is equal."""
-
-
-def channels_of(relation: str) -> tuple[str, ...]:
-    """Return the channels that must be equal; raises KeyError for an unknown name."""
-    found: list[str] = []
-    for name, added in _ADDED.items():
-        found += added
-        if name == relation:
-            return tuple(found)
-    raise KeyError(relation)
-
-
-def strongest(broken: AbstractSet[str], *, masked: bool = False) -> str | None:
-    """Return the strongest relation that no broken channel belongs to, None if none.
-
-    ``masked`` says that something differs that is declared to: then the last relation,
-    which masks nothing, does not hold.
-    """
-    fit = [each for each in RELATIONS if broken.isdisjoint(channels_of(each))]
-    if masked and RELATIONS[-1] in fit:
-        fit.remove(RELATIONS[-1])
-    return fit[-1] if fit else None
-
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 

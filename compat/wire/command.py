@@ -1,31 +1,18 @@
-"""``refengine cassette``: serve a scenario as a model, record the wire, replay it."""
+"""``refengine cassette``: the command line; ``work`` serves, records and replays."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final, Optional
 
 import typer
 
-from compat.commands import DIFFERS, new_app, runner, told
-from compat.wire.errors import (
-    ChangedFileError,
-    MissingWireExtraError,
-    PlayingError,
-    WireError,
-)
-from refengine.testing.reading import ScenarioError, load_scenario
+from compat.commands import new_app, runner
 
 HIGHEST: Final = 65_535
-MISTAKES: Final = (ScenarioError, WireError, OSError)
 
 app = new_app("Serve a scenario as a model over HTTP, record the wire, replay it.")
-
-# What needs an extra is imported where it is used, so that --help needs none.
 
 
 @app.command()
@@ -47,14 +34,9 @@ def serve(
 
     Exit codes: 0 ended as asked, 2 a scenario or port that cannot be served.
     """
-    with told("cassette serve", *MISTAKES), _extra():
-        from compat.wire.server import ScriptedServer  # noqa: PLC0415  # an extra's
+    from compat.wire import work
 
-        server = ScriptedServer(load_scenario(scenario), port=port, model=model)
-        server.serve(lambda: _say(server.base_url))
-    for each in server.sessions:
-        answered = f"{each.calls} calls answered"
-        _say(f"session {each.name}: {answered}, {len(each.unplayed)} answers left")
+    work.serve(scenario, port, model)
 
 
 @app.command()
@@ -77,14 +59,10 @@ def record(
 
     Exit codes: 0 recorded, 2 a file that cannot be read, played or written.
     """
-    with told("cassette record", *MISTAKES), _extra():
-        from compat.wire import recording  # noqa: PLC0415  # an extra's
+    from compat.wire import work
 
-        day = (date or datetime.now(UTC)).date()
-        found = recording.record(scenario, cassette, day=day, overwrite=overwrite)
-    for number, outcome in enumerate(found.outcomes, 1):
-        _say(f"run {number}: {outcome}")
-    _say(f"{found.entry.interactions} exchanges in {cassette.name}")
+    day = None if date is None else date.date()
+    work.record(scenario, cassette, day, overwrite=overwrite)
 
 
 @app.command()
@@ -98,32 +76,9 @@ def replay(
     Exit codes: 0 all were played, 1 the file does not play as it stands or is not the
     one of its manifest, 2 it cannot be read.
     """
-    with told("cassette replay", *MISTAKES), _extra():
-        from compat.wire.server_replay import (  # noqa: PLC0415  # an extra's
-            replay as replayed,
-        )
+    from compat.wire import work
 
-        try:
-            for each in replayed(cassette):
-                _say(str(each))
-        except (PlayingError, ChangedFileError) as error:
-            _say(str(error))
-            raise typer.Exit(DIFFERS) from error
-
-
-def _say(line: str) -> None:
-    """Print at once: who started the server waits for the line."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-@contextmanager
-def _extra() -> Generator[None]:
-    """Name the extra when one of its libraries is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise MissingWireExtraError(str(error.name)) from error
+    work.replay(cassette)
 
 
 main = runner(app, "cassette")

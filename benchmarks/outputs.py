@@ -1,0 +1,53 @@
+"""What a run needs at its end, looked for before it begins: it may take half an hour."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from benchmarks.command import Wanted
+from benchmarks.extra import drawing, scipy_optimize, scipy_stats
+from refengine.errors import RefengineError
+
+
+class OutputError(RefengineError):
+    """A file that could not be written, were all measured."""
+
+    def __init__(self, option: str, path: Path, why: str) -> None:
+        self.path = path
+        super().__init__(f"{option} {path}: {why}")
+
+
+def check_outputs(wanted: Wanted) -> None:
+    """Look for the libraries and the places of files; measure and write nothing.
+
+    Raises MissingExtraError and OutputError.
+    """
+    scipy_stats()
+    scipy_optimize()
+    if wanted.html_file is not None or wanted.plot_file is not None:
+        drawing()
+    files = {
+        "--json": wanted.json_file,
+        "--html": wanted.html_file,
+        "--markdown": wanted.markdown_file,
+        "--plot": wanted.plot_file,
+    }
+    seen: dict[Path, str] = {}
+    for option, path in files.items():
+        if path is None:
+            continue
+        _check(option, path)
+        where = path.resolve()
+        if where in seen:
+            raise OutputError(option, path, f"it is the file of {seen[where]}, too")
+        seen[where] = option
+
+
+def _check(option: str, path: Path) -> None:
+    if path.is_dir():
+        raise OutputError(option, path, "it is a folder: name a file")
+    if not path.parent.is_dir():
+        raise OutputError(option, path, "its folder does not exist")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise OutputError(option, path, "it cannot be written")

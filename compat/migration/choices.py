@@ -1,0 +1,23 @@
+"""A choice among names, of a command line or a file: taken, or refused with a hint."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UnknownWordError(ValueError):
+    """A name that is none of those there are."""
+
+
+def known(value: str, names: Iterable[str], what: str) -> str:
+    """Return the value if it is one of the names; raises UnknownWordError.
+
+    For options of the command line and for entries of the file.
+    """
+    options = list(names)
+    if value in options:
+        return value
+    close = difflib.get_close_matches(value, options, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(options)}"
+    raise UnknownWordError(f"{value!r} is no {what}; {hint}")

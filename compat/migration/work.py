@@ -1,0 +1,170 @@
+"""What ``refengine migrate check`` does: judge a pair of sides, or a folder of them."""
+
+from __future__ import annotations
+
+import io
+import platform
+import sys
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.text import Text
+
+from compat.commands import told
+from compat.migration.checking import Checked, check, over_the_wire
+from compat.migration.command import CHECK, Wanted
+from compat.migration.folder import (
+    NoPiecesError,
+    folder_code,
+    judge_pieces,
+    pieces_in,
+    terms_of,
+)
+from compat.migration.outcomes import code_of
+from compat.migration.ref_errors import RefError
+from compat.migration.refs import SubjectRef, parse_ref
+from compat.migration.reproducer import NotOursError, check_folder, write_reproducer
+from compat.migration.settings import SettingsError
+from compat.migration.side_player import Check
+from compat.migration.wire_worlds import NoWorldsError
+from compat.report.folder import case_line, folder_json, folder_lines
+from compat.report.migration import lines
+from compat.report.migration_json import dump, report, to_json
+from compat.report.wire import wire_json, wire_lines
+from compat.verdicts.migration import JudgedCase, Migration
+from compat.wire.errors import WireError
+from refengine.profile import profile
+from refengine.testing.world import MissingExtraError
+
+MISTAKES: Final = (
+    RefError,
+    SettingsError,
+    NoPiecesError,
+    NotOursError,
+    NoWorldsError,
+    MissingExtraError,
+    WireError,
+    OSError,
+)
+"""What a user can get wrong: told in its own words, without a traceback."""
+
+
+def check_migrations(wanted: Wanted) -> None:
+    """Judge what the command line names and tell it; always raises typer.Exit."""
+    name = profile(wanted.profile).name
+    how = Check(wanted.examples, wanted.seed, wanted.timeout, name)
+    wire = over_the_wire(how) if wanted.wire else nullcontext(how)
+    with told(CHECK, *MISTAKES), wire as how:
+        if wanted.every is not None:
+            raise typer.Exit(_folder(wanted.every, wanted, how))
+        raise typer.Exit(_pair(*_refs(wanted), wanted, how))
+
+
+def _refs(wanted: Wanted) -> tuple[SubjectRef, SubjectRef]:
+    old, new = wanted.sides
+    return parse_ref(old, revisions=True), parse_ref(new)
+
+
+def _pair(old: SubjectRef, new: SubjectRef, wanted: Wanted, how: Check) -> int:
+    terms = terms_of(wanted.settings, new, wanted.require)
+    if wanted.reproducer is not None:
+        check_folder(wanted.reproducer)
+    with _progress(how) as shown:
+        found = check(old, new, terms, shown)
+    code = code_of(found.verdict)
+    # Files first: whoever reads the report through a pipe may stop in the middle.
+    if wanted.json_file is not None:
+        printed = {s: list(e.printed) for s, e in found.verdict.exercise.items()}
+        header = {
+            **_header(how, found.verdict),
+            "old": str(old),
+            "new": str(new),
+        }
+        full = report(to_json(found.verdict), {**header, "printed": printed}, code)
+        wanted.json_file.write_text(dump(full), "utf-8")
+    again = ""
+    if wanted.reproducer is not None:
+        again = _reproduced(found, wanted.reproducer, how.profile)
+    console = _console()
+    for line in (*lines(found.verdict), *_wire_lines(how)):
+        console.print(line)
+    if again:
+        console.print(f"\n{again}")
+    return code
+
+
+def _console() -> Console:
+    """Return a console that shows what the terminal's encoding has no letters for."""
+    stdout: object = sys.stdout
+    if isinstance(stdout, io.TextIOWrapper):  # a test may have put something else
+        stdout.reconfigure(errors="backslashreplace")
+    return Console(highlight=False, soft_wrap=True)
+
+
+def _reproduced(found: Checked, folder: Path, name: str) -> str:
+    if found.verdict.divergence is None:
+        return "No divergence was found, so no reproducer is written."
+    script = write_reproducer(folder, found.verdict, found.files, name)
+    return f"Reproduce it: python {script}"
+
+
+def _folder(folder: Path, wanted: Wanted, how: Check) -> int:
+    pieces = pieces_in(folder)
+    console = _console()
+
+    def done(case: JudgedCase) -> None:
+        console.print(case_line(case))
+
+    cases = judge_pieces(pieces, how, done)
+    code = folder_code(cases)
+    if wanted.json_file is not None:
+        header = _header(how, *(case.verdict for case in cases))
+        full = report(folder_json(cases), header, code)
+        wanted.json_file.write_text(dump(full), "utf-8")
+    for line in (*_wire_lines(how), *folder_lines(cases)):
+        console.print(line)
+    return code
+
+
+def _wire_lines(how: Check) -> Iterable[Text]:
+    return () if how.wire is None else wire_lines(how.wire.told)
+
+
+def _header(how: Check, *verdicts: Migration) -> dict[str, object]:
+    frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
+    return {
+        **({"frameworks": frameworks} if frameworks else {}),
+        "refengine": version("refengine"),
+        "python": platform.python_version(),
+        "profile": how.profile,
+        "examples": how.examples,
+        "seed": how.seed,
+        **({} if how.wire is None else {"wire": wire_json(how.wire.told)}),
+    }
+
+
+@contextmanager
+def _progress(how: Check) -> Generator[Check, None, None]:
+    """Show how far a check has come, on a terminal only."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}"),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def told_so_far(phase: str, worlds: int, most: int) -> None:
+            bar.update(task, description=phase, completed=worlds, total=most)
+
+        yield replace(how, told=told_so_far)

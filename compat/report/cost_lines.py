@@ -1,0 +1,169 @@
+"""What a benchmark found, line by line, for a person at a terminal or in a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from compat.report.cost_grid import Cell, Column, Grid, Row, Tone, folded
+from compat.report.cost_says import facts, says, says_not
+from compat.report.cost_tables import grids
+from compat.report.cost_text import noise_text
+from compat.verdicts.cost import Costs
+
+WIDTH: Final = 100
+"""Of a table where there is no terminal that tells one: in a file, or in a pipe."""
+STYLES: Final[dict[Tone, str]] = {
+    "": "",
+    "good": "green",
+    "bad": "bold red",
+    "quiet": "dim",
+    "best": "bold",
+}
+_UNBOUNDED: Final = 10_000
+_HEADING: Final = 12
+"""Headings of numbers are broken here: the numbers below are short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One way to draw a table: names are broken at ``name`` letters."""
+
+    name: int
+    extra: bool = True
+    split: bool = False
+
+
+LOOKS: Final = (
+    Look(28),
+    Look(20),
+    Look(20, extra=False),
+    Look(20, extra=False, split=True),
+    Look(12, extra=False, split=True),
+)
+"""The best one first; the first that fits is taken."""
+
+
+def lines(costs: Costs) -> Iterator[RenderableType]:
+    """Yield the report: on what it rests, each table that has rows, what it says."""
+    yield Text("What a handler costs", "bold")
+    found = [*facts(costs), ("noise", noise_text(costs))]
+    yield _pairs([(Text(name, "dim"), Text(value)) for name, value in found])
+    for grid in grids(costs):
+        yield from (Text(), Text(grid.title, "bold"), Text(grid.about, "dim"))
+        yield Shown(grid)
+    yield from _listed("What this says", tuple(says(costs)))
+    yield from _listed("What it does not say", tuple(says_not(costs)))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A table as wide as there is room for.
+
+    Where there is too little, extra columns go first, then intervals get a line each,
+    and at last each row becomes a list.
+    """
+
+    grid: Grid
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        unbounded = options.update_width(_UNBOUNDED)
+        for look in LOOKS:
+            table = _table(self.grid, look)
+            if console.measure(table, options=unbounded).maximum <= options.max_width:
+                yield table
+                return
+        yield from _cards(self.grid)
+
+
+def _pairs(found: Sequence[tuple[Text, Text]]) -> Table:
+    """Return texts beside their names; a second line stands under the first."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    for name, text in found:
+        table.add_row(name, text)
+    return table
+
+
+def _listed(title: str, sentences: Sequence[str]) -> Iterator[RenderableType]:
+    if sentences:
+        yield from (Text(), Text(title, "bold"))
+        yield _pairs([(Text("-"), Text(each)) for each in sentences])
+
+
+def _table(grid: Grid, look: Look) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True
+    )
+    kept = [at for at, each in enumerate(grid.columns) if look.extra or not each.extra]
+    for column in (grid.columns[at] for at in kept):
+        name = Text(folded(column.name, _HEADING if column.right else look.name))
+        table.add_column(
+            name,
+            justify="right" if column.right else "left",
+            no_wrap=column.right,
+            overflow="fold",
+            vertical="top",
+        )
+    for rows in _together(grid.rows, look):
+        first = Cell("") if rows[0].again else rows[0].cells[0]
+        others = (
+            _stacked(grid.columns[at], [row.cells[at] for row in rows], look)
+            for at in kept[1:]
+        )
+        table.add_row(_cell(grid.columns[0], first, look), *others)
+    return table
+
+
+def _cards(grid: Grid) -> Iterator[RenderableType]:
+    """Yield each row as a list of what its columns say, for a very narrow place."""
+    for row in grid.rows:
+        if not row.again:
+            yield Text(row.cells[0].text, "bold")
+        if row.blocked_at:
+            told = (each.text for each in row.cells[row.blocked_at :] if each.text)
+            yield Text(f"  {', '.join(told)}", STYLES["bad"])
+            continue
+        pairs = zip(grid.columns[1:], row.cells[1:], strict=True)
+        yield _pairs(
+            [
+                (Text(f"  {column.name}", "dim"), Text(cell.text, STYLES[cell.tone]))
+                for column, cell in pairs
+                if cell.text
+            ]
+        )
+
+
+def _together(rows: Sequence[Row], look: Look) -> Iterator[list[Row]]:
+    """Yield rows of one name together: a name of two lines then takes no line more.
+
+    Cells of several lines would shift against each other.
+    """
+    found: list[Row] = []
+    for row in rows:
+        if found and (look.split or not row.again):
+            yield found
+            found = []
+        found.append(row)
+    if found:
+        yield found
+
+
+def _stacked(column: Column, cells: Sequence[Cell], look: Look) -> Text:
+    return Text("\n").join(_cell(column, each, look) for each in cells)
+
+
+def _cell(column: Column, cell: Cell, look: Look) -> Text:
+    text = cell.text if column.right else folded(cell.text, look.name)
+    if look.split and column.right:
+        text = text.replace(" (", "\n(")
+    return Text(text, STYLES[cell.tone])

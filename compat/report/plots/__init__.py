@@ -1,0 +1,1 @@
+"""The plots of a benchmark, drawn by matplotlib: a room that the extra bench opens."""

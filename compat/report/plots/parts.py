@@ -1,0 +1,137 @@
+"""What the plots have in common: colours, sizes, labels.
+
+Colours are of Okabe and Ito's palette, which people with any colour vision tell apart;
+each has its own mark or dashes as well.
+"""
+
+# matplotlib leaves its keywords open: pyright knows no method of it in full.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Final, Literal, TypeAlias, TypeGuard
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from compat.report.conform_text import brief
+from compat.report.cost_grid import folded
+from compat.report.cost_text import seconds_text
+
+Dash: TypeAlias = Literal["-", "--", ":", ""]
+INK: Final = "#1c1e21"
+QUIET: Final = "#6b727b"
+FAINT: Final = "#e3e6ea"
+OURS: Final = "#0072b2"
+PEER: Final = "#c24e00"  # Okabe and Ito's vermilion, darker: it is read as text too
+BARE: Final = INK
+WIDE: Final = 9.4
+NARROW: Final = 3.8
+"""Widths in inches: of a page's column, and of a phone."""
+_LEGEND_ROW: Final = 0.21
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """An empty figure, and for whom it is drawn."""
+
+    figure: Figure
+    narrow: bool
+    title: str
+
+    @property
+    def width(self) -> float:
+        """Return the width in inches."""
+        return NARROW if self.narrow else WIDE
+
+    @property
+    def size(self) -> float:
+        """Return the size of small letters in points."""
+        return 7.5 if self.narrow else 8.5
+
+    def sized(self, height: float, legend: Sequence[Line2D] = ()) -> None:
+        """Take the height of the panels in inches; write title and legend above."""
+        top = 0.42 if self.title else 0.05
+        rows = len(legend) if self.narrow else min(len(legend), 1)
+        whole = height + top + rows * _LEGEND_ROW
+        self.figure.set_size_inches(self.width, whole)
+        self.figure.set_layout_engine(
+            "constrained", rect=(0, 0, 1, height / whole), w_pad=0.06, h_pad=0.06
+        )
+        if self.title:
+            self._headed(whole)
+        if legend:
+            self._explained(legend, 1 - top / whole)
+
+    def _headed(self, height: float) -> None:
+        self.figure.text(
+            0.01, 1 - 0.1 / height, self.title, va="top", fontsize=self.size + 3,
+            fontweight="bold",
+        )  # fmt: skip
+
+    def _explained(self, legend: Sequence[Line2D], top: float) -> None:
+        self.figure.legend(
+            handles=legend,
+            loc="upper left",
+            bbox_to_anchor=(0.008, top),
+            ncols=1 if self.narrow else len(legend),
+            frameon=False,
+            borderpad=0,
+            borderaxespad=0.2,
+            fontsize=self.size,
+            handlelength=2.4,
+            columnspacing=1.8,
+        ).set_in_layout(False)
+
+
+def fitted(text: str, width: int, most: int = 1) -> str:
+    """Return a name in so many lines of so many letters at most."""
+    lines = folded(brief(text, width * most), width).splitlines()
+    end = ["…"] if len(lines) > most else []
+    return "\n".join(brief(each, width) for each in [*lines[:most], *end])
+
+
+def drawable(value: float | None) -> TypeGuard[float]:
+    """Tell whether a logarithmic axis has a place for a value."""
+    return value is not None and 0 < value < inf
+
+
+def short_number(value: float) -> str:
+    """Return a number of handlers for an axis: 1, 100, 10k."""
+    return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
+
+
+def axis_seconds(value: float) -> str:
+    """Return a round time for an axis: ``1 µs``, not ``1.00 µs``."""
+    return seconds_text(value).replace(".00", "").replace(".0 ", " ")
+
+
+def log_axis(axis: Axis, told: Callable[[float], str], most: int) -> None:
+    """Give an axis powers of ten only, and no more of them than ``most``."""
+
+    def text(value: float, position: object) -> str:  # noqa: ARG001  # as it is called
+        return told(value)
+
+    axis.set_major_locator(LogLocator(numticks=most))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(text))
+
+
+def line_of(colour: str, style: Dash, label: str, marker: str = "") -> Line2D:
+    """Return an entry of a legend."""
+    return Line2D(
+        [], [], color=colour, linestyle=style, marker=marker, markersize=5,
+        markeredgewidth=1.6, linewidth=1.8, label=label,
+    )  # fmt: skip
+
+
+def bare_axes(axes: Axes) -> None:
+    """Take away the left side of an axes whose rows have names."""
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)

@@ -1,0 +1,159 @@
+"""What ``refengine failure`` does: list stored failures, and play one again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from compat.commands import (
+    DIFFERS,
+    FAULT,
+    NOTHING_RAN,
+    OK,
+    USAGE,
+    refuse,
+    told,
+)
+from compat.report.conform_failure import told as texts_of
+from compat.report.conform_text import plain
+from property_tests.failures import (
+    FailureFile,
+    FailureFileError,
+    failure_files,
+    read_failure,
+)
+from property_tests.pool import Pool
+from property_tests.registry import UnknownSelectorError, contract
+from property_tests.replaying import Asks, Replayed, by_worker, replayed
+
+COMMAND: Final = "failure replay"
+
+
+class OtherEngineError(ValueError):
+    """The engine that is named is not the one that failed."""
+
+    def __init__(self, path: Path, recorded: str, given: str) -> None:
+        super().__init__(
+            f"{path} is a failure of engine {recorded!r}, and {given!r} is another:"
+            f" name {recorded!r}, or choose a file of {given!r}"
+        )
+
+
+class OtherProfileError(ValueError):
+    """The engine is not under the profile that the failure was found under."""
+
+    def __init__(self, path: Path, recorded: str, given: str) -> None:
+        super().__init__(
+            f"{path} was found under {recorded!r}, and the engine is under {given!r}"
+        )
+
+
+def list_failures(folder: Path) -> None:
+    """Print the failures of a folder, a line each; always raises typer.Exit."""
+    with told("failure list", OSError):
+        paths = list(failure_files(folder))
+    console = Console(highlight=False, soft_wrap=True)
+    bad = 0
+    for path in paths:
+        try:
+            console.print(_line(path, read_failure(path)))
+        except (FailureFileError, OSError) as error:
+            bad += 1
+            sys.stderr.write(f"refengine failure list: {error}\n")
+    if not paths:
+        sys.stderr.write(f"refengine failure list: no failure files in {folder}\n")
+    raise typer.Exit(USAGE if bad else OK if paths else NOTHING_RAN)
+
+
+def replay(file: Path, engine: str, timeout: float) -> None:
+    """Play a failure again and tell what came of it; always raises typer.Exit.
+
+    ``timeout`` are seconds for one world.
+    """
+    with told(COMMAND, FailureFileError, OSError, UnknownSelectorError):
+        failure = read_failure(file)
+        contract().clause(failure.clause)
+    with told(COMMAND, OtherEngineError, OtherProfileError):
+        found = _replayed(file, failure, engine, timeout)
+    console = Console(highlight=False, soft_wrap=True)
+    for line in lines(failure, found):
+        console.print(line)
+    if found.usage:
+        refuse(COMMAND, found.usage)
+    raise typer.Exit(code_of(found))
+
+
+def replayed_on(asks: Asks, file: Path, failure: FailureFile) -> Replayed:
+    """Play a failure on the engine that a worker has.
+
+    Raises OtherEngineError and OtherProfileError, before anything is played.
+    """
+    loaded: Mapping[str, Any] = asks.one({"op": "load"})
+    if "usage" in loaded or "broken" in loaded:
+        return replayed(failure.clause, loaded)
+    if loaded["name"] != failure.engine:
+        raise OtherEngineError(file, failure.engine, str(loaded["name"]))
+    if loaded["profile"] != failure.profile:
+        raise OtherProfileError(file, failure.profile, str(loaded["profile"]))
+    return by_worker(asks)(failure.clause, failure.world)
+
+
+def _replayed(
+    file: Path, failure: FailureFile, engine: str, timeout: float
+) -> Replayed:
+    """Play it on a worker of its own; the profile is asked for only where it must be.
+
+    An engine that has just one takes none, and has the right one if it failed.
+    """
+    about: dict[str, Any] = {"engine": engine, "profile": None, "corpus": ""}
+    about["clauses"] = [failure.clause]
+    try:
+        with Pool(about, 1, timeout) as pool:
+            return replayed_on(pool, file, failure)
+    except OtherProfileError:
+        with Pool({**about, "profile": failure.profile}, 1, timeout) as pool:
+            return replayed_on(pool, file, failure)
+
+
+def code_of(found: Replayed) -> int:
+    """Return the exit code for what came of a replay."""
+    if found.usage:
+        return USAGE
+    if found.broken:
+        return FAULT
+    if found.failure is not None:
+        return DIFFERS
+    return OK if found.holds else NOTHING_RAN
+
+
+def lines(failure: FailureFile, found: Replayed) -> Iterator[Text]:
+    """Yield what is to be told about a replay, for a person."""
+    who = f"{failure.clause} on {plain(failure.engine)} ({plain(failure.profile)})"
+    if found.broken:
+        yield Text(f"error: {who}: {plain(found.broken)}", "bold red")
+    elif found.failure is not None:
+        yield Text(f"still fails: {who}", "bold red")
+        shown = texts_of(found.failure)
+        yield Text(f"  asked     {shown.asked}  [{shown.variant}]")
+        yield Text(f"  expected  {shown.expected}")
+        yield Text(f"  got       {shown.got}")
+        if shown.differs:
+            yield Text(f"  {shown.differs}")
+    elif found.holds:
+        yield Text(f"fixed: {who}: {found.decided} decisions, all for it", "green")
+    elif not found.usage:
+        yield Text(f"not decided: {who}: {plain(found.lost)}", "yellow")
+
+
+def _line(path: Path, failure: FailureFile) -> Text:
+    line = Text(f"{path}  {failure.clause}", "bold")
+    who = (
+        f"  {plain(failure.engine)} ({plain(failure.profile)})  {plain(failure.asked)}"
+    )
+    return line.append(who, "default")
