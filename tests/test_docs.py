@@ -15,6 +15,7 @@ from refengine.testing.schema import text as schema_text
 ROOT = Path(__file__).parent.parent
 PAGES = [
     "README.md",
+    "docs/bench.md",
     "docs/cassettes.md",
     "docs/conform.md",
     "docs/migrate-check.md",

@@ -1,0 +1,143 @@
+"""The three kinds of agent-framework's middleware, each in a class that calls on.
+
+Classes and not functions: the framework puts a frame of its own around a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
+
+from agent_framework import (
+    Agent,
+    AgentContext,
+    AgentMiddleware,
+    BaseChatClient,
+    ChatContext,
+    ChatMiddleware,
+    ChatMiddlewareLayer,
+    ChatResponse,
+    Content,
+    FunctionInvocationContext,
+    FunctionInvocationLayer,
+    FunctionMiddleware,
+    Message,
+    tool,
+)
+from agent_framework.observability import ChatTelemetryLayer, disable_instrumentation
+
+from benchmarks.measure import Work
+from benchmarks.parts import CALL, INSTRUCTION
+from benchmarks.peers.counting import counted, watched
+from benchmarks.peers.peer import ANSWER, QUESTION, Build, Seen, Variant
+
+HOOK: Final = "process"
+
+
+class WrapAgent(AgentMiddleware):
+    """Hands a run on."""
+
+    async def process(
+        self, context: AgentContext, call_next: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Run the agent."""
+        del context
+        await call_next()
+
+
+class WrapChat(ChatMiddleware):
+    """Hands a model call on."""
+
+    async def process(
+        self, context: ChatContext, call_next: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Call the model."""
+        del context
+        await call_next()
+
+
+class WrapFunction(FunctionMiddleware):
+    """Hands a tool call on."""
+
+    async def process(
+        self,
+        context: FunctionInvocationContext,
+        call_next: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Call the tool."""
+        del context
+        await call_next()
+
+
+async def say(messages: Sequence[Message]) -> ChatResponse:
+    """Ask for the tool, or answer once it has spoken."""
+    if messages[-1].role == "tool":
+        return ChatResponse(messages=Message("assistant", [ANSWER]))
+    call = Content.from_function_call(CALL.id, CALL.name, arguments=CALL.arguments)
+    return ChatResponse(messages=Message("assistant", [call]))
+
+
+class ScriptedClient(
+    FunctionInvocationLayer[Any],
+    ChatMiddlewareLayer[Any],
+    ChatTelemetryLayer[Any],
+    BaseChatClient[Any],
+):
+    """A model in the layers, and in their order, that the vendors' clients have."""
+
+    def __init__(self, seen: Seen | None) -> None:
+        super().__init__()
+        self._say = counted(say, seen, "model")
+
+    def _inner_get_response(
+        self,
+        *,
+        messages: Sequence[Message],
+        stream: bool,
+        options: Mapping[str, Any],
+        **kwargs: Any,  # noqa: ANN401  # of which it needs nothing
+    ) -> Awaitable[ChatResponse]:
+        del stream, options, kwargs
+        return self._say(messages)
+
+
+async def echo(text: str) -> str:
+    """Say what it is told."""
+    return text
+
+
+def wrapped(
+    kind: Callable[[], AgentMiddleware | ChatMiddleware | FunctionMiddleware],
+) -> Build:
+    """Return what builds a run in that many middlewares of a kind."""
+
+    def build(n: int, seen: Seen | None) -> Work:
+        agent = Agent(
+            ScriptedClient(seen),
+            INSTRUCTION,
+            tools=[tool(counted(echo, seen, "tool"))],
+            middleware=[watched(kind(), HOOK, seen) for _ in range(n)],
+        )
+
+        async def work() -> str:
+            return (await agent.run(QUESTION)).text
+
+        return work
+
+    return build
+
+
+def untraced_variants() -> Sequence[Variant]:
+    """Return the variants, having switched off the framework's instrumentation.
+
+    No hook of ours wraps a whole run: ``after_agent`` is the one that is called once in
+    it as well, on its way out.
+    """
+    disable_instrumentation()
+    return (
+        Variant("AgentMiddleware", "after_agent", 1, wrapped(WrapAgent)),
+        Variant("ChatMiddleware", "wrap_model_call", 2, wrapped(WrapChat)),
+        Variant(
+            "FunctionMiddleware", "wrap_invokable_tool_call", 1, wrapped(WrapFunction)
+        ),
+    )

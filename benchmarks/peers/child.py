@@ -1,0 +1,121 @@
+"""One framework in a process of its own.
+
+    python -m benchmarks.peers.child PEER
+
+One request comes on the standard input and one reply goes to the standard output, each
+one line of JSON:
+
+    {"do": "list"}                     {"version": "1.2", "variants": [...]}
+    {"do": "admit", "numbers": [0]}    {"admitted": ["before_model"], "refused": {}}
+    {"do": "measure", "at": 0, ...}    {"series": [...], "memory": 120.0}
+    {"do": "try", "at": 0, "n": 600}   {"how": null} or {"how": "silent", ...}
+
+What a framework prints goes to the standard error. A framework that is not installed
+is told as {"absent": "..."}. PEER is a name of the table, or ``module:attribute``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final, TextIO
+
+from benchmarks.peers.admitting import WorkNotDoneError, admit
+from benchmarks.peers.peer import Peer, Variant
+from benchmarks.peers.plan import Plan
+from benchmarks.peers.sampling import Reply, described, measure
+from benchmarks.peers.table import peer_named
+
+OFF: Final = {
+    "LANGCHAIN_TRACING_V2": "false",
+    "LANGSMITH_TRACING": "false",
+    "OTEL_SDK_DISABLED": "true",
+}
+"""What a child's environment has, so that nothing is traced or sent anywhere."""
+
+
+def main() -> None:
+    """Answer the one request."""
+    replies = _own_output()
+    request = json.loads(sys.stdin.readline())
+    replies.write(json.dumps(answer(loaded(sys.argv[1]), request)) + "\n")
+    replies.flush()
+
+
+def loaded(ref: str) -> Peer:
+    """Return a peer by its name, or by where it stands; raises UnknownPeerError."""
+    module, colon, attribute = ref.partition(":")
+    if not colon:
+        return peer_named(ref)
+    peer: Peer = getattr(import_module(module), attribute)
+    return peer
+
+
+def answer(peer: Peer, request: dict[str, Any]) -> Reply:
+    """Return the reply to a request."""
+    try:
+        variants: Sequence[Variant] = peer.variants()
+    except ImportError as error:
+        return {"absent": described(error)}
+    if request["do"] == "list":
+        return _listed(peer, variants)
+    if request["do"] == "admit":
+        return asyncio.run(judged(variants, request["numbers"]))
+    at: int = request["at"]
+    variant = variants[at]
+    if request["do"] == "measure":
+        return asyncio.run(measure(variant, Plan.of(request["plan"])))
+    return tried(variant, request["n"])
+
+
+async def judged(variants: Sequence[Variant], numbers: Sequence[int]) -> Reply:
+    """Send every hook through the gate; return which pass and why others do not."""
+    admitted: list[str] = []
+    refused: dict[str, str] = {}
+    for each in variants:
+        try:
+            for n in numbers:
+                await admit(each, n)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is told
+            refused[each.hook] = described(error)
+        else:
+            admitted.append(each.hook)
+    return {"admitted": admitted, "refused": refused}
+
+
+def tried(variant: Variant, n: int) -> Reply:
+    """Build and run once with ``n`` handlers; return how that failed, if it did."""
+    try:
+        asyncio.run(admit(variant, n, times=1))
+    except WorkNotDoneError as error:
+        return {"how": "silent", "what": error.what}
+    except BaseException as error:  # noqa: BLE001  # however it fails, that is the answer
+        return {"how": "exception", "what": described(error)}
+    return {"how": None}
+
+
+def _listed(peer: Peer, variants: Sequence[Variant]) -> Reply:
+    try:
+        installed = version(peer.distribution)
+    except PackageNotFoundError as error:
+        return {"absent": described(error)}
+    return {
+        "version": installed,
+        "variants": [{"hook": each.hook, "ours": each.ours} for each in variants],
+    }
+
+
+def _own_output() -> TextIO:
+    """Return the way to the parent, and send what anybody prints to standard error."""
+    own = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return own
+
+
+if __name__ == "__main__":
+    main()

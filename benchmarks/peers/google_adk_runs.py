@@ -1,0 +1,231 @@
+"""The callbacks and plugins of google-adk, each of which does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from itertools import cycle
+from typing import Any, Final, TypeAlias
+
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins import BasePlugin
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
+from google.genai.types import (
+    Content,
+    FunctionCall,
+    GenerateContentResponseUsageMetadata,
+    Part,
+)
+
+from benchmarks.measure import Work
+from benchmarks.peers.counting import counted, watched
+from benchmarks.peers.peer import (
+    ANSWER,
+    CALL_ID,
+    QUESTION,
+    TOOL,
+    TOOL_TEXT,
+    Build,
+    Seen,
+    Variant,
+)
+
+Callback: TypeAlias = Callable[..., Awaitable[None]]
+
+APP: Final = "measured"
+USER: Final = "user"
+
+
+class ScriptedModel(BaseLlm):
+    """Gives premade responses in turn, over and over."""
+
+    following: Callable[[], LlmResponse]
+    seen: Seen | None = None
+
+    async def generate_content_async(
+        self,
+        llm_request: LlmRequest,
+        stream: bool = False,  # noqa: FBT002  # as the framework declares it
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Yield the next response, whatever it is asked."""
+        del llm_request, stream
+        if self.seen is not None:
+            self.seen.model += 1
+        yield self.following()
+
+
+def scripted_model(seen: Seen | None) -> ScriptedModel:
+    """Return a model that asks for the tool, answers, and begins again.
+
+    It tells its usage as a vendor's does: where none is told, the framework logs that.
+    """
+    call = FunctionCall(id=CALL_ID, name=TOOL, args={"text": TOOL_TEXT})
+    parts = (Part(function_call=call), Part(text=ANSWER))
+    responses = [response_of(each) for each in parts]
+    following = cycle(responses).__next__
+    return ScriptedModel(model="scripted", following=following, seen=seen)
+
+
+def response_of(part: Part) -> LlmResponse:
+    """Return what the model says, as one part."""
+    usage = GenerateContentResponseUsageMetadata(
+        prompt_token_count=1, candidates_token_count=1, total_token_count=2
+    )
+    content = Content(role="model", parts=[part])
+    return LlmResponse(content=content, usage_metadata=usage)
+
+
+async def echo(text: str) -> str:
+    """Say what it is told."""
+    return text
+
+
+class Plugin(BasePlugin):
+    """A plugin with a name of its own."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"{type(self).__name__}-{at}")
+
+
+class BeforeModel(Plugin):
+    """Changes nothing before the model."""
+
+    async def before_model_callback(
+        self,
+        *,
+        callback_context: Any,  # noqa: ANN401  # unused
+        llm_request: LlmRequest,
+    ) -> None:
+        """Let the model be called."""
+
+
+class BeforeTool(Plugin):
+    """Changes nothing before the tool."""
+
+    async def before_tool_callback(
+        self,
+        *,
+        tool: Any,  # noqa: ANN401  # unused
+        tool_args: dict[str, Any],
+        tool_context: Any,  # noqa: ANN401  # unused
+    ) -> None:
+        """Let the tool be called."""
+
+
+def before_model() -> Callback:
+    """Return a callback of its own that lets the model be called."""
+
+    async def callback(callback_context: Any, llm_request: Any) -> None:  # noqa: ANN401  # unused
+        del callback_context, llm_request
+
+    return callback
+
+
+def after_model() -> Callback:
+    """Return a callback of its own that leaves what the model said."""
+
+    async def callback(callback_context: Any, llm_response: Any) -> None:  # noqa: ANN401  # unused
+        del callback_context, llm_response
+
+    return callback
+
+
+def before_tool() -> Callback:
+    """Return a callback of its own that lets the tool be called."""
+
+    async def callback(tool: Any, args: Any, tool_context: Any) -> None:  # noqa: ANN401  # unused
+        del tool, args, tool_context
+
+    return callback
+
+
+def of_agent(place: str, callback: Callable[[], Callback]) -> Build:
+    """Return what builds a run of an agent with callbacks at that place."""
+
+    def build(n: int, seen: Seen | None) -> Work:
+        callbacks = [counted(callback(), seen, "hooks") for _ in range(n)]
+        return run_of(agent_of(seen, {place: callbacks}))
+
+    return build
+
+
+def of_plugins(kind: type[Plugin], hook: str) -> Build:
+    """Return what builds a run of a runner with plugins of that kind."""
+
+    def build(n: int, seen: Seen | None) -> Work:
+        plugins = [watched(kind(at), hook, seen) for at in range(n)]
+        return run_of(agent_of(seen, {}), plugins)
+
+    return build
+
+
+def agent_of(seen: Seen | None, callbacks: dict[str, Any]) -> LlmAgent:
+    """Build the agent."""
+    parts: dict[str, Any] = {**callbacks, "tools": [counted(echo, seen, "tool")]}
+    return LlmAgent(name="agent", model=scripted_model(seen), **parts)
+
+
+def run_of(agent: LlmAgent, plugins: Sequence[BasePlugin] = ()) -> Work:
+    """Return a run of the agent, in a session of its own."""
+    sessions = InMemorySessionService()
+    runner = Runner(
+        app_name=APP, agent=agent, session_service=sessions, plugins=list(plugins)
+    )
+    question = Content(role="user", parts=[Part(text=QUESTION)])
+
+    async def work() -> str:
+        session = await sessions.create_session(app_name=APP, user_id=USER)
+        answer = ""
+        async for event in runner.run_async(
+            user_id=USER, session_id=session.id, new_message=question
+        ):
+            if event.is_final_response():
+                answer = text_of(event.content)
+        return answer
+
+    return work
+
+
+def text_of(content: Content | None) -> str:
+    """Return the text of a response."""
+    parts = [] if content is None else content.parts or []
+    return "".join(part.text or "" for part in parts)
+
+
+BEFORE_MODEL: Final = "before_model_rewrite_history"
+WRAP_TOOL: Final = "wrap_invokable_tool_call"
+VARIANTS: Final = (
+    Variant(
+        "before_model_callback",
+        BEFORE_MODEL,
+        2,
+        of_agent("before_model_callback", before_model),
+    ),
+    Variant(
+        "after_model_callback",
+        "after_model_rewrite_history",
+        2,
+        of_agent("after_model_callback", after_model),
+    ),
+    Variant(
+        "before_tool_callback",
+        WRAP_TOOL,
+        1,
+        of_agent("before_tool_callback", before_tool),
+    ),
+    Variant(
+        "plugin before_model_callback",
+        BEFORE_MODEL,
+        2,
+        of_plugins(BeforeModel, "before_model_callback"),
+    ),
+    Variant(
+        "plugin before_tool_callback",
+        WRAP_TOOL,
+        1,
+        of_plugins(BeforeTool, "before_tool_callback"),
+    ),
+)

@@ -1,0 +1,191 @@
+"""The hooks of LangChain's middleware, each in a class that does nothing else.
+
+Every handler has a name of its own, because the framework refuses two of one name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+from langchain.agents.middleware import AgentMiddleware
+
+from benchmarks.measure import Work
+from benchmarks.peers.graphs import answer_of, echo_tool, question, scripted_model
+from benchmarks.peers.peer import Build, Seen, Variant
+
+
+class Named(AgentMiddleware[Any, Any]):
+    """A middleware with a name of its own."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self._name = f"{type(self).__name__}-{at}"
+
+    @property
+    def name(self) -> str:
+        """Return what tells it from its equals."""
+        return self._name
+
+
+class BeforeModel(Named):
+    """Changes nothing before the model."""
+
+    async def abefore_model(self, state: Any, runtime: Any) -> None:  # noqa: ANN401  # unused
+        """Return no update."""
+
+
+class AfterModel(Named):
+    """Changes nothing after the model."""
+
+    async def aafter_model(self, state: Any, runtime: Any) -> None:  # noqa: ANN401  # unused
+        """Return no update."""
+
+
+class WrapModel(Named):
+    """Hands a model call on."""
+
+    async def awrap_model_call(
+        self,
+        request: Any,  # noqa: ANN401  # handed on
+        handler: Callable[[Any], Awaitable[Any]],
+    ) -> Any:  # noqa: ANN401  # handed on
+        """Call the model."""
+        return await handler(request)
+
+
+class WrapTool(Named):
+    """Hands a tool call on."""
+
+    async def awrap_tool_call(
+        self,
+        request: Any,  # noqa: ANN401  # handed on
+        handler: Callable[[Any], Awaitable[Any]],
+    ) -> Any:  # noqa: ANN401  # handed on
+        """Call the tool."""
+        return await handler(request)
+
+
+class WrapModelSync(Named):
+    """Hands a model call on, in a sync run."""
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401  # handed on
+        """Call the model."""
+        return handler(request)
+
+
+class WrapToolSync(Named):
+    """Hands a tool call on, in a sync run."""
+
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401  # handed on
+        """Call the tool."""
+        return handler(request)
+
+
+def counting_hook(seen: Seen) -> Callable[..., Any]:
+    """Return what counts in the place of a hook before or after the model."""
+
+    async def call(state: Any, runtime: Any) -> None:  # noqa: ANN401  # unused
+        del state, runtime
+        seen.hooks += 1
+
+    return call
+
+
+def counting_wrap(seen: Seen) -> Callable[..., Any]:
+    """Return what counts in the place of an async wrap."""
+
+    async def call(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:  # noqa: ANN401  # handed on
+        seen.hooks += 1
+        return await handler(request)
+
+    return call
+
+
+def counting_wrap_sync(seen: Seen) -> Callable[..., Any]:
+    """Return what counts in the place of a sync wrap."""
+
+    def call(request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401  # handed on
+        seen.hooks += 1
+        return handler(request)
+
+    return call
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A class of middlewares, its hook, and what counts in the hook's place.
+
+    That has to be a function of the same sort: the framework treats a coroutine
+    function otherwise than one that returns a coroutine, and runs it five times slower.
+    """
+
+    middleware: type[Named]
+    hook: str
+    counting: Callable[[Seen], Callable[..., Any]]
+
+    def made(self, n: int, seen: Seen | None) -> list[Named]:
+        """Return that many; with a ``Seen`` their calls are counted."""
+        made = [self.middleware(at) for at in range(n)]
+        if seen is not None:
+            for each in made:
+                setattr(each, self.hook, self.counting(seen))
+        return made
+
+
+def awaited(kind: Kind) -> Build:
+    """Return what builds a run by ``ainvoke``."""
+
+    def build(n: int, seen: Seen | None) -> Work:
+        call = agent_of(kind.made(n, seen), seen).ainvoke
+
+        async def work() -> str:
+            return answer_of(await call(question()))
+
+        return work
+
+    return build
+
+
+def called(kind: Kind) -> Build:
+    """Return what builds a run by ``invoke``."""
+
+    def build(n: int, seen: Seen | None) -> Work:
+        call = agent_of(kind.made(n, seen), seen).invoke
+
+        async def work() -> str:
+            return answer_of(call(question()))
+
+        return work
+
+    return build
+
+
+def agent_of(middlewares: list[Named], seen: Seen | None) -> Any:  # noqa: ANN401  # a graph
+    """Build the agent."""
+    create: Any = import_module("langchain.agents").create_agent
+    return create(scripted_model(seen), [echo_tool(seen)], middleware=middlewares)
+
+
+BEFORE: Final = "before_model_rewrite_history"
+AFTER: Final = "after_model_rewrite_history"
+MODEL: Final = "wrap_model_call"
+TOOL: Final = "wrap_invokable_tool_call"
+
+_BEFORE: Final = Kind(BeforeModel, "abefore_model", counting_hook)
+_AFTER: Final = Kind(AfterModel, "aafter_model", counting_hook)
+_MODEL: Final = Kind(WrapModel, "awrap_model_call", counting_wrap)
+_TOOL: Final = Kind(WrapTool, "awrap_tool_call", counting_wrap)
+_MODEL_SYNC: Final = Kind(WrapModelSync, "wrap_model_call", counting_wrap_sync)
+_TOOL_SYNC: Final = Kind(WrapToolSync, "wrap_tool_call", counting_wrap_sync)
+
+VARIANTS: Final = (
+    Variant("before_model", BEFORE, 2, awaited(_BEFORE)),
+    Variant("after_model", AFTER, 2, awaited(_AFTER)),
+    Variant("wrap_model_call", MODEL, 2, awaited(_MODEL)),
+    Variant("wrap_tool_call", TOOL, 1, awaited(_TOOL)),
+    Variant("wrap_model_call, sync", MODEL, 2, called(_MODEL_SYNC)),
+    Variant("wrap_tool_call, sync", TOOL, 1, called(_TOOL_SYNC)),
+)

@@ -1,0 +1,146 @@
+"""The hooks of pydantic-ai's capabilities, each in a class that does nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+from pydantic_ai import Agent, RunContext
+from pydantic_ai.capabilities import AbstractCapability, Hooks
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.tools import Tool, ToolDefinition
+from pydantic_ai.usage import RequestUsage
+
+from benchmarks.measure import Work
+from benchmarks.parts import CALL, INSTRUCTION
+from benchmarks.peers.counting import counted, watched
+from benchmarks.peers.peer import ANSWER, QUESTION, Build, Seen, Variant
+
+BeforeFunction: TypeAlias = Callable[
+    [RunContext[Any], ModelRequestContext], Awaitable[ModelRequestContext]
+]
+
+
+class BeforeModel(AbstractCapability[Any]):
+    """Changes nothing before the model."""
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Return what was given."""
+        del ctx
+        return request_context
+
+
+class WrapModel(AbstractCapability[Any]):
+    """Hands a model call on."""
+
+    async def wrap_model_request(
+        self,
+        ctx: RunContext[Any],
+        *,
+        request_context: ModelRequestContext,
+        handler: Callable[..., Any],
+    ) -> ModelResponse:
+        """Call the model."""
+        del ctx
+        response: ModelResponse = await handler(request_context)
+        return response
+
+
+class WrapTool(AbstractCapability[Any]):
+    """Hands a tool call on."""
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: Callable[..., Any],
+    ) -> Any:  # noqa: ANN401  # whatever the tool gives
+        """Call the tool."""
+        del ctx, call, tool_def
+        return await handler(args)
+
+
+async def say(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    """Ask for the tool, and answer once it has spoken.
+
+    It tells a usage as real models do: the framework would count words without one.
+    """
+    del info
+    usage = RequestUsage(input_tokens=1, output_tokens=1)
+    if any(isinstance(each, ToolReturnPart) for each in messages[-1].parts):
+        return ModelResponse([TextPart(ANSWER)], usage=usage)
+    call = ToolCallPart(CALL.name, CALL.arguments, CALL.id)
+    return ModelResponse([call], usage=usage)
+
+
+async def echo(text: str) -> str:
+    """Say what it is told."""
+    return text
+
+
+def run_of(seen: Seen | None, capabilities: Sequence[AbstractCapability[Any]]) -> Work:
+    """Build an agent and return one run of it, which begins with no history."""
+    agent = Agent(
+        FunctionModel(counted(say, seen, "model"), model_name="scripted"),
+        instructions=INSTRUCTION,
+        tools=[Tool(counted(echo, seen, "tool"), takes_ctx=False)],
+        capabilities=capabilities,
+    )
+
+    async def work() -> str:
+        return (await agent.run(QUESTION)).output
+
+    return work
+
+
+def each_in_a(kind: Callable[[], AbstractCapability[Any]], hook: str) -> Build:
+    """Return what builds a run with a capability for each handler."""
+
+    def build(n: int, seen: Seen | None) -> Work:
+        return run_of(seen, [watched(kind(), hook, seen) for _ in range(n)])
+
+    return build
+
+
+def same_request() -> BeforeFunction:
+    """Return a function of its own that changes nothing before the model."""
+
+    async def keep(
+        ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        del ctx
+        return request_context
+
+    return keep
+
+
+def all_in_one(n: int, seen: Seen | None) -> Work:
+    """Build a run with one ``Hooks`` that has a function for each handler."""
+    hooks = Hooks[Any]()
+    for _ in range(n):
+        hooks.on.before_model_request(counted(same_request(), seen, "hooks"))
+    return run_of(seen, [hooks])
+
+
+BEFORE: Final = "before_model_request"
+MODEL: Final = "wrap_model_request"
+TOOL: Final = "wrap_tool_execute"
+VARIANTS: Final = (
+    Variant(BEFORE, "before_model_rewrite_history", 2, each_in_a(BeforeModel, BEFORE)),
+    Variant(f"Hooks.on.{BEFORE}", "before_model_rewrite_history", 2, all_in_one),
+    Variant(MODEL, "wrap_model_call", 2, each_in_a(WrapModel, MODEL)),
+    Variant(TOOL, "wrap_invokable_tool_call", 1, each_in_a(WrapTool, TOOL)),
+)

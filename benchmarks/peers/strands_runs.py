@@ -1,0 +1,158 @@
+"""A hook and two middleware stages of Strands Agents, in functions that call on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import Any, Final, TypeAlias
+
+from strands import (
+    Agent,
+    tool,  # pyright: ignore[reportUnknownVariableType]  # a bare dict in its types
+)
+from strands.hooks import BeforeModelCallEvent
+from strands.middleware import ExecuteToolStage, InvokeModelStage, MiddlewareWrapPhase
+from strands.models import Model
+from strands.telemetry.metrics import EventLoopMetrics
+from strands.types.content import Messages
+from strands.types.streaming import StreamEvent
+
+from benchmarks.measure import Work
+from benchmarks.parts import CALL, INSTRUCTION
+from benchmarks.peers.counting import counted
+from benchmarks.peers.peer import ANSWER, QUESTION, Build, Seen, Variant
+
+Next: TypeAlias = Callable[[object], AsyncGenerator[Any]]
+Layer: TypeAlias = Callable[[object, Next], AsyncGenerator[Any]]
+
+
+class ScriptedModel(Model):
+    """Asks for the tool, and answers once it has spoken."""
+
+    def __init__(self, seen: Seen | None) -> None:
+        self._seen = seen
+
+    def update_config(self, **model_config: Any) -> None:  # noqa: ANN401  # none is taken
+        """Set nothing."""
+
+    def get_config(self) -> dict[str, Any]:
+        """Return an empty configuration."""
+        return {}
+
+    def structured_output(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401  # not used
+        """Refuse: no run asks for it."""
+        raise NotImplementedError
+
+    async def stream(
+        self,
+        messages: Messages,
+        *given: Any,  # noqa: ANN401  # of which it needs nothing
+        **named: Any,  # noqa: ANN401  # of which it needs nothing
+    ) -> AsyncGenerator[StreamEvent]:
+        """Yield the events of one answer."""
+        del given, named
+        if self._seen is not None:
+            self._seen.model += 1
+        answered = any("toolResult" in block for block in messages[-1]["content"])
+        for event in answer() if answered else ask():
+            yield event
+
+
+def ask() -> Iterator[StreamEvent]:
+    """Yield the call of the tool."""
+    yield {"messageStart": {"role": "assistant"}}
+    yield {
+        "contentBlockStart": {
+            "start": {"toolUse": {"name": CALL.name, "toolUseId": CALL.id}}
+        }
+    }
+    yield {"contentBlockDelta": {"delta": {"toolUse": {"input": CALL.arguments}}}}
+    yield {"contentBlockStop": {}}
+    yield {"messageStop": {"stopReason": "tool_use"}}
+
+
+def answer() -> Iterator[StreamEvent]:
+    """Yield the text that ends the run."""
+    yield {"messageStart": {"role": "assistant"}}
+    yield {"contentBlockStart": {"start": {}}}
+    yield {"contentBlockDelta": {"delta": {"text": ANSWER}}}
+    yield {"contentBlockStop": {}}
+    yield {"messageStop": {"stopReason": "end_turn"}}
+
+
+async def echo(text: str) -> str:
+    """Say what it is told."""
+    return text
+
+
+def agent_of(seen: Seen | None) -> Agent:
+    """Build an agent that prints nothing."""
+    return Agent(
+        ScriptedModel(seen),
+        tools=[tool(counted(echo, seen, "tool"))],
+        system_prompt=INSTRUCTION,
+        callback_handler=None,
+    )
+
+
+def run_of(agent: Agent) -> Work:
+    """Return one run of the agent, which begins with no history and no metrics."""
+
+    async def work() -> str:
+        agent.messages = []
+        agent.event_loop_metrics = EventLoopMetrics()
+        return str(await agent.invoke_async(QUESTION)).rstrip("\n")
+
+    return work
+
+
+def with_hooks(n: int, seen: Seen | None) -> Work:
+    """Build a run with that many hooks before the model."""
+    agent = agent_of(seen)
+    for _ in range(n):
+
+        async def see(event: BeforeModelCallEvent) -> None:
+            """Change nothing."""
+
+        agent.add_hook(counted(see, seen, "hooks"), BeforeModelCallEvent)
+    return run_of(agent)
+
+
+def layer(seen: Seen | None) -> Layer:
+    """Return a function that hands a call on."""
+
+    async def call_on(context: object, next_fn: Next) -> AsyncGenerator[Any]:
+        async for event in next_fn(context):
+            yield event
+
+    def counting(context: object, next_fn: Next) -> AsyncGenerator[Any]:
+        if seen is not None:
+            seen.hooks += 1
+        return call_on(context, next_fn)
+
+    return call_on if seen is None else counting
+
+
+def wrapped(stage: MiddlewareWrapPhase[Any, Any, Any]) -> Build:
+    """Return what builds a run with that many layers around a stage."""
+
+    def build(n: int, seen: Seen | None) -> Work:
+        agent = agent_of(seen)
+        for _ in range(n):
+            agent.add_middleware(stage, layer(seen))
+        return run_of(agent)
+
+    return build
+
+
+VARIANTS: Final = (
+    Variant("BeforeModelCallEvent", "before_model_rewrite_history", 2, with_hooks),
+    Variant(
+        "InvokeModelStage.Wrap", "wrap_model_call", 2, wrapped(InvokeModelStage.Wrap)
+    ),
+    Variant(
+        "ExecuteToolStage.Wrap",
+        "wrap_invokable_tool_call",
+        1,
+        wrapped(ExecuteToolStage.Wrap),
+    ),
+)
