@@ -74,12 +74,14 @@ def run(setting: Setting, kit: Kit, handlers: Sequence[object]) -> Work:
 
 def build(setting: Setting, handlers: Sequence[object]) -> Work:
     """Return the part of a build in which each handler may change the configuration."""
-    hooks = [each.before_agent for each in handlers]  # type: ignore[attr-defined]  # ours
+    hooks: list[Call] = [getattr(each, setting.hook) for each in handlers]
 
     async def work() -> AgentConfig:
-        ctx, config = Context(), AgentConfig(INSTRUCTION, list[ToolMeta]())
+        config = AgentConfig(INSTRUCTION, list[ToolMeta]())
+        ctx: Any = Context()
         for hook in hooks:
-            ctx = hook(ctx, config) if setting.plain else await hook(ctx, config)
+            made: Any = hook(ctx, config)
+            ctx = made if setting.plain else await made
         return config
 
     return work
@@ -145,14 +147,19 @@ class _Loop:
 
 def _onion(around: Sequence[Call], model: Call) -> Call:
     """Return the model's call, through these wrappers if there are any."""
-    if not around:
-        return lambda ctx, messages, shown: model(ctx, messages, shown, NO_OPTIONS)
+
+    def asked(ctx: Context, messages: object, shown: object) -> Awaitable[Any]:
+        return model(ctx, messages, shown, NO_OPTIONS)
 
     def innermost(ctx: Context, request: ModelRequest) -> Awaitable[Any]:
         return model(ctx, request.messages, request.tools, request.options)
 
     nest = _nest(around, innermost)
-    return lambda ctx, messages, shown: nest(ctx, ModelRequest(messages, shown))
+
+    def wrapped(ctx: Context, messages: Any, shown: Any) -> Awaitable[Any]:  # noqa: ANN401  # lists
+        return nest(ctx, ModelRequest(messages, shown))
+
+    return wrapped if around else asked
 
 
 def _streamed(call: Call) -> Call:
@@ -201,4 +208,7 @@ def _nest(around: Sequence[Call], call: Call) -> Call:
 
 
 def _around(wrap: Call, inner: Call) -> Call:
-    return lambda ctx, value: wrap(ctx, value, inner)
+    def call(ctx: Context, value: object) -> Awaitable[Any]:
+        return wrap(ctx, value, inner)
+
+    return call

@@ -14,6 +14,7 @@ HOOK: Final = 1.0
 EXPONENT: Final = 1.25
 """1 is linear, 2 quadratic. Above 1 stays what processors do: 10,000 handlers do not
 fit the caches that 1,000 do, and a bare loop over them slows down alike."""
+WORLDS: Final = 2_000
 DECADE: Final = (1_000, 10_000)
 
 
@@ -35,7 +36,20 @@ def bars(
     )
     why = "no peer was measured"
     yield _worst("base run over the fastest peer's", BASE, _bases(peers), why)
-    yield _worst("a hook over a peer's that does the same", HOOK, _hooks(peers), why)
+    name = "a hook over a peer's, where it is more than a loop by hand"
+    yield _worst(name, HOOK, _hooks(peers), why)
+
+
+def worlds_bar(rate: float) -> Bar:
+    """Return the bar of judging, from worlds a second a core by all checks."""
+    ratio = WORLDS / rate
+    return Bar(
+        name=f"judging: {WORLDS:,} worlds a second a core, over what was measured",
+        ratio=ratio,
+        limit=1.0,
+        holds=ratio <= 1,
+        why=f"{rate:,.0f} a second, by all checks (python -m property_tests.speed)",
+    )
 
 
 def _worst(
@@ -73,6 +87,13 @@ def _bases(peers: Iterable[PeerCost]) -> Iterator[tuple[str, float]]:
 
 
 def _hooks(peers: Iterable[PeerCost]) -> Iterator[tuple[str, float]]:
+    """Yield ours over theirs, where anything of theirs is in it.
+
+    What is not told apart from bare Python is a loop that the user wrote inside one
+    hook, as with LangGraph: no framework carries those functions.
+    """
     for each in peers:
-        if each.over_ours is not None and each.over_ours.value > 0:
-            yield f"{each.peer}: {each.hook}", 1 / each.over_ours.value
+        ours, bare = each.over_ours, each.over_bare
+        if ours is None or bare is None or ours.low <= 0 or bare.low <= 1:
+            continue
+        yield f"{each.peer}: {each.hook}", 1 / ours.value

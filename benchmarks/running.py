@@ -17,7 +17,7 @@ from benchmarks.bars import BARS
 from benchmarks.defaults import PEERS
 from benchmarks.growing import growth, memory_slope
 from benchmarks.kinds import KINDS
-from benchmarks.limits import bars
+from benchmarks.limits import bars, worlds_bar
 from benchmarks.noise import noise
 from benchmarks.peers.measuring import Measured, measure_peers
 from benchmarks.rows import NotMeasuredError, answer, cost
@@ -25,6 +25,7 @@ from benchmarks.settings import Setting
 from benchmarks.specs import SideSpec
 from benchmarks.subject import NO_HOOK
 from compat.verdicts.cost import Bar, Cost, Costs, Growth, Header, HookCost, Noise
+from property_tests.defaults import EXAMPLES, SEED
 from refengine.testing.machine import facts
 
 Told: TypeAlias = Callable[[str], None]
@@ -104,7 +105,11 @@ class _Run:
             growth=grown,
             peers=peers,
             absent=absent,
-            bars=(*bars(costs, grown, peers), *self._engine_bars()),
+            bars=(
+                *bars(costs, grown, peers),
+                *self._engine_bars(),
+                *self._conform_bar(),
+            ),
             told=tuple(self._left_out()),
         )
 
@@ -192,6 +197,16 @@ class _Run:
         except (ChildLostError, NotMeasuredError) as error:
             return Bar(name=name, ratio=None, limit=limit, holds=None, why=str(error))
         return Bar(name=name, ratio=ratio, limit=limit, holds=ratio <= limit)
+
+    def _conform_bar(self) -> Iterator[Bar]:
+        """Yield how fast the suite judges, over what we want; not in a quick run."""
+        if self._asked.quick:
+            return
+        self._tell("bar: judging worlds")
+        from property_tests.speed import measured as judged  # noqa: PLC0415  # it has a use for Hypothesis, and the other rows none
+
+        speed = judged(EXAMPLES, SEED, 1)
+        yield worlds_bar(speed.rate)
 
     def _left_out(self) -> Iterator[str]:
         if self._asked.quick and self._asked.subject is None:

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 from benchmarks.settings import Setting
 
+Refused: TypeAlias = tuple[str | None, str]
 Maker: TypeAlias = Literal["bare", "engine", "subject", "against"]
 
 
@@ -31,7 +32,8 @@ class SideSpec:
     @classmethod
     def of(cls, data: dict[str, Any]) -> Self:
         """Return the side that ``to_json`` wrote."""
-        return cls(**{**data, "setting": Setting.of(data["setting"])})
+        parts: dict[str, Any] = {**data, "setting": Setting.of(data["setting"])}
+        return cls(**parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Turned:
 
     places: tuple[int, ...]
     series: tuple[tuple[tuple[float, ...], ...], ...]
-    refused: dict[int, tuple[str | None, str]] = field(default_factory=dict)
+    refused: dict[int, Refused] = field(default_factory=dict[int, Refused])
 
     def column(self, place: int) -> int:
         """Return where the times of a side stand in each round."""

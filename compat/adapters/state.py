@@ -68,13 +68,17 @@ class Turn:
         with the class of error that the struct would give.
         """
         lent: Lent | None = None
-        if type(messages) is Lent and not self.makes and self.key is not None:
-            # What is lent is handed on as the same object: a pipeline looks closer at
-            # another one, and that look took longer than all else here.
+        state: ChatModelAgentState | None = None
+        # What is lent is handed on as the same object: a pipeline looks closer at
+        # another one, and that look took longer than all else here.
+        if (
+            type(messages) is Lent
+            and not self.makes
+            and self.key is not None
+            and ctx.get(self.key) is messages.state
+        ):
             lent, state = messages, messages.state
-            if ctx.get(self.key) is not state:
-                lent = None
-        if lent is None:
+        if state is None:
             ctx, state = self._state(ctx, messages)
         got: Any = self.hook(ctx, state)
         if self.waits or (got is not None and isawaitable(got)):
