@@ -55,11 +55,17 @@ class Line:
 
 def main() -> None:
     """Profile every path and print."""
-    for name, setting in _paths().items():
-        found = asyncio.run(_profiled(setting))
-        sys.stdout.write("\n".join(_table(name, found)) + "\n\n")
+    sys.stdout.write(profiles())
+
+
+def profiles() -> str:
+    """Return a table for every path, and on what machine it was made."""
+    tables = [
+        "\n".join(_table(name, asyncio.run(_profiled(setting))))
+        for name, setting in _paths().items()
+    ]
     told = ", ".join(f"{name}: {value}" for name, value in facts().items())
-    sys.stdout.write(f"{told}\n")
+    return "\n\n".join([*tables, told]) + "\n"
 
 
 async def _profiled(setting: Setting) -> list[Line]:

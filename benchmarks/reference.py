@@ -1,9 +1,9 @@
 """The reference run: ``python -m benchmarks.reference`` makes all that is shown of it.
 
 It measures everything, peers included, and writes ``benchmarks/results``: the numbers,
-the tables, the page and the plot; README's table is written from the same numbers.
-``--show`` does the latter again without measuring. Needs the extras bench and peers,
-and a machine that does nothing else for a quarter of an hour.
+the tables, the page and the plot. The tables of README and docs/performance.md are
+written from the same numbers; ``--show`` does that again without measuring. Needs the
+extras bench and peers, and a machine that does nothing else for a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -16,61 +16,86 @@ from typing import Final
 
 from benchmarks.comparing import read
 from benchmarks.defaults import PEERS
+from benchmarks.profiles import profiles
 from benchmarks.running import Asked, measured
 from compat.report.cost_markdown import markdown_text, tables_text
 from compat.report.cost_page import page_text
 from compat.report.cost_plots import write_plot
 from compat.verdicts.cost import Costs
 
-RESULTS: Final = Path(__file__).parent / "results"
+ROOT: Final = Path(__file__).parent.parent
+RESULTS: Final = ROOT / "benchmarks" / "results"
 NUMBERS: Final = RESULTS / "reference.json"
-README: Final = Path(__file__).parent.parent / "README.md"
-BEGIN: Final = "<!-- written by python -m benchmarks.reference -->\n"
+PROFILES: Final = RESULTS / "profiles.md"
+README: Final = ROOT / "README.md"
+PERFORMANCE: Final = ROOT / "docs" / "performance.md"
 END: Final = "<!-- up to here -->\n"
-SHOWN: Final = ("hooks", "base", "peers")
-"""The tables that README has."""
 
 
-class NoMarksError(ValueError):
-    """README has no place for the table."""
+class NoPlaceError(ValueError):
+    """A page has no place for what is to be shown in it."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path.name} has no {BEGIN.strip()} with {END.strip()}")
+    def __init__(self, what: str) -> None:
+        super().__init__(f"there is no {begin(what).strip()} with {END.strip()}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and write; returns the exit code, 1 if a peer is absent."""
+    about = "Measure all that README and docs/performance.md show, and write it."
     parser = argparse.ArgumentParser(
-        "python -m benchmarks.reference", description=__doc__
+        "python -m benchmarks.reference", description=about
     )
-    parser.add_argument(
-        "--show", action="store_true", help="of the numbers that are there"
-    )
+    parser.add_argument("--show", action="store_true", help="of the numbers there are")
     given = parser.parse_args(arguments)
-    costs = read(NUMBERS) if given.show else measured(Asked(peers=PEERS), _tell)
-    write(costs)
+    if given.show:
+        costs = read(NUMBERS)
+    else:
+        costs = measured(Asked(peers=PEERS), _tell)
+        _keep(costs)
+    for page in (README, PERFORMANCE):
+        page.write_text(shown(page.read_text("utf-8"), costs), "utf-8")
     for each in costs.absent:
-        sys.stderr.write(f"absent: {each.peer}: {each.why}\n")
+        _tell(f"absent: {each.peer}: {each.why}")
     return 1 if costs.absent else 0
 
 
-def write(costs: Costs) -> None:
-    """Write numbers, tables, page and plot, and README's part."""
+def shown(text: str, costs: Costs) -> str:
+    """Return a page with its tables written anew; raises NoPlaceError for none."""
+    places = {
+        "hooks and peers": lambda: tables_text(costs, ("hooks", "base", "peers")),
+        "bars": lambda: tables_text(costs, ("bars",)),
+        "growth": lambda: tables_text(costs, ("growth", "forms")),
+        "profiles": lambda: PROFILES.read_text("utf-8"),
+    }
+    here = [what for what in places if begin(what) in text]
+    if not here:
+        raise NoPlaceError(", ".join(places))
+    for what in here:
+        text = between(text, what, places[what]())
+    return text
+
+
+def between(text: str, what: str, content: str) -> str:
+    """Return a page with this content in its place; raises NoPlaceError."""
+    before, started, rest = text.partition(begin(what))
+    _, ended, after = rest.partition(END)
+    if not started or not ended:
+        raise NoPlaceError(what)
+    return f"{before}{started}\n{content}\n{ended}{after}"
+
+
+def begin(what: str) -> str:
+    """Return the line after which something is shown."""
+    return f"<!-- {what}: written by python -m benchmarks.reference -->\n"
+
+
+def _keep(costs: Costs) -> None:
     RESULTS.mkdir(exist_ok=True)
     NUMBERS.write_text(costs.model_dump_json(indent=1) + "\n", "utf-8")
+    PROFILES.write_text(profiles(), "utf-8")
     (RESULTS / "reference.md").write_text(markdown_text(costs), "utf-8")
     (RESULTS / "reference.html").write_text(page_text(costs), "utf-8")
     write_plot(costs, RESULTS / "cost.svg")
-    README.write_text(with_table(README.read_text("utf-8"), costs), "utf-8")
-
-
-def with_table(text: str, costs: Costs) -> str:
-    """Return README with the table of these numbers; raises NoMarksError."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise NoMarksError(README)
-    return f"{before}{begin}\n{tables_text(costs, SHOWN)}\n{end}{after}"
 
 
 def _tell(text: str) -> None:

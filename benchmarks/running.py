@@ -210,12 +210,12 @@ class _Run:
 
     def _left_out(self) -> Iterator[str]:
         if self._asked.quick and self._asked.subject is None:
-            yield "axes were measured for two hooks, growth up to 1,000 handlers"
-            yield "the bars of the engine's parts: python -m benchmarks measures them"
+            yield "Axes were measured for two hooks, growth up to 1,000 handlers"
+            yield "The bars of the engine's parts: python -m benchmarks measures them"
         if self._asked.subject is not None:
-            yield "streams that a handler converts are read after it: not in its time"
+            yield "Streams that a handler converts are read after it: not in its time"
         elif not self._asked.peers:
-            yield "no other framework was measured beside it (--no-peers)"
+            yield "No other framework was measured beside it (--no-peers)"
 
 
 def _not_called(hook: str) -> str:

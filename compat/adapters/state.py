@@ -28,12 +28,17 @@ class Lent(Sequence[Message]):
 
     The next adapted handler takes the state for it. Whoever stands between the two may
     read it, but has to copy what it wants to keep, since the state goes on changing.
+    ``ctx`` holds the state under ``key``: who is given both need not look it up.
     """
 
-    __slots__ = ("state",)
+    __slots__ = ("ctx", "key", "state")
 
-    def __init__(self, state: ChatModelAgentState) -> None:
+    def __init__(
+        self, state: ChatModelAgentState, ctx: Context, key: str | None
+    ) -> None:
         self.state = state
+        self.ctx = ctx
+        self.key = key
 
     def __len__(self) -> int:
         return len(self.state.messages)
@@ -74,8 +79,10 @@ class Turn:
         if (
             type(messages) is Lent
             and not self.makes
-            and self.key is not None
-            and ctx.get(self.key) is messages.state
+            and (
+                (messages.ctx is ctx and messages.key is self.key)
+                or (self.key is not None and ctx.get(self.key) is messages.state)
+            )
         ):
             lent, state = messages, messages.state
         if state is None:
@@ -89,7 +96,7 @@ class Turn:
             return ctx, state.messages
         if self.last:
             return ctx, tuple(state.messages)
-        return ctx, Lent(state) if lent is None else lent
+        return ctx, Lent(state, ctx, self.key) if lent is None else lent
 
     def _state(
         self, ctx: Context, messages: Sequence[Message]
