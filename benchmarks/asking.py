@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self
 
 import refengine
@@ -32,6 +32,16 @@ main(descriptor)
 """Our packages come first, so that a user's own ``benchmarks`` hides none of them."""
 LIMIT: Final = 120.0
 """Seconds for one request; the longest of ours takes a tenth of it."""
+DOING: Final = MappingProxyType(
+    {
+        "load": "load the subject",
+        "turns": "measure times",
+        "memory": "measure memory",
+        "probe": "measure each hook",
+        "bar": "measure a bar",
+    }
+)
+"""What the requests of the child are called in messages."""
 SAID: Final = 10_000
 """So many bytes of what it printed are looked at: a handler may print in every run."""
 
@@ -78,7 +88,9 @@ class Measurer:
             self._end()
             raise
 
-    def _ready(self, request: Mapping[str, Any]) -> tuple[_Child, dict[str, Any] | None]:
+    def _ready(
+        self, request: Mapping[str, Any]
+    ) -> tuple[_Child, dict[str, Any] | None]:
         """Return a child that knows the subjects, or why it could not load them."""
         if self._child is not None:
             return self._child, None
@@ -115,7 +127,7 @@ class _Child:
         self._got = b""
 
     def ask(self, request: Mapping[str, Any], limit: float) -> dict[str, Any]:
-        doing = str(request["do"])
+        doing = DOING[str(request["do"])]
         stdin = self._process.stdin
         if stdin is None:
             raise AssertionError

@@ -37,7 +37,12 @@ from benchmarks.parts import Kit
 from benchmarks.probing import probed
 from benchmarks.settings import Setting
 from benchmarks.specs import Effort, SideSpec
-from benchmarks.subject import NO_HOOK, NotMeasurableError, Subjects
+from benchmarks.subject import (
+    NO_HOOK,
+    NotMeasurableError,
+    SubjectFunction,
+    Subjects,
+)
 from compat.engines.importing import Found, find
 from compat.engines.load_errors import LoadError
 from refengine import build_agent
@@ -87,7 +92,8 @@ class Server:
             sides = [SideSpec.of(each) for each in request["sides"]]
             return await _turned(self._maker, sides, Effort.of(request["effort"]))
         if do == "bar":
-            return _told(await bar_measured(BARS[request["at"]], request["rounds"]))
+            at: int = request["at"]
+            return _told(await bar_measured(BARS[at], request["rounds"]))
         side = SideSpec.of(request["side"])
         await self._maker.admit(side)
         if do == "memory":
@@ -97,22 +103,30 @@ class Server:
     async def _load(self, request: Request) -> Reply:
         here = Path.cwd()
         named: tuple[Named, ...] = ("subject", "against")
-        found = {each: find(request[each], here) for each in named if request[each]}
-        functions = {each: (got.text, got.factory) for each, got in found.items()}
+        found: dict[Named, Found] = {
+            each: find(request[each], here) for each in named if request[each]
+        }
+        functions: dict[str, tuple[str, SubjectFunction]] = {
+            each: (got.text, got.factory) for each, got in found.items()
+        }
         maker = Maker(Subjects(functions))
-        sides = {each: SideSpec(each, Setting(NO_HOOK)) for each in found}
-        for each, side in sides.items():
-            await _looked_at(maker.subjects, side, found[each])
+        sides: dict[Named, SideSpec] = {
+            each: SideSpec(each, Setting(NO_HOOK)) for each in found
+        }
+        names = {
+            each: await _names(maker.subjects, side, found[each])
+            for each, side in sides.items()
+        }
         waits = [await _waits(maker, side) for side in sides.values()]
         self._maker = Maker(replace(maker.subjects, waits=any(waits)))
-        names = maker.subjects.extensions(sides["subject"], Kit()).names
-        return {"names": names, "waits": any(waits)}
+        return {"names": names["subject"], "waits": any(waits)}
 
 
-async def _looked_at(subjects: Subjects, side: SideSpec, found: Found) -> None:
+async def _names(subjects: Subjects, side: SideSpec, found: Found) -> list[str]:
     """Set a subject up once; raises what no row of it could do without."""
     try:
         extensions = subjects.extensions(side, Kit())
+        names = extensions.names  # which may be properties that raise
     except NotMeasurableError:
         raise
     except Exception as error:
@@ -122,15 +136,17 @@ async def _looked_at(subjects: Subjects, side: SideSpec, found: Found) -> None:
     except ConfigurationError as error:
         raise SubjectRaisedError(found.text, str(error)) from error
     except Exception:  # noqa: BLE001  # a hook of it raised: the rows say so
-        return
+        return names
+    return names
 
 
 async def _waits(maker: Maker, side: SideSpec) -> bool:
     """Tell whether a subject waits; one that cannot be run is told in its rows."""
     try:
-        return await maker.admit(side) > WAITS
+        waited = await maker.admit(side)
     except Exception:  # noqa: BLE001  # as said
         return False
+    return waited > WAITS and CLOCK is not WALL
 
 
 def _told(found: Ratio) -> Reply:
@@ -173,12 +189,14 @@ def main(descriptor: int) -> None:
     """Serve until the parent closes the pipe.
 
     What is measured finds an empty standard input: it could take a request for its own.
+    Text of the user's that is no Unicode is made so, since no report could hold it.
     """
     server = Server()
     requests = os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8")
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
-    with requests, os.fdopen(descriptor, "w", encoding="utf-8") as replies:
+    with requests, os.fdopen(descriptor, "w", -1, "utf-8", "replace") as replies:
         for line in requests:
-            replies.write(json.dumps(server.answer(json.loads(line))) + "\n")
+            reply = server.answer(json.loads(line))
+            replies.write(json.dumps(reply, ensure_ascii=False) + "\n")
             replies.flush()

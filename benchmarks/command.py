@@ -137,7 +137,8 @@ def same_command(
 ) -> None:
     """Compare equal sides with each other: what is told apart then is told wrongly.
 
-    Exit codes: 0 at most 5 of 100 were told apart, 1 more were.
+    Exit codes: 0 at most 5 of 100 were told apart, 1 more were, 3 the measuring process
+    was lost.
     """
     from benchmarks import work
 

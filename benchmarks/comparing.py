@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import exp, hypot, inf, isfinite, log
+from math import exp, hypot, log
 from pathlib import Path
 from typing import TypeAlias
 
@@ -37,7 +37,7 @@ def read(path: Path) -> Costs:
 
 def _sound(path: Path, costs: Costs) -> Costs:
     """Return the report; raises NotAReportError for numbers that no run writes."""
-    if not (isfinite(costs.noise.band) and costs.noise.band >= 0):
+    if costs.noise.band < 0:
         raise NotAReportError(path, "noise.band: a share is 0 or more")
     seen: set[Key] = set()
     for cost in costs.costs:
@@ -45,7 +45,7 @@ def _sound(path: Path, costs: Costs) -> Costs:
             found, where = each.ratio, f"{cost.key}, over {each.floor}"
             if (cost.key, each.floor) in seen:
                 raise NotAReportError(path, f"{where}: the row is there twice")
-            if not 0 < found.low <= found.value <= found.high < inf:
+            if not 0 < found.low <= found.value <= found.high:
                 raise NotAReportError(
                     path, f"{where}: a ratio is above 0, and inside its interval"
                 )

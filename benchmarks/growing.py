@@ -60,6 +60,7 @@ def growth(
         for at in theirs
     }
     fits = fits_of(times)
+    slope = _slope(found, {at: count(ours[at]) for at in mine})
     points = tuple(
         Point(n=n, seconds=took, bare_seconds=by_hand.get(n))
         for n, took in times.items()
@@ -67,12 +68,12 @@ def growth(
     return Growth(
         name=name,
         points=points,
-        slope=_slope(found, {at: count(ours[at]) for at in mine}),
+        slope=slope,
         bare_slope=_slope(found, {at: count(bare[at - len(ours)]) for at in theirs})
         if len(theirs) > 1
         else None,
         fits=fits,
-        shape=simplest(fits),
+        shape=simplest(fits, slope),
         blocked=_why(found) if len(mine) < len(ours) else None,
     )
 
@@ -93,11 +94,16 @@ def fits_of(times: Mapping[int, float]) -> tuple[Fit, ...]:
     return tuple(Fit(shape=shape, error=_error(shape, times)) for shape in SHAPES)
 
 
-def simplest(fits: Sequence[Fit]) -> Shape:
-    """Return the simplest shape that fits about as well as the best one."""
-    least = min(each.error for each in fits)
-    enough = max(AS_WELL * least, CLOSE)
-    return next(each.shape for each in fits if each.error <= enough)
+def simplest(fits: Sequence[Fit], slope: Estimate | None = None) -> Shape:
+    """Return the simplest shape that fits about as well as the best one.
+
+    Where the interval of the ``slope`` lies above 0 it is not "constant", however
+    little a few more handlers add to a run.
+    """
+    grows = slope is not None and slope.low > 0
+    told = [each for each in fits if not (grows and each.shape == "constant")]
+    enough = max(AS_WELL * min(each.error for each in told), CLOSE)
+    return next(each.shape for each in told if each.error <= enough)
 
 
 def line(times: Mapping[int, float]) -> tuple[float, float]:

@@ -11,10 +11,10 @@ from itertools import cycle, islice
 
 from benchmarks.asking import Measurer
 from benchmarks.kinds import KINDS
-from benchmarks.rows import NotMeasuredError, taken
-from benchmarks.specs import Effort, SideSpec
+from benchmarks.rows import NotMeasuredError, answer
+from benchmarks.specs import Effort, SideSpec, Turned, Turns
 from benchmarks.statistics import change, ratio
-from compat.verdicts.cost import Blocked, Change, Estimate, Noise
+from compat.verdicts.cost import Change, Estimate, Noise
 
 SAMPLED = 4
 """So many A/A comparisons make the band."""
@@ -27,10 +27,11 @@ def equal_sides() -> Iterator[SideSpec]:
 
 
 def same(measurer: Measurer, side: SideSpec, effort: Effort) -> Estimate:
-    """Return the ratio of a side to itself; raises NotMeasuredError."""
-    found = taken(measurer, (side, side), effort)
-    if isinstance(found, Blocked):
-        raise NotMeasuredError(found.why)
+    """Return the ratio of a side to itself.
+
+    Raises NotMeasuredError and ChildLostError.
+    """
+    found = Turned.of(answer(measurer, Turns((side, side), effort).to_json()))
     if found.refused:
         raise NotMeasuredError(found.refused[0][1])
     return ratio(found.series, 1, 0)
@@ -55,7 +56,7 @@ def band(found: Estimate) -> float:
 def told_apart(
     measurer: Measurer, times: int, effort: Effort
 ) -> Iterator[tuple[SideSpec, Estimate, Change]]:
-    """Yield A/A comparisons, each judged as every row is; raises NotMeasuredError."""
+    """Yield A/A comparisons, each judged as every row is; raises as ``same``."""
     limit = noise(measurer, effort).band
     for side in islice(equal_sides(), times):
         found = same(measurer, side, effort)

@@ -1,4 +1,4 @@
-"""What a run needs at its end, looked for before it begins: it may take half an hour."""
+"""What a run needs at its end, looked for before it begins: it may take long."""
 
 from __future__ import annotations
 

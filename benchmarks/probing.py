@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 from typing import Any, Final, TypeAlias
+from warnings import catch_warnings, simplefilter
 
 from benchmarks import noops
 from benchmarks.byhand import HELLO
@@ -20,6 +21,7 @@ from benchmarks.specs import Effort, SideSpec
 from benchmarks.subject import Extensions, Subjects
 from benchmarks.whole import runs
 from refengine import build_agent
+from refengine.errors import MixedExtensionsWarning
 
 Spent: TypeAlias = "dict[tuple[str, str], tuple[float, float]]"
 """Calls in a run and the seconds they take themselves, by handler and hook."""
@@ -61,7 +63,10 @@ async def _set_up(found: Extensions, spec: SideSpec) -> Probed:
     others = beside.on(replace(found, structs=(), handlers=tuple(nothing))).handlers
     before, after = others[: len(NOTHING)], others[len(NOTHING) :]
     around = (*before, *users.handlers, *after)
-    agent = await build_agent(replace(users, handlers=around).built())
+    with catch_warnings():
+        # It is our handlers that stand among a subject's structs.
+        simplefilter("ignore", MixedExtensionsWarning)
+        agent = await build_agent(replace(users, handlers=around).built())
     messages = (HELLO,) * spec.setting.history
     return Probed(runs(agent, messages, stream=spec.setting.stream), mine, beside)
 

@@ -56,7 +56,7 @@ def cost(measurer: Measurer, row: Row, effort: Effort, band: float) -> Cost:
         update={
             "compared": tuple(compared),
             "missing": tuple(missing),
-            "memory": memory_of(measurer, row.side),
+            "memory": _memory(measurer, row),
         }
     )
 
@@ -78,6 +78,11 @@ def _over(floor: Floor, found: Turned, place: int, n: int, band: float) -> Compa
         per_handler=more.times(1 / n) if n else None,
         change=change(times, band),
     )
+
+
+def _memory(measurer: Measurer, row: Row) -> Memory | None:
+    """Return what a run holds; a row of one handler's runs the whole subject."""
+    return None if row.section == "handlers" else memory_of(measurer, row.side)
 
 
 def memory_of(measurer: Measurer, side: SideSpec) -> Memory | None:

@@ -229,7 +229,7 @@ def _copies_of(side: SideSpec) -> int:
 
 
 WAITS: Final = (
-    "the subject waits, or has other threads work: all times of it are the wall's, and"
+    "The subject waits, or has other threads work: all times of it are the wall's, and"
     " neighbours on the machine are in them"
 )
 _EMPTY: Final = Header(tool="", machine={}, command="", quick=False)

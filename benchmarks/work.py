@@ -21,6 +21,7 @@ from benchmarks.outputs import OutputError, check_outputs
 from benchmarks.plan import QUICK
 from benchmarks.rows import NotMeasuredError
 from benchmarks.running import Asked, measured
+from benchmarks.specs import SideSpec
 from compat.commands import (
     DIFFERS,
     FAULT,
@@ -35,7 +36,7 @@ from compat.report import cost_compared, cost_lines
 from compat.report.cost_markdown import markdown_text
 from compat.report.cost_page import page_text
 from compat.report.cost_plots import write_plot
-from compat.verdicts.cost import Costs
+from compat.verdicts.cost import Change, Costs, Estimate
 from refengine.testing.world import MissingExtraError
 
 MISTAKES: Final = (
@@ -89,18 +90,26 @@ def compare(old: Path, new: Path, limit: float) -> NoReturn:
 
 def same(times: int) -> NoReturn:
     """Compare equal sides so often, and tell how many were told apart."""
-    apart = 0
     with told("bench same", *MISTAKES), Measurer() as measurer:
-        for side, found, change in told_apart(measurer, times, QUICK):
-            if change != "not distinguishable":
-                apart += 1
-                shown = f"{found.value:.4f} ({found.low:.4f} to {found.high:.4f})"
-                _console().print(f"told apart: {side.setting.key}: {shown}")
+        try:
+            apart = sum(map(_told_apart, told_apart(measurer, times, QUICK)))
+        except ChildLostError as error:
+            _leave("bench same", str(error), FAULT)
     most = MOST_APART * times / PERCENT
     _console().print(
         f"{apart} of {times} equal sides were told apart; at most {most:g} may be"
     )
     raise typer.Exit(DIFFERS if apart > most else OK)
+
+
+def _told_apart(found: tuple[SideSpec, Estimate, Change]) -> bool:
+    """Tell whether equal sides were told apart, and print those that were."""
+    side, ratio, change = found
+    if change == "not distinguishable":
+        return False
+    shown = f"{ratio.value:.4f} ({ratio.low:.4f} to {ratio.high:.4f})"
+    _console().print(f"told apart: {side.setting.key}: {shown}")
+    return True
 
 
 def _place(text: str | None) -> str | None:

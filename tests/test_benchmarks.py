@@ -135,7 +135,7 @@ class TestSeries:
         asyncio.run(series(self.pair(clock), 4, seconds=1.0))
         after_warm_up = [name for name, _ in clock.order[2:]]
 
-        first = ["subject", "floor"]
+        first = ["floor", "subject"]
         assert after_warm_up == [*first, *reversed(first), *first, *reversed(first)]
 
     def test_runs_without_garbage_collection(self, clock):

@@ -108,7 +108,10 @@ def _of_subject(costs: Costs) -> Iterator[str]:
         first, second = found[:2]
         close = f"; {second.name} is not told apart from it" * _close(first, second)
         yield _told(f"The most expensive handler is {first.name}{_adds(first)}{close}")
-    for hook in by_price(costs.hooks)[:1]:
+    dear = [each for each in costs.hooks if each.change == "dearer"]
+    if costs.hooks and not dear:
+        yield "No hook of the subject takes more than one that does nothing."
+    for hook in by_price(dear)[:1]:
         yield (
             f"The most expensive hook is {plain(hook.hook)} of {plain(hook.handler)}:"
             f" {seconds_estimate(hook.seconds)} a call,"
@@ -135,6 +138,9 @@ def _of_growth(costs: Costs) -> Iterator[str]:
         f"{shape} for {counted(number, 'kind')}" for shape, number in shapes.items()
     )
     most = max((e.n for each in found for e in each.points), default=0)
+    if costs.header.subject is not None:
+        yield f"Growth, measured with up to {most:,} copies of it, is {found[0].shape}."
+        return
     yield f"Growth, measured with up to {most:,} handlers, is {told} of handler."
 
 
