@@ -105,6 +105,7 @@ class EngineJudge:
         self._pool = stack.enter_context(Pool(about, workers, asked.timeout))
         self._faults: list[Fault] = []
         self._door_works = True
+        self._sizes: dict[int, int] = {}
 
     @cached_property
     def loaded(self) -> Reply:
@@ -321,11 +322,14 @@ class EngineJudge:
 
     def _smallest(self, worlds: Sequence[int]) -> int:
         """Return the world to start from: the least text, and of equals the first."""
+        return min(worlds, key=lambda at: (self._size(at), at))
 
-        def size(at: int) -> tuple[int, int]:
-            return len(self._corpus.worlds[at].scenario.model_dump_json()), at
-
-        return min(worlds, key=size)
+    def _size(self, at: int) -> int:
+        """Return the length of a world's text; most fail several clauses."""
+        if at not in self._sizes:
+            scenario = self._corpus.worlds[at].scenario
+            self._sizes[at] = len(scenario.model_dump_json())
+        return self._sizes[at]
 
     def _summary(
         self, info: EngineInfo, results: Sequence[ClauseResult], tally: Tally

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Case, Check, Decision, Meant
 from property_tests.corpus import Entry
 from property_tests.playing import Player, RefusedError
 
@@ -29,15 +30,18 @@ def judge(player: Player, entry: Entry, checks: Sequence[Check]) -> Judged:
 
     A check of which some decisions fail is reported by the first of them.
     """
-    chosen = [each for each in checks if looks_at(each, entry)]
+    chosen = looking(checks, entry)
     if not chosen:
         return Judged()
-    variants = dict.fromkeys(name for each in chosen for name in each.variants)
     try:
-        case = player.case(entry.scenario, tuple(variants))
-        return decide(case, chosen)
+        return decide(player.case(entry.scenario, variants_of(chosen)), chosen)
     except RefusedError as error:
         return Judged(refused=str(error))
+
+
+def variants_of(checks: Sequence[Check]) -> tuple[str, ...]:
+    """Return the variants that some of these checks need, each once."""
+    return tuple(dict.fromkeys(name for each in checks for name in each.variants))
 
 
 def decide(case: Case, checks: Sequence[Check]) -> Judged:
@@ -68,8 +72,37 @@ def _counted(check: Check, case: Case) -> tuple[int, Decision | None]:
     return count, first
 
 
+def looking(checks: Sequence[Check], entry: Entry) -> list[Check]:
+    """Return the checks that are meant to look at a world.
+
+    Many of them go by the same sign, which is looked for once.
+    """
+    meant: dict[Meant, bool] = {}
+    found: list[Check] = []
+    for check in checks:
+        if entry.only and check.family not in entry.only:
+            continue
+        sign = check.meant
+        if sign not in meant:
+            meant[sign] = sign(entry.scenario)
+        if meant[sign]:
+            found.append(check)
+    return found
+
+
+def settle() -> None:
+    """Let the garbage collector leave alone what there is now, to the process's end.
+
+    Called once by a process that only judges: all worlds, checks and engines live as
+    long as it does, and to look through them for garbage again and again takes half of
+    the time of playing a world.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def looks_at(check: Check, entry: Entry) -> bool:
     """Tell whether a check is meant to look at a world."""
-    if entry.only and check.clause.partition("-")[0] not in entry.only:
+    if entry.only and check.family not in entry.only:
         return False
     return check.meant(entry.scenario)

@@ -16,6 +16,7 @@ from typing import Any
 
 from property_tests.checks import CHECKS
 from property_tests.corpus import Corpus, read_corpus
+from property_tests.judging import settle
 from property_tests.killing import Killing, Kills, names
 from property_tests.mutants import MUTANTS, Mutant, mutant
 from property_tests.registry import FAMILIES, Contract
@@ -132,4 +133,6 @@ def _kills(id_: str, text: str, full: bool) -> Kills:  # what a process is given
 
 @cache
 def _killing(text: str, full: bool) -> Killing:  # as _kills
-    return Killing(read_corpus(text).worlds, CHECKS, full=full)
+    worlds = read_corpus(text).worlds
+    settle()
+    return Killing(worlds, CHECKS, full=full)

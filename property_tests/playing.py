@@ -65,7 +65,9 @@ class Player:
         self.capabilities = frozenset(
             CAPABILITIES if capabilities is None else capabilities
         )
+        self._whole = self.capabilities.issuperset(CAPABILITIES)
         self._adapted = StructsAdapted(engine, profile)
+        self._loops = clock.Loops()
 
     def case(self, scenario: Scenario, variants: Collection[str] = ()) -> Case:
         """Play a scenario and these variants of it; raises RefusedError.
@@ -73,22 +75,25 @@ class Player:
         A variant that is equal to the scenario is not played again, and one that the
         engine refuses is left out.
         """
-        scenario = reduced(scenario, self.capabilities)
+        scenario = self._reduced(scenario)
         self._refuse(scenario)
-        first = self._played(scenario)
+        first = self.played(scenario)
         why = refusal_of(first)
         if why is not None:
             raise RefusedError(why)
-        views = {PLAYED: view(scenario, self.profile, first)}
+        views = {PLAYED: self.viewed(scenario, first, PLAYED)}
         for variant in variants:
             found = self._variant(variant, scenario, first)
             if found is not None:
                 views[variant] = found
         return Case(scenario, self.profile, views)
 
+    def _reduced(self, scenario: Scenario) -> Scenario:
+        return scenario if self._whole else reduced(scenario, self.capabilities)
+
     def _refuse(self, scenario: Scenario) -> None:
         """Raise RefusedError for what only playing it would show to be lacking."""
-        if self.capabilities.issuperset(CAPABILITIES):
+        if self._whole:
             return
         for capability, where in hidden_needs(scenario):
             if capability not in self.capabilities:
@@ -99,13 +104,19 @@ class Player:
         changed = CHANGES[variant](scenario)
         if changed is None:
             return None
-        changed = reduced(changed, self.capabilities)
+        changed = self._reduced(changed)
         if variant not in {AGAIN, ADAPTED} and changed == scenario:
-            return view(scenario, self.profile, first, variant)
-        trace = self._played(changed, adapted=variant == ADAPTED)
+            return self.viewed(scenario, first, variant)
+        trace = self.played(changed, adapted=variant == ADAPTED)
         if refusal_of(trace) is not None:
             return None
-        return view(changed, self.profile, trace, variant)
+        return self.viewed(changed, trace, variant)
 
-    def _played(self, scenario: Scenario, *, adapted: bool = False) -> Trace:
-        return clock.run(play(scenario, self._adapted if adapted else self.engine))
+    def played(self, scenario: Scenario, *, adapted: bool = False) -> Trace:
+        """Play a scenario as it is, on the engine or with its structs adapted."""
+        engine: Engine = self._adapted if adapted else self.engine
+        return self._loops.run(play(scenario, engine))
+
+    def viewed(self, scenario: Scenario, trace: Trace, variant: str) -> View:
+        """Read a trace of a scenario."""
+        return view(scenario, self.profile, trace, variant)

@@ -17,6 +17,9 @@ from refengine.testing.trace import Observation, Trace
 
 BEFORE: Final = frozenset(("before_chat_model", "before_model"))
 AFTER: Final = frozenset(("after_chat_model", "after_model"))
+HOOKS: Final = frozenset(("hook_enter", "hook_exit"))
+OF_RUN: Final = frozenset(("run_start", "run_end", "event"))
+"""The kinds of entries that may belong to a whole run; hooks may, too."""
 
 
 @dataclass(slots=True, eq=False)
@@ -93,6 +96,8 @@ class Iteration:
     model_events: list[Observation] = field(default_factory=list[Observation])
     calls: dict[str, Call] = field(default_factory=dict[str, Call])
     entries: list[Observation] = field(default_factory=list[Observation])
+    read: dict[object, object] = field(default_factory=dict[object, object])
+    """As that of a view."""
 
     @property
     def message(self) -> Message | None:
@@ -176,6 +181,8 @@ class View:
     """Everything observed before the first run."""
     build_error: Observation | None = None
     runs: list[Run] = field(default_factory=list[Run])
+    read: dict[object, object] = field(default_factory=dict[object, object])
+    """What checks have read of it, by the function that reads (``remembering``)."""
 
     @property
     def agent(self) -> AgentSpec:
@@ -214,15 +221,18 @@ class _Reader:
 
     def take(self, seen: Observation) -> None:
         """Take the next observation."""
-        hook = self._hook(seen)
+        hook = self._hook(seen) if seen.kind in HOOKS else None
         if seen.run == 0:
             self._built(seen, hook)
             return
-        run = self._run_of(seen)
+        run = self._run
+        if run is None or run.number != seen.run:
+            run = self._run_of(seen)
         if run is None:
             return
         run.entries.append(seen)
-        if not self._of_run(run, seen, hook):
+        may_be = hook is not None or seen.kind in OF_RUN
+        if not (may_be and self._of_run(run, seen, hook)):
             self._of_iteration(run, seen, hook)
 
     def _hook(self, seen: Observation) -> Hook | None:
@@ -245,14 +255,14 @@ class _Reader:
             self._found.built.append(hook)
 
     def _run_of(self, seen: Observation) -> Run | None:
-        if self._run is None or self._run.number != seen.run:
-            specs = self._found.scenario.runs
-            if not 1 <= seen.run <= len(specs):
-                return None
-            spec = specs[seen.run - 1]
-            agent = self._found.scenario.all_agents[spec.agent]
-            self._run = Run(seen.run, spec, agent)
-            self._found.runs.append(self._run)
+        """Return the run that begins with an entry; None if it is no scenario's."""
+        specs = self._found.scenario.runs
+        if not 1 <= seen.run <= len(specs):
+            return None
+        spec = specs[seen.run - 1]
+        agent = self._found.scenario.all_agents[spec.agent]
+        self._run = Run(seen.run, spec, agent)
+        self._found.runs.append(self._run)
         return self._run
 
     def _of_run(self, run: Run, seen: Observation, hook: Hook | None) -> bool:
@@ -292,9 +302,9 @@ class _Reader:
     ) -> Iteration | None:
         """Return the iteration an entry belongs to, a new one if it begins one."""
         last = run.iterations[-1] if run.iterations else None
+        if hook is None and seen.kind != "model_request":
+            return last
         if last is None or _begins(last, seen, hook):
-            if hook is None and seen.kind != "model_request":
-                return last
             last = Iteration(len(run.iterations) + 1)
             run.iterations.append(last)
         return last

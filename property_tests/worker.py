@@ -23,7 +23,7 @@ from property_tests.check import Case, Check, Decision
 from property_tests.checks import CHECKS
 from property_tests.corpus import Corpus, Entry, read_corpus
 from property_tests.failing import failure_of
-from property_tests.judging import Judged, decide, judge
+from property_tests.judging import Judged, decide, judge, settle
 from property_tests.playing import Player, RefusedError
 from property_tests.telling import lines
 from refengine.errors import UnknownProfileError
@@ -65,9 +65,18 @@ class Judge:
         return Player(loaded.engine, loaded.profile, loaded.capabilities)
 
     @cached_property
+    def right(self) -> Player:
+        """What plays worlds on the reference engine under the same profile."""
+        loaded = self.loaded
+        engine = ReferenceEngine(loaded.profile)
+        return Player(engine, loaded.profile, loaded.capabilities)
+
+    @cached_property
     def corpus(self) -> Corpus:
         """The worlds, as the parent wrote them."""
-        return read_corpus(Path(self._asked["corpus"]).read_text("utf-8"))
+        found = read_corpus(Path(self._asked["corpus"]).read_text("utf-8"))
+        settle()
+        return found
 
     @cached_property
     def applying(self) -> list[Check]:
@@ -109,10 +118,7 @@ class Judge:
         """
         wanted = set(asked["clauses"])
         checks = [each for each in self.applying if each.clause in wanted]
-        loaded = self.loaded
-        engine = ReferenceEngine(loaded.profile)
-        player = Player(engine, loaded.profile, loaded.capabilities)
-        return told(judge(player, self._world(asked), checks))
+        return told(judge(self.right, self._world(asked), checks))
 
     def tell(self, asked: Mapping[str, Any]) -> Reply:
         """Return the failure of a clause in a world, made as small as it gets."""

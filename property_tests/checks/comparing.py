@@ -9,30 +9,58 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from property_tests.agreeing import Known, agree_tables
 from property_tests.check import PLAYED, Decision
-from refengine.messages import Json
-from refengine.testing.trace import MISSING, Observation, difference, in_call_order
+from refengine.messages import Json, Message
+from refengine.testing.trace import (
+    LAST,
+    MISSING,
+    Observation,
+    difference,
+    in_call_order,
+)
 
 Entry: TypeAlias = "dict[str, Any]"
 """One observation as JSON values."""
-Change: TypeAlias = "Callable[[Entry], Entry | None]"
-"""Takes out of an entry what may differ; None leaves the whole entry out."""
+Data: TypeAlias = "Mapping[str, Any]"
+"""What an observation holds, as it was seen or as JSON values."""
 
 ALIKE: Final = "alike"
 ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 
 
-def as_it_is(entry: Entry) -> Entry:
-    """Compare everything."""
-    return entry
+NO_NAMES: Final[frozenset[str]] = frozenset()
 
 
-def without(entry: Entry, *names: str) -> Entry:
-    """Return the entry with these fields of its data left out."""
-    data = {key: value for key, value in entry["data"].items() if key not in names}
-    return {**entry, "data": data}
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What may differ between two lists of observations, and is left out.
+
+    It goes by the texts of an observation only, so that it does the same to what was
+    seen and to that as JSON values.
+    """
+
+    drops: Callable[[str, Data], bool] = lambda _, __: False
+    """Tells, by kind and data, whether the whole observation is left out."""
+    names: Callable[[str], frozenset[str]] = lambda _: NO_NAMES
+    """Names the fields of the data that are left out, by kind."""
+    run: Callable[[int], int] = lambda run: run
+    """Gives the number of the run as it is compared."""
+
+    def of(self, entry: Entry) -> Entry | None:
+        """Return an entry without what may differ; None if it is left out."""
+        kind, data = entry["kind"], entry["data"]
+        if self.drops(kind, data):
+            return None
+        names = self.names(kind)
+        left = {key: value for key, value in data.items() if key not in names}
+        return {**entry, "run": self.run(entry["run"]), "data": left}
+
+
+AS_IT_IS: Final = Change()
 
 
 def alike(
@@ -40,7 +68,7 @@ def alike(
     expected: Iterable[Observation],
     got: Iterable[Observation],
     *,
-    change: Change = as_it_is,
+    change: Change = AS_IT_IS,
     variant: str = PLAYED,
 ) -> Decision:
     """Decide that two lists of observations are the same, numbers of theirs apart.
@@ -48,8 +76,10 @@ def alike(
     A decision against it shows the first entry of ``got`` that differs, and both
     values there.
     """
-    seen = list(got)
-    ours, theirs = _entries(expected, change), _entries(seen, change)
+    seen, wanted = list(got), list(expected)
+    if _plainly(wanted, seen, change):
+        return Decision(asked, ALIKE, ALIKE, seen[-1] if seen else None, variant)
+    ours, theirs = _entries(wanted, change), _entries(seen, change)
     for at in range(max(len(ours), len(theirs))):
         found = _parted(ours, theirs, at)
         if found is not None:
@@ -58,6 +88,58 @@ def alike(
             place = _place(seen, theirs, at)
             return Decision(asked, {where: left}, {where: right}, place, variant)
     return Decision(asked, ALIKE, ALIKE, seen[-1] if seen else None, variant)
+
+
+def _plainly(
+    expected: Sequence[Observation], got: Sequence[Observation], change: Change
+) -> bool:
+    """Tell at once that two lists are the same; False tells nothing."""
+    ours, theirs = _in_order(expected), _in_order(got)
+    if ours is None or theirs is None:
+        return False
+    if change is not AS_IT_IS:
+        ours = [each for each in ours if not change.drops(each.kind, each.data)]
+        theirs = [each for each in theirs if not change.drops(each.kind, each.data)]
+    known: Known = set()
+    return len(ours) == len(theirs) and all(
+        a.kind == b.kind
+        and a.call_id == b.call_id
+        and change.run(a.run) == change.run(b.run)
+        and agree_tables(a.data, b.data, known, change.names(a.kind))
+        for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def _in_order(found: Sequence[Observation]) -> Sequence[Observation] | None:
+    """Return observations as ``in_call_order`` puts entries; None if that is not plain.
+
+    It is not where an answer is no message of ours.
+    """
+    out: list[Observation] = []
+    order: dict[str, int] = {}
+    block: list[tuple[int, Observation]] = []
+    for each in found:
+        call_id = each.call_id
+        if call_id is not None:
+            place = order.setdefault(call_id, len(order))
+            block.append((LAST if each.kind == "event" else place, each))
+            continue
+        if block:
+            out.extend(one for _, one in sorted(block, key=_placed))
+            block.clear()
+        out.append(each)
+        if each.kind == "model_response":
+            message = each.data.get("message")
+            if not isinstance(message, Message):
+                return None
+            numbered = reversed(list(enumerate(message.tool_calls)))
+            order = {call.id or "": at for at, call in numbered}
+    out.extend(one for _, one in sorted(block, key=_placed))
+    return out
+
+
+def _placed(each: tuple[int, Observation]) -> int:
+    return each[0]
 
 
 def _parted(
@@ -89,7 +171,7 @@ def _entries(found: Iterable[Observation], change: Change) -> list[Entry]:
 
 def _kept(entries: Iterable[Entry], change: Change) -> Iterator[Entry]:
     for entry in entries:
-        left = change(entry)
+        left = change.of(entry)
         if left is not None:
             yield left
 

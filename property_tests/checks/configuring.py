@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from property_tests.checks.phases import Phases, Setup, Step
 from property_tests.checks.positions import place_of
+from property_tests.remembering import each_once, once
 from property_tests.view import Hook, Run, View
 
 
@@ -24,6 +25,7 @@ class Setups:
     runs: Mapping[int, Setup]
 
 
+@once
 def setups(view: View) -> Setups:
     """Return what the phases of a scenario do, by the posture ``before_agent``."""
     agents = [Phases(each, view.profile) for each in view.scenario.all_agents]
@@ -48,6 +50,7 @@ def later_runs(view: View) -> list[Run]:
     return [run for run in view.runs if run.number not in first]
 
 
+@each_once
 def turns(view: View) -> Iterator[tuple[Run | None, Setup, list[Hook]]]:
     """Yield each ``before_agent`` phase: its run, what it does, and what was entered.
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from property_tests.check import Case, Decision
-from property_tests.checks.comparing import Entry, alike, without
+from property_tests.checks.comparing import Change, Data, alike
 from property_tests.checks.specs import tool_wraps, tools_of
 from property_tests.variants import AGAIN, BUILT_TWICE, RUN_TWICE
 from property_tests.view import Call, Run, View
+from refengine.testing.narrowing import is_mapping
 from refengine.testing.scenario import Scenario, ScriptEntry
 from refengine.testing.trace import to_json
 
 RUN: Final = "<run>"
 """Stands for the number of the run in texts of a scenario."""
-COUNTED: Final = ("n", "state")
+COUNTED: Final = frozenset(("n", "state"))
 """Numbers in observations that go on counting through all runs of a session."""
+COUNTED_AT_START: Final = COUNTED | {"continues"}
 
 
 def again(case: Case) -> Iterator[Decision]:
@@ -78,7 +80,7 @@ def _as_earlier(view: View) -> Iterator[Decision]:
             asked = "a run that is given what an earlier run of the agent was given"
             ours, theirs = like[0].entries, run.entries
             variant = view.variant
-            yield alike(asked, ours, theirs, change=_uncounted, variant=variant)
+            yield alike(asked, ours, theirs, change=UNCOUNTED, variant=variant)
 
 
 def counts(scenario: Scenario) -> bool:
@@ -134,24 +136,22 @@ def _answer(scenario: Scenario, at: int) -> ScriptEntry:
     return f"user:{at}" if scenario.script_end == "fail" else "assistant:EXHAUSTED"
 
 
-def _uncounted(entry: Entry) -> Entry | None:
-    """Leave out the run's number, and what counts through all runs."""
-    if entry["kind"] == "effect" and _of_caller(entry["data"]):
-        return None
-    start = entry["kind"] == "run_start"
-    return {**without(entry, *COUNTED, *(["continues"] * start)), "run": 0}
+def _of_caller(kind: str, data: Data) -> bool:
+    told = data.get("data") if kind == "effect" else None
+    return is_mapping(told) and "factory_calls" in told
 
 
-def _of_caller(data: Mapping[str, Any]) -> bool:
-    told = data.get("data")
-    return isinstance(told, dict) and "factory_calls" in told
+def _counted(kind: str) -> frozenset[str]:
+    return COUNTED_AT_START if kind == "run_start" else COUNTED
 
 
-def _shifted(first: int) -> Any:  # noqa: ANN401  # a change of entries
-    def change(entry: Entry) -> Entry:
-        return {**entry, "run": (entry["run"] - 1) % first}
+UNCOUNTED: Final = Change(_of_caller, _counted, run=lambda _: 0)
+"""Leaves out the run's number, and what counts through all runs."""
 
-    return change
+
+def _shifted(first: int) -> Change:
+    """Leave out of whose runs, the first or the second agent's, an entry is."""
+    return Change(run=lambda run: (run - 1) % first)
 
 
 def wraps_count(scenario: Scenario) -> bool:

@@ -16,6 +16,7 @@ from property_tests.checks.texts import (
     text_of_tool,
 )
 from property_tests.checks.wrapping import Called, calls_of
+from property_tests.remembering import each_once
 from property_tests.view import Iteration, Run, View
 from refengine.messages import Message
 from refengine.testing.trace import Observation
@@ -141,6 +142,7 @@ def _shows(
     yield Decision(asked, wanted, got, event)
 
 
+@each_once
 def _answered(view: View) -> Iterator[tuple[Run, Iteration, Message]]:
     """Yield the iterations that have an answer, which left the model's onion."""
     for run in view.runs:

@@ -20,6 +20,7 @@ from property_tests.checks.passages import calls_next
 from property_tests.checks.phases import Setup
 from property_tests.checks.specs import all_tools, keeps_ids, tool_wraps
 from property_tests.checks.tool_sets import hidden, implementation
+from property_tests.remembering import each_once
 from property_tests.view import Call, Iteration, Run, View
 from refengine.messages import ToolCall
 from refengine.profile import Profile
@@ -62,11 +63,13 @@ class Batch:
         return last and self.run.failed_as == "ToolNotFound"
 
 
+@each_once
 def batches(view: View) -> Iterator[Batch]:
     """Yield the calls of each iteration, where entries tell them apart."""
     return (each for each in every_batch(view) if each.told_apart)
 
 
+@each_once
 def every_batch(view: View) -> Iterator[Batch]:
     """Yield the calls of each iteration."""
     found = setups(view)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from property_tests.check import Case, Check, Decision
-from property_tests.checks.comparing import Change, Entry, alike, without
+from property_tests.checks.comparing import Change, Data, alike
 from property_tests.checks.equal_runs import of_luck, wraps_count
 from property_tests.checks.extension_names import (
     equal_names,
@@ -45,6 +45,7 @@ PIPELINE_HOOKS: Final = frozenset(
     )
 )
 """The capabilities of hooks that may be plain functions."""
+POSITION: Final = frozenset(("position",))
 ANY_HOOK: Final = EVERY_HOOK | {"struct_model_hooks", "struct_tool_wrappers"}
 
 
@@ -158,14 +159,12 @@ def _others(*, warned: bool) -> Change:
     warned about where a profile does so.
     """
 
-    def change(entry: Entry) -> Entry | None:
-        if str(entry["data"].get("extension", "")).startswith(IDENTITY.id):
-            return None
-        if warned and entry["data"].get("category") == "MixedExtensionsWarning":
-            return None
-        return without(entry, "position")
+    def drops(_: str, data: Data) -> bool:
+        if str(data.get("extension", "")).startswith(IDENTITY.id):
+            return True
+        return warned and data.get("category") == "MixedExtensionsWarning"
 
-    return change
+    return Change(drops, names=lambda _: POSITION)
 
 
 def _listed(found: Counter[Who]) -> list[tuple[str, int, int]]:

@@ -14,6 +14,7 @@ from property_tests.checks import specs
 from property_tests.checks.model_onions import answer_of
 from property_tests.checks.onions import is_ambiguous, onion_of
 from property_tests.checks.routes import Route, configuring, has_after_hooks, route_of
+from property_tests.remembering import each_once
 from property_tests.view import Hook, Iteration, Run, View
 from refengine.messages import Message, ToolCall
 from refengine.testing.notation import decoded
@@ -93,6 +94,7 @@ Segments: TypeAlias = tuple[Segment, ...]
 Seen: TypeAlias = "Point | Turned"
 
 
+@each_once
 def walk(view: View, run: Run) -> Iterator[Seen]:
     """Yield every point of a run, and after each answer where the run has to go.
 
@@ -124,12 +126,14 @@ def walk(view: View, run: Run) -> Iterator[Seen]:
         yield Point("end", todo, run.final, cast("Observation", run.end))
 
 
+@each_once
 def points(view: View) -> Iterator[Point]:
     """Yield every point of all runs."""
     for run in view.runs:
         yield from (each for each in walk(view, run) if isinstance(each, Point))
 
 
+@each_once
 def turns(view: View, run: Run) -> Iterator[Turned]:
     """Yield how each iteration of a run has to go on."""
     yield from (each for each in walk(view, run) if isinstance(each, Turned))

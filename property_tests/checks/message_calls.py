@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from property_tests.checks.specs import keeps_ids, tool_wraps
+from property_tests.remembering import each_once
 from property_tests.view import Call, Iteration, Run, View
 from refengine.messages import Message
 from refengine.testing.scenario import AgentSpec
@@ -36,6 +37,7 @@ class Batch:
     asked: Sequence[str]
 
 
+@each_once
 def batches(view: View) -> Iterator[Batch]:
     """Yield the calls of each message, where it can be told which is which.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from property_tests.remembering import kept_in
 from property_tests.view import Hook, Iteration
 from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
 from refengine.testing.notation import parse_message
@@ -85,6 +86,10 @@ def answered_by(spec: ModelWrapSpec, answer: Message) -> Message:
 
 def chunks_of(agent: AgentSpec, now: Iteration) -> list[MessageChunk] | None:
     """Return the chunks that come out of the onion; None if it gave none."""
+    return kept_in(now, chunks_of, lambda: _chunks(agent, now))
+
+
+def _chunks(agent: AgentSpec, now: Iteration) -> list[MessageChunk] | None:
     seen = [each for each in now.entries if each.kind == "model_chunk"]
     if not seen or now.response is None:
         return None
@@ -99,6 +104,10 @@ def chunks_of(agent: AgentSpec, now: Iteration) -> list[MessageChunk] | None:
 
 def answer_of(agent: AgentSpec, now: Iteration) -> Message | None:
     """Return the answer that comes out of the onion; None if there is none."""
+    return kept_in(now, answer_of, lambda: _answer(agent, now))
+
+
+def _answer(agent: AgentSpec, now: Iteration) -> Message | None:
     answer = now.message
     if answer is None or now.model_error is not None:
         return None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from property_tests.checks.specs import all_tools, tool_wraps
+from property_tests.remembering import Replayed, kept_in
 from property_tests.view import Call, Hook, Iteration, Run
 from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import AgentSpec, HandlerSpec, ToolWrapSpec
@@ -202,6 +203,14 @@ def passages(
     run: Run, now: Iteration, *, answered: bool
 ) -> Iterator[tuple[Call, str, Passage]]:
     """Yield each call of an iteration with its tool and its way, where it is plain."""
+    yield from kept_in(
+        now, (passages, answered), lambda: Replayed(_passages(run, now, answered))
+    )
+
+
+def _passages(
+    run: Run, now: Iteration, answered: bool
+) -> Iterator[tuple[Call, str, Passage]]:
     if redirects(run.agent):
         return
     for call in calls_of(now):

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from property_tests.checks.positions import objects
 from property_tests.checks.specs import keeps_ids
+from property_tests.remembering import each_once
 from property_tests.view import Call, Hook, Iteration, Run, View
 from refengine.testing.scenario import AgentSpec, HandlerSpec
 
@@ -102,6 +103,7 @@ def all_hooks(agent: AgentSpec) -> frozenset[tuple[str, Who]]:
     return frozenset(found.union(*layers))
 
 
+@each_once
 def passes(view: View) -> Iterator[Pass]:
     """Yield the passes of pipelines and of the model onion that came to their end.
 

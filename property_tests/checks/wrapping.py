@@ -24,6 +24,7 @@ from property_tests.checks.onions import (
 from property_tests.checks.passages import calls_next
 from property_tests.checks.specs import tool_wraps
 from property_tests.checks.texts import shown_result, text_of_tool
+from property_tests.remembering import each_once
 from property_tests.view import Call, Iteration, Run, View
 from refengine.messages import ToolCall
 
@@ -44,6 +45,7 @@ class Called:
     """Whether the model was shown the tool, so that it has to be there."""
 
 
+@each_once
 def calls_of(view: View) -> Iterator[Called]:
     """Yield the calls that were run to their end, or till they failed.
 
@@ -63,6 +65,7 @@ def calls_of(view: View) -> Iterator[Called]:
                     yield Called(run, turn.now, call, seen, call.name in names)
 
 
+@each_once
 def onions(view: View) -> Iterator[tuple[Called, Onion]]:
     """Yield the onion of each call that has one."""
     for called in calls_of(view):

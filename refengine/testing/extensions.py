@@ -7,7 +7,8 @@ else its operations do.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from refengine.context import Context
@@ -79,6 +80,15 @@ class Named:
     extension: str
     position: int
     hook: str
+    _who: dict[str, object] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        who = {
+            "extension": self.extension,
+            "position": self.position,
+            "hook": self.hook,
+        }
+        object.__setattr__(self, "_who", who)
 
     def enter(
         self,
@@ -99,14 +109,6 @@ class Named:
         data = {**self._who, "value": value, "ctx": ctx.get("h", UNSET)}
         me.world.recorder.add("hook_exit", data, call_id)
 
-    @property
-    def _who(self) -> dict[str, object]:
-        return {
-            "extension": self.extension,
-            "position": self.position,
-            "hook": self.hook,
-        }
-
 
 class WorldHandler:
     """A handler that does what its spec says."""
@@ -121,6 +123,7 @@ class WorldHandler:
         self._spec = spec
         self._me = Extension(world, spec.id)
         self._position = position
+        self._named: dict[str, Named] = {}
 
     async def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
         return self._configure(ctx, config)
@@ -217,12 +220,18 @@ class WorldHandler:
     def _enter(
         self, hook: str, ctx: Context, seen: object, call_id: str | None = None
     ) -> None:
-        Named(self.name, self._position, hook).enter(self._me, ctx, seen, call_id)
+        self._hook(hook).enter(self._me, ctx, seen, call_id)
 
     def _exit(
         self, hook: str, ctx: Context, value: object, call_id: str | None = None
     ) -> None:
-        Named(self.name, self._position, hook).exit(self._me, ctx, value, call_id)
+        self._hook(hook).exit(self._me, ctx, value, call_id)
+
+    def _hook(self, hook: str) -> Named:
+        found = self._named.get(hook)
+        if found is None:
+            found = self._named[hook] = Named(self.name, self._position, hook)
+        return found
 
 
 class PlainWorldHandler(WorldHandler):
@@ -255,29 +264,23 @@ def middleware_of(spec: MiddlewareSpec, position: int, world: World) -> AgentMid
     """Return the struct middleware that a spec describes."""
     me = Extension(world, spec.id)
     wraps = spec.wrap_tool_call
-    who = me.label or f"middleware-{position}"
-    invoked = Named(who, position, "wrap_tool_call.invokable")
-    streamed = Named(who, position, "wrap_tool_call.streamable")
+    named = partial(Named, me.label or f"middleware-{position}", position)
+    before, after = "before_chat_model", "after_chat_model"
+    invoked, streamed = "wrap_tool_call.invokable", "wrap_tool_call.streamable"
     return AgentMiddleware(
         spec.additional_instruction,
         [world.tool(tool) for tool in spec.additional_tools],
-        _state_hook(
-            me,
-            Named(who, position, "before_chat_model"),
-            spec.before_chat_model,
-            waits=spec.waits,
-        ),
-        _state_hook(
-            me,
-            Named(who, position, "after_chat_model"),
-            spec.after_chat_model,
-            waits=spec.waits,
-        ),
+        _state_hook(me, named(before), spec.before_chat_model, waits=spec.waits)
+        if spec.before_chat_model
+        else None,
+        _state_hook(me, named(after), spec.after_chat_model, waits=spec.waits)
+        if spec.after_chat_model
+        else None,
         ToolMiddleware(
-            _factory(me, invoked, wraps.invokable, INVOKED)
+            _factory(me, named(invoked), wraps.invokable, INVOKED)
             if wraps.invokable
             else None,
-            _factory(me, streamed, wraps.streamable, STREAMED)
+            _factory(me, named(streamed), wraps.streamable, STREAMED)
             if wraps.streamable
             else None,
         ),
@@ -299,10 +302,7 @@ def tool_middleware_of(
 
 def _state_hook(
     me: Extension, named: Named, todo: Sequence[MessageOp], *, waits: bool
-) -> Callable[[Context, ChatModelAgentState], Awaitable[None] | None] | None:
-    if not todo:
-        return None
-
+) -> Callable[[Context, ChatModelAgentState], Awaitable[None] | None]:
     def act(ctx: Context, state: ChatModelAgentState) -> None:
         seen = tuple(state.messages)
         named.enter(me, ctx, seen, state=me.world.state_number(state))

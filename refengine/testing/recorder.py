@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final, TypeVar, cast
 
 from refengine.history import History
-from refengine.messages import Json
+from refengine.messages import FrozenDict, Json
 from refengine.testing.narrowing import is_mapping
 from refengine.testing.trace import Observation, ObservationKind, Trace, to_json
 
 T = TypeVar("T")
+NO_VALUES: Final = frozenset((dict, FrozenDict, MappingProxyType))
+"""Classes of which an empty one is put down as no values at all."""
 
 RECORDED: Final = "scenario.record"
 """The effect under which operations of a scenario put down what they see."""
@@ -31,6 +34,8 @@ def kept(values: Sequence[T]) -> Sequence[T]:
 
 def snapshot(value: object) -> Json:
     """Return JSON values as they are now; for anything else the name of its type."""
+    if value.__class__ in NO_VALUES and not value:
+        return {}  # as nearly all options of a call
     try:
         return to_json(value)
     except (TypeError, RecursionError):

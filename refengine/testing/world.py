@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -105,7 +106,6 @@ class World:
         self.run = 0
         self.wire: str | None = None
         self.clock = Clock()
-        self.random = Random(0)  # noqa: S311  # the same numbers in every run, no secret
         self.new_id = Ids("id")
         self.instruction = decoded(spec.instruction)
         self.tools: tuple[Tool, ...] = tuple(map(self.tool, spec.tools))
@@ -120,6 +120,11 @@ class World:
         self._states = 0
         self._executed: Counter[str] = Counter()
         self._langchain: LangChainWorld | None = None
+
+    @cached_property
+    def random(self) -> Random:
+        """Numbers that are the same in every run, and no secret."""
+        return Random(0)  # noqa: S311  # as it says
 
     def as_langchain(self) -> LangChainWorld:
         """Return model and tools for a graph of LangChain or LangGraph.
@@ -149,7 +154,7 @@ class World:
                 before, after = place
                 mine = getattr(self, own)
                 changes[own] = (*mine * before, *given, *mine * after)
-        return replace(self._config(), **changes)
+        return replace(self._config(), **changes) if changes else self._config()
 
     def _config(self) -> ChatModelAgentConfig:
         spec = self._spec
