@@ -14,7 +14,6 @@ HOOK: Final = 1.0
 EXPONENT: Final = 1.25
 """1 is linear, 2 quadratic. Above 1 stays what processors do: 10,000 handlers do not
 fit the caches that 1,000 do, and a bare loop over them slows down alike."""
-WORLDS: Final = 2_000
 DECADE: Final = (1_000, 10_000)
 
 
@@ -38,18 +37,6 @@ def bars(
     yield _worst("base run over the fastest peer's", BASE, _bases(peers), why)
     name = "a hook over a peer's, where it is more than a loop by hand"
     yield _worst(name, HOOK, _hooks(peers), why)
-
-
-def worlds_bar(rate: float) -> Bar:
-    """Return the bar of judging, from worlds a second a core by all checks."""
-    ratio = WORLDS / rate
-    return Bar(
-        name=f"judging: {WORLDS:,} worlds a second a core, over what was measured",
-        ratio=ratio,
-        limit=1.0,
-        holds=ratio <= 1,
-        why=f"{rate:,.0f} a second, by all checks (python -m property_tests.speed)",
-    )
 
 
 def _worst(

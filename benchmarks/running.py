@@ -17,7 +17,7 @@ from benchmarks.bars import BARS
 from benchmarks.defaults import PEERS
 from benchmarks.growing import growth, memory_slope
 from benchmarks.kinds import KINDS
-from benchmarks.limits import bars, worlds_bar
+from benchmarks.limits import bars
 from benchmarks.noise import noise
 from benchmarks.peers.measuring import Measured, measure_peers
 from benchmarks.rows import NotMeasuredError, answer, cost
@@ -205,8 +205,7 @@ class _Run:
         self._tell("bar: judging worlds")
         from property_tests.speed import measured as judged  # noqa: PLC0415  # it has a use for Hypothesis, and the other rows none
 
-        speed = judged(EXAMPLES, SEED, 1)
-        yield worlds_bar(speed.rate)
+        yield judged(EXAMPLES, SEED, 1).bar
 
     def _left_out(self) -> Iterator[str]:
         if self._asked.quick and self._asked.subject is None:

@@ -18,10 +18,10 @@ from typing import Final
 from compat.commands import DIFFERS, OK
 from property_tests.checks import CHECKS
 from property_tests.corpus import NARROWED, Entry, fixed_worlds
+from property_tests.defaults import EXAMPLES, SEED
 from property_tests.generating import around, generated
 from property_tests.judging import judge
 from property_tests.playing import Player
-from property_tests.running import EXAMPLES, SEED
 from refengine.profile import profile
 from refengine.testing.engine import ReferenceEngine
 

@@ -21,6 +21,7 @@ from compat.verdicts.conformance import (
     Verdict,
 )
 from property_tests.corpus import Corpus
+from property_tests.defaults import EXAMPLES
 from property_tests.known import (
     KnownFailures,
     KnownState,
@@ -32,7 +33,7 @@ from property_tests.known import (
 from property_tests.pool import LONG, EngineLostError, Pool, Reply
 from property_tests.registry import Clause
 from property_tests.replaying import by_worker
-from property_tests.running import EXAMPLES, Asked, Emit
+from property_tests.running import Asked, Emit
 
 SMOKE: Final = 3
 """Smoke and probes are small worlds; all together get the time of so many."""

@@ -9,11 +9,12 @@ from typing import Any, Final, NoReturn
 
 import pytest
 
+from property_tests.defaults import EXAMPLES, SEED
 from property_tests.engine_judging import UnusableEngineError
 from property_tests.known import KnownFailuresError
 from property_tests.pool import EngineLostError
 from property_tests.registry import Clause, UnknownSelectorError, contract
-from property_tests.running import EXAMPLES, SEED, Asked
+from property_tests.running import Asked
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile
 

@@ -26,9 +26,6 @@ from compat.verdicts.conformance import (
 from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
 
-FOLDER: Final = Path(".refengine", "failures")
-"""Where failure files are written and looked for, unless it is said."""
-
 VERSION: Final = 1
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
 

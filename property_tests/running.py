@@ -14,17 +14,14 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from compat.verdicts.conformance import AnyEvent, ClauseInfo
 from property_tests.corpus import Corpus, Entry, fixed_worlds
+from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 from property_tests.registry import Clause, Contract, contract
 
 Emit: TypeAlias = Callable[[AnyEvent], None]
-
-EXAMPLES: Final = 400
-SEED: Final = 0
-TIMEOUT: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -219,9 +219,7 @@ def hooks_of(handler: object, spelt: set[type]) -> tuple[str, dict[str, AnyHook]
     if found is None:
         _refuse_misspelt(name, handler, spelt)
         found = {
-            hook: getattr(handler, hook)
-            for hook in _KNOWN
-            if _overrides(handler, hook)
+            hook: getattr(handler, hook) for hook in _KNOWN if _overrides(handler, hook)
         }
     if not found:
         raise NoHookError(handler, "hook", HOOKS)

@@ -1,5 +1,6 @@
 """The fixture ``handler_cost``, in a pytest of its own as a user would run it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,12 +44,17 @@ TESTS = {
 }
 
 
+ALONE = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+"""The environment without what tells pytest-benchmark that it is beside others."""
+
+
 def run(tmp_path: Path, name: str, *more: str) -> subprocess.CompletedProcess[str]:
     """Run one test in a folder of its own, with pytest-benchmark as it comes."""
     (tmp_path / f"test_{name}.py").write_text(HANDLERS + TESTS[name], "utf-8")
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--benchmark-max-time=0.01", *more, "."],
         cwd=tmp_path,
+        env=ALONE,
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -82,6 +88,7 @@ def test_without_the_plugin_it_names_the_extra(tmp_path):
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:benchmark", "."],
         cwd=tmp_path,
+        env=ALONE,
         capture_output=True,
         encoding="utf-8",
         check=False,

@@ -366,9 +366,9 @@ def test_the_speed_command_tells_rate_phases_and_the_bar(small, capsys, tmp_path
         assert word in said
     data = json.loads(path.read_text("utf-8"))
     [bar] = data["bars"]
-    assert bar["limit"] == 2000
-    assert bar["ratio"] == data["rate"]
-    assert bar["holds"] is (bar["ratio"] >= bar["limit"])
+    assert bar["limit"] == 1
+    assert bar["ratio"] == 2000 / data["rate"]
+    assert bar["holds"] is (bar["ratio"] <= bar["limit"])
     assert len(data["rounds"]) == 2
 
 

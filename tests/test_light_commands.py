@@ -236,13 +236,6 @@ def test_lines_that_are_refused_are_found_in_the_declaration() -> None:
     assert dated in found["cassette record"]
 
 
-def test_defaults_that_help_shows_are_those_of_the_work() -> None:
-    from property_tests import defaults, failures, running
-
-    shown = (defaults.EXAMPLES, defaults.SEED, defaults.TIMEOUT, defaults.FAILURES)
-    assert shown == (running.EXAMPLES, running.SEED, running.TIMEOUT, failures.FOLDER)
-
-
 HEAVY_APP = """
 import {heavy}
 from compat.commands import new_app, runner

@@ -14,8 +14,10 @@ What one line cannot hold (an answer's text that looks like a call, ids with bra
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final, Literal, cast
+from types import MappingProxyType
+from typing import Final, Literal
 
 from refengine.messages import (
     Message,
@@ -38,7 +40,10 @@ SURROGATE: Final = re.compile(r"<u\+(d[89a-f][0-9a-f]{2})>")
 """What stands in a scenario for a lone surrogate."""
 _LEN: Final = "<len>"  # what operations of a scenario replace
 _LONE: Final = re.compile("[\ud800-\udfff]")
-_ROLE: Final = re.compile(r"^(system|user|assistant):(.*)$", re.DOTALL)
+_PLAIN: Final[Mapping[str, Literal["system", "user"]]] = MappingProxyType(
+    {"system": "system", "user": "user"}
+)
+_ANSWER: Final = re.compile(r"^assistant:(.*)$", re.DOTALL)
 
 
 class NotationError(ValueError):
@@ -77,20 +82,26 @@ def parse_message(text: str) -> Message:
             return json_form.read_message(text)
         except (ValueError, RecursionError) as error:
             raise NotationError(text) from error
+    head, colon, content = text.partition(":")
+    # Most messages; on a long text the pattern of calls takes most of a world's time.
+    role = "assistant" if _is_text(head, content) else _PLAIN.get(head)
+    if colon and role is not None:
+        return Message(role, content)
     tool = _TOOL.match(text)
     if tool is not None:
         return Message("tool", tool[2], tool_call_id=tool[1])
-    found = _ROLE.match(text)
+    found = _ANSWER.match(text)
     if found is None:
         raise NotationError(text)
-    role = cast("Literal['system', 'user', 'assistant']", found[1])
-    if role != "assistant":
-        return Message(role, found[2])
-    ends = _CALLS_AT_END.match(found[2])
+    ends = _CALLS_AT_END.match(found[1])
     if ends is None:
         raise NotationError(text)
     calls = tuple(ToolCall(*call) for call in _CALL.findall(ends[2]))
     return Message("assistant", ends[1], calls)
+
+
+def _is_text(head: str, content: str) -> bool:
+    return head == "assistant" and "[" not in content
 
 
 def parse_chunk(text: str) -> MessageChunk:
