@@ -47,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--show", action="store_true", help="of the numbers there are")
     given = parser.parse_args(arguments)
+    if missing := [page.name for page in (README, PERFORMANCE) if not page.exists()]:
+        parser.error(f"there is no {missing[0]} here: this is for a checkout")
     if given.show:
         costs = read(NUMBERS)
     else:
