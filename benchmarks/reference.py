@@ -64,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def shown(text: str, costs: Costs) -> str:
     """Return a page with its tables written anew; raises NoPlaceError for none."""
     places = {
-        "hooks and peers": lambda: tables_text(costs, ("hooks", "base", "peers")),
+        "hooks and runs": lambda: tables_text(costs, ("hooks", "base")),
+        "peers": lambda: tables_text(costs, ("peers",)),
         "bars": lambda: tables_text(costs, ("bars",)),
         "growth": lambda: tables_text(costs, ("growth", "forms")),
         "profiles": lambda: PROFILES.read_text("utf-8"),

@@ -357,7 +357,8 @@ def test_strange_text_is_only_text_in_markdown() -> None:
 def test_tables_can_be_had_one_by_one() -> None:
     text = tables_text(COSTS, ("hooks",))
 
-    assert text.startswith("| hook | over | floor | a run | one handler adds |")
+    assert text.startswith("**What a hook costs.** Handlers that do nothing")
+    assert "\n\n| hook | over | floor | a run | one handler adds |" in text
     row = "| before_model_rewrite_history, async | bare Python | 38.1 µs | 51.0 µs |"
     assert f"{row} 310 ns (301 to 319) | 1.34 x (1.30 to 1.38) |" in text
     assert "cpu: A Processor of 3.0 GHz" in text

@@ -55,7 +55,7 @@ def test_every_bar_was_measured_and_one_that_is_missed_is_stated(costs):
 
 
 def test_a_page_without_a_place_is_refused(costs):
-    with pytest.raises(NoPlaceError, match="hooks and peers"):
+    with pytest.raises(NoPlaceError, match="hooks and runs"):
         shown("no place", costs)
     with pytest.raises(NoPlaceError, match="bars"):
         between("no place", "bars", "text")

@@ -29,8 +29,13 @@ def tables_text(costs: Costs, keys: Collection[str]) -> str:
     Raises KeyError for a key that no table of this report has.
     """
     found = {each.key: each for each in grids(costs)}
-    parts = ["\n".join(_table(found[key])) for key in keys]
+    parts = [_titled(found[key]) for key in keys]
     return "\n\n".join([*parts, _facts(costs)]) + "\n"
+
+
+def _titled(grid: Grid) -> str:
+    head = f"**{_safe(grid.title)}.** {_safe(grid.about)}"
+    return "\n".join([head, "", *_table(grid)])
 
 
 def _lines(costs: Costs) -> Iterator[str]:
