@@ -81,8 +81,9 @@ def run_command(  # noqa: PLR0913, PLR0917  # the options of the command
     often as the contract says. What two equal sides may differ by is told, and nothing
     nearer to 1 is told apart.
 
-    Exit codes: 0 measured, and the bars hold; 1 a bar does not hold; 2 a mistake in
-    what was given; 3 the measuring process was lost; 4 nothing could be measured.
+    Exit codes: 0 measured, 2 a mistake in what was given, 3 the measuring process was
+    lost, 4 nothing could be measured. The bars are about refengine itself: one that is
+    missed is told and changes no code.
     """
     if against is not None and subject is None:
         refuse("bench run", "--against compares SUBJECT with it: give SUBJECT, too")
