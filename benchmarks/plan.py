@@ -51,7 +51,8 @@ class Row:
     def key(self) -> str:
         """Its name in every report: ``bench compare`` joins by it."""
         side = self.side
-        own = [] if side.without is None else [f"without={side.without}"]
+        without = [each.without for _, each in self.floors if each.without is not None]
+        own = [f"without={place}" for place in without]
         own += [] if side.copies == 1 else [f"copies={side.copies}"]
         return "/".join([self.section, side.setting.key, *own])
 

@@ -8,6 +8,7 @@ import pytest
 from benchmarks.command import main
 from benchmarks.comparing import NotAReportError, change_of, differing, read
 from benchmarks.comparing import compared as rows_of
+from benchmarks.plan import rows, subject_rows
 from compat.verdicts.cost import Blocked, Costs, Estimate, Header, Missing, Noise
 from tests.cost_sample import about, compared, cost
 
@@ -288,3 +289,18 @@ class TestCommand:
         _, out, _ = compare(report(ratio(3.0)), other)
 
         assert "The two differ in cpu: a against b" in out
+
+
+class TestKeys:
+    @pytest.mark.parametrize("quick", [True, False])
+    def test_no_two_rows_of_a_run_have_one_key(self, quick):
+        keys = [row.key for row in rows(quick=quick)]
+
+        assert len(set(keys)) == len(keys)
+
+    def test_each_handler_of_a_subject_has_a_key_of_its_own(self):
+        found = list(subject_rows(["a", "b", "b"], against=True))
+        keys = [row.key for row in found]
+
+        assert [row.name for row in found if row.section == "handlers"] == list("abb")
+        assert len(set(keys)) == len(keys)
