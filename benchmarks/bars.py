@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from benchmarks import floors, subjects
+from benchmarks import engine_parts, floors
 from benchmarks.gate import Bar
 from benchmarks.measure import Pair, Side
 from benchmarks.noops import (
@@ -34,23 +34,23 @@ SIZES: Final = (10, 100, 300)
 async def unused_handlers(kind: Callable[[int], object], number: int, kit: Kit) -> Pair:
     """Compare a run without handlers with one whose handlers have no part in it."""
     model, tool = kit.model(ASKS, ANSWERS), kit.tool()
-    plain = await subjects.agent_of(model, [tool])
-    agent = await subjects.agent_of(model, [tool], kit.handlers(kind, number))
-    subjects.refuse_any_chain(agent)
+    plain = await engine_parts.agent_of(model, [tool])
+    agent = await engine_parts.agent_of(model, [tool], kit.handlers(kind, number))
+    engine_parts.refuse_any_chain(agent)
     return Pair(
-        Side(subjects.whole_run(plain, HELLO), ONE_TURN),
-        Side(subjects.whole_run(agent, HELLO), ONE_TURN),
+        Side(engine_parts.whole_run(plain, HELLO), ONE_TURN),
+        Side(engine_parts.whole_run(agent, HELLO), ONE_TURN),
     )
 
 
 async def pipeline(number: int, kit: Kit) -> Pair:
     """Compare a pipeline of async hooks with a bare loop of awaits."""
     handlers = kit.handlers(Rewriter, number)
-    agent = await subjects.agent_of(kit.model(ANSWERS), handlers=handlers)
+    agent = await engine_parts.agent_of(kit.model(ANSWERS), handlers=handlers)
     ctx, calls = Context(), {"Rewriter.before_model_rewrite_history": number}
     return Pair(
         Side(partial(floors.await_hooks, handlers, ctx, HELLO), calls, number),
-        Side(subjects.before_model(agent, ctx, HELLO), calls, number),
+        Side(engine_parts.before_model(agent, ctx, HELLO), calls, number),
     )
 
 
@@ -61,7 +61,7 @@ async def tool_onion(
 ) -> Pair:
     """Compare a call through the tool onion with one through a nest made by hand."""
     handlers, tool = kit.handlers(ToolWrapper, number), kit.tool()
-    agent = await subjects.agent_of(kit.model(ANSWERS), [tool], handlers)
+    agent = await engine_parts.agent_of(kit.model(ANSWERS), [tool], handlers)
     call, ctx = nest(handlers, tool), Context()
 
     async def by_hand() -> str:
@@ -71,20 +71,20 @@ async def tool_onion(
     calls = {TOOL_HOOK: number, "EchoTool.invoke": 1}
     return Pair(
         Side(by_hand, calls, number),
-        Side(await subjects.tool_call(agent), calls, number),
+        Side(await engine_parts.tool_call(agent), calls, number),
     )
 
 
 async def model_onion(number: int, kit: Kit) -> Pair:
     """Compare a call through the model onion with one through a nest made by hand."""
     handlers, model = kit.handlers(ModelWrapper, number), kit.model(ANSWERS)
-    agent = await subjects.agent_of(model, handlers=handlers)
+    agent = await engine_parts.agent_of(model, handlers=handlers)
     request = ModelRequest(HELLO, ())
     call, ctx = floors.model_onion(handlers, model), Context()
     calls = {MODEL_HOOK: number, "CannedModel.invoke": 1}
     return Pair(
         Side(partial(call, ctx, request), calls, number),
-        Side(subjects.model_call(agent, request), calls, number),
+        Side(engine_parts.model_call(agent, request), calls, number),
     )
 
 
@@ -93,9 +93,9 @@ async def deep_tool_onion(short: int, deep: int, kit: Kit) -> Pair:
 
     async def side(number: int) -> Side:
         handlers, tool = kit.handlers(ToolWrapper, number), kit.tool()
-        agent = await subjects.agent_of(kit.model(ANSWERS), [tool], handlers)
+        agent = await engine_parts.agent_of(kit.model(ANSWERS), [tool], handlers)
         calls = {TOOL_HOOK: number, "EchoTool.invoke": 1}
-        return Side(await subjects.tool_call(agent), calls, number)
+        return Side(await engine_parts.tool_call(agent), calls, number)
 
     return Pair(await side(short), await side(deep))
 
@@ -105,9 +105,9 @@ async def deep_model_onion(short: int, deep: int, kit: Kit) -> Pair:
 
     async def side(number: int) -> Side:
         handlers, model = kit.handlers(ModelWrapper, number), kit.model(ANSWERS)
-        agent = await subjects.agent_of(model, handlers=handlers)
+        agent = await engine_parts.agent_of(model, handlers=handlers)
         calls = {MODEL_HOOK: number, "CannedModel.invoke": 1}
-        work = subjects.model_call(agent, ModelRequest(HELLO, ()))
+        work = engine_parts.model_call(agent, ModelRequest(HELLO, ()))
         return Side(work, calls, number)
 
     return Pair(await side(short), await side(deep))
@@ -115,23 +115,23 @@ async def deep_model_onion(short: int, deep: int, kit: Kit) -> Pair:
 
 async def history(short: Sequence[Message], long: Sequence[Message], kit: Kit) -> Pair:
     """Compare runs of one agent over two histories that no handler touches."""
-    agent = await subjects.agent_of(kit.model(ASKS, ANSWERS), [kit.tool()])
+    agent = await engine_parts.agent_of(kit.model(ASKS, ANSWERS), [kit.tool()])
     return Pair(
-        Side(subjects.whole_run(agent, short), ONE_TURN),
-        Side(subjects.whole_run(agent, long), ONE_TURN),
+        Side(engine_parts.whole_run(agent, short), ONE_TURN),
+        Side(engine_parts.whole_run(agent, long), ONE_TURN),
     )
 
 
 async def base_run(kit: Kit) -> Pair:
     """Compare a run without handlers with a loop written by hand."""
     model, tool = kit.model(ASKS, ANSWERS), kit.tool()
-    agent = await subjects.agent_of(model, [tool])
+    agent = await engine_parts.agent_of(model, [tool])
     by_hand = partial(
         floors.run_by_hand, model, {CALL.name: tool}, INSTRUCTION, HELLO, NO_OPTIONS
     )
     return Pair(
         Side(by_hand, ONE_TURN),
-        Side(subjects.whole_run(agent, HELLO), ONE_TURN),
+        Side(engine_parts.whole_run(agent, HELLO), ONE_TURN),
     )
 
 

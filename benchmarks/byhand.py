@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from benchmarks.measure import Work
 from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, Kit
-from benchmarks.settings import Setting
+from benchmarks.settings import STREAMED_HOOK, Setting
 from refengine import Context, Message, ModelRequest, ToolCallInput, ToolCallResult
 from refengine.errors import RefengineError
 from refengine.messages import join_chunks
@@ -92,7 +92,7 @@ class _Loop:
 
     def __init__(self, setting: Setting, kit: Kit, places: Places) -> None:
         names = [CALL.name, *(f"tool-{at}" for at in range(1, setting.tools))]
-        streamed = setting.hook == "wrap_streamable_tool_call"
+        streamed = setting.hook == STREAMED_HOOK
         made: list[Any] = [
             kit.streamed_tool(name) if streamed else kit.tool(name) for name in names
         ]

@@ -14,13 +14,11 @@ from typing import Final, Literal, TypeAlias
 from benchmarks import byhand, noops, whole
 from benchmarks.measure import Side, Work
 from benchmarks.parts import Count, Kit
-from benchmarks.settings import FORMS, Setting
+from benchmarks.settings import STREAMED_HOOK, Setting
 from refengine import AgentMiddleware, ToolMiddleware
 from refengine.errors import RefengineError
 
 Unit: TypeAlias = Literal["run", "build"]
-
-STREAMED_HOOK: Final = "wrap_streamable_tool_call"
 
 
 class UnknownHookError(RefengineError):
@@ -203,5 +201,3 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {kind.hook: kind for kind in _kinds()}
 )
 """By hook. ``before_agent`` acts when the agent is built, so a build is its unit."""
-
-__all__ = ["FORMS", "KINDS", "Kind", "Setting", "bare_side", "engine_side"]

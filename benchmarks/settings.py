@@ -9,6 +9,8 @@ Form: TypeAlias = Literal["handlers", "adapted", "native"]
 FORMS: Final[tuple[Form, ...]] = ("handlers", "adapted", "native")
 """Handlers as such; struct middleware adapted to handlers; the engine's own structs."""
 
+STREAMED_HOOK: Final = "wrap_streamable_tool_call"
+"""The hook for which the tool is one that streams."""
 N: Final = 100
 HISTORY: Final = 10
 TOOLS: Final = 1

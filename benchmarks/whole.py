@@ -8,7 +8,7 @@ from typing import Final
 from benchmarks.byhand import HELLO
 from benchmarks.measure import Work
 from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, Kit
-from benchmarks.settings import Setting
+from benchmarks.settings import STREAMED_HOOK, Setting
 from compat.adapters import adapt
 from refengine import (
     Agent,
@@ -20,7 +20,6 @@ from refengine import (
 )
 
 NAME: Final = "agent"
-STREAMED_HOOK: Final = "wrap_streamable_tool_call"
 
 
 async def run(

@@ -12,10 +12,8 @@ import pytest
 from benchmarks import kinds
 from benchmarks.byhand import DEEPEST, TooDeepError
 from benchmarks.kinds import (
-    FORMS,
     KINDS,
     NoSuchSideError,
-    Setting,
     UnknownHookError,
     bare_side,
     engine_side,
@@ -23,6 +21,7 @@ from benchmarks.kinds import (
 from benchmarks.making import Maker, NotDoneError
 from benchmarks.noops import ModelWrapper, Rewriter, ToolWrapper
 from benchmarks.parts import ANSWERS, Kit
+from benchmarks.settings import FORMS, Setting
 from benchmarks.specs import SideSpec
 from benchmarks.subject import Subjects
 

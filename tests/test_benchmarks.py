@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import bars, floors, measure, subjects
+from benchmarks import bars, engine_parts, floors, measure
 from benchmarks.bars import BARS
+from benchmarks.engine_parts import ChainNotEmptyError
 from benchmarks.gate import Bar, WorkDiffersError, admit, measured
 from benchmarks.measure import (
     Pair,
@@ -35,7 +36,6 @@ from benchmarks.parts import (
     EchoTool,
     Kit,
 )
-from benchmarks.subjects import ChainNotEmptyError
 from refengine.context import Context
 from refengine.testing import machine
 
@@ -259,8 +259,8 @@ class TestFloors:
             model, tool = CannedModel(ASKS, ANSWERS), EchoTool()
             tools = {CALL.name: tool}
             answer = await floors.run_by_hand(model, tools, INSTRUCTION, bars.HELLO, {})
-            agent = await subjects.agent_of(model, [tool])
-            return answer, await subjects.whole_run(agent, bars.HELLO)()
+            agent = await engine_parts.agent_of(model, [tool])
+            return answer, await engine_parts.whole_run(agent, bars.HELLO)()
 
         assert asyncio.run(both()) == (ANSWERS, ANSWERS)
 
@@ -295,10 +295,10 @@ class TestBars:
 
     def test_unused_handlers_leave_no_chain(self):
         agent = asyncio.run(
-            subjects.agent_of(CannedModel(ANSWERS), handlers=[Preparer(0)])
+            engine_parts.agent_of(CannedModel(ANSWERS), handlers=[Preparer(0)])
         )
 
-        subjects.refuse_any_chain(agent)
+        engine_parts.refuse_any_chain(agent)
 
 
 @pytest.fixture
