@@ -92,8 +92,9 @@ class Speed:
         if self.wrong:
             why = self.wrong[0]
             return Bar(name=BAR, ratio=None, limit=1.0, holds=None, why=why)
-        ratio, why = LEAST / self.rate, f"{self.rate:,.0f} a second, by all checks"
-        return Bar(name=BAR, ratio=ratio, limit=1.0, holds=ratio <= 1, why=why)
+        told = f"{self.rate:,.0f} a second, by all checks, of {self.whole:,} worlds"
+        ratio = LEAST / self.rate
+        return Bar(name=BAR, ratio=ratio, limit=1.0, holds=ratio <= 1, why=told)
 
     def share(self, phase: str) -> float:
         """Return the part of the time that a phase takes, from 0 to 1."""
