@@ -35,6 +35,16 @@ def subject(world):
 """
 
 
+@pytest.fixture(autouse=True)
+def _own_modules(monkeypatch, tmp_path):
+    """Forget the user's modules of a test, which others call by the same names."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield
+    for name, module in list(sys.modules.items()):
+        if str(tmp_path) in str(getattr(module, "__file__", None)):
+            del sys.modules[name]
+
+
 @pytest.fixture
 def measurer():
     with Measurer(limit=30.0) as made:
