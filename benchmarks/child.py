@@ -31,10 +31,11 @@ from typing import Any, Final, Literal, TypeAlias
 from benchmarks.bars import BARS
 from benchmarks.gate import measured as bar_measured
 from benchmarks.making import Maker, NotDoneError
-from benchmarks.measure import CLOCK, WALL, Ratio, turns
+from benchmarks.measure import Ratio
 from benchmarks.memory import memory
 from benchmarks.parts import Kit
 from benchmarks.probing import probed
+from benchmarks.setting_up import is_waiting, set_ups
 from benchmarks.settings import Setting
 from benchmarks.specs import Effort, SideSpec
 from benchmarks.subject import (
@@ -52,13 +53,6 @@ Reply: TypeAlias = "dict[str, Any]"
 Request: TypeAlias = "Mapping[str, Any]"
 Named: TypeAlias = Literal["subject", "against"]
 REFUSED: Final = "wrong"
-WAITS: Final = 0.3
-"""A subject waits if its thread does not work for this share of a run: less may be the
-machine's part."""
-BUDGET: Final = 60.0
-"""Seconds for the rounds of one request, half of what the parent waits; slow work gets
-fewer rounds a set-up, of which ``FEWEST`` have a median."""
-FEWEST: Final = 2
 
 
 class SubjectRaisedError(RefengineError):
@@ -143,10 +137,9 @@ async def _names(subjects: Subjects, side: SideSpec, found: Found) -> list[str]:
 async def _waits(maker: Maker, side: SideSpec) -> bool:
     """Tell whether a subject waits; one that cannot be run is told in its rows."""
     try:
-        waited = await maker.admit(side)
+        return is_waiting(await maker.admit(side))
     except Exception:  # noqa: BLE001  # as said
         return False
-    return waited > WAITS and CLOCK is not WALL
 
 
 def _told(found: Ratio) -> Reply:
@@ -165,15 +158,9 @@ async def _turned(maker: Maker, sides: list[SideSpec], effort: Effort) -> Reply:
             told = str(error) if isinstance(error, RefengineError) else _line(error)
             refused[place] = None, told
     places = [place for place in range(len(sides)) if place not in refused]
-    series: list[list[tuple[float, ...]]] = []
-    clock = WALL if maker.subjects.waits and _users(sides) else CLOCK
-    rounds = effort.rounds
-    for _ in range(effort.sets if places else 0):
-        began = WALL()
-        made = [await maker.made(sides[place], Kit()) for place in places]
-        series.append(await turns(made, rounds, effort.seconds, clock))
-        if (all_of_it := (WALL() - began) * effort.sets) > BUDGET:
-            rounds = max(FEWEST, int(rounds * BUDGET / all_of_it))
+    chosen = [sides[place] for place in places]
+    waits = maker.subjects.waits and _users(sides)
+    series = await set_ups(maker, chosen, effort, waits=waits) if places else []
     return {"places": places, "series": series, "refused": refused}
 
 

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from benchmarks.making import Maker
-from benchmarks.measure import sample, turns
+from benchmarks.measure import sample
 from benchmarks.parts import Kit
 from benchmarks.plan import FULL, nobody
+from benchmarks.setting_up import is_waiting, set_ups
 from benchmarks.settings import Setting
 from benchmarks.specs import SideSpec
 from benchmarks.statistics import change, difference, ratio, seconds
@@ -73,12 +74,8 @@ class HandlerCost:
 
 async def _compared(maker: Maker, setting: Setting) -> Compared:
     specs = (SideSpec("subject", setting), nobody(setting))
-    for spec in specs:
-        await maker.admit(spec)
-    series: list[list[tuple[float, ...]]] = []
-    for _ in range(FULL.sets):
-        sides = [await maker.made(spec, Kit()) for spec in specs]
-        series.append(await turns(sides, FULL.rounds, FULL.seconds))
+    waited = [await maker.admit(spec) for spec in specs]
+    series = await set_ups(maker, specs, FULL, waits=is_waiting(waited[0]))
     times = ratio(series, 0, 1)
     handlers = len(maker.subjects.extensions(specs[0], Kit()).names)
     return Compared(

@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 
 import refengine
-from benchmarks import asking, child
+from benchmarks import asking, child, setting_up
 from benchmarks.asking import ChildLostError, Measurer
 from benchmarks.making import Maker
 from benchmarks.noops import Rewriter
@@ -250,9 +250,9 @@ class TestSubjectThatWaits:
     @pytest.mark.parametrize(
         ("waits", "sides", "clock"),
         [
-            (True, [MINE, EMPTY], child.WALL),
-            (True, [EMPTY, EMPTY], child.CLOCK),
-            (False, [MINE, EMPTY], child.CLOCK),
+            (True, [MINE, EMPTY], setting_up.WALL),
+            (True, [EMPTY, EMPTY], setting_up.CLOCK),
+            (False, [MINE, EMPTY], setting_up.CLOCK),
         ],
     )
     def test_is_timed_by_the_wall_with_what_it_is_compared_with(
@@ -265,7 +265,7 @@ class TestSubjectThatWaits:
             return [(1.0, 1.0)] * rounds
 
         subjects = Subjects({"subject": ("mine", lambda world: [Rewriter(0)])}, waits)
-        monkeypatch.setattr(child, "turns", seen)
+        monkeypatch.setattr(setting_up, "turns", seen)
         asyncio.run(child._turned(Maker(subjects), sides, EFFORT))
 
         assert clocks == [clock] * EFFORT.sets
@@ -280,8 +280,8 @@ class TestSlowSubject:
             now[0] += 10.0 * number
             return [(1.0,)] * number
 
-        monkeypatch.setattr(child, "turns", slow)
-        monkeypatch.setattr(child, "WALL", lambda: now[0])
+        monkeypatch.setattr(setting_up, "turns", slow)
+        monkeypatch.setattr(setting_up, "WALL", lambda: now[0])
         effort = Effort(sets=3, rounds=8, seconds=0.1)
         asyncio.run(child._turned(Maker(Subjects({})), [EMPTY], effort))
 

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import fixture
+from benchmarks.fixture import HandlerCost
+from benchmarks.making import Maker
+
 HANDLERS = '''
 class Keeps:
     """A handler that does nothing."""
@@ -59,6 +63,42 @@ def run(tmp_path: Path, name: str, *more: str) -> subprocess.CompletedProcess[st
         encoding="utf-8",
         check=False,
     )
+
+
+class Table:
+    """What is used of pytest-benchmark's fixture."""
+
+    def __init__(self):
+        self.group = None
+        self.extra_info = {}
+
+    def __call__(self, function):
+        pass
+
+
+class Keeps:
+    name = "keeps"
+
+    async def before_model_rewrite_history(self, ctx, messages):
+        return ctx, messages
+
+
+@pytest.mark.parametrize(("waited", "by_the_wall"), [(0.9, True), (0.0, False)])
+def test_handlers_that_wait_are_timed_by_the_wall(monkeypatch, waited, by_the_wall):
+    asked = []
+
+    async def admit(self, spec):
+        return waited
+
+    async def set_ups(maker, sides, effort, *, waits):
+        asked.append(waits)
+        return [[(2.0, 1.0)] * 2] * 3
+
+    monkeypatch.setattr(Maker, "admit", admit)
+    monkeypatch.setattr(fixture, "set_ups", set_ups)
+    HandlerCost(Table())(lambda world: [Keeps()])
+
+    assert asked == [by_the_wall]
 
 
 @pytest.fixture(scope="module")
