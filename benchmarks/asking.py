@@ -17,19 +17,10 @@ from typing import Any, Final, Self
 
 import refengine
 from benchmarks.child import REFUSED
+from compat.engines.importing import start_code
 from refengine.errors import RefengineError
 
-START: Final = """\
-import sys
-root, descriptor = sys.argv[1], int(sys.argv[2])
-sys.path.insert(0, root)
-import refengine, compat, property_tests, benchmarks
-from benchmarks.child import main
-sys.path.remove(root)
-sys.path.insert(0, "")
-main(descriptor)
-"""
-"""Our packages come first, so that a user's own ``benchmarks`` hides none of them."""
+START: Final = start_code("benchmarks.child")
 LIMIT: Final = 120.0
 """Seconds for one request; the longest of ours takes a tenth of it."""
 DOING: Final = MappingProxyType(

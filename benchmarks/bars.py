@@ -21,6 +21,7 @@ from benchmarks.noops import (
     ToolWrapper,
 )
 from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, EchoTool, Kit
+from benchmarks.whole import runs
 from refengine import Context, Endpoint, Message, ModelRequest, ToolCallInput
 from refengine.tools import NO_OPTIONS
 
@@ -38,8 +39,8 @@ async def unused_handlers(kind: Callable[[int], object], number: int, kit: Kit) 
     agent = await engine_parts.agent_of(model, [tool], kit.handlers(kind, number))
     engine_parts.refuse_any_chain(agent)
     return Pair(
-        Side(engine_parts.whole_run(plain, HELLO), ONE_TURN),
-        Side(engine_parts.whole_run(agent, HELLO), ONE_TURN),
+        Side(runs(plain, HELLO), ONE_TURN),
+        Side(runs(agent, HELLO), ONE_TURN),
     )
 
 
@@ -117,8 +118,8 @@ async def history(short: Sequence[Message], long: Sequence[Message], kit: Kit) -
     """Compare runs of one agent over two histories that no handler touches."""
     agent = await engine_parts.agent_of(kit.model(ASKS, ANSWERS), [kit.tool()])
     return Pair(
-        Side(engine_parts.whole_run(agent, short), ONE_TURN),
-        Side(engine_parts.whole_run(agent, long), ONE_TURN),
+        Side(runs(agent, short), ONE_TURN),
+        Side(runs(agent, long), ONE_TURN),
     )
 
 
@@ -131,7 +132,7 @@ async def base_run(kit: Kit) -> Pair:
     )
     return Pair(
         Side(by_hand, ONE_TURN),
-        Side(engine_parts.whole_run(agent, HELLO), ONE_TURN),
+        Side(runs(agent, HELLO), ONE_TURN),
     )
 
 

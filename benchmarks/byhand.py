@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from benchmarks.measure import Work
-from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, Kit
+from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, Kit
 from benchmarks.settings import STREAMED_HOOK, Setting
 from refengine import Context, Message, ModelRequest, ToolCallInput, ToolCallResult
 from refengine.errors import RefengineError
@@ -91,11 +91,9 @@ class _Loop:
     """The loop: model, tools, model again, until there is nothing more to call."""
 
     def __init__(self, setting: Setting, kit: Kit, places: Places) -> None:
-        names = [CALL.name, *(f"tool-{at}" for at in range(1, setting.tools))]
         streamed = setting.hook == STREAMED_HOOK
-        made: list[Any] = [
-            kit.streamed_tool(name) if streamed else kit.tool(name) for name in names
-        ]
+        make: Any = kit.streamed_tool if streamed else kit.tool
+        made: list[Any] = [make(name) for name in setting.tool_names]
         self._tools: dict[str, Call] = {
             tool.info.name: _stream_onion(places.around_stream, tool.stream)
             if streamed

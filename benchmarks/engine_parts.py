@@ -54,16 +54,6 @@ async def agent_of(
     return await build_agent(config)
 
 
-def whole_run(agent: Agent, messages: Sequence[Message]) -> Work:
-    """Run the agent and take its result, as a caller does that needs no events."""
-
-    async def work() -> Message | None:
-        async with agent.run(messages) as run:
-            return (await run.result()).answer
-
-    return work
-
-
 def before_model(agent: Agent, ctx: Context, messages: Sequence[Message]) -> Work:
     """Send the history through the agent's pipeline of handlers before the model."""
     [pipeline] = agent.machine.before

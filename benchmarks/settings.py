@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Self, TypeAlias
 
+from benchmarks.parts import CALL
+
 Form: TypeAlias = Literal["handlers", "adapted", "native"]
 FORMS: Final[tuple[Form, ...]] = ("handlers", "adapted", "native")
 """Handlers as such; struct middleware adapted to handlers; the engine's own structs."""
@@ -41,6 +43,11 @@ class Setting:
     @property
     def _mode(self) -> str:
         return "stream" if self.stream else "invoke"
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The names of its tools; the model calls the first."""
+        return CALL.name, *(f"tool-{at}" for at in range(1, self.tools))
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from benchmarks.byhand import HELLO
 from benchmarks.measure import Side
-from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, Kit
+from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, Kit
 from benchmarks.settings import Setting
 from benchmarks.specs import SideSpec
 from benchmarks.whole import runs
@@ -60,9 +60,8 @@ class QuietWorld(World):
     def __init__(self, kit: Kit, setting: Setting) -> None:
         super().__init__(AGENT, SCENARIO, QuietRecorder())
         model = kit.streamed_model if setting.stream else kit.model
-        names = [CALL.name, *(f"tool-{at}" for at in range(1, setting.tools))]
         self.canned = model(ASKS, ANSWERS)
-        self.tools = tuple(kit.tool(name) for name in names)
+        self.tools = tuple(kit.tool(name) for name in setting.tool_names)
         self.instruction = INSTRUCTION
 
     def effect(self, name: str, data: object = None) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks.byhand import HELLO
 from benchmarks.measure import Work
-from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, Kit
+from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, Kit
 from benchmarks.settings import STREAMED_HOOK, Setting
 from compat.adapters import adapt
 from refengine import (
@@ -48,7 +48,7 @@ def build(
     return work
 
 
-def runs(agent: Agent, messages: tuple[Message, ...], *, stream: bool) -> Work:
+def runs(agent: Agent, messages: Sequence[Message], *, stream: bool = False) -> Work:
     """Return one run of an agent, for a caller that needs no events."""
 
     async def work() -> Message | None:
@@ -67,14 +67,13 @@ def config_of(
     """Return the configuration: structs stand as they are, or adapted to handlers."""
     make = kit.streamed_tool if setting.hook == STREAMED_HOOK else kit.tool
     model = kit.streamed_model if setting.stream else kit.model
-    names = [CALL.name, *(f"tool-{at}" for at in range(1, setting.tools))]
     adapted = adapt(structs) if setting.form == "adapted" else []
     return ChatModelAgentConfig(
         NAME,
         "what is measured",
         model(ASKS, ANSWERS),
         INSTRUCTION,
-        ToolsConfig([make(name) for name in names]),
+        ToolsConfig([make(name) for name in setting.tool_names]),
         middlewares=structs if setting.form == "native" else (),
         handlers=[*adapted, *handlers],
     )

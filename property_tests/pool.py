@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 import refengine
+from compat.engines.importing import start_code
 from refengine.errors import RefengineError
 
 Request: TypeAlias = "Mapping[str, Any]"
@@ -34,17 +35,7 @@ LONG: Final = 60.0
 LOST: Final = 5
 """After so many lost workers an engine is given up."""
 
-START: Final = """\
-import sys
-root, descriptor = sys.argv[1], int(sys.argv[2])
-sys.path.insert(0, root)
-import refengine, compat, property_tests
-from property_tests.worker import main
-sys.path.remove(root)
-sys.path.insert(0, "")
-main(descriptor)
-"""
-"""Our packages come first, so that a user's own ``compat`` hides none of them."""
+START: Final = start_code("property_tests.worker")
 
 
 class EngineLostError(RefengineError):

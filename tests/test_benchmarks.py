@@ -36,6 +36,7 @@ from benchmarks.parts import (
     EchoTool,
     Kit,
 )
+from benchmarks.whole import runs
 from refengine.context import Context
 from refengine.testing import machine
 
@@ -260,7 +261,7 @@ class TestFloors:
             tools = {CALL.name: tool}
             answer = await floors.run_by_hand(model, tools, INSTRUCTION, bars.HELLO, {})
             agent = await engine_parts.agent_of(model, [tool])
-            return answer, await engine_parts.whole_run(agent, bars.HELLO)()
+            return answer, await runs(agent, bars.HELLO)()
 
         assert asyncio.run(both()) == (ANSWERS, ANSWERS)
 
