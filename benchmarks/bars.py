@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from benchmarks import engine_parts, floors
+from benchmarks import engine_parts, floors, kept_bars
 from benchmarks.gate import Bar
 from benchmarks.measure import Pair, Side
 from benchmarks.noops import (
@@ -159,6 +159,7 @@ def _bars() -> Iterator[Bar]:
     yield Bar(5, f"{name}: tuples", 1.1, partial(history, short, long))
     yield Bar(5, f"{name}: lists", None, partial(history, list(short), list(long)))
     yield Bar(6, "run: two model calls, one tool", 8.0, base_run)
+    yield from kept_bars.bars()
 
 
 BARS: Final = tuple(_bars())

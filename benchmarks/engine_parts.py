@@ -23,6 +23,7 @@ from refengine import (
 )
 from refengine.call import ToolCallRun
 from refengine.chain import Pipeline
+from refengine.checkpoint import Keeper
 from refengine.model_onion import ModelCall
 from refengine.scope import Scope
 from refengine.tools import NO_OPTIONS
@@ -40,7 +41,11 @@ class ChainNotEmptyError(AssertionError):
 
 
 async def agent_of(
-    model: CannedModel, tools: Sequence[EchoTool] = (), handlers: Sequence[object] = ()
+    model: CannedModel,
+    tools: Sequence[EchoTool] = (),
+    handlers: Sequence[object] = (),
+    *,
+    checkpoints: Keeper | None = None,
 ) -> Agent:
     """Build an agent under the default profile."""
     config = ChatModelAgentConfig(
@@ -50,6 +55,7 @@ async def agent_of(
         INSTRUCTION,
         ToolsConfig(tools),
         handlers=handlers,
+        checkpoints=checkpoints,
     )
     return await build_agent(config)
 

@@ -48,11 +48,20 @@ def build(
     return work
 
 
-def runs(agent: Agent, messages: Sequence[Message], *, stream: bool = False) -> Work:
-    """Return one run of an agent, for a caller that needs no events."""
+def runs(
+    agent: Agent,
+    messages: Sequence[Message],
+    *,
+    stream: bool = False,
+    checkpoint: str | None = None,
+) -> Work:
+    """Return one run of an agent, for a caller that needs no events.
+
+    ``checkpoint`` is the key of one that is kept, and the same each time.
+    """
 
     async def work() -> Message | None:
-        async with agent.run(messages, stream) as run:
+        async with agent.run(messages, stream, checkpoint=checkpoint) as run:
             return (await run.result()).answer
 
     return work

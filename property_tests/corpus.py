@@ -30,7 +30,8 @@ class Entry:
     """One world: what is played, where it comes from, and who looks at it.
 
     ``clause`` is the one it is an example of, "" for none. ``only`` are families of
-    clauses: a world of ten thousand handlers is judged by the checks it is made for.
+    clauses, and clauses: a world of ten thousand handlers, or one that is cancelled, is
+    judged by the checks it is made for.
     ``repeat`` says how often the last entry of a list of the agent stands there in all:
     such a world is written with that entry once.
     """

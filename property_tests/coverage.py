@@ -33,11 +33,6 @@ MOST: Final = 90
 UNDER: Final[Mapping[str, str]] = MappingProxyType({"ERR-004": "eino-0.9"})
 """Clauses that have a meaning only under another profile than the default."""
 
-SELDOM: Final[Mapping[str, str]] = MappingProxyType(
-    {"DEEP": "a world of theirs takes as long as a hundred others"}
-)
-"""Families that need no more than their fixed cases, and why."""
-
 
 def counted(worlds: Iterable[Entry]) -> Counter[str]:
     """Return in how many worlds each check decides, on the reference engine."""
@@ -51,12 +46,17 @@ def counted(worlds: Iterable[Entry]) -> Counter[str]:
 
 
 def seldom(found: Mapping[str, int]) -> dict[str, int]:
-    """Return the clauses that too few worlds let decide, with their number."""
+    """Return the clauses that too few worlds let decide, with their number.
+
+    Clauses whose fixed cases are for them alone need no more than those: a world of
+    10,000 extensions takes as long as a hundred others, and runs that are interrupted
+    or cancelled are searched by ``resuming`` and ``cancel_search``, at every point.
+    """
+    apart = {each.clause for each in fixed_worlds() if each.only}
     return {
         check.clause: found.get(check.clause, 0)
         for check in CHECKS
-        if found.get(check.clause, 0) < ENOUGH
-        and check.clause.partition("-")[0] not in SELDOM
+        if found.get(check.clause, 0) < ENOUGH and check.clause not in apart
     }
 
 

@@ -80,7 +80,7 @@ def looking(checks: Sequence[Check], entry: Entry) -> list[Check]:
     meant: dict[Meant, bool] = {}
     found: list[Check] = []
     for check in checks:
-        if entry.only and check.family not in entry.only:
+        if not _is_for(entry, check):
             continue
         sign = check.meant
         if sign not in meant:
@@ -103,6 +103,10 @@ def settle() -> None:
 
 def looks_at(check: Check, entry: Entry) -> bool:
     """Tell whether a check is meant to look at a world."""
-    if entry.only and check.family not in entry.only:
-        return False
-    return check.meant(entry.scenario)
+    return _is_for(entry, check) and check.meant(entry.scenario)
+
+
+def _is_for(entry: Entry, check: Check) -> bool:
+    """Tell whether a world is for everybody, or for this family or clause."""
+    only = entry.only
+    return not only or check.family in only or check.clause in only

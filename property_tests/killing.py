@@ -129,7 +129,8 @@ class _Trial:
 
     def concerns(self, entry: Entry) -> bool:
         """Tell whether a world is for everybody, or kept for what it violates."""
-        return not entry.only or not self._families.isdisjoint(entry.only)
+        mine = self._families.union(self._violates)
+        return not entry.only or not mine.isdisjoint(entry.only)
 
     def is_near(self, check: Check, entry: Entry) -> bool:
         """Tell whether check or world are of a family that it violates."""

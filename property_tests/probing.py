@@ -30,6 +30,7 @@ Shows: TypeAlias = Callable[[Trace], bool]
 CALL: Final = "assistant:[c1:t({})]"
 TOOL: Final[Agent] = {"name": "t", "result": "r"}
 STREAMED: Final[Agent] = {"name": "t", "kind": "streamable", "chunks": ["r", "s"]}
+FAILS: Final[Agent] = {"error": "probe"}
 RECORD: Final = [{"op": "record"}]
 NOTE: Final = [{"op": "append", "msg": "user:probe"}]
 PREFIX: Final[Agent] = {"prefix_result": "probe "}
@@ -42,12 +43,13 @@ class World:
 
     agent: Agent
     shows: Shows
-    script: tuple[str, ...] = (CALL, "assistant:done")
+    script: tuple[object, ...] = (CALL, "assistant:done")
     run: Agent | None = None
+    more: tuple[Agent, ...] = ()
 
     def trace(self, engine: Engine) -> Trace:
         """Play it; raises what the engine raises."""
-        runs = [{"input": ["user:hi"], **(self.run or {})}]
+        runs = [{"input": ["user:hi"], **(self.run or {})}, *self.more]
         agent = {"tools": [TOOL], **self.agent}
         scenario = {"agent": agent, "model_script": [*self.script], "runs": runs}
         return run(play(read_scenario(scenario), engine))
@@ -158,10 +160,22 @@ def _crowd(extensions: str, hook: str) -> World:
     return World({extensions: [*many, {"id": "last", hook: NOTE}]}, _sent)
 
 
+def _left_whole(trace: Trace) -> bool:
+    """Tell whether a run was cancelled, and left a result for its call."""
+    (end,) = trace.of("run_end")
+    kept = cast("list[Message]", end.data["messages"])
+    return end.data["status"] == "cancelled" and kept[-1].role == "tool"
+
+
 REQUEST: Final = "model_request"
 CROWD: Final = 1_000
 _SLOW: Final[Agent] = {"name": "slow", "result": "r", "delay_ms": 50}
 _FAST: Final[Agent] = {"name": "fast", "result": "r"}
+_ASKS: Final[Agent] = {
+    "name": "t",
+    "result": "<answer>",
+    "body": [{"op": "ask", "payload": "?"}],
+}
 _BOTH: Final = "assistant:[c1:slow({})][c2:fast({})]"
 
 WORLDS: Final[Mapping[str, tuple[World, ...]]] = MappingProxyType(
@@ -241,6 +255,25 @@ WORLDS: Final[Mapping[str, tuple[World, ...]]] = MappingProxyType(
         ),
         "arguments_text": (
             World({}, _as_written, ("assistant:[c1:t(probe)]", "assistant:done")),
+        ),
+        "resume": (
+            World(
+                {"tools": [_ASKS]},
+                _sent,
+                run={"checkpoint": "kept"},
+                more=({"resume": "kept", "answers": {"*": "probe"}},),
+            ),
+        ),
+        "cancellation": (
+            World(
+                {"tools": [_SLOW]},
+                _left_whole,
+                ("assistant:[c1:slow({})]", "assistant:done"),
+                {"cancel": {"when": "tool_start"}},
+            ),
+        ),
+        "retry": (
+            World({"retry": {"max_retries": 1}}, _completed, (FAILS, "assistant:done")),
         ),
     }
 )

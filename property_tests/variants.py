@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from property_tests.check import PLAYED
+from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.notation import parse_message
 from refengine.testing.ops import ToolSpec
+from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import AgentSpec, ModelChunks, Scenario, ScriptEntry
 from refengine.testing.strategies_variants import recut, with_identity
 
@@ -28,6 +30,7 @@ BUILT_TWICE: Final = "built-twice"
 RUN_TWICE: Final = "run-twice"
 PLAIN: Final = "plain"
 ADAPTED: Final = "adapted"
+UNASKED: Final = "unasked"
 
 PIECE: Final = 3
 """A re-chunked text comes in pieces of so many characters; none falls on a word."""
@@ -146,6 +149,44 @@ def _structs_only(scenario: Scenario) -> Scenario | None:
     return scenario if any(a.middlewares for a in scenario.all_agents) else None
 
 
+def _unasked(scenario: Scenario) -> Scenario | None:
+    """Return the scenario in which nobody asks anything, and nothing is kept.
+
+    None where an answer becomes part of a text, where objects made anew count from one
+    again, and where a run goes on with other options: those runs are not the same.
+    """
+    if not scenario.keeps or any(run.options for run in scenario.runs):
+        return None
+    text = scenario.model_dump_json(exclude_defaults=True)
+    anew = any(run.rebuild for run in scenario.runs) and '"on_call"' in text
+    if anew or "<answer>" in text or "<resume_data>" in text:
+        return None
+    doc = _without_questions(scenario.model_dump(mode="json", exclude_defaults=True))
+    doc["runs"] = [
+        {key: value for key, value in run.items() if key != "checkpoint"}
+        for run in doc["runs"]
+        if "resume" not in run
+    ]
+    return read_scenario(doc, "a world in which nobody asks")
+
+
+def _without_questions(value: Any) -> Any:  # noqa: ANN401  # JSON values
+    """Return a part of a scenario without what interrupts a run."""
+    if is_list(value):
+        return [_without_questions(each) for each in value if not _asks(each)]
+    if is_mapping(value):
+        return {
+            key: _without_questions(part)
+            for key, part in value.items()
+            if key not in {"ask", "interrupt"}
+        }
+    return value
+
+
+def _asks(op: Any) -> bool:  # noqa: ANN401  # as above
+    return is_mapping(op) and op.get("op") in {"ask", "interrupt"}
+
+
 CHANGES: Final[Mapping[str, Change]] = MappingProxyType(
     {
         PLAYED: _as_it_is,
@@ -159,6 +200,7 @@ CHANGES: Final[Mapping[str, Change]] = MappingProxyType(
         RUN_TWICE: _run_twice,
         PLAIN: _plain,
         ADAPTED: _structs_only,
+        UNASKED: _unasked,
     }
 )
 """Every variant, and how its scenario is made; ``adapted`` also changes the door."""

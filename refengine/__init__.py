@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from refengine.actions import AgentAction
     from refengine.agent import Agent, ChatModelAgentConfig, build_agent
     from refengine.context import (
         Context,
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
         set_run_local,
     )
     from refengine.errors import (
+        BadTreeError,
+        ChangedAgentError,
+        CheckpointConflictError,
+        CheckpointNotFoundError,
         ConfigurationError,
+        DecodeError,
         EqualNamesError,
         FieldTypeError,
         HandlerArgumentError,
@@ -25,6 +31,9 @@ if TYPE_CHECKING:
         HookReturnError,
         IncompleteProfileError,
         InputError,
+        InterruptInStreamError,
+        InterruptTooEarlyError,
+        JournalledError,
         MaxIterationsError,
         MaxIterationsExceededError,
         MisspeltHookError,
@@ -32,16 +41,24 @@ if TYPE_CHECKING:
         MixedExtensionsWarning,
         ModelAnswerError,
         ModelError,
+        NoCheckpointsError,
         NoHookError,
         NoMessagesLeftError,
         NoRunLocalError,
         NotAsyncError,
         NotAToolError,
         NotInToolCallError,
+        NotKeepableError,
         NotKnownAtBuild,
+        NotResumableError,
         RefengineError,
+        Refused,
+        RetriesExhaustedError,
+        RetryFunctionError,
+        RetryPolicyError,
         RoutingError,
         SameExtensionTwiceError,
+        StateError,
         StreamBrokenOffError,
         StreamConsumedError,
         ToolError,
@@ -49,11 +66,19 @@ if TYPE_CHECKING:
         ToolNotFound,
         ToolResultTypeError,
         TooManyExtensionsError,
+        TypeNameError,
+        TypesFrozenError,
+        TypeTakenError,
         UnansweredCallsError,
+        UnfitTypeError,
+        UnknownInterruptError,
         UnknownProfileError,
         UnknownToolNameError,
+        UnknownTypeError,
+        UpgradesError,
+        WillRetryError,
     )
-    from refengine.events import AgentAction, AgentEvent, Notice
+    from refengine.events import AgentEvent, Notice
     from refengine.extensions import MAX_EXTENSIONS
     from refengine.helpers import (
         with_after_model_rewrite_history,
@@ -81,6 +106,7 @@ if TYPE_CHECKING:
         StreamableToolCallWrapper,
         ToolsModifier,
     )
+    from refengine.interrupts import Interrupt, interrupt, is_reentry
     from refengine.messages import (
         Json,
         Message,
@@ -93,6 +119,7 @@ if TYPE_CHECKING:
     from refengine.model import ChatModel, ModelRequest
     from refengine.plan import AgentConfig
     from refengine.profile import PROFILES, SEED_001, Profile
+    from refengine.retry import ModelRetry
     from refengine.run import Run, RunResult
     from refengine.scope import attach_action
     from refengine.stream import DROP, StreamReader, convert_stream
@@ -111,6 +138,8 @@ if TYPE_CHECKING:
         merge,
         normalise,
     )
+    from refengine.values import Types
+    from refengine.values_builtin import Opaque
 
     __version__: str
 
@@ -121,12 +150,17 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "AgentEvent",
     "AgentHandler",
     "AgentMiddleware",
+    "BadTreeError",
+    "ChangedAgentError",
     "ChatModel",
     "ChatModelAgentConfig",
     "ChatModelAgentState",
+    "CheckpointConflictError",
+    "CheckpointNotFoundError",
     "ConfigurationError",
     "Context",
     "DROP",
+    "DecodeError",
     "Endpoint",
     "EqualNamesError",
     "FieldTypeError",
@@ -137,7 +171,11 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "IncompleteProfileError",
     "InputError",
     "InstructionModifier",
+    "Interrupt",
+    "InterruptInStreamError",
+    "InterruptTooEarlyError",
     "InvokableToolCallWrapper",
+    "JournalledError",
     "Json",
     "MAX_EXTENSIONS",
     "MaxIterationsError",
@@ -153,23 +191,33 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "ModelEndpoint",
     "ModelError",
     "ModelRequest",
+    "ModelRetry",
+    "NoCheckpointsError",
     "NoHookError",
     "NoMessagesLeftError",
     "NoRunLocalError",
     "NotAToolError",
     "NotAsyncError",
     "NotInToolCallError",
+    "NotKeepableError",
     "NotKnownAtBuild",
+    "NotResumableError",
     "Notice",
+    "Opaque",
     "Options",
     "PROFILES",
     "Profile",
     "RefengineError",
+    "Refused",
+    "RetriesExhaustedError",
+    "RetryFunctionError",
+    "RetryPolicyError",
     "RoutingError",
     "Run",
     "RunResult",
     "SEED_001",
     "SameExtensionTwiceError",
+    "StateError",
     "StreamBrokenOffError",
     "StreamConsumedError",
     "StreamEndpoint",
@@ -191,14 +239,25 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "ToolResultTypeError",
     "ToolsConfig",
     "ToolsModifier",
+    "TypeNameError",
+    "TypeTakenError",
+    "Types",
+    "TypesFrozenError",
     "UnansweredCallsError",
+    "UnfitTypeError",
+    "UnknownInterruptError",
     "UnknownProfileError",
     "UnknownToolNameError",
+    "UnknownTypeError",
+    "UpgradesError",
+    "WillRetryError",
     "attach_action",
     "build_agent",
     "convert_stream",
     "delete_run_local",
     "get_run_local",
+    "interrupt",
+    "is_reentry",
     "join_chunks",
     "merge",
     "normalise",
@@ -219,23 +278,28 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
 ]
 
 _ROOMS = {
+    "actions": "AgentAction",
     "agent": "Agent ChatModelAgentConfig build_agent",
     "context": "Context delete_run_local get_run_local set_run_local",
     "errors": (
-        "ConfigurationError EqualNamesError FieldTypeError HandlerArgumentError "
-        "HookError "
-        "HookReturnError IncompleteProfileError InputError MaxIterationsError "
+        "BadTreeError ChangedAgentError CheckpointConflictError "
+        "CheckpointNotFoundError ConfigurationError DecodeError EqualNamesError "
+        "FieldTypeError HandlerArgumentError HookError HookReturnError "
+        "IncompleteProfileError InputError InterruptInStreamError "
+        "InterruptTooEarlyError JournalledError MaxIterationsError "
         "MaxIterationsExceededError MisspeltHookError MixedCapabilityError "
-        "MixedExtensionsWarning ModelAnswerError ModelError NoHookError "
-        "NoMessagesLeftError "
-        "NoRunLocalError NotAToolError NotAsyncError NotInToolCallError "
-        "NotKnownAtBuild "
-        "RefengineError RoutingError SameExtensionTwiceError "
-        "StreamBrokenOffError StreamConsumedError TooManyExtensionsError "
-        "ToolError ToolKindError ToolNotFound ToolResultTypeError "
-        "UnansweredCallsError UnknownProfileError UnknownToolNameError"
+        "MixedExtensionsWarning ModelAnswerError ModelError NoCheckpointsError "
+        "NoHookError NoMessagesLeftError NoRunLocalError NotAToolError NotAsyncError "
+        "NotInToolCallError NotKeepableError NotKnownAtBuild NotResumableError "
+        "RefengineError Refused RetriesExhaustedError RetryFunctionError "
+        "RetryPolicyError RoutingError SameExtensionTwiceError StateError "
+        "StreamBrokenOffError StreamConsumedError TooManyExtensionsError ToolError "
+        "ToolKindError ToolNotFound ToolResultTypeError TypeNameError TypeTakenError "
+        "TypesFrozenError UnansweredCallsError UnfitTypeError UnknownInterruptError "
+        "UnknownProfileError UnknownToolNameError UnknownTypeError UpgradesError "
+        "WillRetryError"
     ),
-    "events": "AgentAction AgentEvent Notice",
+    "events": "AgentEvent Notice",
     "extensions": "MAX_EXTENSIONS",
     "helpers": (
         "with_after_model_rewrite_history with_before_agent "
@@ -245,6 +309,7 @@ _ROOMS = {
         "with_tool_call_logging with_tools with_tools_func"
     ),
     "history": "History",
+    "interrupts": "Interrupt interrupt is_reentry",
     "hooks": (
         "AgentHandler InstructionModifier InvokableToolCallWrapper "
         "MessageStatePostProcessor MessageStatePreProcessor ModelEndpoint "
@@ -255,6 +320,7 @@ _ROOMS = {
     "model": "ChatModel ModelRequest",
     "plan": "AgentConfig",
     "profile": "PROFILES Profile SEED_001",
+    "retry": "ModelRetry",
     "run": "Run RunResult",
     "scope": "attach_action",
     "stream": "DROP StreamReader convert_stream",
@@ -263,6 +329,8 @@ _ROOMS = {
         "ToolCallInput ToolCallResult ToolInfo ToolMeta ToolMiddleware "
         "ToolsConfig merge normalise"
     ),
+    "values": "Types",
+    "values_builtin": "Opaque",
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
 

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     ),
     "bench": ("benchmarks.command", "measure what a handler costs"),
     "cassette": ("compat.wire.command", "serve a scenario, record and replay its wire"),
+    "checkpoint": ("compat.state.command", "show and verify runs that are kept"),
     "clause": ("property_tests.clause_command", "list and explain the contract"),
     "conform": ("property_tests.conform_command", "judge whether engines keep it"),
     "failure": ("property_tests.failure_command", "list failures, replay one"),

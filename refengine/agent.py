@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
 from refengine.binding import Binder
 from refengine.chain import Pipeline
+from refengine.checkpoint import Keeper
 from refengine.context import Context, lay_over
 from refengine.errors import (
     FieldTypeError,
     InputError,
     MaxIterationsError,
     MixedExtensionsWarning,
+    NoCheckpointsError,
 )
 from refengine.events import Notice
 from refengine.explain import explain
 from refengine.extensions import Extensions, collect
 from refengine.legacy import LegacyPass
-from refengine.messages import Message
+from refengine.machine import Machine
+from refengine.messages import Json, Message
 from refengine.middleware import AgentMiddleware
 from refengine.model import ChatModel
 from refengine.model_onion import ModelOnion
 from refengine.plan import OnNotice, Plan, Planner
 from refengine.profile import SEED_001, Profile
-from refengine.react import Machine
-from refengine.run import Run
+from refengine.retry import ModelRetry
+from refengine.run import NOT_KEPT, Kept, Run
 from refengine.tools import NO_OPTIONS, Options, ToolsConfig
+from refengine.values import Types
 
 DEFAULT_MAX_ITERATIONS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ChatModelAgentConfig:
-    """What an agent is made of; the two lists of extensions may be used together."""
+    """What an agent is made of; the two lists of extensions may be used together.
+
+    ``checkpoints`` keeps its runs, so that they can be interrupted and resumed
+    (``refengine.state.Checkpoints``). With ``strict_state`` what could not be kept is
+    refused without them, too. ``retry`` says when a model that failed is asked again.
+    """
 
     name: str
     description: str
@@ -46,6 +55,9 @@ class ChatModelAgentConfig:
     middlewares: Sequence[AgentMiddleware] = ()
     handlers: Sequence[object] = ()
     max_iterations: int = DEFAULT_MAX_ITERATIONS
+    checkpoints: Keeper | None = None
+    strict_state: bool = False
+    retry: ModelRetry | None = None
 
 
 class Agent:
@@ -73,16 +85,42 @@ class Agent:
         stream: bool = False,  # noqa: FBT002  # the contract's signature
         ctx: Context | None = None,
         options: Options | None = None,
+        checkpoint: str | None = None,
     ) -> Run:
         """Start a run over ``messages``; nothing happens before it is iterated.
 
         A tuple is used as it is, a list is copied. ``ctx`` is laid over the agent's
-        context and wins; ``options`` reach the model and the tools.
+        context and wins; ``options`` reach the model and the tools. ``checkpoint`` is
+        the key under which the run is kept: one that no other run has. Raises
+        NoCheckpointsError if the agent keeps no runs.
         """
+        if checkpoint is not None and self.machine.keeper is None:
+            raise NoCheckpointsError("run", checkpoint)
         given = _given(messages)
-        # A copy that nobody can change: runs, calls and their wrappers share it.
-        frozen = MappingProxyType(dict(options)) if options else NO_OPTIONS
-        return Run(self, given, ctx, frozen, streaming=stream)
+        kept = NOT_KEPT if checkpoint is None else Kept(checkpoint)
+        return Run(self, given, ctx, _frozen(options), streaming=stream, kept=kept)
+
+    def resume(
+        self,
+        checkpoint: str,
+        answers: Mapping[str, Json] | None = None,
+        *,
+        ctx: Context | None = None,
+        options: Options | None = None,
+    ) -> Run:
+        """Go on with a run that was interrupted, or broken off by a crash.
+
+        ``answers`` are by ``str(address)`` of ``RunResult.interrupts``: what is not
+        among them waits further. Without any, all go on, and are answered None.
+        ``ctx`` and ``options`` are not kept and given again. Raises NoCheckpointsError;
+        when iterated also what the keeper raises, NotResumableError,
+        UnknownInterruptError and ChangedAgentError.
+        """
+        if self.machine.keeper is None:
+            raise NoCheckpointsError("resume", checkpoint)
+        given = None if answers is None else dict(answers)
+        kept = Kept(checkpoint, resumes=True, answers=given)
+        return Run(self, (), ctx, _frozen(options), streaming=False, kept=kept)
 
     def explain(self, style: Literal["text", "mermaid"] = "text") -> str:
         """Return the resolved order of everything that acts, as text or a picture."""
@@ -143,6 +181,11 @@ def _given(messages: Sequence[Message]) -> tuple[Message, ...]:
     return given
 
 
+def _frozen(options: Options | None) -> Options:
+    """Return a copy that nobody can change: runs, calls and their wrappers share it."""
+    return MappingProxyType(dict(options)) if options else NO_OPTIONS
+
+
 def _limit(given: object, profile: Profile) -> int:
     """Return how many iterations a run has; raises MaxIterationsError."""
     if type(given) is int:  # a bool is none
@@ -159,6 +202,11 @@ def _check_types(config: ChatModelAgentConfig) -> None:
     for field_, wanted, fits in (
         ("instruction", "a text", isinstance(config.instruction, str)),
         ("handlers", "a list of handlers", isinstance(config.handlers, lists)),
+        (
+            "retry",
+            "a ModelRetry, or None",
+            config.retry is None or isinstance(config.retry, ModelRetry),
+        ),
         (
             "middlewares",
             "a list of AgentMiddleware",
@@ -189,6 +237,9 @@ def _compile(
     after_agent = extensions.with_hook("after_agent") if called else []
     if profile.after_hooks == "reversed":
         after_agent.reverse()
+    keeper = config.checkpoints
+    kept = keeper is not None or config.strict_state
+    types = Types() if config.strict_state else None
     return Machine(
         config.name,
         profile,
@@ -197,9 +248,17 @@ def _compile(
         tuple(before),
         tuple(after),
         Pipeline(after_agent),
-        ModelOnion(config.model, extensions),
-        Binder(extensions, config.tools_config, profile),
+        ModelOnion(
+            config.model,
+            extensions,
+            kept=kept,
+            retry=config.retry,
+            raises_again=profile.swallowed_interrupt == "raised_again",
+        ),
+        Binder(extensions, config.tools_config, profile, kept=kept),
         on_notice,
+        keeper,
+        types if keeper is None else keeper.types,
     )
 
 

@@ -15,22 +15,35 @@ from functools import partial
 from typing import TypeAlias
 
 from refengine.call import ToolCallRun
+from refengine.checkpoint import Entry, Pending
 from refengine.context import Context
 from refengine.errors import ToolError, ToolResultTypeError
 from refengine.events import AgentEvent
+from refengine.leaving import FAILED, ended, in_turn, result_of
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile
 
 
 class UnknownCall:
-    """A call that ``unknown_tools_handler`` answered: a result, but no event."""
+    """A call that ``unknown_tools_handler`` answered: a result, but no event.
 
-    __slots__ = ("call", "error", "text")
+    ``known`` is what it answered before the run was interrupted.
+    """
 
-    def __init__(self, call: ToolCall, answer: Callable[[str, str], str]) -> None:
+    __slots__ = ("call", "error", "stopped", "text")
+
+    def __init__(
+        self,
+        call: ToolCall,
+        answer: Callable[[str, str], str],
+        known: str | None = None,
+    ) -> None:
         self.call = call
-        self.text = ""
+        self.text = known or ""
         self.error: Exception | None = None
+        self.stopped = False
+        if known is not None:
+            return
         try:
             text = answer(call.name, call.arguments)
         except Exception as error:  # noqa: BLE001  # siblings run on; raised later
@@ -41,6 +54,17 @@ class UnknownCall:
             self.text = text
         else:
             self.error = ToolResultTypeError("unknown_tools_handler", text)
+
+    def entry(self) -> Entry | None:
+        """Return what is kept of this call; one that failed is answered again."""
+        if self.error is not None:
+            return None
+        return Entry("call", self.call.name, done=True, text=self.text)
+
+    @property
+    def missing(self) -> str | None:
+        """Why a call of a run that was left has no result; None if it has."""
+        return None if self.error is None else FAILED
 
     def message(self) -> Message:
         """Return the tool message that the model sees."""
@@ -65,7 +89,10 @@ class CallBatch:
         "_cancels",
         "_ctx",
         "_gates",
+        "_had",
         "_held",
+        "_holds",
+        "_holds_back",
         "_in_place",
         "_leak",
         "_left",
@@ -75,6 +102,7 @@ class CallBatch:
         "_tasks",
         "_told",
         "calls",
+        "interrupted",
     )
 
     def __init__(
@@ -87,6 +115,11 @@ class CallBatch:
         profile: Profile,
     ) -> None:
         self.calls = calls
+        self._had: frozenset[AnyCall] = frozenset()
+        self._holds_back = False
+        self.interrupted = False
+        """Whether a call asks for something, or waits for its answer."""
+        self._holds = profile.events_at_interrupt == "held"
         self._runs = [call for call in calls if isinstance(call, ToolCallRun)]
         self._ctx = ctx
         self._streaming, one_by_one = mode
@@ -102,6 +135,10 @@ class CallBatch:
         self._gates: dict[ToolCallRun, asyncio.Event] = {}
         self._told: list[tuple[ToolCallRun, str]] = []
 
+    def go_on(self, told: Sequence[int]) -> None:
+        """Tell no event again that the consumer had before the run was interrupted."""
+        self._had = frozenset(self.calls[at] for at in told)
+
     async def next_event(self) -> AgentEvent | None:
         """Return the next event; None if every call has a text or an error.
 
@@ -116,6 +153,8 @@ class CallBatch:
             if self._is_due(call):
                 return self._tell(call, self._event_id(call))
             await self._finish()
+            if call.stopped:
+                self._hold_back()
             if self._cancels and self._in_place and call.error is not None:
                 self._left.clear()
         if self._cancels and self._tasks:
@@ -126,6 +165,8 @@ class CallBatch:
                 await task
         held, self._held = self._held, None
         if held is None or self.error() is not None or self._was_told(held):
+            return None
+        if self.interrupted:
             return None
         return self._tell(held, held.call.id)
 
@@ -151,17 +192,30 @@ class CallBatch:
 
     async def leave(self) -> None:
         """Leave nothing running or open, however the batch ended."""
-        unfinished = [task for task in self._tasks if not task.done()]
-        for task in unfinished:
-            task.cancel()
-        if unfinished:
-            await asyncio.gather(*unfinished, return_exceptions=True)
-        for call in self._runs:
-            await call.close()
+        closings = [call.close for call in self._runs]
+        await in_turn((lambda: ended(self._tasks), *closings))
+
+    def results(self) -> list[Message]:
+        """Return the results of a batch that was left, a reason where there is none."""
+        return [
+            call.message() if why is None else result_of(call.call, why)
+            for call, why in ((call, call.missing) for call in self.calls)
+        ]
 
     def error(self) -> Exception | None:
         """Return the error of the first failing call, in call order."""
         return next((call.error for call in self.calls if call.error is not None), None)
+
+    def pending(self, run_path: tuple[str, ...], iteration: int) -> tuple[Pending, ...]:
+        """Return what the calls ask, in call order."""
+        return tuple(
+            each for run in self._runs for each in run.pending(run_path, iteration)
+        )
+
+    def told(self) -> tuple[int, ...]:
+        """Return the places of the calls whose events the consumer has had."""
+        had = {*self._had, *(call for call, _ in self._told)}
+        return tuple(at for at, call in enumerate(self.calls) if call in had)
 
     def snapshots(self) -> list[AgentEvent]:
         """Return the finished form of the events that were yielded."""
@@ -198,8 +252,18 @@ class CallBatch:
             for task in self._tasks:
                 task.cancel()
 
+    def _hold_back(self) -> None:
+        """Tell no event before that of a call which was interrupted.
+
+        Where calls run one by one, those after it have not begun and do not.
+        """
+        if self._in_place:
+            self._left.clear()
+        self.interrupted = True
+        self._holds_back = self._holds
+
     def _is_due(self, call: ToolCallRun) -> bool:
-        if not call.opened:  # failed, or cancelled on the way
+        if not call.opened or self._holds_back or call in self._had:
             return False
         return call is not self._held or self._event_id(call) != call.call.id
 

@@ -21,7 +21,12 @@ class Binder:
     __slots__ = ("_kept", "_last", "_often", "_per_message", "invokable", "streamable")
 
     def __init__(
-        self, extensions: Extensions, config: ToolsConfig, profile: Profile
+        self,
+        extensions: Extensions,
+        config: ToolsConfig,
+        profile: Profile,
+        *,
+        kept: bool = False,
     ) -> None:
         layers = {
             "invokable": extensions.tool_layers("invokable", config),
@@ -32,8 +37,8 @@ class Binder:
                 kind: [layer.per_call() for layer in found]
                 for kind, found in layers.items()
             }
-        self.invokable = ToolOnion("invokable", layers["invokable"])
-        self.streamable = ToolOnion("streamable", layers["streamable"])
+        self.invokable = ToolOnion("invokable", layers["invokable"], kept=kept)
+        self.streamable = ToolOnion("streamable", layers["streamable"], kept=kept)
         self._often = profile.wrapper_factory == "per_run"
         self._per_message = self._often and extensions.has_own
         self._kept: dict[int, tuple[Tool, BoundTool]] = {}

@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
+from refengine.checkpoint import Address, Entry, Pending
 from refengine.context import Context
 from refengine.errors import HookReturnError, ToolError, ToolResultTypeError
 from refengine.events import AgentEvent, Chunk
+from refengine.interrupts import ENTERED, Interrupt
+from refengine.journal import Place, failed_stream, pending_in
+from refengine.leaving import FAILED, NOT_BEGUN, NOT_ENDED
 from refengine.live import LiveStream
 from refengine.messages import Message, ToolCall
 from refengine.scope import SCOPE, LayerName, Scope
 from refengine.stream import StreamReader
-from refengine.tools import Options, ToolCallInput, ToolInfo
+from refengine.tools import (
+    Options,
+    StreamToolCallResult,
+    ToolCallInput,
+    ToolInfo,
+)
 from refengine.toolset import BoundTool
 
 
 class ToolCallRun:
     """One call of a tool that exists.
 
-    ``text`` is the result once finished; ``error`` what ended the call instead.
+    ``text`` is the result once finished; ``error`` what ended the call instead, or
+    ``stopped`` tells that it asks for something instead of either.
     """
 
     __slots__ = (
+        "_begun",
         "_event",
+        "_fault",
         "_input",
         "_live",
         "_message",
         "_names",
+        "_place",
         "_scope",
+        "_stop",
         "_tool",
+        "_waits",
         "call",
         "error",
+        "stopped",
         "text",
     )
 
@@ -49,6 +65,22 @@ class ToolCallRun:
         self._names: Sequence[LayerName] = ()
         self._message: Message | None = None
         self._event: AgentEvent | None = None
+        self._place: Place | None = None
+        self._waits = False
+        self._stop: Interrupt | None = None
+        self._begun = False
+        self._fault: Exception | None = None
+        self.stopped = False
+
+    def keep(self, place: Place, *, waits: bool) -> None:
+        """Note what becomes of the call there, in a run that is kept.
+
+        One that ``waits`` is not answered yet: it is not entered and stays as it was.
+        """
+        self._place = place
+        self._waits = self.stopped = waits
+        if place.old is not None:
+            self._scope.action = place.old.action
 
     @property
     def opened(self) -> bool:
@@ -67,21 +99,36 @@ class ToolCallRun:
 
     async def open(self, ctx: Context, streaming: bool) -> None:
         """Go through the onion: to the result, or to a stream that is open."""
+        if self._waits:
+            return
+        self._begun, scope, place = True, self._scope, self._place
         endpoint, streams, self._names = self._tool.endpoint(streaming)
-        token = SCOPE.set(self._scope)
+        token = SCOPE.set(scope)
+        entered = None if place is None else ENTERED.set(place)
         try:
-            result = await endpoint(self._scope.innermost(ctx), self._input)
+            if place is not None and place.done:
+                result = place.again(scope.blame)
+                streams = isinstance(result, StreamToolCallResult)
+            else:
+                result = await endpoint(scope.innermost(ctx), self._input)
+            if scope.stopped is not None and scope.raises_again:
+                raise scope.stopped  # a wrapper did not let it out
+        except Interrupt as stop:
+            await self._asks(stop)
+            return
         except Exception as error:  # noqa: BLE001  # siblings run on; raised later
             self.error = self._leaving(error)
-            await self._scope.close()
+            await scope.close()
             return
         finally:
             SCOPE.reset(token)
-            self._scope.compare(self._input, self.call.name)
-            if self._scope.follows and self._scope.call_id is not None:
-                self.call = replace(self.call, id=self._scope.call_id)
+            if entered is not None:
+                ENTERED.reset(entered)
+            scope.compare(self._input, self.call.name)
+            if scope.follows and scope.call_id is not None:
+                self.call = replace(self.call, id=scope.call_id)
         if streams:
-            self._live = LiveStream(result.result, self._scope)
+            self._live = LiveStream(result.result, scope)
         elif isinstance(result.result, str):
             self.text = result.result
         else:  # a wrapper's: what the tool itself returned was looked at
@@ -90,6 +137,49 @@ class ToolCallRun:
             hook = "wrap_invokable_tool_call"
             self.error = HookReturnError(owner, hook, result.result, wanted)
 
+    async def _asks(self, stop: Interrupt) -> None:
+        """Note what the call asks, and close what it opened."""
+        self.stopped = True
+        self._stop = stop
+        try:
+            if self._place is not None:
+                await self._place.stop(stop)
+        except Exception as error:  # noqa: BLE001  # what cannot be kept cannot be asked
+            self.error = self._leaving(error)
+        await self._scope.close()
+
+    def pending(self, run_path: tuple[str, ...], iteration: int) -> Iterator[Pending]:
+        """Yield what this call asks, or waited for already."""
+        old = None if self._place is None else self._place.old
+        if self._waits and old is not None:
+            yield from pending_in(old)
+        elif self._stop is not None:
+            stop, name = self._stop, self.call.name
+            hook, owner = stop.where or ("tool", name)
+            own = Address(run_path, iteration, hook, owner, name, self.call.id)
+            yield stop.pending or Pending(own, stop.payload)
+
+    def entry(self) -> Entry | None:
+        """Return what is kept of this call; None if it has not begun."""
+        entry, action = self._entry(), self._scope.action
+        if entry is None or action is None:
+            return entry
+        return replace(entry, action=action)
+
+    def _entry(self) -> Entry | None:
+        if self._place is None:
+            return None
+        if self.text is None or self.error is not None:
+            if self._waits:
+                return self._place.old
+            if self._live is not None and self._fault is not None:
+                read = self._live.chunks
+                return failed_stream(self._place, self._scope, read, self._fault)
+            return self._place.entry() if self._begun else None
+        chunks = None if self._live is None else tuple(self._live.chunks)
+        text = self.text if chunks is None else None
+        return Entry("call", self.call.name, done=True, text=text, chunks=chunks)
+
     async def finish(self) -> None:
         """Read a stream to its end; nothing to do for a plain result."""
         if self._live is None:
@@ -97,18 +187,38 @@ class ToolCallRun:
         try:
             chunks = await self._live.drain()
         except Exception as error:  # noqa: BLE001  # siblings run on; the batch raises
+            self._fault = error
             self.error = self._leaving(error)
             return
+        self._join(chunks)
+
+    def _join(self, chunks: Sequence[str]) -> None:
         try:
             self.text = "".join(chunks)
         except TypeError:
             wrong = next(each for each in chunks if not isinstance(each, str))
-            self.error = ToolResultTypeError(self.call.name, wrong)
+            self._fault = self.error = ToolResultTypeError(self.call.name, wrong)
 
     async def close(self) -> None:
-        """Close what is still open, if the run is left."""
-        if self._live is not None:
-            await self._live.close()
+        """Close what is still open, if the run is left; keep what was read whole."""
+        live = self._live
+        if live is None:
+            await self._scope.close()  # it was left while a stream was handed on
+            return
+        try:
+            await live.close()
+        finally:
+            if live.whole and self.text is None and self.error is None:
+                self._join(live.chunks)
+
+    @property
+    def missing(self) -> str | None:
+        """Why a call of a run that was left has no result; None if it has."""
+        if self.error is not None:
+            return FAILED
+        if self.text is not None:
+            return None
+        return NOT_ENDED if self._begun or self._waits else NOT_BEGUN
 
     def message(self) -> Message:
         """Return the tool message of the finished call."""

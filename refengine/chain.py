@@ -20,6 +20,8 @@ from refengine.errors import HookError, HookReturnError
 from refengine.flat import STRIDE, is_deep
 from refengine.history import History
 from refengine.hooks import AnyHook
+from refengine.interrupts import Interrupt
+from refengine.kept_layers import kept_layer
 from refengine.messages import Message
 from refengine.scope import SCOPE, LayerName
 
@@ -28,6 +30,7 @@ Wrap: TypeAlias = "Callable[[Context, Any, Call], Awaitable[Any]]"
 Value: TypeAlias = Any  # what a call of any kind is given, or gives
 Bind: TypeAlias = "Callable[[Call], Call]"  # a factory: an inner call to an outer one
 Keep: TypeAlias = "Callable[[Any, int, LayerName], None]"
+Refuse: TypeAlias = "Callable[[Any, LayerName], None]"
 
 _LISTS: Final = frozenset((tuple, list, History))
 _PAIR: Final = "a pair (context, messages)"
@@ -39,13 +42,18 @@ _NOT_YET: Final = object()
 class Pipeline:
     """A chain of hooks; each is given what the one before left."""
 
-    __slots__ = ("_steps",)
+    __slots__ = ("_hooks", "_steps")
 
     def __init__(self, hooks: Sequence[tuple[LayerName, AnyHook]]) -> None:
+        self._hooks = tuple(hooks)
         self._steps = tuple((hook, is_async(hook), name) for name, hook in hooks)
 
     def __len__(self) -> int:
         return len(self._steps)
+
+    def one_by_one(self) -> list[tuple[LayerName, Pipeline]]:
+        """Return a pipeline for each hook, for whoever stops between two of them."""
+        return [(name, Pipeline([(name, hook)])) for name, hook in self._hooks]
 
     async def rewrite(
         self, ctx: Context, messages: Sequence[Message]
@@ -75,6 +83,9 @@ class Pipeline:
                     ctx = new_ctx._at_place_of(ctx)  # noqa: SLF001  # engine
         except Exception as error:
             raise _leaving(error, name, result, _PAIR) from error
+        except Interrupt as stop:
+            _told(stop, name)
+            raise
         return ctx, messages
 
     async def observe(self, ctx: Context, value: object) -> Context:
@@ -96,6 +107,9 @@ class Pipeline:
                 ctx = result._at_place_of(ctx)  # noqa: SLF001  # engine
         except Exception as error:
             raise _leaving(error, name, result, _CONTEXT) from error
+        except Interrupt as stop:
+            _told(stop, name)
+            raise
         return ctx
 
 
@@ -111,6 +125,12 @@ def is_history(value: Any) -> bool:  # noqa: ANN401  # what a hook gave
     return not value or (
         isinstance(value[0], Message) and isinstance(value[-1], Message)
     )
+
+
+def _told(stop: Interrupt, name: LayerName | None) -> None:
+    """Say whose hook an interrupt comes from, if it was one of these."""
+    if name is not None:
+        stop.where = stop.where or (name.hook, name.owner)
 
 
 def _leaving(
@@ -140,14 +160,18 @@ class Onion:
     """How the layers around one kind of call are put together.
 
     ``wanted`` is the type that each layer returns. ``keep(result, at, name)`` is called
-    with what each layer gave, where streams have to be looked after.
+    with what each layer gave, where streams have to be looked after. The entries of
+    ``kept`` ones are noted in the journal of the run.
     """
 
-    __slots__ = ("_keep", "_wanted")
+    __slots__ = ("_keep", "_kept", "_wanted")
 
-    def __init__(self, wanted: type[object], keep: Keep | None = None) -> None:
+    def __init__(
+        self, wanted: type[object], keep: Keep | None = None, *, kept: bool = False
+    ) -> None:
         self._wanted = wanted
         self._keep = keep
+        self._kept = kept
 
     def compile(self, layers: Sequence[Layer], innermost: Call, first: int = 0) -> Call:
         """Nest the layers around ``innermost``, the first one outermost.
@@ -168,12 +192,18 @@ class Onion:
         wrap = layer.wrap or _entering(layer, inner)
         if wrap is None:
             return inner
+        if self._kept:
+            return kept_layer(layer.name, at, wrap, inner, self._refuse, keep)
 
         async def enter(ctx: Context, value: Value) -> Value:
             try:
                 result = await wrap(ctx, value, inner)
             except Exception as error:
                 SCOPE.get().blame(error, at)
+                raise
+            except Interrupt as stop:
+                stop.where = stop.where or (layer.name.hook, layer.name.owner)
+                SCOPE.get().stopped = stop
                 raise
             if result.__class__ is not wanted:
                 _refuse(result, wanted, layer.name)
@@ -182,6 +212,10 @@ class Onion:
             return result
 
         return enter
+
+    def _refuse(self, result: object, name: LayerName) -> None:
+        if result.__class__ is not self._wanted:
+            _refuse(result, self._wanted, name)
 
 
 def _entering(layer: Layer, inner: Call) -> Wrap | None:

@@ -14,7 +14,13 @@
     │   ├── NotAToolError                    something else stands among the tools
     │   ├── FieldTypeError                   a field of a configuration has another type
     │   ├── InputError                       run() is given something but messages
-    │   └── HandlerArgumentError             a helper or built-in handler is misused
+    │   ├── RetryPolicyError                 a ModelRetry that cannot be followed
+    │   ├── HandlerArgumentError             a helper or built-in handler is misused
+    │   ├── TypeNameError                    a name that no type can be registered by
+    │   ├── TypeTakenError                   a name or a class is registered already
+    │   ├── TypesFrozenError                 a type is registered after the first use
+    │   ├── UpgradesError                    not one upgrade for each earlier version
+    │   └── UnfitTypeError                   a class that cannot be registered this way
     ├── UnknownProfileError (LookupError)    no profile of that name
     ├── IncompleteProfileError (ValueError)  a posture without a value
     ├── HookError                            a hook raised; ``cause`` is what it raised
@@ -22,6 +28,9 @@
     ├── NotKnownAtBuild                      the run's input was asked for at build
     ├── ModelError                           the model raised
     ├── ModelAnswerError (TypeError)         the model gave back something else
+    ├── WillRetryError                       a stream broke, the model is asked again
+    ├── RetriesExhaustedError                every attempt at the model has failed
+    ├── RetryFunctionError                   retry_on or backoff is of no use
     ├── ToolError                            the tool itself raised
     ├── ToolResultTypeError (TypeError)      a tool gave back something but text
     ├── ToolNotFound (LookupError)           the model called a tool it does not have
@@ -33,7 +42,22 @@
     ├── NotInToolCallError                   an action outside a tool call
     ├── StreamConsumedError                  a stream was read twice
     ├── StreamBrokenOffError                 a stream that lost its rest with a reader
-    └── UnknownToolNameError (LookupError)   a handler names a tool that is not there
+    ├── InterruptInStreamError               an interrupt in a stream that is open
+    ├── InterruptTooEarlyError               an interrupt before there is a run
+    ├── JournalledError                      an error of a call that was made before
+    ├── UnknownToolNameError (LookupError)   a handler names a tool that is not there
+    ├── NoCheckpointsError                   a run is to be kept, but nothing keeps it
+    ├── CheckpointNotFoundError (LookupError)  no run is kept under that key
+    ├── CheckpointConflictError              another step of that number is kept
+    ├── NotResumableError                    the run under that key is at its end
+    ├── UnknownInterruptError (LookupError)  an answer to what nobody asked
+    ├── ChangedAgentError                    the run was another agent's
+    ├── Refused (TypeError)                  a value that would not come back the same
+    ├── NotKeepableError (TypeError)         the same, and whose hook put it in
+    └── StateError                           what was kept cannot be read
+        ├── UnknownTypeError (LookupError)   it names a type that is not registered
+        ├── DecodeError                      the code of a registered type raised
+        └── BadTreeError (ValueError)        no packed value: Types.pack made it not
 
 Contract §2 (ERR) and the decisions below its table.
 """
@@ -197,6 +221,18 @@ class InputError(ConfigurationError):
         )
 
 
+class RetryPolicyError(ConfigurationError):
+    """A field of ``ModelRetry`` is nothing that can be followed."""
+
+    def __init__(self, field: str, got: object, wanted: str) -> None:
+        self.field = field
+        self.got = got
+        super().__init__(
+            f"ModelRetry: {field}={shortened(got)} ({type(got).__name__}):"
+            f" give {wanted}"
+        )
+
+
 class UnknownProfileError(RefengineError, LookupError):
     """No profile has that name."""
 
@@ -289,6 +325,54 @@ class ModelAnswerError(RefengineError, TypeError):
     def __init__(self, got: object, wanted: str) -> None:
         self.got = got
         super().__init__(f"the model returned {shortened(got)}: it has to be {wanted}")
+
+
+class WillRetryError(RefengineError):
+    """The stream of an attempt broke, and the model will be asked again.
+
+    ``cause`` is what was raised; ``attempt`` is counted from 1 in each iteration. The
+    stream of the last attempt breaks with another error.
+    """
+
+    def __init__(self, attempt: int, cause: Exception) -> None:
+        self.attempt = attempt
+        self.cause = cause
+        super().__init__(
+            f"attempt {attempt} at the model broke off ({type(cause).__name__}:"
+            f" {cause}) and is made again: discard what this stream gave"
+        )
+
+
+class RetriesExhaustedError(RefengineError):
+    """Every attempt that the policy allows has failed; ``last`` is the last error."""
+
+    def __init__(self, attempts: int, last: Exception) -> None:
+        self.attempts = attempts
+        self.last = last
+        self.__cause__ = last
+        super().__init__(
+            f"all {attempts} attempts at the model failed, at last: {last}."
+            " Raise max_retries of ModelRetry, or give it a model to fall_back on"
+        )
+
+
+class RetryFunctionError(RefengineError):
+    """A function of ``ModelRetry`` raised, or returned what nobody can follow.
+
+    ``got`` is what it raised or returned, ``during`` the error it was asked about.
+    """
+
+    def __init__(
+        self, function: str, got: object, wanted: str, during: Exception
+    ) -> None:
+        self.function = function
+        self.got = got
+        self.during = during
+        what = "raised" if isinstance(got, Exception) else "returned"
+        super().__init__(
+            f"{function} of ModelRetry {what} {shortened(got)} after"
+            f" {type(during).__name__}: {during}; it has to return {wanted}"
+        )
 
 
 class ToolError(RefengineError):
@@ -414,6 +498,39 @@ class StreamBrokenOffError(RefengineError):
         )
 
 
+class InterruptInStreamError(RefengineError):
+    """A stream was open already when its source asked: its chunks cannot be undone."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a stream was interrupted after it was opened:"
+            " interrupt before the reader is returned, in the tool or in a wrapper"
+        )
+
+
+class InterruptTooEarlyError(RefengineError):
+    """``before_agent`` comes before the run, so there is nothing to go on with."""
+
+    def __init__(self, handler: str) -> None:
+        self.handler = handler
+        super().__init__(
+            f"before_agent of {handler!r} raised Interrupt, before there is a run:"
+            " ask in before_model_rewrite_history, or in the tool itself"
+        )
+
+
+class JournalledError(RefengineError):
+    """An error that a call had raised before the run was interrupted, raised again.
+
+    ``kind`` is the name of its class then; its text is the same. The class itself does
+    not come back: nothing is imported because stored data names it.
+    """
+
+    def __init__(self, kind: str, text: str) -> None:
+        self.kind = kind
+        super().__init__(text)
+
+
 class HandlerArgumentError(ConfigurationError):
     """A helper or a built-in handler is given something it cannot use."""
 
@@ -443,6 +560,218 @@ class UnknownToolNameError(RefengineError, LookupError):
         )
 
 
+class NoCheckpointsError(RefengineError):
+    """A run is to be kept or resumed by an agent that has nothing to keep it in."""
+
+    def __init__(self, method: str, key: object) -> None:
+        self.method = method
+        self.key = key
+        super().__init__(
+            f"{method}() got checkpoint {shortened(key)}, but this agent keeps none:"
+            " build it with ChatModelAgentConfig(checkpoints=Checkpoints(store))"
+        )
+
+
+class CheckpointNotFoundError(RefengineError, LookupError):
+    """No run is kept under that key; ``close`` are keys almost like it."""
+
+    def __init__(self, key: str, close: Iterable[str] = ()) -> None:
+        self.key = key
+        self.close = tuple(close)
+        names = " or ".join(shortened(each) for each in self.close)
+        hint = f"did you mean {names}?" if names else "no key there is like it"
+        super().__init__(
+            f"no checkpoint {shortened(key)}: {hint};"
+            " one is kept by agent.run(..., checkpoint=KEY)"
+        )
+
+
+class CheckpointConflictError(RefengineError):
+    """A step came that is not the next one: ``have`` steps are kept under the key."""
+
+    def __init__(self, key: str, seq: int, have: int) -> None:
+        self.key = key
+        self.seq = seq
+        self.have = have
+        super().__init__(
+            f"checkpoint {shortened(key)}: step {seq} does not follow, {have} are kept"
+            f" there: {_how_to_follow(seq, have)}"
+        )
+
+
+class NotResumableError(RefengineError):
+    """The run under that key has come to its end: there is nothing to go on with."""
+
+    def __init__(self, key: str, status: str | None) -> None:
+        self.key = key
+        self.status = status
+        super().__init__(
+            f"checkpoint {shortened(key)} is of a run that ended ({status}):"
+            " start another one by agent.run, with a key of its own"
+        )
+
+
+class UnknownInterruptError(RefengineError, LookupError):
+    """An answer is addressed to an interrupt that does not wait in this run."""
+
+    def __init__(self, given: str, pending: Iterable[str]) -> None:
+        self.given = given
+        self.pending = tuple(pending)
+        close = difflib.get_close_matches(given, self.pending, 1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        waiting = shortened(list(self.pending)) if self.pending else "none"
+        super().__init__(
+            f"no interrupt waits at {shortened(given)}: {hint}waiting are {waiting};"
+            " give answers by str(address), as RunResult.interrupts has it"
+        )
+
+
+class ChangedAgentError(RefengineError):
+    """A run was kept by an agent that differs from this one in ``what``."""
+
+    def __init__(self, what: str, stored: object, now: object) -> None:
+        self.what = what
+        self.stored = stored
+        self.now = now
+        super().__init__(
+            f"this run was kept with {what} {shortened(stored)}, and the agent has"
+            f" {shortened(now)}: resume it with an agent built as the first one was"
+        )
+
+
+class TypeNameError(ConfigurationError):
+    """A type is registered by a name that stands in stored data from then on."""
+
+    def __init__(self, name: object) -> None:
+        self.name = name
+        super().__init__(
+            f"type name {shortened(name)}: give a text that is not empty and has no"
+            " '$', and keep to it, also when the class is renamed"
+        )
+
+
+class TypeTakenError(ConfigurationError):
+    """A name stands for one class, and a class has one name."""
+
+    def __init__(self, name: str, cls: type, taken: str) -> None:
+        self.name = name
+        self.cls = cls
+        super().__init__(
+            f"{cls.__qualname__} cannot be registered as {name!r}: {taken};"
+            " a name stands for one class, and a class has one name"
+        )
+
+
+class TypesFrozenError(ConfigurationError):
+    """A registry that was used does not change: what it wrote, it has to read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"type {name!r} is registered after the registry was used:"
+            " register all types before the first run"
+        )
+
+
+class UpgradesError(ConfigurationError):
+    """A type of version n has an upgrade from each version before it to the next."""
+
+    def __init__(self, name: str, version: object, given: Iterable[object]) -> None:
+        self.name = name
+        self.version = version
+        self.given = tuple(given)
+        super().__init__(
+            f"type {name!r}, version {shortened(version)}, has upgrades from"
+            f" {shortened(list(self.given))}: give a version of at least 1 and"
+            " one upgrade from each version before it"
+        )
+
+
+class UnfitTypeError(ConfigurationError):
+    """A class cannot be registered by this method."""
+
+    def __init__(self, name: str, got: object, why: str) -> None:
+        self.name = name
+        self.got = got
+        super().__init__(f"{shortened(got)} cannot be registered as {name!r}: {why}")
+
+
+class Refused(RefengineError, TypeError):
+    """A value would not come back as it is; ``path`` says where in it.
+
+    ``got`` is the name of its type, ``advice`` what to do. At the border of a run this
+    becomes a NotKeepableError, which says whose hook it was too.
+    """
+
+    def __init__(self, path: str, got: str, advice: str) -> None:
+        self.path = path
+        self.got = got
+        self.advice = advice
+        super().__init__(f"{path or 'the value'} ({got}) cannot be kept: {advice}")
+
+    def at(self, handler: str | None, hook: str | None) -> NotKeepableError:
+        """Return the error that says too which hook of which handler put it in."""
+        return NotKeepableError(handler, hook, self.path, self.got, self.advice)
+
+
+class NotKeepableError(RefengineError, TypeError):
+    """A hook put in what would not come back the same from a checkpoint."""
+
+    def __init__(
+        self, handler: str | None, hook: str | None, path: str, got: str, advice: str
+    ) -> None:
+        self.handler = handler
+        self.hook = hook
+        self.path = path
+        self.got = got
+        self.advice = advice
+        whose = f" of {handler!r}" if handler is not None else ""
+        by = f"{hook or 'the caller'}{whose}: " if hook or whose else ""
+        super().__init__(f"{by}{path or 'the value'} ({got}) cannot be kept: {advice}")
+
+
+class StateError(RefengineError):
+    """What every error of reading what was kept is."""
+
+
+class UnknownTypeError(StateError, LookupError):
+    """Stored data names a type, or a version of one, that this registry has not."""
+
+    def __init__(
+        self, name: str, version: int, path: str, known: int | None, hint: str = ""
+    ) -> None:
+        self.name = name
+        self.version = version
+        self.path = path
+        self.known = known
+        has = "no such type" if known is None else f"version {known} of it"
+        super().__init__(
+            f"{path or 'the value'} is a {name!r}, version {version}, and this registry"
+            f" has {has}: register it, or read with Types(keep_unknown=True){hint}"
+        )
+
+
+class DecodeError(StateError):
+    """The code by which a type is read, or brought up to its version, raised."""
+
+    def __init__(self, name: str, version: int, path: str, what: str) -> None:
+        self.name = name
+        self.version = version
+        self.path = path
+        super().__init__(
+            f"{path or 'the value'}, a {name!r} of version {version}: {what};"
+            " if the class has changed, raise its version and give an upgrade"
+        )
+
+
+class BadTreeError(StateError, ValueError):
+    """Stored data is no packed value."""
+
+    def __init__(self, path: str, why: str) -> None:
+        self.path = path
+        super().__init__(f"{path or 'the value'} {why}: give what Types.pack returned")
+
+
 def shortened(value: object) -> str:
     """Return the value's repr, cut so that a message stays a line or two."""
     shown = repr(value)
@@ -451,3 +780,11 @@ def shortened(value: object) -> str:
 
 class MixedExtensionsWarning(UserWarning):
     """One agent has struct middlewares and handlers (seed 000 §5.4)."""
+
+
+def _how_to_follow(seq: int, have: int) -> str:
+    if seq == 0:
+        return "resume that run, or give the new one a key of its own"
+    if seq < have:
+        return "another process went on with this run, so leave it to that one"
+    return "steps before it are not kept, so resume from what is"

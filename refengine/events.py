@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from refengine.messages import NOTHING, Json, Message, MessageChunk
+from refengine.actions import AgentAction
+from refengine.checkpoint import Pending
+from refengine.messages import Json, Message, MessageChunk
 from refengine.stream import StreamReader
 
-EventKind: TypeAlias = Literal["model", "tool", "error"]
+EventKind: TypeAlias = Literal["model", "tool", "error", "interrupt"]
 Chunk: TypeAlias = "MessageChunk | str"
-
-
-@dataclass(frozen=True, slots=True)
-class AgentAction:
-    """What a tool asks of the run besides its result; it travels on its event.
-
-    The engine carries it and does not act on it: the dialects of seeds 002 to 004 do.
-    """
-
-    exit: bool = False
-    transfer_to: str | None = None
-    break_loop: bool = False
-    state_delta: Mapping[str, Json] = field(default=NOTHING, hash=False)
 
 
 @dataclass(frozen=True, init=False)
 class AgentEvent:
-    """One model response, one tool result, or the error that ended the run.
+    """A model response, a tool result, the error that ended the run, or what it asks.
 
     An event is a snapshot. If its response is streamed it comes when the stream opens:
     ``stream`` can be read while ``message`` is still None. ``RunResult.events`` holds
@@ -44,6 +33,7 @@ class AgentEvent:
     error: Exception | None
     action: AgentAction | None
     partial: bool
+    interrupts: tuple[Pending, ...]
 
     def __init__(  # noqa: PLR0913  # one for each field
         self,
@@ -57,6 +47,7 @@ class AgentEvent:
         error: Exception | None = None,
         action: AgentAction | None = None,
         partial: bool = False,
+        interrupts: tuple[Pending, ...] = (),
     ) -> None:
         # A frozen dataclass sets its fields one by one past its own guard, which takes
         # four times as long, and a run makes an event for each thing it does.
@@ -70,6 +61,7 @@ class AgentEvent:
         own["error"] = error
         own["action"] = action
         own["partial"] = partial
+        own["interrupts"] = interrupts
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 from refengine.extensions import Extensions
-from refengine.react import Machine
+from refengine.machine import Machine
 from refengine.scope import LayerName
 
+AGAIN: Final = "↻"
+"""Marks a wrapper that is entered again on resume, so its code before ``next`` is run
+a second time; what it had called gives what it gave (contract INT)."""
+_AGAIN_TOLD: Final = f"{AGAIN} runs again up to its next if a run is resumed inside"
 _ADDITIONS: Final = ("additional_instruction", "additional_tools")
 Section = tuple[str, str, list[LayerName]]
 
@@ -16,12 +20,18 @@ Section = tuple[str, str, list[LayerName]]
 def explain(
     machine: Machine, extensions: Extensions, style: Literal["text", "mermaid"]
 ) -> str:
-    """Return the order; pipelines top to bottom, onions outermost first."""
+    """Return the order; pipelines top to bottom, onions outermost first.
+
+    Wrappers that a resumed run enters again are marked, if the agent keeps its runs.
+    """
     sections = list(_sections(machine, extensions))
+    kept = machine.keeper is not None
     if style == "mermaid":
-        return "\n".join(_mermaid(sections))
+        return "\n".join(_mermaid(sections, kept=kept))
     head = f"agent {machine.name!r} under {machine.profile.name}"
-    return "\n".join([head, *_text(sections)])
+    marked = kept and any(names for _, how, names in sections if how == "around")
+    foot = [_AGAIN_TOLD] if marked else []
+    return "\n".join([head, *_text(sections, kept=kept), *foot])
 
 
 def _sections(machine: Machine, extensions: Extensions) -> Iterator[Section]:
@@ -34,7 +44,7 @@ def _sections(machine: Machine, extensions: Extensions) -> Iterator[Section]:
         _pass(extensions, "before_chat_model", "before_model_rewrite_history"),
     )
     wraps = [name for name, _ in extensions.with_hook("wrap_model_call")]
-    yield "around the model, outermost first", "around", wraps
+    yield f"around the model{_attempts(machine)}, outermost first", "around", wraps
     fields = ("after_chat_model", "after_model_rewrite_history")
     order = machine.profile.after_hooks
     after = _pass(extensions, *fields, handlers_first=order == "handlers_first")
@@ -49,6 +59,16 @@ def _sections(machine: Machine, extensions: Extensions) -> Iterator[Section]:
     if order == "reversed":
         last.reverse()
     yield "after_agent (on success), in order", "then", [name for name, _ in last]
+
+
+def _attempts(machine: Machine) -> str:
+    """Return how often the wrappers around the model are entered in one iteration."""
+    retry = machine.model.retry
+    if retry is None:
+        return ""
+    tries, models = 1 + retry.max_retries, 1 + len(retry.fall_back)
+    each = f"{tries} of each of {models} models" if models > 1 else "of one model"
+    return f", at each of at most {retry.attempts} attempts ({each})"
 
 
 def _before_agent(extensions: Extensions) -> list[LayerName]:
@@ -68,22 +88,24 @@ def _pass(
     return handlers + structs if handlers_first else structs + handlers
 
 
-def _text(sections: Sequence[Section]) -> Iterator[str]:
+def _text(sections: Sequence[Section], *, kept: bool) -> Iterator[str]:
     for title, how, names in sections:
         yield f"{title}:" if names else f"{title}: nobody"
         for depth, name in enumerate(names):
             indent = "  " * (depth + 1 if how == "around" else 1)
-            yield f"{indent}{name.owner} · {name.hook}"
+            mark = f" {AGAIN}" if kept and how == "around" else ""
+            yield f"{indent}{name.owner} · {name.hook}{mark}"
 
 
-def _mermaid(sections: Sequence[Section]) -> Iterator[str]:
+def _mermaid(sections: Sequence[Section], *, kept: bool) -> Iterator[str]:
     """Draw pipelines as arrows and onions as boxes in boxes."""
     yield "flowchart TD"
     previous = ""
     for at, (title, how, names) in enumerate(sections):
         box = f"s{at}"
         yield f'  subgraph {box}["{title}"]'
-        yield from _onion(box, names) if how == "around" else _chain(box, names)
+        onion = _onion(box, names, f" {AGAIN}" if kept else "")
+        yield from onion if how == "around" else _chain(box, names)
         yield "  end"
         if previous:
             yield f"  {previous} --> {box}"
@@ -98,9 +120,9 @@ def _chain(box: str, names: Sequence[LayerName]) -> Iterator[str]:
         yield f'    {arrow}{box}n{at}["{_label(name)}"]'
 
 
-def _onion(box: str, names: Sequence[LayerName]) -> Iterator[str]:
+def _onion(box: str, names: Sequence[LayerName], mark: str) -> Iterator[str]:
     for at, name in enumerate(names):
-        yield f'    subgraph {box}n{at}["{_label(name)}"]'
+        yield f'    subgraph {box}n{at}["{_label(name)}{mark}"]'
     yield f'    {box}core(("the call"))'
     for _ in names:
         yield "    end"

@@ -8,9 +8,9 @@ to the newest state is one list append, and an older state still sees its own le
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
-from operator import eq
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, takewhile
+from operator import eq, is_, truth
 from typing import cast, overload
 
 from refengine.messages import Message
@@ -53,6 +53,28 @@ class History(Sequence[Message]):
             if part:
                 return part[-1]
         return None
+
+    def shared(self, older: History) -> int:
+        """Return how many first messages the two have in common, by identity.
+
+        Of a part that both hold no message is looked at, so that it costs the same for
+        histories of any length that grew out of one.
+        """
+        if self._head is not older._head or self._fixed is not older._fixed:
+            return _alike(self, older)
+        common = len(self._head) + len(self._fixed)
+        if self._tail is older._tail:
+            return common + min(self._length, older._length)
+        return common + _alike(
+            islice(self._tail, self._length), islice(older._tail, older._length)
+        )
+
+    def since(self, start: int) -> tuple[Message, ...]:
+        """Return the messages from that place on; costs no more than they are."""
+        own = start - len(self._head) - len(self._fixed)
+        if own >= 0:
+            return tuple(self._tail[own : self._length])
+        return tuple(islice(iter(self), start, None))
 
     def without(self, message: Message | None) -> tuple[Message, ...]:
         """Return all messages but this very object, wherever it stands."""
@@ -106,6 +128,11 @@ class History(Sequence[Message]):
         made._tail = tail
         made._length = length
         return made
+
+
+def _alike(ours: Iterable[Message], theirs: Iterable[Message]) -> int:
+    """Return how many first ones are the very same objects."""
+    return sum(1 for _ in takewhile(truth, map(is_, ours, theirs)))
 
 
 def as_history(messages: Sequence[Message]) -> History:

@@ -6,17 +6,27 @@ such hooks has no such pass. Who shares a state object is a posture.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from operator import is_
+from typing import Any, TypeAlias
 
 from refengine.awaiting import settled
 from refengine.chain import is_history
 from refengine.context import Context
 from refengine.errors import HookError, HookReturnError
 from refengine.hooks import AnyHook
+from refengine.interrupts import Interrupt
 from refengine.messages import Message
 from refengine.middleware import ChatModelAgentState
 from refengine.profile import Profile
 from refengine.scope import LayerName
+
+Rewrite: TypeAlias = Callable[
+    [Context, Sequence[Message]],
+    Coroutine[Any, Any, tuple[Context, Sequence[Message]]],
+]
+"""One hook of a pass: from context and history to those that it leaves."""
 
 
 class StateCell:
@@ -50,6 +60,25 @@ class LegacyPass:
             await _enter(name, hook, ctx, state)
         return tuple(state.messages)
 
+    def one_by_one(self, cell: StateCell) -> list[tuple[LayerName, Rewrite]]:
+        """Return the hooks of one pass, for whoever stops between two of them."""
+        passing = _Passing(self, cell)
+        return [
+            (name, partial(passing.enter, name, hook)) for name, hook in self._hooks
+        ]
+
+    def state_after(
+        self,
+        state: ChatModelAgentState | None,
+        messages: Sequence[Message],
+        cell: StateCell,
+    ) -> ChatModelAgentState:
+        """Return the state object of the next hook, given that of the one before."""
+        if state is None:
+            return self._state(messages, cell)
+        own = self._sharing == "per_middleware"
+        return ChatModelAgentState(list(messages)) if own else state
+
     def _state(
         self, messages: Sequence[Message], cell: StateCell
     ) -> ChatModelAgentState:
@@ -61,6 +90,27 @@ class LegacyPass:
         return cell.state
 
 
+class _Passing:
+    """One pass that is gone through hook by hook."""
+
+    __slots__ = ("_cell", "_pass", "_state")
+
+    def __init__(self, whole: LegacyPass, cell: StateCell) -> None:
+        self._pass = whole
+        self._cell = cell
+        self._state: ChatModelAgentState | None = None
+
+    async def enter(
+        self, name: LayerName, hook: AnyHook, ctx: Context, messages: Sequence[Message]
+    ) -> tuple[Context, Sequence[Message]]:
+        """Enter one hook; the very sequence comes back if it changed nothing."""
+        self._state = state = self._pass.state_after(self._state, messages, self._cell)
+        await _enter(name, hook, ctx, state)
+        left = state.messages
+        same = len(left) == len(messages) and all(map(is_, left, messages))
+        return ctx, messages if same else tuple(left)
+
+
 async def _enter(
     name: LayerName, hook: AnyHook, ctx: Context, state: ChatModelAgentState
 ) -> None:
@@ -68,6 +118,9 @@ async def _enter(
         got = await settled(hook(ctx, state))
     except Exception as error:
         raise HookError(name.owner, name.position, name.hook, error) from error
+    except Interrupt as stop:
+        stop.where = stop.where or (name.hook, name.owner)
+        raise
     if got is not None:
         wanted = "nothing: it edits state.messages"
         raise HookReturnError(name.owner, name.hook, got, wanted)

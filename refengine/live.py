@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from refengine.errors import StreamBrokenOffError
 from refengine.flat import flat
+from refengine.leaving import ended, in_turn
 from refengine.scope import SCOPE, Scope
 from refengine.stream import StreamReader
 
@@ -40,6 +41,11 @@ class LiveStream(Generic[T]):
         self._failed: Exception | None = None
         self.chunks: list[T] = []
 
+    @property
+    def whole(self) -> bool:
+        """Whether the stream was read to its end, and without an error."""
+        return self._ended and self._failed is None
+
     def reader(self) -> StreamReader[T]:
         """Return a stream for a consumer, from the first chunk on."""
         return StreamReader(self._read())
@@ -63,10 +69,11 @@ class LiveStream(Generic[T]):
         if not self._ended:
             self._ended = True
             self._failed = StreamBrokenOffError()
-        if self._pulling is not None and not self._pulling.done():
-            self._pulling.cancel()
-            await asyncio.wait({self._pulling})
-        await self._scope.close()
+        pulling = self._pulling
+        if pulling is None or pulling.done():
+            await self._scope.close()
+        else:
+            await in_turn((lambda: ended((pulling,)), self._scope.close))
 
     async def _read(self) -> AsyncIterator[T]:
         at = 0

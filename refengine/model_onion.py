@@ -9,6 +9,8 @@ from refengine.chain import Call, Layer, Onion
 from refengine.context import Context, RunLocals
 from refengine.errors import ModelError
 from refengine.extensions import Extensions
+from refengine.interrupts import Interrupt
+from refengine.kept_layers import kept_call
 from refengine.live import LiveStream
 from refengine.messages import Message, MessageChunk
 from refengine.model import (
@@ -20,6 +22,7 @@ from refengine.model import (
     streamer,
     whole,
 )
+from refengine.retry import ModelRetry
 from refengine.scope import INNERMOST, SCOPE, LayerName, Scope, keep_stream, look_after
 from refengine.stream import StreamReader
 from refengine.tools import Options, ToolInfo
@@ -29,12 +32,40 @@ class ModelOnion:
     """The compiled wrappers around a model. Its length is their number.
 
     Each mode is compiled when it is first run: 10,000 layers that nobody enters would
-    only lie between those that are.
+    only lie between those that are. ``retry`` says when a model is asked again, and the
+    models to fall back on have onions of their own. ``raises_again`` is what becomes of
+    an interrupt that a wrapper did not let out (posture ``swallowed_interrupt``).
     """
 
-    __slots__ = ("_calls", "_invoke", "_layers", "_names", "_stream")
+    __slots__ = (
+        "_calls",
+        "_invoke",
+        "_kept",
+        "_layers",
+        "_names",
+        "_others",
+        "_stream",
+        "raises_again",
+        "retry",
+    )
 
-    def __init__(self, model: ChatModel, extensions: Extensions) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        extensions: Extensions,
+        *,
+        kept: bool = False,
+        retry: ModelRetry | None = None,
+        raises_again: bool = True,
+    ) -> None:
+        self.retry = retry
+        self.raises_again = raises_again
+        self._kept = kept
+        others = () if retry is None else retry.fall_back
+        self._others = [
+            ModelOnion(each, extensions, kept=kept, raises_again=raises_again)
+            for each in others
+        ]
         self._invoke = invoker(model)
         self._stream = streamer(model)
         wraps = extensions.with_hook("wrap_model_call")
@@ -45,6 +76,10 @@ class ModelOnion:
     def __len__(self) -> int:
         return len(self._names)
 
+    def of(self, model: int) -> ModelOnion:
+        """Return the onion of one of the models: 0 is this one, then those after it."""
+        return self._others[model - 1] if model else self
+
     def call(self, *, streaming: bool) -> Call:
         """Return the onion of a mode: from a request to a message, or to a stream."""
         if streaming not in self._calls:
@@ -52,10 +87,12 @@ class ModelOnion:
         return self._calls[streaming]
 
     def _compiled(self, *, streaming: bool) -> Call:
+        call: Call = self._innermost_open if streaming else self._innermost_call
+        onion = Onion(Message, kept=self._kept)
         if streaming:
-            onion, innermost = Onion(StreamReader, keep_stream), self._innermost_open
-            return onion.compile(self._layers, innermost)
-        return Onion(Message).compile(self._layers, self._innermost_call)
+            onion = Onion(StreamReader, keep_stream, kept=self._kept)
+        innermost = kept_call("model", call) if self._kept else call
+        return onion.compile(self._layers, innermost)
 
     def leaving(self, error: Exception, scope: Scope) -> Exception:
         """Return the error as it leaves the onion; the model's own is a ModelError."""
@@ -87,6 +124,9 @@ class ModelOnion:
         except Exception as error:
             scope.blame(error, INNERMOST)
             raise
+        except Interrupt as stop:
+            scope.stopped = stop
+            raise
 
     async def _innermost_open(
         self, ctx: Context, request: ModelRequest
@@ -99,6 +139,9 @@ class ModelOnion:
             reader = streamed(await self._stream(at, *asked))
         except Exception as error:
             scope.blame(error, INNERMOST)
+            raise
+        except Interrupt as stop:
+            scope.stopped = stop
             raise
         look_after(reader, INNERMOST)
         return reader
@@ -126,6 +169,11 @@ class ModelCall:
         request = self._scope.shown
         return self._request.tools if request is None else request.tools
 
+    @property
+    def reached(self) -> bool:
+        """Whether the model itself was called; a resumed call may only be replayed."""
+        return self._scope.shown is not None
+
     async def invoke(self, ctx: Context) -> Message:
         """Return the answer; raises ModelError, HookError or HookReturnError."""
         token = SCOPE.set(self._scope)
@@ -133,6 +181,7 @@ class ModelCall:
             answer: Message = await self._onion.call(streaming=False)(
                 ctx, self._request
             )
+            self._refuse_swallowed()
         except Exception as error:  # noqa: BLE001  # raise_as raises it
             raise_as(error, self.leaving(error))
         finally:
@@ -146,12 +195,21 @@ class ModelCall:
             reader: MessageStream = await self._onion.call(streaming=True)(
                 ctx, self._request
             )
+            self._refuse_swallowed()
         except Exception as error:  # noqa: BLE001  # raise_as raises it
             await self._scope.close()
             raise_as(error, self.leaving(error))
+        except BaseException:  # left or interrupted while a stream was handed on
+            await self._scope.close()
+            raise
         finally:
             SCOPE.reset(token)
         return LiveStream(reader, self._scope)
+
+    def _refuse_swallowed(self) -> None:
+        """Raise an interrupt again that a wrapper did not let out (contract INT)."""
+        if self._scope.stopped is not None and self._onion.raises_again:
+            raise self._scope.stopped
 
     def leaving(self, error: Exception) -> Exception:
         """Return an error of the call, or of its stream, as the run reports it."""

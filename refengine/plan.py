@@ -17,11 +17,13 @@ from refengine.errors import (
     ConfigurationError,
     HookError,
     HookReturnError,
+    InterruptTooEarlyError,
     NotKnownAtBuild,
 )
 from refengine.events import Notice
 from refengine.extensions import Extensions
 from refengine.hooks import AnyHook
+from refengine.interrupts import Interrupt
 from refengine.messages import Json, Message
 from refengine.profile import Profile
 from refengine.scope import LayerName
@@ -195,6 +197,8 @@ class Planner:
             result = await settled(hook(ctx, config))
         except NotKnownAtBuild:
             raise
+        except Interrupt as stop:
+            raise InterruptTooEarlyError(name.owner) from stop
         except Exception as error:
             raise HookError(name.owner, name.position, name.hook, error) from error
         if not isinstance(result, Context):

@@ -69,6 +69,17 @@ class Profile:
     run, or its result says so, through the wrappers and with an event"""
     wrapper_raises: Literal["abort"]
     """an exception that leaves the tool onion"""
+    swallowed_interrupt: Literal["raised_again", "lost"]
+    """an interrupt went through a wrapper which then returned normally"""
+    resumed_iteration: Literal["goes_on", "begins_again"]
+    """after an interrupt in a hook before or after the model, or in a wrapper around
+    it: what had finished counts, or the iteration is begun once more"""
+    events_at_interrupt: Literal["held", "told"]
+    """events of calls that stand after an interrupted one in their message: held until
+    it is resumed, or told before the run ends"""
+    resumed_tools: Literal["of_this_run", "as_kept"]
+    """the tools that the model is told in a resumed run: those that this process built,
+    or those of the run that was interrupted"""
     parallel_calls: Literal["concurrent"]
     """the calls of one message"""
     failing_call: Literal["siblings_finish", "siblings_cancelled"]
@@ -166,6 +177,10 @@ SEED_001: Final = Profile(
     unanswered_calls="sent",
     unknown_tool="abort",
     wrapper_raises="abort",
+    swallowed_interrupt="raised_again",
+    resumed_iteration="goes_on",
+    events_at_interrupt="held",
+    resumed_tools="of_this_run",
     parallel_calls="concurrent",
     failing_call="siblings_finish",
     tool_events="call_order",
@@ -208,6 +223,10 @@ EINO_0_7: Final = Profile(
     unanswered_calls="sent",
     unknown_tool="abort",
     wrapper_raises="abort",
+    swallowed_interrupt="lost",
+    resumed_iteration="begins_again",
+    events_at_interrupt="told",
+    resumed_tools="of_this_run",
     parallel_calls="concurrent",
     failing_call="siblings_finish",
     tool_events="call_order",
@@ -250,6 +269,10 @@ EINO_DRAFT: Final = Profile(
     unanswered_calls="sent",
     unknown_tool="abort",
     wrapper_raises="abort",
+    swallowed_interrupt="lost",
+    resumed_iteration="begins_again",
+    events_at_interrupt="told",
+    resumed_tools="of_this_run",
     parallel_calls="concurrent",
     failing_call="siblings_finish",
     tool_events="call_order",
@@ -292,6 +315,10 @@ EINO_0_8: Final = Profile(
     unanswered_calls="sent",
     unknown_tool="abort",
     wrapper_raises="abort",
+    swallowed_interrupt="lost",
+    resumed_iteration="begins_again",
+    events_at_interrupt="told",
+    resumed_tools="of_this_run",
     parallel_calls="concurrent",
     failing_call="siblings_finish",
     tool_events="call_order",
@@ -334,6 +361,10 @@ EINO_0_9: Final = Profile(
     unanswered_calls="sent",
     unknown_tool="abort",
     wrapper_raises="abort",
+    swallowed_interrupt="lost",
+    resumed_iteration="begins_again",
+    events_at_interrupt="told",
+    resumed_tools="as_kept",
     parallel_calls="concurrent",
     failing_call="siblings_finish",
     tool_events="call_order",
@@ -377,6 +408,10 @@ LANGCHAIN_1: Final = Profile(
     unanswered_calls="sent",
     unknown_tool="answered",
     wrapper_raises="abort",
+    swallowed_interrupt="raised_again",
+    resumed_iteration="goes_on",
+    events_at_interrupt="held",
+    resumed_tools="of_this_run",
     parallel_calls="concurrent",
     failing_call="siblings_cancelled",
     tool_events="as_finished",
@@ -421,6 +456,10 @@ LANGGRAPH_PREBUILT_1: Final = Profile(
     unanswered_calls="refused",
     unknown_tool="answered",
     wrapper_raises="abort",
+    swallowed_interrupt="raised_again",
+    resumed_iteration="goes_on",
+    events_at_interrupt="held",
+    resumed_tools="of_this_run",
     parallel_calls="concurrent",
     failing_call="siblings_cancelled",
     tool_events="as_finished",

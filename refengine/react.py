@@ -9,14 +9,14 @@ runs ahead of who reads the events, and no task is needed for a run.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, cast
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import ClassVar, Final, Literal, NoReturn, TypeAlias, cast
 
+from refengine.asking import Asking, until
 from refengine.batch import AnyCall, CallBatch, UnknownCall
-from refengine.binding import Binder
 from refengine.call import AbsentCall, AbsentTool, ToolCallRun
 from refengine.chain import Pipeline
+from refengine.checkpoint import Address, Pending
 from refengine.context import Context, RunLocals
 from refengine.errors import (
     MaxIterationsExceededError,
@@ -24,13 +24,16 @@ from refengine.errors import (
 )
 from refengine.events import AgentEvent, Chunk, Notice
 from refengine.history import History, as_history
+from refengine.interrupts import Interrupt
+from refengine.leaving import Watch, answered, with_results
 from refengine.legacy import LegacyPass, StateCell
 from refengine.live import LiveStream
+from refengine.machine import Machine
 from refengine.messages import Json, Message, MessageChunk, ToolCall, join_chunks
 from refengine.model import ModelRequest
-from refengine.model_onion import ModelCall, ModelOnion, raise_as
-from refengine.plan import OnNotice, Plan
-from refengine.profile import Profile
+from refengine.model_onion import ModelCall, raise_as
+from refengine.plan import Plan
+from refengine.retry import ModelRetry
 from refengine.routing import (
     BY_RESULTS,
     answer_of,
@@ -40,7 +43,7 @@ from refengine.routing import (
 )
 from refengine.scope import Scope
 from refengine.stream import StreamReader
-from refengine.tools import NO_OPTIONS, Options, ToolMeta, ToolsConfig
+from refengine.tools import NO_OPTIONS, Options, ToolMeta
 from refengine.toolset import BoundTool
 
 Status: TypeAlias = Literal[
@@ -53,41 +56,10 @@ Status: TypeAlias = Literal[
 ]
 
 _SUCCESS: Final = frozenset(("completed", "returned_directly"))
+BEFORE, MODEL, AFTER, TOOLS, AFTER_AGENT, END = range(1, 7)
+"""The parts of an iteration in order, and what comes after the last one."""
 APOLOGY: Final = "There was no iteration left to run these calls."
 """What the answer is where calls come too late (posture ``exhaustion``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """The compiled parts of one agent; the same for all its runs."""
-
-    name: str
-    profile: Profile
-    max_iterations: int
-    tools_config: ToolsConfig
-    before: tuple[LegacyPass | Pipeline, ...]
-    after: tuple[LegacyPass | Pipeline, ...]
-    after_agent: Pipeline
-    model: ModelOnion
-    binder: Binder
-    on_notice: OnNotice | None
-
-    @property
-    def calls_once(self) -> bool:
-        """Whether an agent without tools calls the model once and ends."""
-        rule, binder = self.profile.without_tools, self.binder
-        wrapped = binder.invokable.names or binder.streamable.names
-        return rule == "single_call" or (rule == "loop_if_wrapped" and not wrapped)
-
-    @property
-    def sends_history(self) -> bool:
-        """Whether the model is sent the history just as it is kept."""
-        profile = self.profile
-        return (
-            profile.instruction_place == "in_history"
-            and profile.before_model_edits == "kept"
-            and profile.unanswered_calls == "sent"
-        )
 
 
 class Loop:
@@ -95,6 +67,7 @@ class Loop:
 
     __slots__ = (
         "_apologises",
+        "_asking",
         "_batch",
         "_bound",
         "_cell",
@@ -105,6 +78,7 @@ class Loop:
         "_machine",
         "_model_call",
         "_options",
+        "_owed",
         "_plan",
         "_run_path",
         "_sends_history",
@@ -116,9 +90,15 @@ class Loop:
         "events",
         "first",
         "history",
+        "interrupts",
         "iterations",
         "status",
+        "watch",
     )
+    keeps: ClassVar[bool] = False
+    """Whether runs of this kind are kept, or looked at as if they were."""
+    watch: Watch
+    """Set by whoever runs it: knows whether the run was cancelled."""
 
     def __init__(
         self,
@@ -129,6 +109,8 @@ class Loop:
         streaming: bool,
         options: Options = NO_OPTIONS,
     ) -> None:
+        self._owed = False
+        self.interrupts: tuple[Pending, ...] = ()
         self._machine = machine
         self._plan = plan
         self._streaming = streaming
@@ -141,6 +123,7 @@ class Loop:
         self._cell = StateCell()
         self._single_call = plan.without_tools and machine.calls_once
         self._model_call: ModelCall | None = None
+        self._asking: Asking | None = None
         self._live: LiveStream[MessageChunk] | None = None
         self._batch: CallBatch | None = None
         self._sends_history = machine.sends_history
@@ -162,40 +145,117 @@ class Loop:
         self.iterations = 0
         self.events: list[AgentEvent] = []
 
-    async def run(self) -> AsyncGenerator[AgentEvent, None]:
-        """Yield the events of the run; raises what ends it with an error."""
-        machine = self._machine
+    async def run(  # noqa: C901, PLR0912  # the order of a run, in one place
+        self,
+    ) -> AsyncGenerator[AgentEvent, None]:
+        """Yield the events of the run; raises what ends it with an error.
+
+        ``skip`` is 0 but in a run that goes on from where it was kept: then it is the
+        part of the iteration that comes first. What needs no waiting is not awaited:
+        a coroutine for each part made a run without handlers a tenth slower.
+        """
+        machine, keeps, watch = self._machine, self.keeps, self.watch
         try:
-            if not self._single_call:
-                self._bound = machine.binder.for_run(self._plan)
-            while self._next_iteration():
-                model_ctx = await self._before_model() if machine.before else self._ctx
-                if self._streaming:
-                    yield await self._open_answer(model_ctx)
-                    response = self._in_time(await self._drained())
+            skip = await self._begin() if keeps else self._bind()
+            while self.status == "error" and (skip or self._next_iteration()):
+                ctx = self._ctx
+                if machine.before or keeps:
+                    ctx = await self._model_context(skip)
+                if skip > MODEL:
+                    response = self._response_at()
+                elif self._streaming:
+                    answer = None
+                    while answer is None:
+                        event = await self._open_answer(ctx)
+                        yield event or await self._opened_again(ctx)
+                        answer = await self._drained()
+                    response = self._taken(self._in_time(answer))
+                    await self._come_out()
                 else:
-                    response = self._in_time(await self._answer(model_ctx))
+                    answer = await self._answer(ctx) or await self._asked_again(ctx)
+                    response = self._in_time(answer)
+                    self.history = self.history.appended(response)
+                    self._owed, self._asking = True, None
                     yield self._tell(AgentEvent("model", self._run_path, response))
-                self.history = self.history.appended(response)
-                ctx = model_ctx
-                if machine.after:
-                    ctx = await self._phases(machine.after, model_ctx)
+                if machine.after and skip <= AFTER:
+                    ctx = await self._after_model(ctx)
                 calls = self._route(response)
-                if calls is None:
-                    continue
-                if not calls:
+                self._owed = not calls and calls is not None
+                if calls:
+                    ctx = self._tools_context(ctx)
+                    self._batch = batch = self._batch_of(calls, ctx)
+                    if keeps:
+                        await self._begin_calls(response, ctx, skip)
+                    while (event := await batch.next_event()) is not None:
+                        yield event
+                    if batch.interrupted or keeps or watch.count() > watch.had:
+                        await self._end_calls(batch, response, ctx)
+                    elif self._settle(batch):
+                        self.status = "returned_directly"
+                elif calls is not None:
                     self.status = "completed"
-                    break
-                self._batch = batch = self._batch_of(calls, self._tools_context(ctx))
-                while (event := await batch.next_event()) is not None:
-                    yield event
-                if self._settle(batch):
-                    self.status = "returned_directly"
-                    break
-            if self.status in _SUCCESS and machine.after_agent:
-                await machine.after_agent.observe(self._ctx, self.history)
+                skip = 0
+            if keeps or machine.after_agent:
+                await self._end()
+        except Interrupt as stop:
+            yield await self._interrupted(stop)
         finally:
             await self._leave()
+
+    # What a run that is kept does otherwise is in ``kept_loop``.
+
+    def _bind(self) -> int:
+        """Bind the tools; return the part of the iteration that comes first."""
+        if not self._single_call:
+            self._bound = self._machine.binder.for_run(self._plan)
+        return 0
+
+    async def _begin(self) -> int:
+        """Bind the tools, and do what comes before the first iteration."""
+        return self._bind()
+
+    async def _model_context(self, skip: int) -> Context:
+        """Run the before-model phases, if there are any."""
+        if self._machine.before and skip <= BEFORE:
+            return await self._before_model()
+        return self._ctx
+
+    def _first_attempt(self) -> int:
+        """Return the attempt at the model that the iteration begins with."""
+        return 1
+
+    def _response_at(self) -> Message:
+        """Return the response of the iteration in which the run goes on."""
+        raise AssertionError(self.iterations)
+
+    async def _after_model(self, ctx: Context) -> Context:
+        """Run the after-model phases; return the context of the tools."""
+        ctx = await self._phases(self._machine.after, ctx)
+        await self._come_out()
+        return ctx
+
+    async def _begin_calls(self, response: Message, ctx: Context, skip: int) -> None:
+        """Do what comes before the calls of a message begin."""
+
+    async def _end_calls(
+        self, batch: CallBatch, response: Message, ctx: Context
+    ) -> None:
+        """Keep the results; raises the first error, or Interrupt if a call asks."""
+        await self._come_out()
+        if batch.interrupted and batch.error() is None:
+            await self._stop_calls(batch, response, ctx)
+        if self._settle(batch):
+            self.status = "returned_directly"
+
+    async def _end(self) -> None:
+        if self.status in _SUCCESS and self._machine.after_agent:
+            await self._after_agent()
+            await self._come_out()
+
+    async def _come_out(self) -> None:
+        """Raise the CancelledError that a hook or a wrapper of a stream swallowed."""
+        if self.watch.cancelled:
+            await self.watch.come_out()
 
     def _next_iteration(self) -> bool:
         """Count one more, checked before its first hook; False if none is left."""
@@ -216,6 +276,7 @@ class Loop:
         """Run the before-model phases; return the context the model is called with."""
         profile, kept = self._machine.profile, self.history
         ctx = await self._phases(self._machine.before, self._ctx)
+        await self._come_out()
         if profile.before_model_edits == "this_call":
             self._this_call, self.history = self.history or None, kept
         return self._ctx if profile.model_context == "before_hooks" else ctx
@@ -224,6 +285,9 @@ class Loop:
         """Return the context of the tools, given that of the after-hooks."""
         reaches = self._machine.profile.model_context
         return ctx if reaches == "iteration" else self._ctx
+
+    async def _after_agent(self) -> None:
+        await self._machine.after_agent.observe(self._ctx, self.history)
 
     async def _phases(
         self, phases: Sequence[LegacyPass | Pipeline], ctx: Context
@@ -254,22 +318,48 @@ class Loop:
         late = self.iterations == self._machine.max_iterations
         return Message("assistant", APOLOGY) if late else response
 
-    async def _answer(self, ctx: Context) -> Message:
+    def _taken(self, response: Message) -> Message:
+        """Put the response into the history; until its calls begin they are owed."""
+        self.history = self.history.appended(response)
+        self._owed = True
+        self._asking = None
+        return response
+
+    async def _answer(self, ctx: Context) -> Message | None:
+        """Return the answer, None if the model is to be asked again."""
         onion = self._machine.model
+        if onion.retry is not None:
+            self._asking = asking = self._asking or self._begin_asking(onion.retry)
+            self._model_call = asking.call
+            return await asking.answer(ctx)
         if not onion:
             sent = self.history if self._sends_history else self._sent()
             return await onion.bare(ctx, sent, self._plan.shown, self._options)
         self._model_call = call = self._call_model()
         return await call.invoke(ctx)
 
-    async def _open_answer(self, ctx: Context) -> AgentEvent:
-        self._model_call = call = self._call_model()
-        self._live = live = await call.stream(ctx)
-        stream = cast("StreamReader[Chunk]", live.reader())
+    async def _open_answer(self, ctx: Context) -> AgentEvent | None:
+        """Return the event of an answer, None if the model is to be asked again."""
+        retry = self._machine.model.retry
+        if retry is not None:
+            self._asking = asking = self._asking or self._begin_asking(retry)
+            self._model_call = asking.call
+            self._live = live = await asking.open(ctx)
+            if live is None:
+                return None
+            reader = asking.reader(live)
+        else:
+            self._model_call = call = self._call_model()
+            self._live = live = await call.stream(ctx)
+            reader = live.reader()
+        stream = cast("StreamReader[Chunk]", reader)
         return AgentEvent("model", self._run_path, stream=stream)
 
-    async def _drained(self) -> Message:
-        """Read the rest of the answer; what came of it is told in either case."""
+    async def _drained(self) -> Message | None:
+        """Read the rest of the answer; what came of it is told in either case.
+
+        None comes back if it broke, and the model is to be asked again.
+        """
         live, call = self._live, self._model_call
         if live is None or call is None:
             raise AssertionError
@@ -278,10 +368,28 @@ class Loop:
         except Exception as error:  # noqa: BLE001  # raise_as raises it
             self._live = None
             self._tell_answer(live, None)
-            raise_as(error, call.leaving(error))
-        self._live = None
-        self._tell_answer(live, message)
-        return message
+            if self._asking is None:
+                raise_as(error, call.leaving(error))
+            broke = error
+        else:
+            self._live = None
+            self._tell_answer(live, message)
+            return message
+        await self._asking.broke(broke)
+        return None
+
+    async def _asked_again(self, ctx: Context) -> Message:
+        """Return the answer of a later attempt; raises what ends them."""
+        return await until(self._answer, ctx)
+
+    async def _opened_again(self, ctx: Context) -> AgentEvent:
+        return await until(self._open_answer, ctx)
+
+    def _begin_asking(self, retry: ModelRetry) -> Asking:
+        """Begin the attempts of this iteration."""
+        place = self._run_path, self._locals
+        number = self._first_attempt()
+        return Asking(self._machine.model, self._request(), place, retry, number)
 
     def _tell_answer(
         self, live: LiveStream[MessageChunk], message: Message | None
@@ -290,9 +398,12 @@ class Loop:
         self._tell(AgentEvent("model", self._run_path, message, chunks=chunks))
 
     def _call_model(self) -> ModelCall:
-        sent = self.history if self._sends_history else self._sent()
-        request = ModelRequest(sent, self._plan.shown, self._options, self._streaming)
+        request = self._request()
         return ModelCall(self._machine.model, request, self._run_path, self._locals)
+
+    def _request(self) -> ModelRequest:
+        sent = self.history if self._sends_history else self._sent()
+        return ModelRequest(sent, self._plan.shown, self._options, self._streaming)
 
     def _route(self, response: Message) -> tuple[ToolCall, ...] | None:
         """Return the calls to run next, none if the run completes (contract MSG).
@@ -331,17 +442,25 @@ class Loop:
         """Return the call, ready to run; raises ToolNotFound before any runs."""
         tool = bound.get(call.name)
         if tool is not None and not self._is_hidden(call.name):
-            scope = Scope(self._run_path, self._locals, tool, call.id, self._follows)
+            scope = self._scope(tool, call.id)
             return ToolCallRun(call, tool, scope, self._options)
         answer = self._machine.tools_config.unknown_tools_handler
         if answer is not None:
-            return UnknownCall(call, answer)
+            return self._unknown(call, answer)
         available = [name for name in bound if not self._is_hidden(name)]
         if self._machine.profile.unknown_tool == "abort":
             raise ToolNotFound(call.name, available)
         tool = self._machine.binder.bound(ToolMeta(AbsentTool(call.name, available)))
-        scope = Scope(self._run_path, self._locals, tool, call.id, self._follows)
+        scope = self._scope(tool, call.id)
         return AbsentCall(call, tool, scope, self._options)
+
+    def _scope(self, tool: BoundTool, call_id: str) -> Scope:
+        parts = self._run_path, self._locals, tool, call_id
+        again = self._machine.profile.swallowed_interrupt == "raised_again"
+        return Scope(*parts, self._follows, again)
+
+    def _unknown(self, call: ToolCall, answer: Callable[[str, str], str]) -> AnyCall:
+        return UnknownCall(call, answer)
 
     def _is_hidden(self, name: str) -> bool:
         """Tell whether a wrapper took the tool out of the last request."""
@@ -389,15 +508,61 @@ class Loop:
                 data: Mapping[str, Json] = {"name": name, "call_id": call_id}
                 self._machine.on_notice(Notice("ignored_change", data, run.call.id))
 
+    async def _stop_calls(
+        self,
+        batch: CallBatch,
+        response: Message,  # noqa: ARG002  # a run that is kept keeps it
+        ctx: Context,  # noqa: ARG002  # as response
+    ) -> NoReturn:
+        """End the run after a batch in which a call asks; raises Interrupt."""
+        self.interrupts = batch.pending(self._run_path, self.iterations)
+        raise Interrupt
+
+    async def _interrupted(self, stop: Interrupt) -> AgentEvent:
+        """End the run with what it asks; return the event that tells the consumer."""
+        await self._leave()
+        self._live = self._batch = None
+        self.status = "interrupted"
+        if not self.interrupts:
+            hook, owner = stop.where or ("run", self._machine.name)
+            address = Address(self._run_path, self.iterations, hook, owner)
+            self.interrupts = (Pending(address, stop.payload),)
+        path = self._run_path
+        return self._tell(AgentEvent("interrupt", path, interrupts=self.interrupts))
+
     def _tell(self, event: AgentEvent) -> AgentEvent:
         self.events.append(event)
         return event
 
     async def _leave(self) -> None:
         """Leave nothing open or running, also if the consumer went away."""
-        if self._live is not None:
-            await self._live.close()
-            self._tell_answer(self._live, None)
+        live, batch = self._live, self._batch
+        if self._asking is not None:
+            self._asking.leave()
+        try:
+            if live is not None:
+                await live.close()
+            elif batch is not None:
+                await batch.leave()
+        finally:
+            if live is not None:
+                self._tell_answer(live, self._read_already(live))
+            if batch is not None:
+                self.events.extend(batch.snapshots())
+
+    def _read_already(self, live: LiveStream[MessageChunk]) -> Message | None:
+        """Return and keep an answer that was read to its end, if it was."""
+        if not live.whole:
+            return None
+        try:
+            message = join_chunks(live.chunks)
+        except Exception:  # noqa: BLE001  # chunks that make no message are no answer
+            return None
+        self._taken(Loop._in_time(self, message))
+        return message
+
+    def left_whole(self) -> History:
+        """Return the history of a run that was left, with a result for each call."""
         if self._batch is not None:
-            await self._batch.leave()
-            self.events.extend(self._batch.snapshots())
+            return with_results(self.history, self._batch.results())
+        return answered(self.history) if self._owed else self.history

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
+from refengine.checkpoint import Pending, Saved
 from refengine.context import Context
+from refengine.errors import (
+    ChangedAgentError,
+    NotResumableError,
+    UnknownInterruptError,
+)
 from refengine.events import AgentEvent
 from refengine.history import History
-from refengine.messages import Message
+from refengine.keeping import Keeping
+from refengine.kept_loop import KeptLoop
+from refengine.leaving import Watch
+from refengine.messages import Json, Message
 from refengine.react import Loop, Status
 from refengine.tools import Options
 
 if TYPE_CHECKING:
     from refengine.agent import Agent
+    from refengine.machine import Machine
+    from refengine.plan import Plan
+    from refengine.values import Types
+
+Parts: TypeAlias = "tuple[Machine, Plan, Context, tuple[Message, ...], bool, Options]"
+"""What a loop is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +45,23 @@ class RunResult:
     iterations: int
     first: Message | None = None
     """The system message that the engine itself put first, for ``Thread``."""
+    interrupts: tuple[Pending, ...] = ()
+    """What an interrupted run asks; ``Agent.resume`` is given the answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Under which key a run is kept, and whether one that is kept there goes on.
+
+    ``answers`` are to what it asks; None lets all that waits go on.
+    """
+
+    key: str | None = None
+    resumes: bool = False
+    answers: Mapping[str, Json] | None = None
+
+
+NOT_KEPT: Final = Kept()
 
 
 class Run:
@@ -36,6 +69,8 @@ class Run:
 
     Leaving ``async with`` early stops the run and closes what it opened. ``outcome``
     is set once the run is over, also after an error, which is then in ``error``.
+    Where a run was left or cancelled its status is ``cancelled``, and each call of its
+    last answer has a result, which says so if it is none.
     """
 
     __slots__ = (
@@ -43,9 +78,11 @@ class Run:
         "_ctx",
         "_events",
         "_input",
+        "_keep",
         "_loop",
         "_options",
         "_streaming",
+        "_watch",
         "error",
         "outcome",
     )
@@ -58,12 +95,15 @@ class Run:
         options: Options,
         *,
         streaming: bool,
+        kept: Kept = NOT_KEPT,
     ) -> None:
+        self._keep = kept
         self._agent = agent
         self._input = messages
         self._ctx = ctx
         self._options = options
         self._streaming = streaming
+        self._watch = Watch()
         self._loop: Loop | None = None
         self._events: AsyncGenerator[AgentEvent, None] | None = None
         self.error: Exception | None = None
@@ -86,17 +126,27 @@ class Run:
     async def __anext__(self) -> AgentEvent:
         if self.outcome is not None:
             raise StopAsyncIteration
+        watch = self._watch
+        if watch.done():
+            watch.begin()
+        had = watch.had = watch.count()
         try:
             events = self._events or await self._start()
-            return await events.__anext__()
+            event = await events.__anext__()
         except StopAsyncIteration:
             self._end()
             raise
-        except Exception as error:  # noqa: BLE001  # becomes the run's last event
-            return self._fail(error)
+        except Exception as error:
+            if watch.cancelled:
+                self._end("cancelled")
+                raise asyncio.CancelledError from error
+            return self._fail(error)  # the run's last event
         except BaseException:
             self._end("cancelled")
             raise
+        if watch.count() > had:
+            await self._break_off(events)
+        return event
 
     async def result(self) -> RunResult:
         """Run to the end and return the result; raises the error that ended it."""
@@ -112,17 +162,75 @@ class Run:
         """Stop the run where it is; after its end this does nothing."""
         if self.outcome is not None:
             return
-        if self._events is not None:
-            await self._events.aclose()
-        self._end("cancelled")
+        self._watch.begin()
+        try:
+            if self._events is not None:
+                await self._events.aclose()
+            if self._watch.cancelled:
+                await self._watch.come_out()
+        finally:
+            asks = self._loop is not None and self._loop.status == "interrupted"
+            self._end("interrupted" if asks else "cancelled")
+
+    async def _break_off(self, events: AsyncGenerator[AgentEvent, None]) -> None:
+        """Raise the CancelledError that somebody swallowed, once all is closed."""
+        try:
+            await self._watch.come_out()
+        except asyncio.CancelledError:
+            try:
+                await events.aclose()
+            finally:
+                self._end("cancelled")
+            raise
 
     async def _start(self) -> AsyncGenerator[AgentEvent, None]:
+        machine, saved = self._agent.machine, None
+        if self._keep.resumes:
+            saved = await self._saved()
+            self._input = saved.given
         plan, ctx = await self._agent.planned(self._input, self._ctx, self._options)
-        self._loop = Loop(
-            self._agent.machine, plan, ctx, self._input, self._streaming, self._options
-        )
+        if self._watch.count() > self._watch.had:
+            await self._watch.come_out()
+        parts = machine, plan, ctx, self._input, self._streaming, self._options
+        if machine.types is None:
+            self._loop = Loop(*parts)
+        else:
+            self._loop = self._kept(machine.types, parts, saved)
+        self._loop.watch = self._watch
         self._events = self._loop.run()
         return self._events
+
+    async def _saved(self) -> Saved:
+        """Return what was kept of the run; raises why it cannot go on."""
+        machine, key = self._agent.machine, self._keep.key
+        if machine.keeper is None or key is None:
+            raise AssertionError
+        saved = await machine.keeper.read(key)
+        start, point = saved.start, saved.point
+        if point.phase == "end":
+            raise NotResumableError(key, point.status)
+        for what, kept, now in (
+            ("an agent named", start.agent, machine.name),
+            ("profile", start.profile, machine.profile.name),
+        ):
+            if kept != now:
+                raise ChangedAgentError(what, kept, now)
+        _check_answers(self._keep.answers, saved)
+        self._streaming = start.streaming
+        return saved
+
+    def _kept(self, types: Types, parts: Parts, saved: Saved | None) -> Loop:
+        machine, _, ctx, given, streaming, _ = parts
+        path = (*ctx.run_path, machine.name)
+        keeping = Keeping(
+            *(machine.keeper, types, self._keep.key, path, machine.profile, given),
+            streaming=streaming,
+        )
+        if saved is not None:
+            keeping.go_on(saved, self._keep.answers)
+        loop = KeptLoop(*parts)
+        loop.prepare(keeping, saved)
+        return loop
 
     def _fail(self, error: Exception) -> AgentEvent:
         path = self._agent.run_path(self._ctx)
@@ -132,16 +240,28 @@ class Run:
         return event
 
     def _end(self, status: Status | None = None, *more: AgentEvent) -> None:
-        loop = self._loop
+        loop, left = self._loop, status == "cancelled"
         if loop is None:  # it ended before its first step
             history = History(self._input)
             self.outcome = RunResult(status or "error", history, None, more, 0)
             return
         self.outcome = RunResult(
             status or loop.status,
-            loop.history,
-            loop.answer,
+            loop.left_whole() if left else loop.history,
+            None if left else loop.answer,
             (*loop.events, *more),
             loop.iterations,
             loop.first,
+            loop.interrupts,
         )
+
+
+def _check_answers(answers: Mapping[str, Json] | None, saved: Saved) -> None:
+    """Raise UnknownInterruptError for an answer to what does not wait, or for none."""
+    if answers is None:
+        return
+    waiting = [str(each.address) for each in saved.pending]
+    unknown = [each for each in answers if each not in waiting]
+    if unknown or not answers:
+        given = str(unknown[0]) if unknown else "(no answer at all)"
+        raise UnknownInterruptError(given, waiting)

@@ -8,7 +8,6 @@ that costs more than the layer.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -21,12 +20,14 @@ from refengine.errors import (
     StreamConsumedError,
 )
 from refengine.flat import STREAM_STRIDE
+from refengine.leaving import in_turn
 from refengine.stream import StreamReader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-    from refengine.events import AgentAction
+    from refengine.actions import AgentAction
+    from refengine.interrupts import Interrupt
     from refengine.model import ModelRequest
     from refengine.tools import ToolCallInput
     from refengine.toolset import BoundTool
@@ -37,7 +38,8 @@ INNERMOST: Final = -1
 class Scope:
     """One call: where it is, what it calls, and which layer raised what.
 
-    ``follows`` tells that the call takes over an id that a wrapper gives it.
+    ``follows`` tells that the call takes over an id that a wrapper gives it,
+    ``raises_again`` that an interrupt which a wrapper keeps comes out all the same.
     """
 
     __slots__ = (
@@ -48,9 +50,11 @@ class Scope:
         "follows",
         "locals",
         "made",
+        "raises_again",
         "readers",
         "run_path",
         "shown",
+        "stopped",
         "tool",
     )
 
@@ -61,6 +65,7 @@ class Scope:
         tool: BoundTool | None = None,
         call_id: str | None = None,
         follows: bool = False,  # noqa: FBT002  # made for every call
+        raises_again: bool = True,  # noqa: FBT002  # as follows
     ) -> None:
         self.run_path = run_path
         self.locals = run_locals
@@ -73,6 +78,8 @@ class Scope:
         self.changed: tuple[str, str] | None = None
         self.action: AgentAction | None = None
         self.follows = follows
+        self.raises_again = raises_again
+        self.stopped: Interrupt | None = None
 
     def innermost(self, ctx: Context) -> Context:
         """Return the context as the tool or model sees it, with nothing lost."""
@@ -129,9 +136,12 @@ class Scope:
 
     async def close(self) -> None:
         """Close the streams that wrappers, tool or model opened, outermost first."""
+        if self.readers:
+            await in_turn(self._closings())
+
+    def _closings(self) -> Iterator[Callable[[], Awaitable[None]]]:
         while self.readers:
-            with suppress(Exception):  # one that fails to close has no reader left
-                await self.readers.pop().aclose()
+            yield self.readers.pop().aclose
 
 
 class LayerName:

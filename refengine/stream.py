@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import Final, Generic, TypeAlias, TypeVar, cast
 
-from refengine.errors import StreamConsumedError
+from refengine.errors import InterruptInStreamError, StreamConsumedError
 from refengine.flat import flat
+from refengine.interrupts import Interrupt
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -112,6 +113,9 @@ class StreamReader(Generic[T]):
                     return chunk
         except StopAsyncIteration:
             raise
+        except Interrupt as stop:
+            # Whoever reads has had the first chunks, and they cannot be taken back.
+            raise InterruptInStreamError from stop
         except Exception as error:
             wrapper = self._error_wrapper if chunk is DROP else None
             seen = error if wrapper is None else wrapper(error)
@@ -123,8 +127,12 @@ class StreamReader(Generic[T]):
 
     def _opened(self) -> tuple[tuple[_Convert, _OnError], ...]:
         """Flatten the links to the stream this one came from, at the first use."""
-        if self._converts is not None:
-            return self._converts
+        if self._converts is None:
+            self._converts = self._links()
+            self._from = None
+        return self._converts
+
+    def _links(self) -> tuple[tuple[_Convert, _OnError], ...]:
         converts: list[tuple[_Convert, _OnError]] = []
         blame: _OnError = None  # one that nobody looks after belongs to whoever went on
         at: StreamReader[object] = cast("StreamReader[object]", self)
@@ -133,9 +141,7 @@ class StreamReader(Generic[T]):
             at, convert = at._from
             converts.append((convert, blame))
         self._on_source_error = at._on_error or blame
-        self._converts = tuple(reversed(converts))
-        self._from = None
-        return self._converts
+        return tuple(reversed(converts))
 
 
 def convert_stream(reader: StreamReader[T], fn: Callable[[T], U]) -> StreamReader[U]:
@@ -160,3 +166,17 @@ def convert_stream(reader: StreamReader[T], fn: Callable[[T], U]) -> StreamReade
     made._deep = reader._deep
     reader._spent = True
     return made
+
+
+async def read_rest(reader: StreamReader[T]) -> None:
+    """Read what is left of a stream that was handed on, for what its conversions keep.
+
+    It may have been converted further and read in part: what is left comes through the
+    conversions up to this one. Raises what the source or a conversion raises.
+    """
+    links = reader._links() if reader._converts is None else reader._converts
+    while True:
+        try:
+            await reader._pull(links)
+        except StopAsyncIteration:
+            return

@@ -13,6 +13,8 @@ from typing import Any, Literal, TypeAlias, cast
 from refengine.chain import Call, Layer, Onion
 from refengine.context import Context
 from refengine.errors import ToolResultTypeError
+from refengine.interrupts import Interrupt
+from refengine.kept_layers import kept_call
 from refengine.scope import (
     INNERMOST,
     SCOPE,
@@ -76,11 +78,16 @@ class ToolOnion:
 
     __slots__ = ("_inner", "_onion", "_outer", "names")
 
-    def __init__(self, kind: Kind, layers: Sequence[ToolLayer]) -> None:
+    def __init__(
+        self, kind: Kind, layers: Sequence[ToolLayer], *, kept: bool = False
+    ) -> None:
         innermost: Call = _invoke
-        self._onion = Onion(ToolCallResult)
+        self._onion = Onion(ToolCallResult, kept=kept)
         if kind == "streamable":
-            innermost, self._onion = _stream, Onion(StreamToolCallResult, _keep)
+            innermost = _stream
+            self._onion = Onion(StreamToolCallResult, _keep, kept=kept)
+        if kept:
+            innermost = kept_call("tool", innermost)
         self.names = tuple(layer.name for layer in layers)
         shared = len(layers)
         while shared and layers[shared - 1].factory is None:
@@ -127,6 +134,9 @@ async def _invoke(ctx: Context, value: ToolCallInput) -> ToolCallResult:
     except Exception as error:
         scope.blame(error, INNERMOST)
         raise
+    except Interrupt as stop:
+        scope.stopped = stop
+        raise
     if not isinstance(result, str):
         raise scope.own(ToolResultTypeError(tool.info.name, result))
     return ToolCallResult(result)
@@ -138,6 +148,9 @@ async def _stream(ctx: Context, value: ToolCallInput) -> StreamToolCallResult:
         reader = await tool.stream(ctx, value.arguments, value.call_options)
     except Exception as error:
         scope.blame(error, INNERMOST)
+        raise
+    except Interrupt as stop:
+        scope.stopped = stop
         raise
     if not isinstance(reader, StreamReader):
         raise scope.own(ToolResultTypeError(tool.info.name, reader))

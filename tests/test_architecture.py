@@ -12,12 +12,13 @@ ROOT = Path(__file__).parent.parent
 
 FLOORS = (
     ("refengine",),
+    ("refengine.state",),
     ("refengine.testing",),
     # compat itself is its __init__, which is empty
     ("compat.verdicts", "compat.commands", "compat.light_values", "compat"),
     ("compat.adapters", "compat.engines", "compat.wire", "compat.models"),
     ("compat.report",),
-    ("compat.migration", "compat.observe", "compat.profiles"),
+    ("compat.migration", "compat.observe", "compat.profiles", "compat.state"),
     ("property_tests",),
     ("benchmarks",),
 )

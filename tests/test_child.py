@@ -330,6 +330,19 @@ def test_fault_in_a_world_is_told(tmp_path, code, kind, text):
     assert text in fault.text
 
 
+def test_subject_that_never_stops_asking_is_told(tmp_path):
+    code = """
+    from refengine import Interrupt, with_before_model_rewrite_history
+    def ask(ctx, messages):
+        raise Interrupt("more?")
+    return [with_before_model_rewrite_history(ask)]
+    """
+    fault = fault_in(tmp_path, code)
+
+    assert (fault.kind, fault.world) == ("endless", 7)
+    assert "more than 50 times, and asks 'more?' again" in fault.text
+
+
 def test_forked_copy_ends_at_once(tmp_path):
     code = """
     import multiprocessing

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from compat.migration.codes import CODES
+from compat.migration.namers import name as name_of
 from compat.migration.naming import CODES as NAMED_FROM
 from compat.verdicts.relations import RELATIONS, channels_of
 from refengine import (
@@ -15,6 +16,8 @@ from refengine import (
     ToolCallResult,
     ToolMeta,
     attach_action,
+    interrupt,
+    set_run_local,
     with_after_model_rewrite_history,
     with_before_agent,
     with_before_model_rewrite_history,
@@ -162,6 +165,24 @@ def joined(_):
     return [with_streamable_tool_wrapper(wrap)]
 
 
+def asking(payload):
+    async def wrap(ctx, input, next):
+        interrupt(payload)
+        return await next(ctx, input)
+
+    return wrapping(wrap)
+
+
+def noting(count):
+    """Keep a value for the run that nobody reads."""
+
+    def before(ctx, messages):
+        set_run_local(ctx, "seen", count(messages))
+        return ctx, messages
+
+    return lambda _: [with_before_model_rewrite_history(before)]
+
+
 class Redacting:
     """Changes what the consumer is shown of an answer, not what is kept."""
 
@@ -186,6 +207,9 @@ SLOW = world(
 ANSWERS = world(
     model_script=["assistant:done soon"],
     runs=[{"input": ["user:a"], "streaming": True}],
+)
+KEPT = world(
+    model_script=["assistant:done"], runs=[{"input": ["user:a"], "checkpoint": "k"}]
 )
 OPTIONS = CALLS.model_copy(
     update={"runs": (CALLS.runs[0].model_copy(update={"options": {"t": 0}}),)}
@@ -220,6 +244,8 @@ CASES = [
     ("EFFECT_LOST", CALLS, doing(("a", 1), ("b", 2)), doing(("b", 2))),
     ("EFFECT_EXTRA", CALLS, doing(("b", 2)), doing(("a", 1), ("b", 2))),
     ("EFFECT_CHANGED", CALLS, doing(("a", {"n": 1})), doing(("a", {"n": 2}))),
+    ("ASKED", CALLS, asking("sure?"), asking("really?")),
+    ("STATE_KEPT", KEPT, noting(len), noting(lambda _: 7)),
     ("TYPE", CALLS, doing(("a", {"n": 1})), doing(("a", {"n": True}))),
     ("CHUNKS", STREAMS, same, joined),
     ("INTERLEAVING", SLOW, wrapping(as_it_is), locked),
@@ -260,6 +286,60 @@ def test_second_turn_is_where_a_loss_that_only_it_shows_is_found() -> None:
     found = divergence(TURNS, same, keeping(lambda m: m if len(m) < 4 else m[-1:]))
 
     assert (found.code, found.where) == ("STATE_LOST", "run 2")
+
+
+def test_a_question_that_is_not_asked_is_more_than_another_event() -> None:
+    found = divergence(CALLS, asking("sure?"), wrapping(as_it_is), "same-effects")
+
+    assert (found.code, found.where) == ("ASKED", "run 1, event 2")
+    assert found.difference.old == "interrupt"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("tool", "error", "ERROR_NEW"),
+        ("error", "tool", "ERROR_LOST"),
+        ("interrupt", "error", "ASKED"),
+    ],
+)
+def test_an_event_in_the_place_of_another_says_what_came_out(old, new, code) -> None:
+    sides = [
+        {"kind": each, **({} if each == "error" else {"failed": False})}
+        for each in (old, new)
+    ]
+
+    assert name_of("events", *sides)[0] == code
+
+
+def test_a_value_that_cannot_be_kept_is_the_cause_that_is_told() -> None:
+    found = divergence(KEPT, noting(len), noting(lambda messages: messages.count))
+
+    assert found.code == "ERROR_NEW"
+    assert "'error': 'NotKeepableError'" in str(found.difference.new)
+
+
+def test_what_is_kept_is_told_by_its_key_and_step() -> None:
+    found = divergence(KEPT, noting(len), same)
+
+    assert (found.code, found.where) == ("STATE_KEPT", "run 1, step 2")
+    assert found.difference.path == "[1].locals.seen"
+    assert (found.difference.old, found.difference.new) == (1, "(nothing)")
+
+
+def test_what_is_done_tells_more_than_what_is_kept() -> None:
+    def told(value):
+        def subject(world):
+            def before(ctx, messages):
+                set_run_local(ctx, "n", value)
+                world.effect("n", value)
+                return ctx, messages
+
+            return [with_before_model_rewrite_history(before)]
+
+        return subject
+
+    assert divergence(KEPT, told(1), told(2)).code == "EFFECT_CHANGED"
 
 
 def test_removed_tool_is_a_change_of_the_set() -> None:

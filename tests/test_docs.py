@@ -17,6 +17,7 @@ PAGES = [
     "README.md",
     "docs/bench.md",
     "docs/cassettes.md",
+    "docs/concurrency.md",
     "docs/conform.md",
     "docs/migrate-check.md",
     "docs/migrating-from-langgraph.md",

@@ -3,7 +3,9 @@
 import pytest
 
 from refengine import AgentMiddleware, ToolMiddleware, ToolsConfig
+from refengine.explain import AGAIN
 from refengine.profile import EINO_0_8
+from refengine.state import Checkpoints, MemoryStore
 from tests.support import build, run
 
 pytestmark = pytest.mark.filterwarnings(
@@ -76,3 +78,25 @@ def test_picture_closes_every_box_and_escapes_quotes():
     assert lines[0] == "flowchart TD"
     assert len(opened) == lines.count("end")
     assert any("audit #quot;log#quot;" in line for line in opened)
+
+
+def test_wrappers_of_an_agent_that_keeps_its_runs_are_marked():
+    text = both_lists(checkpoints=Checkpoints(MemoryStore())).explain()
+
+    assert section(text, "around an invokable tool") == [
+        f"tool_call_middlewares[0] · tool_call_middlewares {AGAIN}",
+        f"middleware[0] · wrap_tool_call {AGAIN}",
+        f'audit "log" · wrap_invokable_tool_call {AGAIN}',
+    ]
+    assert section(text, "around the model") == [
+        f'audit "log" · wrap_model_call {AGAIN}'
+    ]
+    assert AGAIN not in "".join(section(text, "after model"))
+    assert text.splitlines()[-1].startswith(AGAIN)
+
+
+def test_the_picture_marks_them_too_and_nothing_is_marked_where_nothing_is_kept():
+    kept = both_lists(checkpoints=Checkpoints(MemoryStore()))
+
+    assert f"wrap_model_call {AGAIN}" in kept.explain("mermaid")
+    assert AGAIN not in both_lists().explain() + both_lists().explain("mermaid")

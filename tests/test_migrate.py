@@ -487,6 +487,35 @@ def test_reproducer_of_a_package_imports_as_the_check_did(command, tmp_path) -> 
     assert shown.stdout.endswith("the sides differ\n")
 
 
+ASKS = """
+def subject(world):
+    def before(ctx, state):
+        if not is_reentry():
+            world.effect("seen", len(state.messages))
+        if len(state.messages) == 1:
+            interrupt("go on?")
+    return [AgentMiddleware(additional_instruction="x", before_chat_model=before)]
+"""
+
+
+def test_reproducer_of_a_side_that_asks_answers_it(command) -> None:
+    head = "from refengine import AgentMiddleware, interrupt, is_reentry\n"
+    Path("old.py").write_text(head + ASKS, "utf-8")
+    asks = f"{TELLS}; len(messages) == 1 and interrupt('go on?')"
+    done = command("old.py", new(asks, head), "--reproducer", "rep")
+    shown = subprocess.run(
+        [sys.executable, "rep/reproduce.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.code == 1
+    assert "EFFECT_EXTRA" in done.out
+    assert shown.returncode == 1, shown.stdout + shown.stderr
+    assert shown.stdout.endswith("the sides differ\n")
+
+
 def test_reproducer_of_a_side_that_fails_says_so(command) -> None:
     command("old.py", new("pass"), "--reproducer", "rep")
     Path("rep/new/new.py").write_text("1 / 0\n", "utf-8")

@@ -26,8 +26,8 @@ ONE = ["--engine-clause", "ORD-001", "--engine-examples", "0"]
 DOOR = "property_tests/test_contract.py::test_door[{}]"
 CLAUSE = "property_tests/test_contract.py::test_clause[{}-ORD-001]"
 UNDECLARED = {
-    "langchain": 15,
-    "langgraph": 19,
+    "langchain": 18,
+    "langgraph": 22,
     "reference": 0,
     "reference-adapted": 0,
     "reference-legacy": 10,

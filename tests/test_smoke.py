@@ -373,6 +373,7 @@ def test_what_a_door_forgets_is_absent() -> None:
         "edited_config",
         "streamed_model_wraps",
         "many_extensions",
+        "resume",
     }
     assert not undeclared
 

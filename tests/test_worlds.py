@@ -361,7 +361,7 @@ RUNS = [{"input": ["user:hi"]}]
             (
                 "agent.instructions = 'x': there is no such field; allowed here:"
                 " handlers, instruction, max_iterations, middlewares, name, output_key,"
-                " return_directly, sequential, tool_call_middlewares, tools,"
+                " retry, return_directly, sequential, tool_call_middlewares, tools,"
                 " unknown_tools_handler"
             ),
         ),
@@ -369,8 +369,9 @@ RUNS = [{"input": ["user:hi"]}]
             {"agent": {"handlers": [{"wrap_model": {"recrod": "x"}}]}, "runs": RUNS},
             (
                 "agent.handlers.0.wrap_model.recrod = 'x': there is no such field;"
-                " allowed here: append_input, concat_stream, error, hide_tools,"
-                " map_output, prefix_user_input, record, record_factory, set_content"
+                " allowed here: append_input, ask, concat_stream, error, hide_tools,"
+                " interrupt, map_output, prefix_user_input, record, record_factory,"
+                " set_content"
             ),
         ),
         (

@@ -47,6 +47,9 @@ CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
         "streamed_model_wraps": "a handler wraps the model in a streaming run",
         "arguments_text": "the arguments of a call are no JSON object",
         "many_extensions": "more than a hundred extensions act in one agent",
+        "resume": "a run is interrupted, kept, and goes on when it is answered",
+        "cancellation": "a run that is cancelled leaves a history to go on with",
+        "retry": "the model is asked again when it failed",
     }
 )
 """Every capability, and what needs it."""
@@ -149,6 +152,10 @@ def _needs(config: ChatModelAgentConfig) -> Iterator[tuple[str, str]]:
     for meta in map(as_meta, (*tools.tools, *added)):
         if getattr(meta.tool, "stream", None) is not None:
             yield "streamable_tools", f"tool {meta.name!r}"
+    if config.checkpoints is not None:
+        yield "resume", "checkpoints"
+    if config.retry is not None:
+        yield "retry", "retry"
 
 
 def _needs_of_structs(config: ChatModelAgentConfig) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ from refengine.testing.scenario import (
     AgentSpec,
     HandlerSpec,
     ModelFailure,
+    RunSpec,
     Scenario,
     ScriptEntry,
     ToolWrapSpec,
@@ -40,15 +41,14 @@ def hidden_needs(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """Yield each capability that only playing a scenario would show, and what needs it.
 
     These are ``edited_config``, ``context``, ``run_options``, ``streamed_model_wraps``,
-    ``arguments_text`` and ``many_extensions``.
+    ``arguments_text``, ``many_extensions``, ``resume``, ``cancellation`` and ``retry``.
     """
     for agent in scenario.all_agents:
         if _extensions(agent) > MANY:
             yield "many_extensions", f"an agent of {_extensions(agent)} extensions"
         yield from _of_agent(agent)
     for at, run in enumerate(scenario.runs):
-        if run.options:
-            yield "run_options", f"runs[{at}].options"
+        yield from _of_run(run, f"runs[{at}]")
         wraps = scenario.all_agents[run.agent].handlers
         if run.streaming and any(each.wrap_model is not None for each in wraps):
             yield "streamed_model_wraps", f"runs[{at}], which streams"
@@ -67,7 +67,20 @@ def _extensions(agent: AgentSpec) -> int:
     return len(agent.middlewares) + len(agent.handlers)
 
 
+def _of_run(run: RunSpec, where: str) -> Iterator[tuple[str, str]]:
+    if run.options:
+        yield "run_options", f"{where}.options"
+    if run.checkpoint is not None or run.resume is not None:
+        yield "resume", where
+    if run.cancel is not None:
+        yield "cancellation", f"{where}.cancel"
+
+
 def _of_agent(agent: AgentSpec) -> Iterator[tuple[str, str]]:
+    if agent.retry is not None:
+        yield "retry", "an agent's retry"
+    for where in _asking(agent):
+        yield "resume", where
     for at, handler in enumerate(agent.handlers):
         where = f"handlers[{at}]"
         if any(isinstance(op, _EDITS) for op in handler.before_agent or ()):
@@ -80,6 +93,28 @@ def _of_agent(agent: AgentSpec) -> Iterator[tuple[str, str]]:
             yield "context", where
         if wrap.rewrite_args is not None and not _is_object(wrap.rewrite_args):
             yield "arguments_text", where
+
+
+def _asking(agent: AgentSpec) -> Iterator[str]:
+    """Yield whatever interrupts a run of the agent."""
+    asks = ops.Ask | ops.Interrupts
+    added = (tool for each in agent.middlewares for tool in each.additional_tools)
+    for tool in (*agent.tools, *added):
+        if tool.interrupt or any(isinstance(op, asks) for op in tool.body):
+            yield f"tool {tool.name!r}"
+    for at, struct in enumerate(agent.middlewares):
+        hooks = (*struct.before_chat_model, *struct.after_chat_model)
+        if any(isinstance(op, asks) for op in hooks):
+            yield f"middlewares[{at}]"
+    for at, handler in enumerate(agent.handlers):
+        if any(isinstance(op, asks) for _, todo in _of_handler(handler) for op in todo):
+            yield f"handlers[{at}]"
+        wrap = handler.wrap_model
+        if wrap is not None and (wrap.interrupt or wrap.ask):
+            yield f"handlers[{at}].wrap_model"
+    for where, each in _wraps(agent):
+        if each.interrupt or each.ask:
+            yield where
 
 
 def _of_handler(handler: HandlerSpec) -> Iterator[tuple[str, Sequence[ops.Op]]]:

@@ -6,14 +6,15 @@ has no place for need not: what it does not declare never reaches it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from compat.engines.capabilities import CapabilityError, refuse_undeclared
 from refengine.agent import ChatModelAgentConfig
-from refengine.messages import Message
+from refengine.messages import Json, Message
 from refengine.plan import OnNotice
 from refengine.testing.doors import GeneratedRun, Told
-from refengine.testing.engine import Engine, EngineAgent, EngineRun
+from refengine.testing.engine import Engine, EngineAgent, EngineRun, KeepingAgent
 from refengine.tools import Options
 
 
@@ -36,7 +37,10 @@ class Refusing:
         """Build the agent; raises CapabilityError, or what the engine raises."""
         refuse_undeclared(self.name, self.capabilities, config)
         agent = await self.engine.build(config, on_notice)
-        return agent if "run_options" in self.capabilities else _Agent(self, agent)
+        if "run_options" in self.capabilities:
+            return agent
+        keeps = hasattr(agent, "resume")
+        return _KeepingAgent(self, agent) if keeps else _Agent(self, agent)
 
 
 class _Agent:
@@ -50,10 +54,24 @@ class _Agent:
         stream: bool = False,  # noqa: FBT002  # contract §0
         *,
         options: Options | None = None,
+        **how: Any,  # noqa: ANN401  # as the agent takes them
     ) -> EngineRun:
         if not options:
-            return self._agent.run(messages, stream)
+            return self._agent.run(messages, stream, **how)
         return GeneratedRun("", messages, _refused(self._engine.name))
+
+
+class _KeepingAgent(_Agent):
+    def resume(
+        self,
+        checkpoint: str,
+        answers: Mapping[str, Json] | None = None,
+        *,
+        options: Options | None = None,
+    ) -> EngineRun:
+        if not options:
+            return cast("KeepingAgent", self._agent).resume(checkpoint, answers)
+        return GeneratedRun("", (), _refused(self._engine.name))
 
 
 async def _refused(engine: str) -> Told:

@@ -54,9 +54,13 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType(
         "EFFECT_LOST": Code("error", "a side effect is no longer done"),
         "EFFECT_EXTRA": Code("error", "a side effect is done that was not before"),
         "EFFECT_CHANGED": Code("error", "a side effect is done with other data"),
+        "ASKED": Code("error", "a person is asked otherwise, or not at all"),
         "TYPE": Code("error", "a value has another type; 1, 1.0 and true differ"),
         "OBSERVED": Code("info", "neighbouring extensions see something else"),
         "CHUNKS": Code("info", "streams are cut at other places"),
+        "STATE_KEPT": Code(
+            "warning", "what is kept of a run on its way is something else"
+        ),
         "INTERLEAVING": Code("info", "concurrent calls run in another order"),
         "MARKS": Code("info", "messages that are kept carry other marks, or status"),
         "WAY_LOST": Code("warning", "it cannot be run in all the ways it could"),

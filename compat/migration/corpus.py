@@ -14,7 +14,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
 
-from compat.migration.fixed import fixed_worlds
+from compat.migration.fixed import LASTING, fixed_worlds
 from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies.graph_source import GraphWords
@@ -87,7 +87,9 @@ def make_corpus(
         raise NoExamplesError(examples)
     fixed, made = fixed_worlds(words), worlds(words, examples, seed)
     if graphs is not None:
-        made = graph_worlds(words, graphs, [*fixed, *made], seed)
+        # Graphs are kept, interrupted and cancelled by their own frameworks' rules.
+        usual = (each for each in fixed if each[0] not in LASTING)
+        made = graph_worlds(words, graphs, [*usual, *made], seed)
         fixed = iter(())
     entries = [_entry(*each, fixed=True) for each in fixed]
     entries += [_entry(*each, fixed=False) for each in made]

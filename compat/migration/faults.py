@@ -28,8 +28,8 @@ class SideFault(Exception):
     """A side could not be played: who, in which world, what, and what to do.
 
     Kinds before any world: missing-file, missing-name, not-callable, syntax, import.
-    In a world: raised, wrong-result, effect, exit, intent, harness. With these, in a
-    world or before, the side is over: fork, timeout, ended, killed, closed.
+    In a world: raised, wrong-result, effect, endless, exit, intent, harness. With
+    these, in a world or before, the side is over: fork, timeout, ended, killed, closed.
     """
 
     def __init__(

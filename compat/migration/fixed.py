@@ -22,6 +22,8 @@ from refengine.testing.strategies.subject_neighbours import FAILING, failures, f
 from refengine.testing.strategies.subject_patterns import matching
 from refengine.testing.strategies.subject_words import Words
 
+LASTING: Final = frozenset(("interrupts", "cancelled"))
+"""Families of worlds whose runs are kept, asked about or broken off; only these are."""
 PLACE: Final = re.compile(r"<(name|text|match|json|long):(\d+)>")
 
 

@@ -33,6 +33,7 @@ _OTHERS: Final[Mapping[str, str]] = MappingProxyType(
         "interleaving": "INTERLEAVING",
         "pairing": "PAIRING",
         "caller_objects": "CALLER_CHANGED",
+        "checkpoints": "STATE_KEPT",
     }
 )
 
@@ -154,13 +155,17 @@ def _execution(old: Value, new: Value, _: str) -> Named:
 
 
 def _event(old: Value, new: Value, _: str) -> Named:
-    if old.get("failed") != new.get("failed"):
-        code = "ERROR_NEW" if new.get("failed") else "ERROR_LOST"
+    asks = "interrupt" in (old["kind"], new["kind"])
+    failed, fails = (
+        each["kind"] == "error" or bool(each["failed"]) for each in (old, new)
+    )
+    if failed != fails and not asks:
+        code = "ERROR_NEW" if fails else "ERROR_LOST"
         return code, ".failed", old.get("failed", MISSING), new.get("failed", MISSING)
-    for key in ("kind", "call_id", "action"):
+    for key in ("kind", "call_id", "action", "payloads"):
         if _text(old.get(key)) != _text(new.get(key)):
             return (
-                "EVENT_ORDER",
+                "ASKED" if asks else "EVENT_ORDER",
                 f".{key}",
                 old.get(key, MISSING),
                 new.get(key, MISSING),
@@ -215,6 +220,17 @@ def _value(old: Value, new: Value) -> Named:
     return _typed("STATE_CHANGED", f".values.{key}", left, right)
 
 
+def _checkpoint(old: Value, new: Value, channel: str) -> Named:
+    """Name what differs of two steps; a message by its place, a value by its key."""
+    if _text(old["messages"]) != _text(new["messages"]):
+        _, path, left, right = _messages(old["messages"], new["messages"])
+        return "STATE_KEPT", path, left, right
+    if _text(old["locals"]) != _text(new["locals"]):
+        _, path, left, right = _value(old["locals"], new["locals"])
+        return "STATE_KEPT", path.replace(".values", ".locals", 1), left, right
+    return _other(old, new, channel)
+
+
 def _pairing(old: Value, new: Value, _: str) -> Named:
     key = next(k for k in sorted(old) if _text(old[k]) != _text(new[k]))
     if key == "run":
@@ -242,6 +258,7 @@ _BY_CHANNEL: Final[Mapping[str, Namer]] = MappingProxyType(
         "errors": _error,
         "effects": _effect,
         "pairing": _pairing,
+        "checkpoints": _checkpoint,
         "answer": _end,
         "state": _end,
         "second_turn": _end,

@@ -24,8 +24,9 @@ from compat.migration.namers import (
     sequence,
 )
 from compat.verdicts.migration import Difference, Divergence
+from refengine.errors import NotKeepableError
 from refengine.testing.channels import Entry
-from refengine.testing.trace import MISSING
+from refengine.testing.trace import LAST, MISSING
 
 FIRST: Final = (
     "effects",
@@ -43,12 +44,25 @@ def first_in_time(found: Sequence[Difference]) -> Difference:
     """Return the difference that was observed first."""
 
     def when(each: Difference) -> tuple[int, int]:
+        if _is_refusal(each):  # a cause of all that follows, and never a consequence
+            return -1, 0
+        if each.channel == "checkpoints":  # told by what was done, where that differs
+            return LAST, 0
         follows = each.channel not in FIRST
         # Old messages that were paired wrongly, and are not any more, are no cause.
         follows = follows or (each.channel == "pairing" and each.new == MISSING)
         return each.seq, len(FIRST) if follows else FIRST.index(each.channel)
 
     return min(found, key=when)
+
+
+def _is_refusal(difference: Difference) -> bool:
+    """Tell whether only one side puts something in that cannot be kept."""
+    sides = (difference.old, difference.new)
+    return difference.channel == "errors" and any(
+        isinstance(each, Mapping) and each.get("error") == NotKeepableError.__name__
+        for each in sides
+    )
 
 
 def named(difference: Difference, old: Shown, new: Shown) -> Divergence:
@@ -111,6 +125,7 @@ _PLACES: Final[Mapping[str, str]] = MappingProxyType(
         "events": "event",
         "chunks": "stream",
         "effects": "effect",
+        "checkpoints": "step",
     }
 )
 

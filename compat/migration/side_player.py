@@ -29,6 +29,7 @@ USER_FAULTS: Final = frozenset(
         "raised",
         "wrong-result",
         "effect",
+        "endless",
         "intent",
     )
 )

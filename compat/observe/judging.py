@@ -70,7 +70,7 @@ class Judge:
             scenario = read_scenario(_without_nulls(row.scenario), row.id)
         except ScenarioError as error:
             return _beyond(row, error.problems)
-        if row.beyond:
+        if not row.covered:
             return _beyond(row, ())
         compared = tuple(v for v in self._versions if v in row.versions)
         if compared:

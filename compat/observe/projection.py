@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from refengine.messages import Message
@@ -16,11 +17,13 @@ from refengine.testing.trace import Observation, Trace
 Entry: TypeAlias = "dict[str, Any]"
 Event: TypeAlias = "dict[str, Any] | str"
 END: Final = "END"
+CANCELLED: Final = MappingProxyType({"point": "cancel"})
+"""The error of a cancelled run. Ours raises CancelledError instead: contract ERR."""
 
 
 def entries_of(trace: Trace) -> list[Entry]:
     """Return the hooks, wrappers, tools and model calls, in order."""
-    results = _Results(trace)
+    results, refused = _Results(trace), _not_resumed(trace)
     entries: list[Entry] = []
     for each in trace:
         if each.kind == "model_request":
@@ -31,20 +34,43 @@ def entries_of(trace: Trace) -> list[Entry]:
             entries.append(dict(_mapping(each.data["data"])))
         elif each.kind == "run_start" and each.run > 1:
             entries.append({"run": each.run})
+        elif each.kind == "event" and each.run in refused:
+            text = _mapping(each.data["error"])["text"]
+            entries.append({"at": "caller", "resume_error": text})
     return entries
 
 
 def events_of(trace: Trace) -> list[Event]:
-    """Return what the consumer received, ``END`` after each run."""
+    """Return what the consumer received, ``END`` after each run that there was."""
     events: list[Event] = []
+    refused = _not_resumed(trace)
     for each in trace.of("run_start", "event", "run_end"):
+        if each.run in refused and each.kind != "run_start":
+            continue
         if each.kind == "event":
             events.append(_event(each.data))
         elif each.kind == "run_end":
+            if each.data["status"] == "cancelled":
+                events.append({"error": CANCELLED})
             events.append(END)
         elif each.run > 1:
             events.append({"run": each.run})
     return events
+
+
+def _not_resumed(trace: Trace) -> frozenset[int]:
+    """Return the runs that could not go on from a checkpoint: there is no event then.
+
+    Our engine tells it as the last event, as it does every error of a run.
+    """
+    resumes = {e.run for e in trace.of("run_start") if "resume" in e.data}
+    told: dict[int, list[str]] = {run: [] for run in resumes}
+    for each in trace.of("event"):
+        if each.run in resumes:
+            error = each.data.get("error")
+            point = str(error["point"]) if is_mapping(error) else ""
+            told[each.run].append(point)
+    return frozenset(run for run, points in told.items() if points == ["checkpoint"])
 
 
 class _Results:
@@ -91,11 +117,19 @@ def _event(data: Mapping[str, Any]) -> Event:
     seen: Entry = {"agent": data["agent"]}
     if "error" in data:
         return {**seen, "error": data["error"]}
+    if data["kind"] == "interrupt":
+        return {**seen, "interrupted": True}
     if "stream" in data:
-        return {**seen, "stream": list(data["stream"])}
+        return {**seen, "stream": list(data["stream"]), "stream_end": _end_of(data)}
     message = data["message"]
     text = show_message(message) if isinstance(message, Message) else message
     return {**seen, "msg": text}
+
+
+def _end_of(data: Mapping[str, Any]) -> str:
+    if "stream_error" not in data:
+        return "eof"
+    return "will_retry" if "will_retry" in data else f"error:{data['stream_error']}"
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

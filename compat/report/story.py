@@ -26,7 +26,8 @@ def story(world: Scenario) -> Iterator[str]:
         yield from _agent(agent)
     for number, run in enumerate(world.runs, 1):
         yield f"run {number}: {_run(run)}"
-        yield from _messages(run.input)
+        if run.resume is None:
+            yield from _messages(run.input)
     if world.model_script:
         yield "the model answers, call by call:"
         yield from (f"    {_answer(entry)}" for entry in world.model_script)
@@ -81,17 +82,34 @@ def _tool(tool: ToolSpec) -> str:
     if tool.error is not None:
         return f"{text}, which fails with {tool.error!r}"
     given = ", ".join(f'"{short(chunk)}"' for chunk in tool.chunks or (tool.result,))
-    then = ""
+    asks = any(op.op in {"ask", "interrupt"} for op in tool.body)
+    then = ", and asks before" if asks or tool.interrupt is not None else ""
     if tool.stream_error is not None and tool.kind != "invokable":
-        then = f", and when streamed then fails with {tool.stream_error!r}"
+        then += f", and when streamed then fails with {tool.stream_error!r}"
     return f"{text}, which gives {given}{then}"
 
 
 def _run(run: RunSpec) -> str:
     how = "streaming" if run.streaming else "in one piece"
-    turn = ", a later turn of the thread" if run.continues else ""
-    options = f", options {run.options}" if run.options else ""
-    return f"{how}{turn}{options}"
+    if run.resume is not None:
+        how = f"goes on with {run.resume!r}, answers {_answers(run)}"
+    told = [how]
+    if run.continues:
+        told.append("a later turn of the thread")
+    if run.options:
+        told.append(f"options {run.options}")
+    if run.checkpoint is not None:
+        told.append(f"kept as {run.checkpoint!r}")
+    if run.denies:
+        told.append(f"a person denies {', '.join(run.denies)}")
+    if run.cancel is not None:
+        told.append(f"cancelled at {run.cancel.when} {run.cancel.nth}")
+    return ", ".join(told)
+
+
+def _answers(run: RunSpec) -> str:
+    given = [each.model_dump(exclude_defaults=True) for each in run.targets]
+    return str(given or run.answers)
 
 
 def _messages(texts: Sequence[str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ _ADDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "errors",
             "effects",
         ),
-        "same-up-to-volatile": ("observed", "chunks", "interleaving"),
+        "same-up-to-volatile": ("observed", "chunks", "interleaving", "checkpoints"),
         "identical": (),
     }
 )

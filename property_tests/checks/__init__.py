@@ -7,6 +7,8 @@ from typing import Final
 from property_tests.check import Check
 from property_tests.checks import (
     adapted,
+    borders,
+    cancelling,
     concurrency,
     context,
     depth,
@@ -15,8 +17,11 @@ from property_tests.checks import (
     events,
     extensions,
     instruction,
+    interrupts,
     messages,
     order,
+    resuming,
+    retrying,
     runs,
     streaming,
     tools,
@@ -41,6 +46,11 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
         depth,
         extensions,
         adapted,
+        interrupts,
+        resuming,
+        borders,
+        cancelling,
+        retrying,
     )
     for check in module.CHECKS
 )

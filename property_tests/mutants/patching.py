@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import ModuleType, TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, cast
 
 from property_tests.mutants.mutant import Door
 from refengine.agent import ChatModelAgentConfig
@@ -79,10 +79,16 @@ class _Agent:
         stream: bool = False,  # noqa: FBT002  # contract §0
         *,
         options: Options | None = None,
+        **how: Any,  # noqa: ANN401  # as the agent takes them
     ) -> EngineRun:
         return _Run(
-            lambda: self._agent.run(messages, stream, options=options), self._patches
+            lambda: self._agent.run(messages, stream, options=options, **how),
+            self._patches,
         )
+
+    def resume(self, *given: Any, **how: Any) -> EngineRun:  # noqa: ANN401  # as run
+        agent = cast("Any", self._agent)
+        return _Run(lambda: agent.resume(*given, **how), self._patches)
 
 
 class _Run:

@@ -1,8 +1,7 @@
 """Channels: named projections of a trace, which migrations are compared by.
 
 Each takes a trace to entries in the order in which they happened, concurrent calls in
-call order. The letters are those of the list in verdicts, Migration; (j), checkpoints,
-has none yet.
+call order. The letters are those of the list in verdicts, Migration.
 """
 
 from __future__ import annotations
@@ -155,15 +154,19 @@ def _unpaired(messages: Iterable[Mapping[str, Any]]) -> dict[str, Json]:
 
 
 def _events(seen: Seen) -> Iterator[Entry]:
-    """Yield what the consumer received, the text of a stream in one piece (h)."""
+    """Yield what the consumer received, the text of a stream in one piece (h).
+
+    Of an interrupt that is what was asked; addresses name who asked, and stay out.
+    """
     for each in seen.of("event"):
         data = each["data"]
         if data["kind"] == "error":
             yield _entry(each, kind="error")
             continue
         told = {"kind": data["kind"], "call_id": each["call_id"], **_whole(data)}
-        if "action" in data:
-            told["action"] = data["action"]
+        for key in ("action", "payloads"):
+            if key in data:
+                told[key] = data[key]
         yield _entry(each, **told, failed="stream_error" in data)
 
 
@@ -197,6 +200,17 @@ def _errors(seen: Seen) -> Iterator[Entry]:
             told = {key: error.get(key) for key in ("of", "call")}
             point = POINTS.get(error["point"], error["point"])
             yield _entry(each, point=point, error=data["class"], **told)
+
+
+def _checkpoints(seen: Seen) -> Iterator[Entry]:
+    """Yield what was kept after each step of a run, as a whole (j).
+
+    Not by which key, and not who asked: names are the author's choice.
+    """
+    keys = ("phase", "status", "messages", "locals", "pending")
+    for each in seen.of("checkpoint"):
+        if each["data"]["op"] == "write":
+            yield _entry(each, **{key: each["data"].get(key) for key in keys})
 
 
 POINTS: Final = MappingProxyType(
@@ -264,6 +278,7 @@ CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
         "observed": _observed,
         "chunks": _chunks,
         "interleaving": _interleaving,
+        "checkpoints": _checkpoints,
     }
 )
 """Every channel, by name."""

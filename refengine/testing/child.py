@@ -39,6 +39,7 @@ from typing import Any, Final, TypeAlias, cast
 from refengine.profile import SEED_001, Profile, profile
 from refengine.testing.branches import Branches
 from refengine.testing.loading import Fault, Loaded, Reference, load, own_files, told
+from refengine.testing.person import EndlessQuestionsError
 from refengine.testing.reading import parse_scenario
 from refengine.testing.subjects import (
     INTENDS,
@@ -235,6 +236,8 @@ class Server:
                 raise Fault("raised", why) from error
             if isinstance(error, SubjectError):
                 raise Fault("wrong-result", str(error)) from error
+            if isinstance(error, EndlessQuestionsError):
+                raise Fault("endless", str(error)) from error
             raise
 
     def _seen(self) -> Reply:

@@ -6,13 +6,13 @@ hooks have our shape passes them on; another one wires them to its own.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
 from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.events import AgentEvent
-from refengine.messages import Message
+from refengine.messages import Json, Message
 from refengine.plan import OnNotice
 from refengine.profile import Profile
 from refengine.run import RunResult
@@ -50,6 +50,42 @@ class EngineAgent(Protocol):
     ) -> EngineRun:
         """Start a run; ``options`` are given only where a scenario has some."""
         ...
+
+
+class KeepingAgent(Protocol):
+    """An agent that also keeps runs, and goes on with them."""
+
+    def run(
+        self,
+        messages: Sequence[Message],
+        stream: bool = False,  # noqa: FBT002  # contract §0
+        *,
+        options: Options | None = None,
+        checkpoint: str | None = None,
+    ) -> EngineRun:
+        """Start a run that is kept under a key."""
+        ...
+
+    def resume(
+        self,
+        checkpoint: str,
+        answers: Mapping[str, Json] | None = None,
+        *,
+        options: Options | None = None,
+    ) -> EngineRun:
+        """Go on with the run of that key; ``answers`` are by the text of addresses."""
+        ...
+
+
+class KeepsNothingError(TypeError):
+    """A scenario keeps runs, and the engine's agents cannot."""
+
+    def __init__(self, engine: str) -> None:
+        self.engine = engine
+        super().__init__(
+            f"agents of {engine} have no 'resume': play scenarios without 'checkpoint'"
+            " and 'resume' on it"
+        )
 
 
 class Engine(Protocol):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from refengine.context import Context
 from refengine.hooks import ModelEndpoint
+from refengine.interrupts import is_reentry
 from refengine.messages import Message
 from refengine.middleware import AgentMiddleware, ChatModelAgentState
 from refengine.model import MessageStream, ModelRequest
@@ -98,8 +99,10 @@ class Named:
         call_id: str | None = None,
         **more: object,
     ) -> None:
-        """Put down that the hook was entered, and what it was given."""
+        """Put down that the hook was entered, perhaps again, and what it was given."""
         data = {**self._who, **more, "seen": seen, "ctx": ctx.get("h", UNSET)}
+        if is_reentry():
+            data["reentry"] = True
         me.world.recorder.add("hook_enter", data, call_id)
 
     def exit(
@@ -126,33 +129,41 @@ class WorldHandler:
         self._named: dict[str, Named] = {}
 
     async def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
-        return self._configure(ctx, config)
+        ctx = self._configure(ctx, config)
+        if self._me.waits:
+            await self._me.rest()
+        return self._configured(ctx, config)
 
     def _configure(self, ctx: Context, config: AgentConfig) -> Context:
         self._enter("before_agent", ctx, config_of(config))
-        todo = self._spec.before_agent or ()
-        ctx = perform_config(self._me, ctx, config, todo)
+        return perform_config(self._me, ctx, config, self._spec.before_agent or ())
+
+    def _configured(self, ctx: Context, config: AgentConfig) -> Context:
         self._exit("before_agent", ctx, config_of(config))
         return ctx
 
     async def before_model_rewrite_history(
         self, ctx: Context, messages: Sequence[Message]
     ) -> tuple[Context, Sequence[Message]]:
-        return self._rewrite("before_model", ctx, messages, self._spec.before_model)
+        return await self._rewrite_later("before_model", ctx, messages)
 
     async def after_model_rewrite_history(
         self, ctx: Context, messages: Sequence[Message]
     ) -> tuple[Context, Sequence[Message]]:
-        return self._rewrite("after_model", ctx, messages, self._spec.after_model)
+        return await self._rewrite_later("after_model", ctx, messages)
 
     async def after_agent(self, ctx: Context, messages: Sequence[Message]) -> Context:
-        return self._finish(ctx, messages)
-
-    def _finish(self, ctx: Context, messages: Sequence[Message]) -> Context:
-        # The hook gives back a context only; what one edits the next one finds there.
-        seen = cast("Sequence[Message]", ctx.get(EDITED, messages))
-        ctx, left = self._rewrite("after_agent", ctx, seen, self._spec.after_agent)
+        seen = edited(ctx, messages)
+        ctx, left = await self._rewrite_later("after_agent", ctx, seen)
         return ctx if left is messages else ctx.with_value(EDITED, left)
+
+    async def _rewrite_later(
+        self, hook: str, ctx: Context, messages: Sequence[Message]
+    ) -> tuple[Context, Sequence[Message]]:
+        ctx, messages = self._rewrite(hook, ctx, messages)
+        if self._me.waits:
+            await self._me.rest()
+        return self._rewritten(hook, ctx, messages)
 
     async def wrap_model_call(
         self, ctx: Context, request: ModelRequest, next: ModelEndpoint
@@ -160,6 +171,8 @@ class WorldHandler:
         spec = self._spec.wrap_model or ModelWrapSpec()
         seen = {"messages": kept(request.messages), "tools": names_of(request.tools)}
         self._enter("wrap_model", ctx, seen)
+        if self._me.world.recorder.cancelled:
+            await self._me.world.recorder.breathe()
         answer = await call_model(self._me, spec, ctx, request, next)
         self._exit("wrap_model", ctx, answer if isinstance(answer, Message) else None)
         return answer
@@ -171,6 +184,8 @@ class WorldHandler:
         made = self._make("wrap_invokable", spec, INVOKED, ctx, input)
         call_id = input.call_id
         self._enter("wrap_invokable", ctx, call_of(input), call_id)
+        if self._me.world.recorder.cancelled:
+            await self._me.world.recorder.breathe()
         result = await made.call(ctx, input, next)
         self._exit("wrap_invokable", ctx, result.result, call_id)
         return result
@@ -182,6 +197,8 @@ class WorldHandler:
         made = self._make("wrap_streamable", spec, STREAMED, ctx, input)
         call_id = input.call_id
         self._enter("wrap_streamable", ctx, call_of(input), call_id)
+        if self._me.world.recorder.cancelled:
+            await self._me.world.recorder.breathe()
         result = await made.call(ctx, input, next)
         self._exit("wrap_streamable", ctx, None, call_id)
         return result
@@ -210,10 +227,14 @@ class WorldHandler:
         hook: str,
         ctx: Context,
         messages: Sequence[Message],
-        todo: Sequence[MessageOp] | None,
     ) -> tuple[Context, Sequence[Message]]:
         self._enter(hook, ctx, kept(messages))
-        ctx, messages = perform_messages(self._me, hook, ctx, messages, todo or ())
+        todo: Sequence[MessageOp] | None = getattr(self._spec, hook)
+        return perform_messages(self._me, hook, ctx, messages, todo or ())
+
+    def _rewritten(
+        self, hook: str, ctx: Context, messages: Sequence[Message]
+    ) -> tuple[Context, Sequence[Message]]:
         self._exit(hook, ctx, messages)
         return ctx, messages
 
@@ -238,20 +259,34 @@ class PlainWorldHandler(WorldHandler):
     """The same with plain functions for the hooks that may be plain."""
 
     def before_agent(self, ctx: Context, config: AgentConfig) -> Context:  # type: ignore[override]  # either is a hook
-        return self._configure(ctx, config)
+        return self._configured(self._configure(ctx, config), config)
 
     def before_model_rewrite_history(  # type: ignore[override]  # as before_agent
         self, ctx: Context, messages: Sequence[Message]
     ) -> tuple[Context, Sequence[Message]]:
-        return self._rewrite("before_model", ctx, messages, self._spec.before_model)
+        return self._rewrite_now("before_model", ctx, messages)
 
     def after_model_rewrite_history(  # type: ignore[override]  # as before_agent
         self, ctx: Context, messages: Sequence[Message]
     ) -> tuple[Context, Sequence[Message]]:
-        return self._rewrite("after_model", ctx, messages, self._spec.after_model)
+        return self._rewrite_now("after_model", ctx, messages)
 
     def after_agent(self, ctx: Context, messages: Sequence[Message]) -> Context:  # type: ignore[override]  # as before_agent
-        return self._finish(ctx, messages)
+        ctx, left = self._rewrite_now("after_agent", ctx, edited(ctx, messages))
+        return ctx if left is messages else ctx.with_value(EDITED, left)
+
+    def _rewrite_now(
+        self, hook: str, ctx: Context, messages: Sequence[Message]
+    ) -> tuple[Context, Sequence[Message]]:
+        return self._rewritten(hook, *self._rewrite(hook, ctx, messages))
+
+
+def edited(ctx: Context, messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages as an after_agent hook before this one left them.
+
+    The hook gives back a context only; what one edits the next one finds there.
+    """
+    return cast("Sequence[Message]", ctx.get(EDITED, messages))
 
 
 def handler_of(spec: HandlerSpec, position: int, world: World) -> WorldHandler:
@@ -270,10 +305,10 @@ def middleware_of(spec: MiddlewareSpec, position: int, world: World) -> AgentMid
     return AgentMiddleware(
         spec.additional_instruction,
         [world.tool(tool) for tool in spec.additional_tools],
-        _state_hook(me, named(before), spec.before_chat_model, waits=spec.waits)
+        _state_hook(me, named(before), spec.before_chat_model, waits=spec.awaits)
         if spec.before_chat_model
         else None,
-        _state_hook(me, named(after), spec.after_chat_model, waits=spec.waits)
+        _state_hook(me, named(after), spec.after_chat_model, waits=spec.awaits)
         if spec.after_chat_model
         else None,
         ToolMiddleware(
@@ -303,15 +338,21 @@ def tool_middleware_of(
 def _state_hook(
     me: Extension, named: Named, todo: Sequence[MessageOp], *, waits: bool
 ) -> Callable[[Context, ChatModelAgentState], Awaitable[None] | None]:
-    def act(ctx: Context, state: ChatModelAgentState) -> None:
+    def begin(ctx: Context, state: ChatModelAgentState) -> None:
         seen = tuple(state.messages)
         named.enter(me, ctx, seen, state=me.world.state_number(state))
         _, messages = perform_messages(me, named.hook, ctx, seen, todo)
         state.messages = list(messages)
-        named.exit(me, ctx, messages)
+
+    def act(ctx: Context, state: ChatModelAgentState) -> None:
+        begin(ctx, state)
+        named.exit(me, ctx, tuple(state.messages))
 
     async def act_later(ctx: Context, state: ChatModelAgentState) -> None:
-        act(ctx, state)
+        begin(ctx, state)
+        if me.waits:
+            await me.rest()
+        named.exit(me, ctx, tuple(state.messages))
 
     return act_later if waits else act
 
@@ -327,6 +368,8 @@ def _factory(
         async def outer(ctx: Context, value: ToolCallInput) -> R:
             call_id = value.call_id
             named.enter(me, ctx, call_of(value), call_id)
+            if me.world.recorder.cancelled:
+                await me.world.recorder.breathe()
             result = await made.call(ctx, value, inner)
             left = result.result if isinstance(result, ToolCallResult) else None
             named.exit(me, ctx, left, call_id)

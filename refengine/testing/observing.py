@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from refengine.context import Context
+from refengine.interrupts import is_reentry
 from refengine.stream import StreamReader
 from refengine.testing.recorder import Recorder, snapshot
 from refengine.testing.scripted import RecordingTool
@@ -84,6 +85,8 @@ class ObservedTool:
             "options": snapshot(options),
             "ctx": ctx.get("h", "-"),
         }
+        if is_reentry():
+            data["reentry"] = True
         self._recorder.add("tool_start", data, ctx.tool_call_id)
 
     def _failed(self, ctx: Context, error: Exception) -> None:

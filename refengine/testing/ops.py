@@ -34,6 +34,28 @@ MessageText: TypeAlias = Annotated[str, AfterValidator(_readable)]
 """A message in the notation of ``refengine.testing.notation``."""
 
 
+class InterruptSpec(Spec):
+    """Interrupts the run the first ``times`` times, counted by the object itself.
+
+    It is a plain ``Interrupt(info)``. ``state`` is what engines keep with it that do
+    not enter the whole hook again; ours keeps the entry itself and needs none.
+    """
+
+    info: JsonValue = None
+    times: PositiveInt | Literal["always"] = 1
+    state: str | None = None
+
+
+class AskSpec(Spec):
+    """Asks by ``interrupt(payload)``; the answer stands for ``<answer>`` in results.
+
+    A wrapper asks before ``next``, or with ``after`` when that has come back.
+    """
+
+    payload: JsonValue = None
+    after: bool = False
+
+
 class ToolSpec(Spec):
     """A scripted tool. ``<args>`` in ``result`` stands for the call's arguments.
 
@@ -41,6 +63,8 @@ class ToolSpec(Spec):
     as they are; one for each execution, and the last for all further ones.
 
     It fails at once with ``error``, or with ``stream_error`` after its last chunk.
+    ``interrupt`` comes after ``body``; ``<resume_data>`` or ``<answer>`` in ``result``
+    and ``chunks`` stand for what the last interrupt of the call was answered.
     """
 
     name: str
@@ -53,6 +77,7 @@ class ToolSpec(Spec):
     error: str | None = None
     stream_error: str | None = None
     body: tuple[BodyOp, ...] = ()
+    interrupt: InterruptSpec | None = None
     delay_ms: int = Field(default=0, ge=0)
     at_most_once: bool = False
 
@@ -193,8 +218,38 @@ class RunLocalRead(Op):
     key: str
 
 
+class Interrupts(Op):
+    """Interrupt the run, the first ``times`` times that this hook comes here."""
+
+    op: Literal["interrupt"]
+    info: JsonValue = None
+    times: PositiveInt | Literal["always"] = 1
+
+
+class Ask(Op):
+    """Ask by ``interrupt(payload)`` and put down the answer."""
+
+    op: Literal["ask"]
+    payload: JsonValue = None
+
+
+class Block(Op):
+    """Wait until the run is cancelled; what follows in this hook is not done."""
+
+    op: Literal["block_until_cancel"]
+
+
 AnyOp: TypeAlias = (
-    Record | Fail | CtxSet | CtxAppend | CtxGet | RunLocalSet | RunLocalRead
+    Record
+    | Fail
+    | CtxSet
+    | CtxAppend
+    | CtxGet
+    | RunLocalSet
+    | RunLocalRead
+    | Interrupts
+    | Ask
+    | Block
 )
 ConfigOp: TypeAlias = Annotated[
     AnyOp
@@ -216,7 +271,7 @@ BodyOp: TypeAlias = Annotated[AnyOp, Field(discriminator="op")]
 class CallerOp(Op):
     """What the caller puts down between runs."""
 
-    op: Literal["record_built", "record_factory_calls"]
+    op: Literal["record_built", "record_factory_calls", "record_interrupts"]
 
 
 ToolSpec.model_rebuild()

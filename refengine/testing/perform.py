@@ -6,9 +6,11 @@ keeps what ``keep_messages`` kept.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
 from refengine.context import (
@@ -18,7 +20,8 @@ from refengine.context import (
     set_run_local,
 )
 from refengine.errors import NoRunLocalError
-from refengine.messages import Message
+from refengine.interrupts import Interrupt, interrupt, is_reentry
+from refengine.messages import Json, Message
 from refengine.plan import AgentConfig
 from refengine.testing import ops
 from refengine.testing.notation import parse_message, show_message
@@ -39,18 +42,59 @@ class Extension:
     world: World
     label: str
     kept: Sequence[Message] = ()
-    runs: dict[str, int] = field(default_factory=dict[str, int])
+    runs: Counter[str] = field(default_factory=Counter[str])
+    stops: Counter[int] = field(default_factory=Counter[int])
+    blocked: bool = False
 
     def due(self, hook: str, todo: Sequence[ops.Op]) -> Sequence[ops.Op]:
-        """Count this run of a hook; return the operations that it is the turn of."""
-        count = self.runs[hook] = self.runs.get(hook, 0) + 1
-        return [op for op in todo if op.on_call in (None, count)]
+        """Count this run of a hook; return the operations that it is the turn of.
+
+        A hook that is entered again does what it did the first time: it is counted
+        once. What stands after an operation that blocks is never done.
+        """
+        if not is_reentry():
+            self.runs[hook] += 1
+        count = self.runs[hook]
+        found = [op for op in todo if op.on_call in (None, count)]
+        done = list(takewhile(lambda op: not isinstance(op, ops.Block), found))
+        self.blocked = len(done) < len(found)
+        return done
+
+    @property
+    def waits(self) -> bool:
+        """Whether ``rest`` does anything: nearly never, so ask before it is awaited."""
+        return self.blocked or self.world.recorder.cancelled
+
+    async def rest(self) -> None:
+        """Wait after the operations of a hook: for good if one blocks."""
+        blocked, self.blocked = self.blocked, False
+        if blocked:
+            await self.world.recorder.block()
+        await self.world.recorder.breathe()
+
+    def stop(self, spec: ops.Interrupts | ops.InterruptSpec) -> None:
+        """Raise Interrupt the first ``times`` times that this object comes here."""
+        self.stops[id(spec)] += 1
+        if spec.times == "always" or self.stops[id(spec)] <= spec.times:
+            raise Interrupt(spec.info)
+
+    def ask(self, hook: str, ctx: Context, op: ops.Ask) -> Json:
+        """Ask, put down the answer and return it; raises Interrupt."""
+        answer, told = asked(op.payload)
+        self.note(hook, told, ctx.tool_call_id)
+        return answer
 
     def note(
         self, at: str, entry: Mapping[str, object], call_id: str | None = None
     ) -> None:
         """Put down an entry of this extension."""
         self.world.recorder.note({"at": at, "by": self.label, **entry}, call_id)
+
+
+def asked(payload: Json) -> tuple[Json, dict[str, object]]:
+    """Ask, and return the answer and an entry that tells both; raises Interrupt."""
+    answer = interrupt(payload)
+    return answer, {"asked": payload, "answer": answer}
 
 
 def perform_config(
@@ -201,13 +245,22 @@ def perform_any(me: Extension, hook: str, ctx: Context, op: ops.Op) -> Context:
     """Do an operation that every hook may hold; return the context."""
     if isinstance(op, ops.Fail):
         raise ScriptedError(op.text)
-    if isinstance(op, ops.CtxSet):
-        value = op.value
-        if isinstance(value, str):
-            value = me.world.numbered(value)
-        return ctx.with_value(op.key, value)
-    if isinstance(op, ops.CtxAppend):
+    if isinstance(op, ops.Interrupts):
+        me.stop(op)
+    elif isinstance(op, ops.Ask):
+        me.ask(hook, ctx, op)
+    elif isinstance(op, ops.CtxSet):
+        text = me.world.numbered(op.value) if isinstance(op.value, str) else op.value
+        return ctx.with_value(op.key, text)
+    elif isinstance(op, ops.CtxAppend):
         return appended(ctx, op.key, op.text)
+    else:
+        _put_down(me, hook, ctx, op)
+    return ctx
+
+
+def _put_down(me: Extension, hook: str, ctx: Context, op: ops.Op) -> None:
+    """Do an operation on values of the run, or one that only tells what it sees."""
     if isinstance(op, ops.CtxGet):
         got = {"key": op.key, "value": ctx.get(op.key, UNSET)}
         me.note(hook, {"ctx_get": got}, ctx.tool_call_id)
@@ -220,7 +273,6 @@ def perform_any(me: Extension, hook: str, ctx: Context, op: ops.Op) -> Context:
         _read_local(me, hook, ctx, op)
     elif isinstance(op, ops.Record):
         me.note(hook, {"ctx": ctx.get("h", UNSET)}, ctx.tool_call_id)
-    return ctx
 
 
 def appended(ctx: Context, key: str, text: str) -> Context:

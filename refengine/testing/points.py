@@ -8,16 +8,26 @@ from __future__ import annotations
 from typing import Final
 
 from refengine.errors import (
+    ChangedAgentError,
+    CheckpointConflictError,
+    CheckpointNotFoundError,
     HookError,
     HookReturnError,
+    JournalledError,
     MaxIterationsExceededError,
     ModelError,
+    NoCheckpointsError,
     NoMessagesLeftError,
+    NotKeepableError,
+    NotResumableError,
+    RetriesExhaustedError,
     RoutingError,
+    StateError,
     ToolError,
     ToolNotFound,
     ToolResultTypeError,
     UnansweredCallsError,
+    UnknownInterruptError,
 )
 from refengine.testing.wrapping import FactoryError
 
@@ -29,6 +39,16 @@ _OF_TOOL: Final = {
     "wrap_streamable_tool_call": "wrap_streamable",
 }
 """The wrappers of handlers around tools; those of structs are told by their field."""
+_OF_CHECKPOINTS: Final = (
+    ChangedAgentError,
+    CheckpointConflictError,
+    CheckpointNotFoundError,
+    NoCheckpointsError,
+    NotKeepableError,
+    NotResumableError,
+    StateError,
+    UnknownInterruptError,
+)
 _POINT_OF_HOOK: Final = {
     "before_agent": "before_agent",
     "before_model_rewrite_history": "before_model",
@@ -38,8 +58,8 @@ _POINT_OF_HOOK: Final = {
 }
 
 
-def point_of(  # noqa: PLR0911  # a table: one return a cause
-    error: Exception,
+def point_of(  # noqa: C901, PLR0911  # a table: one return a cause
+    error: BaseException,
 ) -> dict[str, str]:
     """Return ``point``, and ``of``, ``call``, ``text`` and ``is`` where known.
 
@@ -53,6 +73,11 @@ def point_of(  # noqa: PLR0911  # a table: one return a cause
         return {"point": "tool", "of": error.tool, "call": error.call_id, "text": text}
     if isinstance(error, ModelError):
         return {"point": "model", "text": str(error.cause), "is": str(error.cause)}
+    if isinstance(error, RetriesExhaustedError):
+        last = str(getattr(error.last, "cause", error.last))
+        return {"point": "retry_exhausted", "text": str(error), "is": last}
+    if isinstance(error, _OF_CHECKPOINTS):
+        return {"point": "checkpoint", "text": str(error)}
     if isinstance(error, ToolNotFound):
         return {"point": "unknown_tool", "of": error.name, "text": str(error)}
     if isinstance(error, (NoMessagesLeftError, RoutingError, UnansweredCallsError)):
@@ -92,7 +117,9 @@ def _whose(error: HookError | HookReturnError) -> dict[str, str]:
     return {} if error.hook == _STRUCT_FACTORY else {"of": error.handler}
 
 
-def class_of(error: Exception) -> str:
+def class_of(error: BaseException) -> str:
     """Return the name of the class that was raised, inside what wraps it."""
     cause = getattr(error, "cause", None)
-    return type(cause if isinstance(cause, Exception) else error).__name__
+    inner = cause if isinstance(cause, Exception) else error
+    # Of a call that had failed before the run went on, the name of the class is kept.
+    return inner.kind if isinstance(inner, JournalledError) else type(inner).__name__

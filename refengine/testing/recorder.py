@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, TypeVar, cast
@@ -20,6 +21,22 @@ RECORDED: Final = "scenario.record"
 """The effect under which operations of a scenario put down what they see."""
 KEPT: Final = "session_value"
 """The effect by which a caller keeps an answer under the agent's ``output_key``."""
+ENTRIES: Final[Mapping[str, ObservationKind]] = MappingProxyType(
+    {"model_call": "model_request", "tool_run": "tool_start"}
+)
+"""Entries of recorded rows that have another name here."""
+LONG: Final = 3600.0
+"""So many seconds one waits to be cancelled; on a virtual clock they cost nothing."""
+
+
+class NeverCancelledError(AssertionError):
+    """An operation waits until the run is cancelled, and nobody cancels it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "'block_until_cancel' was reached, but the run was not cancelled: give it"
+            " a 'cancel' whose 'when' comes before this operation"
+        )
 
 
 def kept(values: Sequence[T]) -> Sequence[T]:
@@ -50,6 +67,51 @@ class Recorder:
     def __init__(self) -> None:
         self._all: list[Observation] = []
         self.run = 0
+        self.cancelled = False
+        self._when: tuple[str, Callable[[], object]] | None = None
+        self._left = 0
+
+    def cancel_at(self, when: str, nth: int, cancel: Callable[[], object]) -> None:
+        """Call ``cancel`` once, the nth time from now that an entry is put down.
+
+        ``when`` is what it is ``at``, its name in recorded rows, or its kind.
+        """
+        self.cancelled = False
+        self._when = ENTRIES.get(when, when), cancel
+        self._left = nth
+
+    def never_cancel(self) -> None:
+        """Forget what ``cancel_at`` asked for."""
+        self.cancelled = False
+        self._when = None
+
+    async def breathe(self) -> None:
+        """Give way where the run was cancelled, so that it ends here and not later."""
+        if self.cancelled:
+            await asyncio.sleep(0)
+
+    async def block(self) -> None:
+        """Wait until the run is cancelled; raises NeverCancelledError if it is not."""
+        await asyncio.sleep(LONG)
+        raise NeverCancelledError
+
+    def _look(
+        self,
+        kind: str,
+        data: Mapping[str, object],
+        wanted: str,
+        cancel: Callable[[], object],
+    ) -> None:
+        """Count an entry if it is the one waited for, and cancel at the last."""
+        told = data.get("data") if kind == "effect" else None
+        at = told.get("at") if is_mapping(told) else None
+        if wanted not in (kind, at):
+            return
+        self._left -= 1
+        if self._left == 0:
+            self._when = None
+            self.cancelled = True
+            cancel()
 
     def add(
         self,
@@ -60,6 +122,8 @@ class Recorder:
         """Put down one observation of the current run."""
         seq = len(self._all)
         self._all.append(Observation(kind, self.run, seq, data, call_id))
+        if self._when is not None:
+            self._look(kind, data, *self._when)
 
     def last(self, *kinds: ObservationKind) -> Observation | None:
         """Return the last observation of these kinds, None if there is none yet."""

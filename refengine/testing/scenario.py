@@ -6,7 +6,7 @@ it into real objects. The JSON schema is published as ``scenario.schema.json``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import (
@@ -21,10 +21,14 @@ from pydantic import (
 
 from refengine.testing.notation import parse_chunk
 from refengine.testing.ops import (
+    AskSpec,
+    Block,
     CallerOp,
     ConfigOp,
+    InterruptSpec,
     MessageOp,
     MessageText,
+    Op,
     Spec,
     ToolSpec,
 )
@@ -44,7 +48,9 @@ class ToolWrapSpec(Spec):
 
     The first three act when the wrapper is made, the rest when it is called. With
     ``error`` it raises a ScriptedError of that text when it is called, before ``next``;
-    its own ``catch_error`` does not catch that.
+    its own ``catch_error`` does not catch that, and neither an ``interrupt`` or what
+    it asks; those that come out of ``next`` it does. ``<answer>`` in a text of it
+    stands for what it was answered.
     """
 
     id: str = ""
@@ -58,6 +64,8 @@ class ToolWrapSpec(Spec):
     runlocal_get: str | None = None
     ctx_append: CtxText | None = None
     error: str | None = None
+    interrupt: InterruptSpec | None = None
+    ask: AskSpec | None = None
     short_circuit: str | None = None
     rewrite_args: str | None = None
     set_input_name: str | None = None
@@ -80,12 +88,15 @@ class ModelWrapSpec(Spec):
     """A wrapper around model calls; ``{}`` passes through.
 
     With ``error`` it raises a ScriptedError of that text when it is called, before
-    ``next``. ``hide_tools`` takes tools out of this request only.
+    ``next``; so it does with ``interrupt``. ``<answer>`` in a text of it stands for
+    what it was answered. ``hide_tools`` takes tools out of this request only.
     """
 
     record_factory: bool = False
     record: str | None = None
     error: str | None = None
+    interrupt: InterruptSpec | None = None
+    ask: AskSpec | None = None
     map_output: str | None = None
     set_content: str | None = None
     concat_stream: bool = False
@@ -104,7 +115,8 @@ class WrapToolCallSpec(Spec):
 class MiddlewareSpec(Spec):
     """A struct middleware; ``id`` only labels what it puts down.
 
-    Its callbacks are plain functions, or coroutine functions with ``waits``.
+    Its callbacks are plain functions, or coroutine functions with ``waits``; those
+    that block are that in any case.
     """
 
     id: str = ""
@@ -114,6 +126,11 @@ class MiddlewareSpec(Spec):
     before_chat_model: tuple[MessageOp, ...] = ()
     after_chat_model: tuple[MessageOp, ...] = ()
     wrap_tool_call: WrapToolCallSpec = WrapToolCallSpec()
+
+    @property
+    def awaits(self) -> bool:
+        """Whether its callbacks are coroutine functions."""
+        return self.waits or _blocks(self.before_chat_model, self.after_chat_model)
 
 
 class HandlerSpec(Spec):
@@ -140,6 +157,29 @@ class HandlerSpec(Spec):
             raise ValueError("'same_as' stands alone")
         return self
 
+    @model_validator(mode="after")
+    def _plain_does_not_block(self) -> HandlerSpec:
+        hooks = self.before_agent, self.before_model, self.after_model, self.after_agent
+        if self.plain and _blocks(*hooks):
+            raise ValueError("'block_until_cancel' needs hooks that are not 'plain'")
+        return self
+
+
+def _blocks(*hooks: Sequence[Op] | None) -> bool:
+    return any(isinstance(op, Block) for todo in hooks for op in todo or ())
+
+
+class RetrySpec(Spec):
+    """How often a model that failed is asked again: ``max_retries`` times.
+
+    ``retry_on`` is the name of the one error that is worth it; without it all are. No
+    time passes between attempts; with ``backoff`` each one is put down beforehand.
+    """
+
+    max_retries: int = Field(default=0, ge=0)
+    retry_on: str | None = None
+    backoff: Literal["record"] | None = None
+
 
 class AgentSpec(Spec):
     """An agent; every key may be left out.
@@ -158,6 +198,7 @@ class AgentSpec(Spec):
     unknown_tools_handler: str | None = None
     sequential: bool = False
     output_key: str | None = None
+    retry: RetrySpec | None = None
 
     @model_validator(mode="after")
     def _refer_back(self) -> AgentSpec:
@@ -209,6 +250,38 @@ ScriptEntry: TypeAlias = Annotated[
 ]
 
 
+class CancelSpec(Spec):
+    """Cancels the task that plays a run the ``nth`` time that ``when`` is put down.
+
+    ``when`` is an entry of the trace by what it is ``at``, ``model_call`` or
+    ``tool_run``, or a kind of observation. What happens next at that point is that
+    CancelledError is raised, wherever the run waits. Engines that cancel only between
+    two parts of an iteration, and tell it as an event, do so in other modes: ours has
+    none of them.
+    """
+
+    mode: Literal["immediate"] = "immediate"
+    when: str
+    nth: PositiveInt = 1
+
+
+class TargetSpec(Spec):
+    """An interrupt that a resumed run answers with ``data``: by tool, or by address.
+
+    An address is that of ``record_interrupts``. One that fits several answers all.
+    """
+
+    tool: str | None = None
+    address: tuple[tuple[str, ...], ...] | None = None
+    data: JsonValue = None
+
+    @model_validator(mode="after")
+    def _one_way_to_name_it(self) -> TargetSpec:
+        if (self.tool is None) == (self.address is None):
+            raise ValueError("give either 'tool' or 'address'")
+        return self
+
+
 class RunSpec(Spec):
     """One run of an agent.
 
@@ -216,6 +289,13 @@ class RunSpec(Spec):
     run, without the one that the engine itself put first, and then its own input.
     ``options`` reach the model and the tools. ``denies`` are ids of tool calls that a
     person who is asked for approval denies; all others are approved.
+
+    ``checkpoint`` is the key under which the run is kept. With ``resume`` the run of
+    that key goes on instead: it has no input, and is streamed if that one was. What
+    waits is answered null, all of it; or only what ``targets`` or ``answers`` name. The
+    keys of ``answers`` are addresses, in full or their ends, or ``*`` for all others.
+    With ``rebuild`` the agent is built anew before, from objects that know nothing of
+    what was, as in another process.
     """
 
     input: tuple[MessageText, ...] = ()
@@ -226,7 +306,29 @@ class RunSpec(Spec):
     via: Literal["agent", "runner"] = "agent"
     agent: int = Field(default=0, ge=0)
     checkpoint: str | None = None
+    resume: str | None = None
+    targets: tuple[TargetSpec, ...] = ()
+    answers: dict[str, JsonValue] | Literal["all"] = "all"
+    rebuild: bool = False
+    cancel: CancelSpec | None = None
     after: tuple[CallerOp, ...] = ()
+
+    @model_validator(mode="after")
+    def _resume_takes_no_input(self) -> RunSpec:
+        begins = self._given("input", "continues", "streaming", "checkpoint")
+        goes_on = self._given("targets", "answers", "rebuild")
+        if self.resume is not None and begins:
+            raise ValueError(f"a run that resumes has no {begins[0]!r}")
+        if self.resume is None and goes_on:
+            raise ValueError(f"{goes_on[0]!r} needs 'resume'")
+        if self.targets and self.answers != "all":
+            raise ValueError("give either 'targets' or 'answers'")
+        return self
+
+    def _given(self, *names: str) -> list[str]:
+        """Return which of these fields are not as they are when left out."""
+        known = type(self).model_fields
+        return [name for name in names if getattr(self, name) != known[name].default]
 
 
 class Scenario(Spec):
@@ -258,6 +360,11 @@ class Scenario(Spec):
                     f"runs[{at}].agent={run.agent}: there is no such agent"
                 )
         return self
+
+    @property
+    def keeps(self) -> bool:
+        """Whether some run is kept or resumed."""
+        return any(run.checkpoint or run.resume for run in self.runs)
 
     @property
     def all_agents(self) -> tuple[AgentSpec, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from refengine.context import Context
-from refengine.messages import Message, MessageChunk, join_chunks
+from refengine.interrupts import Interrupt, interrupt, is_reentry
+from refengine.messages import Json, Message, MessageChunk, join_chunks
 from refengine.stream import StreamReader
 from refengine.testing.notation import (
     decoded,
@@ -22,7 +24,8 @@ from refengine.testing.scenario import ModelChunks, ModelFailure, ScriptEntry
 from refengine.tools import Options, ToolInfo
 
 AtEnd: TypeAlias = Literal["fail", "exhausted", "repeat_last"]
-Body: TypeAlias = Callable[[Context], Awaitable[None]]
+Body: TypeAlias = Callable[[Context], Awaitable[str | None]]
+"""What a tool does before its result; returns what it was answered, if it asked."""
 
 
 class ScriptedError(Exception):
@@ -124,6 +127,8 @@ class ScriptedModel:
                 "ctx": ctx.get("h", "-"),
             }
         )
+        if self._recorder.cancelled:
+            await self._recorder.breathe()
         if self.seconds:
             await asyncio.sleep(self.seconds)
         return self.next_answer()
@@ -165,12 +170,25 @@ class ScriptedModel:
         try:
             for chunk in chunks:
                 self._recorder.add("model_chunk", {"chunk": chunk})
+                if self._recorder.cancelled:
+                    await self._recorder.breathe()
                 yield chunk
             if failure is not None:
                 raise self._failed(failure)
             self._recorder.add("model_response", {"message": join_chunks(chunks)})
         finally:
             self._recorder.add("stream_close", {"of": "model"})
+
+
+def answer_text(answer: Json) -> str:
+    """Return what stands for ``<answer>``: a text as it is, else its JSON."""
+    return answer if isinstance(answer, str) else json.dumps(answer, sort_keys=True)
+
+
+def _told(text: str, answer: str | None) -> str:
+    if answer is None:
+        return text
+    return text.replace("<answer>", answer).replace("<resume_data>", answer)
 
 
 class RecordingTool:
@@ -193,23 +211,25 @@ class RecordingTool:
         self._body = body
         self.executions = 0
         self._given: Counter[str] = Counter()
+        self._stops: Counter[str] = Counter()
         if spec.kind != "streamable":
             self.invoke = self._invoke
         if spec.kind != "invokable":
             self.stream = self._stream
 
     async def _invoke(self, ctx: Context, arguments: str, options: Options) -> str:
-        await self._begin("invoke", ctx, arguments, options)
-        result = self._result(ctx, arguments)
+        answer = await self._begin("invoke", ctx, arguments, options)
+        result = _told(self._result(ctx, arguments), answer)
         self.recorder.add("tool_end", {"result": result}, ctx.tool_call_id)
         return result
 
     async def _stream(
         self, ctx: Context, arguments: str, options: Options
     ) -> StreamReader[str]:
-        await self._begin("stream", ctx, arguments, options)
+        answer = await self._begin("stream", ctx, arguments, options)
         chunks = tuple(map(decoded, self._spec.chunks))
         chunks = chunks or (self._result(ctx, arguments),)
+        chunks = tuple(_told(chunk, answer) for chunk in chunks)
         return StreamReader(self._chunks(chunks, ctx))
 
     def _result(self, ctx: Context, arguments: str) -> str:
@@ -222,8 +242,24 @@ class RecordingTool:
 
     async def _begin(
         self, mode: str, ctx: Context, arguments: str, options: Options
-    ) -> None:
-        self.executions += 1
+    ) -> str | None:
+        """Count, record and do what comes before the result; return the last answer."""
+        again = is_reentry()
+        self.executions += not again
+        self._start(mode, ctx, arguments, options)
+        if self._spec.delay_ms:
+            await asyncio.sleep(self._spec.delay_ms / 1000)
+        if self.recorder.cancelled:
+            await self.recorder.breathe()
+        answer = None if self._body is None else await self._body(ctx)
+        answer = self._asked(ctx) or answer
+        if self._spec.at_most_once and self.executions > 1:
+            raise self._failed(f"{self.info.name} was executed twice", ctx)
+        if self._spec.error is not None:
+            raise self._failed(self._spec.error, ctx)
+        return answer
+
+    def _start(self, mode: str, ctx: Context, arguments: str, options: Options) -> None:
         data: dict[str, Any] = {
             "name": self.info.name,
             "arguments": arguments,
@@ -233,15 +269,21 @@ class RecordingTool:
             "ctx": ctx.get("h", "-"),
             "run_path": list(ctx.run_path),
         }
+        if is_reentry():
+            data["reentry"] = True
         self.recorder.add("tool_start", data, ctx.tool_call_id)
-        if self._spec.delay_ms:
-            await asyncio.sleep(self._spec.delay_ms / 1000)
-        if self._body is not None:
-            await self._body(ctx)
-        if self._spec.at_most_once and self.executions > 1:
-            raise self._failed(f"{self.info.name} was executed twice", ctx)
-        if self._spec.error is not None:
-            raise self._failed(self._spec.error, ctx)
+
+    def _asked(self, ctx: Context) -> str | None:
+        """Interrupt as the spec says; return what the last one was answered."""
+        spec, call_id = self._spec.interrupt, ctx.tool_call_id or ""
+        if spec is None:
+            return None
+        stops = self._stops[call_id]
+        if spec.times == "always" or self._stops.total() < spec.times:
+            self._stops[call_id] += 1
+            raise Interrupt(spec.info)
+        answers = [interrupt(spec.info) for _ in range(stops)] if is_reentry() else []
+        return answer_text(answers[-1]) if answers else None
 
     def _failed(self, text: str, ctx: Context) -> ScriptedError:
         self.recorder.add("tool_error", {"error": text}, ctx.tool_call_id)
@@ -252,6 +294,8 @@ class RecordingTool:
         try:
             for chunk in chunks:
                 self.recorder.add("tool_chunk", {"chunk": chunk}, call_id)
+                if self.recorder.cancelled:
+                    await self.recorder.breathe()
                 yield chunk
             if self._spec.stream_error is not None:
                 raise self._failed(self._spec.stream_error, ctx)

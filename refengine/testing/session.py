@@ -8,6 +8,7 @@ caller handed over is still as it was.
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,17 +17,32 @@ from contextlib import suppress
 from typing import Any, Final, TypeAlias, cast
 
 from refengine.agent import ChatModelAgentConfig
-from refengine.errors import HookError, HookReturnError, RefengineError
+from refengine.checkpoint import Pending
+from refengine.errors import (
+    HookError,
+    HookReturnError,
+    RefengineError,
+    WillRetryError,
+)
 from refengine.events import AgentEvent, Chunk, Notice
+from refengine.interrupts import Interrupt
 from refengine.messages import Json, Message, MessageChunk, join_chunks
 from refengine.run import RunResult
 from refengine.stream import StreamReader
-from refengine.testing.engine import Engine, EngineAgent
+from refengine.testing.answering import answers_of, as_recorded
+from refengine.testing.engine import (
+    Engine,
+    EngineAgent,
+    EngineRun,
+    KeepingAgent,
+    KeepsNothingError,
+)
+from refengine.testing.kept_runs import address_parts, keeper_for
 from refengine.testing.notation import parse_message, show_chunk, show_message
 from refengine.testing.ops import CallerOp
 from refengine.testing.points import class_of, point_of
 from refengine.testing.recorder import KEPT, Recorder
-from refengine.testing.scenario import RunSpec, Scenario
+from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
 from refengine.testing.trace import Trace
 from refengine.testing.world import World
 
@@ -46,11 +62,14 @@ class Session:
         engine: Engine,
         dress: Dress | None = None,
         unnamed: AbstractSet[str] = frozenset(),
+        *,
+        rebuild: bool = False,
     ) -> None:
         """Play ``scenario`` on ``engine``; ``dress`` adds to its agents' configuration.
 
         Errors do not name the handlers in ``unnamed``, which may grow: names are the
-        author's choice, and one who ports a handler may choose another.
+        author's choice, and one who ports a handler may choose another. With
+        ``rebuild`` an agent is built anew before it resumes a run.
         """
         self._scenario = scenario
         self._engine = engine
@@ -58,13 +77,24 @@ class Session:
         self._unnamed = unnamed
         self._recorder = Recorder()
         # Whoever dresses an agent may look at the clock, so it has to go on.
-        seconds = 0.0 if dress is None else MODEL_SECONDS
-        self._worlds = [
-            World(spec, scenario, self._recorder, model_seconds=seconds)
-            for spec in scenario.all_agents
-        ]
+        self._seconds = 0.0 if dress is None else MODEL_SECONDS
+        self._rebuilds = rebuild
+        self._keeper = keeper_for(scenario, self._recorder)
+        self._worlds = [self._world(spec) for spec in scenario.all_agents]
         self._agents: list[EngineAgent] = []
         self._left: dict[int, Sequence[Message]] = {}
+        self._outcome: RunResult | None = None
+        self._pending: dict[str, Sequence[Pending]] = {}
+        self._interrupts: Sequence[Pending] = ()
+
+    def _world(self, spec: AgentSpec) -> World:
+        return World(
+            spec,
+            self._scenario,
+            self._recorder,
+            model_seconds=self._seconds,
+            keeper=self._keeper,
+        )
 
     async def play(self) -> Trace:
         """Build the agents, play the runs, return all that was seen."""
@@ -81,35 +111,49 @@ class Session:
 
     async def _build(self) -> bool:
         for world in self._worlds:
-            config = world.config()
-            if self._dress is not None:
-                config = self._dress(world, config)
-            try:
-                agent = await self._engine.build(config, self._notice)
-            except Exception as error:  # noqa: BLE001  # what building raised is data
-                self._recorder.add("build_error", self._failed(error))
+            agent = await self._built(world)
+            if agent is None:
                 return False
             self._agents.append(agent)
-            self._recorder.add("build", {})
         return True
+
+    async def _built(self, world: World) -> EngineAgent | None:
+        """Build an agent and put it down; None if it cannot be built."""
+        config = self._configured(world)
+        try:
+            agent = await self._engine.build(config, self._notice)
+        except Exception as error:  # noqa: BLE001  # what building raised is data
+            self._recorder.add("build_error", self._failed(error))
+            return None
+        self._recorder.add("build", {})
+        return agent
+
+    def _configured(self, world: World) -> ChatModelAgentConfig:
+        config = world.config()
+        return config if self._dress is None else self._dress(world, config)
 
     async def _run(self, spec: RunSpec, number: int) -> None:
         self._recorder.run = number
+        self._worlds[spec.agent].run += 1
+        anew = spec.resume is not None and (self._rebuilds or spec.rebuild)
+        if anew and not await self._rebuild(spec.agent):
+            return
         world = self._worlds[spec.agent]
-        world.run += 1
         earlier = self._left.get(spec.agent, ()) if spec.continues else ()
         given = [*earlier, *map(parse_message, spec.input)]
         before = copy.copy(given)
-        turn = {"continues": True} if spec.continues else {}
+        turn: dict[str, Json] = {"continues": True} if spec.continues else {}
+        if spec.resume is not None:
+            turn = {"resume": spec.resume}
         self._recorder.add("run_start", {"messages": given, **turn})
-        agent = self._agents[spec.agent]
-        options = {"options": spec.options} if spec.options else {}
+        self._outcome, self._interrupts = None, ()
         try:
-            async with agent.run(given, stream=spec.streaming, **options) as run:
-                async for event in run:
-                    self._recorder.add("event", await self._seen(event), event.call_id)
-            outcome = run.outcome
-        except Exception as error:
+            await self._consumed(spec, given)
+            outcome = self._outcome
+        except KeepsNothingError as error:
+            self._refused(error)
+            outcome = None
+        except (Exception, Interrupt) as error:
             # A run tells its error as its last event. An engine that lets it out
             # instead is to be judged for it, and not to end the session.
             if self._dress is not None:
@@ -117,23 +161,102 @@ class Session:
             self._recorder.add("run_end", self._broke_off(error))
             outcome = None
         if outcome is not None:
-            self._left[spec.agent] = outcome.messages.without(outcome.first)
-            data = {
-                "status": outcome.status,
-                "answer": outcome.answer,
-                "messages": outcome.messages,
-                "iterations": outcome.iterations,
-            }
-            self._recorder.add("run_end", data)
-            key = world.output_key
-            if key is not None and outcome.answer is not None and _succeeded(outcome):
-                seen = {"name": KEPT, "data": {key: outcome.answer.content}}
-                self._recorder.add("effect", seen)
+            self._ended(spec, world, outcome)
         if given != before:
             self._recorder.add("caller_object_changed", {"path": "messages"})
         self._caller(spec.after, spec.agent)
 
-    def _broke_off(self, error: Exception) -> dict[str, Any]:
+    async def _consumed(self, spec: RunSpec, given: Sequence[Message]) -> None:
+        """Read the events of a run to its end, or until it is cancelled as asked."""
+        if spec.cancel is None:
+            await self._consume(self._started(spec, given))
+            return
+        playing = asyncio.ensure_future(self._consume(self._started(spec, given)))
+        self._recorder.cancel_at(spec.cancel.when, spec.cancel.nth, playing.cancel)
+        try:
+            await playing
+        except asyncio.CancelledError:
+            if not self._recorder.cancelled:
+                raise  # who plays the session was cancelled
+        finally:
+            asked = self._recorder.cancelled
+            self._recorder.never_cancel()
+        if asked:
+            status = None if self._outcome is None else self._outcome.status
+            entry = {"at": "cancel", "contributed": status == "cancelled"}
+            self._recorder.note(entry)
+
+    def _started(self, spec: RunSpec, given: Sequence[Message]) -> EngineRun:
+        agent = self._agents[spec.agent]
+        options = {"options": spec.options} if spec.options else {}
+        if spec.resume is None and spec.checkpoint is None:
+            return agent.run(given, stream=spec.streaming, **options)
+        if not hasattr(agent, "resume"):
+            raise KeepsNothingError(self._engine.name)
+        keeping = cast("KeepingAgent", agent)
+        if spec.resume is None:
+            key = spec.checkpoint
+            return keeping.run(given, spec.streaming, checkpoint=key, **options)
+        answers = answers_of(spec, self._pending.get(spec.resume, ()))
+        told = {"checkpoint": spec.resume, "answers": answers}
+        self._recorder.add("resume", told)
+        return keeping.resume(spec.resume, answers, **options)
+
+    async def _consume(self, started: EngineRun) -> None:
+        run = started
+        try:
+            async with started as run:
+                async for event in run:
+                    await self._received(event)
+        finally:
+            self._outcome = run.outcome
+
+    async def _received(self, event: AgentEvent) -> None:
+        for each in event.interrupts:
+            parts = address_parts(each.address)
+            seen = {"address": parts, "payload": each.payload}
+            self._recorder.add("interrupt", seen, each.address.call_id)
+        self._recorder.add("event", await self._seen(event), event.call_id)
+        if self._recorder.cancelled:
+            await self._recorder.breathe()
+
+    def _ended(self, spec: RunSpec, world: World, outcome: RunResult) -> None:
+        key = spec.resume or spec.checkpoint
+        self._interrupts = outcome.interrupts
+        if key is not None:
+            self._pending[key] = outcome.interrupts
+        self._left[spec.agent] = outcome.messages.without(outcome.first)
+        data = {
+            "status": outcome.status,
+            "answer": outcome.answer,
+            "messages": outcome.messages,
+            "iterations": outcome.iterations,
+        }
+        self._recorder.add("run_end", data)
+        name = world.output_key
+        if name is not None and outcome.answer is not None and _succeeded(outcome):
+            seen = {"name": KEPT, "data": {name: outcome.answer.content}}
+            self._recorder.add("effect", seen)
+
+    async def _rebuild(self, at: int) -> bool:
+        """Build an agent anew from new objects, as another process would."""
+        world = self._world(self._scenario.all_agents[at])
+        world.goes_on_from(self._worlds[at])
+        self._worlds[at] = world
+        agent = await self._built(world)
+        if agent is None:
+            return False
+        self._agents[at] = agent
+        return True
+
+    def _refused(self, error: KeepsNothingError) -> None:
+        """Put down that a run could not begin, as an engine does that refuses it."""
+        told = {"kind": "error", "agent": "", **self._failed(error)}
+        self._recorder.add("event", told)
+        nothing = {"answer": None, "messages": (), "iterations": 0}
+        self._recorder.add("run_end", {"status": "error", **nothing})
+
+    def _broke_off(self, error: BaseException) -> dict[str, Any]:
         nothing = {"answer": None, "messages": (), "iterations": 0}
         return {"status": "raised", **nothing, **self._failed(error)}
 
@@ -141,6 +264,9 @@ class Session:
         for op in todo:
             if op.op == "record_built":
                 self._recorder.note({"at": "caller", "built": True})
+            elif op.op == "record_interrupts":
+                for each in self._interrupts:
+                    self._recorder.note(as_recorded(each))
             else:
                 count = self._worlds[agent].factory_calls
                 self._recorder.note({"at": "caller", "factory_calls": count})
@@ -152,13 +278,18 @@ class Session:
             seen["action"] = event.action
         if event.error is not None:
             return {**seen, **self._failed(event.error)}
+        if event.kind == "interrupt":
+            return {**seen, "payloads": [each.payload for each in event.interrupts]}
         if event.stream is None:
             self._add_whole(seen, [event.message] if event.message else [])
             return {**seen, "message": event.message and show_message(event.message)}
         chunks, failure = await _read(event.stream)
         self._add_whole(seen, chunks)
         seen["stream"] = [_shown(chunk, event.call_id) for chunk in chunks]
-        return seen if failure is None else {**seen, "stream_error": str(failure)}
+        if failure is None:
+            return seen
+        again = {"will_retry": True} if isinstance(failure, WillRetryError) else {}
+        return {**seen, "stream_error": str(failure), **again}
 
     def _add_whole(
         self, seen: dict[str, Any], parts: Sequence[Chunk | Message]
@@ -170,7 +301,7 @@ class Session:
         if self._dress is not None:
             seen["whole"] = whole(parts)
 
-    def _failed(self, error: Exception) -> dict[str, Any]:
+    def _failed(self, error: BaseException) -> dict[str, Any]:
         point = point_of(error)
         if isinstance(error, (HookError, HookReturnError)):
             # Where a tool call failed, ``of`` is the tool, whatever a handler is named.
@@ -187,9 +318,12 @@ class Session:
         self._recorder.add(notice.kind, notice.data, notice.call_id)
 
 
-async def play(scenario: Scenario, engine: Engine) -> Trace:
-    """Play a scenario on an engine and return what was seen."""
-    return await Session(scenario, engine).play()
+async def play(scenario: Scenario, engine: Engine, *, rebuild: bool = False) -> Trace:
+    """Play a scenario on an engine and return what was seen.
+
+    With ``rebuild`` agents are built anew before they resume a run.
+    """
+    return await Session(scenario, engine, rebuild=rebuild).play()
 
 
 def _succeeded(outcome: RunResult) -> bool:

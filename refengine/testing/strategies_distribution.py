@@ -31,6 +31,8 @@ TOOL_WRAP: Final = MappingProxyType(
         "runlocal_get": True,
         "ctx_append": True,
         "error": True,
+        "interrupt": True,
+        "ask": True,  # at the latest when ``next`` has come back, stream or not
         "short_circuit": True,
         "rewrite_args": True,
         "set_input_name": True,
@@ -50,6 +52,8 @@ MODEL_WRAP: Final = MappingProxyType(
         "record_factory": True,
         "record": True,
         "error": True,
+        "interrupt": True,
+        "ask": True,
         "map_output": False,  # each chunk is put into the template
         "set_content": False,  # each chunk becomes the whole content
         "concat_stream": True,

@@ -26,6 +26,7 @@ from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.narrowing import is_list
 from refengine.testing.observing import observed
+from refengine.testing.person import AnsweringEngine, NotKeptError, Person
 from refengine.testing.scenario import Scenario
 from refengine.testing.session import Session
 from refengine.testing.trace import Trace
@@ -103,12 +104,16 @@ async def play_subject(
 ) -> Played:
     """Play one session with the subject's extensions in every agent of the scenario.
 
-    Raises SubjectError, EffectError, or what the subject itself raises. A graph is
-    refused: it may have to be run where no event loop is, so it is ``play_alone`` that
-    plays it.
+    What it asks by ``interrupt`` is answered as the scenario's runs say (``denies``).
+    Raises SubjectError, EffectError, EndlessQuestionsError, or what the subject itself
+    raises. A graph is refused: it may have to be run where no event loop is, so it is
+    ``play_alone`` that plays it.
     """
     try:
-        return await _play(scenario, subject, profile)
+        try:
+            return await _play(scenario, subject, profile)
+        except NotKeptError:
+            return await _play(scenario, subject, profile, kept=True)
     except _GraphReturned as found:
         why = "play_subject has no place for a graph: play it with play_alone"
         raise SubjectError(found.graph, why) from None
@@ -131,7 +136,10 @@ def play_alone(
     ``play_subject``, and MissingExtraError.
     """
     try:
-        return run(_play(scenario, subject, profile, wire))
+        try:
+            return run(_play(scenario, subject, profile, wire))
+        except NotKeptError:
+            return run(_play(scenario, subject, profile, wire, kept=True))
     except _GraphReturned as found:
         from refengine.testing.graphs.alone import play_graph  # noqa: PLC0415  # an extra
 
@@ -139,16 +147,26 @@ def play_alone(
 
 
 async def _play(
-    scenario: Scenario, subject: Subject, profile: Profile, wire: str | None = None
+    scenario: Scenario,
+    subject: Subject,
+    profile: Profile,
+    wire: str | None = None,
+    *,
+    kept: bool = False,
 ) -> Played:
+    """Play one session; raises NotKeptError if runs were to be kept, and are not."""
     watch = Watch()
+    person = Person(scenario, keeps=kept or scenario.keeps)
 
     def dress(world: World, config: ChatModelAgentConfig) -> ChatModelAgentConfig:
         world.wire = wire
+        person.sees(world.recorder)
         return _worn(subject(world), world, config, watch)
 
-    trace = await Session(scenario, ReferenceEngine(profile), dress, watch.names).play()
-    return Played(trace, dict(watch.hooks))
+    engine = AnsweringEngine(ReferenceEngine(profile), person)
+    # A run that is resumed goes on with new objects, as in another process.
+    session = Session(scenario, engine, dress, watch.names, rebuild=True)
+    return Played(await session.play(), dict(watch.hooks))
 
 
 def _worn(

@@ -19,6 +19,7 @@ from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.messages import Json
 from refengine.middleware import AgentMiddleware, ChatModelAgentState
+from refengine.retry import ModelRetry
 from refengine.scope import SCOPE
 from refengine.testing.clock import Clock, Ids
 from refengine.testing.extensions import (
@@ -27,16 +28,23 @@ from refengine.testing.extensions import (
     middleware_of,
     tool_middleware_of,
 )
+from refengine.testing.kept_runs import keeper_for
 from refengine.testing.notation import decoded
-from refengine.testing.ops import ToolSpec
+from refengine.testing.ops import Ask, ToolSpec
 from refengine.testing.perform import Extension, perform_any
 from refengine.testing.recorder import KEPT, RECORDED, Recorder
-from refengine.testing.scenario import AgentSpec, Scenario
-from refengine.testing.scripted import Body, RecordingTool, ScriptedModel
+from refengine.testing.scenario import AgentSpec, RetrySpec, Scenario
+from refengine.testing.scripted import (
+    Body,
+    RecordingTool,
+    ScriptedModel,
+    answer_text,
+)
 from refengine.testing.trace import strict_json
 from refengine.tools import Tool, ToolMiddleware, ToolsConfig
 
 if TYPE_CHECKING:
+    from refengine.checkpoint import Keeper
     from refengine.testing.graphs.face import LangChainWorld
 
 RESERVED: Final = frozenset((RECORDED, KEPT))
@@ -92,8 +100,11 @@ class World:
         recorder: Recorder,
         *,
         model_seconds: float = 0,
+        keeper: Keeper | None = None,
     ) -> None:
+        """Make them; runs are kept in ``keeper``, by default in one of its own."""
         self.recorder = recorder
+        self.checkpoints = keeper or keeper_for(scenario, recorder)
         self.factory_calls = 0
         self.model = ScriptedModel(
             scenario.model_script,
@@ -179,7 +190,33 @@ class World:
             middlewares=self.middlewares,
             handlers=self.handlers,
             max_iterations=spec.max_iterations,
+            checkpoints=self.checkpoints,
+            retry=None if spec.retry is None else self._retry(spec.retry),
         )
+
+    def _retry(self, spec: RetrySpec) -> ModelRetry:
+        def backoff(attempt: int) -> float:
+            if spec.backoff is not None:
+                self.recorder.note({"at": "backoff", "attempt": attempt})
+            return 0.0
+
+        def is_named(error: Exception) -> bool:
+            return spec.retry_on in (None, str(error))
+
+        return ModelRetry(spec.max_retries, is_named, backoff)
+
+    def goes_on_from(self, other: World) -> None:
+        """Go on where another world of this agent stands, as in another process.
+
+        Model, clock and ids are not the agent's and stay; its extensions and tools are
+        new, and so is what they count.
+        """
+        self.model = other.model
+        self.run = other.run
+        self.clock = other.clock
+        self.new_id = other.new_id
+        self.factory_calls = other.factory_calls
+        self.misused = other.misused
 
     def owns(self, extension: object) -> bool:
         """Tell whether an extension is the world's own, by identity."""
@@ -251,9 +288,16 @@ class World:
             return None
         me = Extension(self, spec.name)
 
-        async def body(ctx: Context) -> None:
+        async def body(ctx: Context) -> str | None:
+            answer: str | None = None
             for op in me.due("tool_body", spec.body):
-                ctx = perform_any(me, "tool_body", ctx, op)
+                if isinstance(op, Ask):
+                    answer = answer_text(me.ask("tool_body", ctx, op))
+                else:
+                    ctx = perform_any(me, "tool_body", ctx, op)
+            if me.waits:
+                await me.rest()
+            return answer
 
         return body
 

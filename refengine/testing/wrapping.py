@@ -9,13 +9,20 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from refengine.context import Context
 from refengine.hooks import ModelEndpoint
+from refengine.interrupts import Interrupt, is_reentry
 from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
 from refengine.model import MessageStream, ModelRequest
 from refengine.stream import StreamReader, convert_stream
 from refengine.testing.notation import parse_message
-from refengine.testing.perform import UNSET, Extension, appended, local_entry
+from refengine.testing.perform import (
+    UNSET,
+    Extension,
+    appended,
+    asked,
+    local_entry,
+)
 from refengine.testing.scenario import ModelWrapSpec, ToolWrapSpec
-from refengine.testing.scripted import ScriptedError
+from refengine.testing.scripted import ScriptedError, answer_text
 from refengine.tools import StreamToolCallResult, ToolCallInput, ToolCallResult
 
 R = TypeVar("R", ToolCallResult, StreamToolCallResult)
@@ -54,6 +61,8 @@ class Made(Generic[R]):
         inner: Callable[[Context, ToolCallInput], Awaitable[R]],
     ) -> R:
         self._enter(spec, ctx, value)
+        if self.me.world.recorder.cancelled:
+            await self.me.world.recorder.breathe()
         own = spec.by_tool.get(value.name)
         if own is not None:
             return await self._own(spec, own, ctx, value, inner)
@@ -64,17 +73,28 @@ class Made(Generic[R]):
             ctx = appended(ctx, spec.ctx_append.key, spec.ctx_append.text)
         if spec.error is not None:
             raise ScriptedError(spec.error)
+        if spec.interrupt is not None:
+            self.me.stop(spec.interrupt)
+        call_id = value.call_id
+        spec = self._asked(spec, call_id, after=False)
         if spec.short_circuit is not None:
             return self.kind.of(spec.short_circuit)
-        call_id = value.call_id
         self._change(spec, value)
         try:
             result = await self._next(spec, ctx, value, inner, call_id)
-        except Exception as error:  # what is caught is the scenario's business
+        except (Exception, Interrupt) as error:  # what is caught is the scenario's
             if spec.catch_error is None:
                 raise
             return self.kind.of(spec.catch_error.replace("<error>", str(error)))
-        return self.kind.edited(result, spec)
+        return self.kind.edited(result, self._asked(spec, call_id, after=True))
+
+    def _asked(self, spec: ToolWrapSpec, call_id: str, *, after: bool) -> ToolWrapSpec:
+        """Ask where the spec says so; return it with the answer in its texts."""
+        if spec.ask is None or spec.ask.after != after:
+            return spec
+        answer, told = asked(spec.ask.payload)
+        self._note(told, call_id)
+        return with_answer(spec, answer_text(answer))
 
     async def _own(
         self,
@@ -97,7 +117,7 @@ class Made(Generic[R]):
             if label is not None:
                 self._phase(label, "enter", ctx, value)
         if spec.closure_counter is not None:
-            self.entered += 1
+            self.entered += not is_reentry()
             entry = {"by": spec.closure_counter, "closure_count": self.entered}
             self._note(entry, value.call_id)
 
@@ -121,7 +141,8 @@ class Made(Generic[R]):
         entered = replace(value, call_id=call_id)
         try:
             for _ in range(spec.call_next - 1):
-                with suppress(Exception):  # of several results the last one counts
+                # Of several results the last one counts.
+                with suppress(Exception, Interrupt):
                     await inner(ctx, value)
             return await inner(ctx, value)
         finally:
@@ -145,6 +166,20 @@ class Made(Generic[R]):
     def _note(self, entry: Mapping[str, object], call_id: str) -> None:
         seen = {"at": self.at, "by": self.me.label, **entry}
         self.me.world.recorder.note(seen, call_id)
+
+
+S = TypeVar("S", ToolWrapSpec, ModelWrapSpec)
+
+
+def with_answer(spec: S, answer: str) -> S:
+    """Return a wrapper's spec with the answer where ``<answer>`` stands."""
+    texts = ((key, getattr(spec, key)) for key in type(spec).model_fields)
+    changed = {
+        key: text.replace("<answer>", answer)
+        for key, text in texts
+        if isinstance(text, str) and "<answer>" in text
+    }
+    return spec.model_copy(update=changed) if changed else spec
 
 
 class ToolKind(Protocol[R]):
@@ -252,11 +287,13 @@ async def call_model(
         "ctx": seen,
     }
     if spec.record is None:
-        return await _edited(await _next_of(spec, ctx, request, inner), spec)
+        return await _edited(*await _next_of(me, spec, ctx, request, inner))
     note({**entry, "phase": "enter"})
     failed = True
     try:
-        answer = await _next_of(spec, ctx, request, inner)
+        if me.world.recorder.cancelled:
+            await me.world.recorder.breathe()
+        answer, spec = await _next_of(me, spec, ctx, request, inner)
         failed = False
     finally:
         note({**entry, "phase": "exit", "error": failed})
@@ -264,14 +301,32 @@ async def call_model(
 
 
 async def _next_of(
-    spec: ModelWrapSpec, ctx: Context, request: ModelRequest, inner: ModelEndpoint
-) -> Message | MessageStream:
+    me: Extension,
+    spec: ModelWrapSpec,
+    ctx: Context,
+    request: ModelRequest,
+    inner: ModelEndpoint,
+) -> tuple[Message | MessageStream, ModelWrapSpec]:
+    """Return what came back, and the spec with what was answered."""
     if spec.error is not None:
         raise ScriptedError(spec.error)
-    return await inner(ctx, _asked(spec, request))
+    if spec.interrupt is not None:
+        me.stop(spec.interrupt)
+    spec = _answered(me, spec, after=False)
+    answer = await inner(ctx, _changed(spec, request))
+    return answer, _answered(me, spec, after=True)
 
 
-def _asked(spec: ModelWrapSpec, request: ModelRequest) -> ModelRequest:
+def _answered(me: Extension, spec: ModelWrapSpec, *, after: bool) -> ModelWrapSpec:
+    """Ask where the spec says so; return it with the answer in its texts."""
+    if spec.ask is None or spec.ask.after != after:
+        return spec
+    answer, told = asked(spec.ask.payload)
+    me.note("model_wrapper", told)
+    return with_answer(spec, answer_text(answer))
+
+
+def _changed(spec: ModelWrapSpec, request: ModelRequest) -> ModelRequest:
     messages = request.messages
     if spec.prefix_user_input is not None:
         prefix = spec.prefix_user_input

@@ -154,6 +154,11 @@ NOT_GENERATED = {
     "way",  # in which those are run
     "by_call",  # what a recording brings
     "output_key",  # what the caller keeps is no part of a world's shape
+    "record_interrupts",
+    *("interrupt", "ask", "info", "times", "state", "payload"),  # worlds run through;
+    *("resume", "targets", "answers", "rebuild", "tool", "address", "data"),  # cuts
+    *("cancel", "mode", "when", "nth", "block_until_cancel"),  # are put into them
+    *("retry", "max_retries", "retry_on", "backoff"),
 }
 
 

@@ -14,12 +14,12 @@ from refengine import (
     ToolCallInput,
     ToolCallResult,
     ToolMiddleware,
+    interrupt,
+    is_reentry,
 )
 from refengine.testing import World
 
 DANGEROUS: Final = frozenset(("delete_file", "send_mail"))
-PERSON_REFUSES: Final = frozenset(("", "{}"))
-"""Arguments that the person does not approve, who is played by this file."""
 
 
 def subject(world: World) -> list[AgentMiddleware]:
@@ -44,9 +44,9 @@ def approved(world: World, call: ToolCallInput) -> ToolCallInput:
     """Return the call as it may run, marked for the tool; raises PermissionError."""
     if call.name not in DANGEROUS:
         return call
-    yes = call.arguments not in PERSON_REFUSES
-    question = {"id": world.new_id(), "tool": call.name, "arguments": call.arguments}
-    world.effect("asked", {**question, "approved": yes})
-    if not yes:
+    question = {"tool": call.name, "arguments": call.arguments}
+    if not is_reentry():  # all before the answer is done once more when it is there
+        world.effect("asked", {"id": world.new_id(), **question})
+    if not interrupt(question):
         raise PermissionError(f"{call.name} was not approved")
     return replace(call, call_options={**call.call_options, "approved": True})

@@ -12,6 +12,8 @@ from refengine import (
     StreamToolCallResult,
     ToolCallInput,
     ToolCallResult,
+    interrupt,
+    is_reentry,
     with_instruction_func,
     with_invokable_tool_wrapper,
     with_streamable_tool_wrapper,
@@ -19,22 +21,16 @@ from refengine import (
 from refengine.testing import World
 
 DANGEROUS: Final = frozenset(("delete_file", "send_mail"))
-PERSON_REFUSES: Final = frozenset(("", "{}"))
-"""Arguments that the person does not approve, who is played by this file."""
 
 
 def subject(world: World) -> list[object]:
     """Return the handlers of one session."""
 
     def ask(call: ToolCallInput) -> ToolCallInput:
-        yes = call.arguments not in PERSON_REFUSES
-        question = {
-            "id": world.new_id(),
-            "tool": call.name,
-            "arguments": call.arguments,
-        }
-        world.effect("asked", {**question, "approved": yes})
-        if not yes:
+        question = {"tool": call.name, "arguments": call.arguments}
+        if not is_reentry():  # all before the answer is done once more when it is there
+            world.effect("asked", {"id": world.new_id(), **question})
+        if not interrupt(question):
             raise PermissionError(f"{call.name} was not approved")
         return replace(call, call_options={**call.call_options, "approved": True})
 

@@ -15,12 +15,12 @@ from refengine import (
     StreamToolCallResult,
     ToolCallInput,
     ToolCallResult,
+    interrupt,
+    is_reentry,
 )
 from refengine.testing import World
 
 DANGEROUS: Final = frozenset(("delete_file", "send_mail"))
-PERSON_REFUSES: Final = frozenset(("", "{}"))
-"""Arguments that the person does not approve, who is played by this file."""
 
 
 def subject(world: World) -> list[ApprovalGate]:
@@ -64,14 +64,10 @@ class ApprovalGate:
     def _approved(self, call: ToolCallInput) -> ToolCallInput:
         if call.name not in DANGEROUS:
             return call
-        yes = call.arguments not in PERSON_REFUSES
-        question = {
-            "id": self._world.new_id(),
-            "tool": call.name,
-            "arguments": call.arguments,
-        }
-        self._world.effect("asked", {**question, "approved": yes})
-        if not yes:
+        question = {"tool": call.name, "arguments": call.arguments}
+        if not is_reentry():  # all before the answer is done once more when it is there
+            self._world.effect("asked", {"id": self._world.new_id(), **question})
+        if not interrupt(question):
             raise PermissionError(f"{call.name} was not approved")
         return replace(call, call_options={**call.call_options, "approved": True})
 

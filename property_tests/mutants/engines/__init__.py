@@ -18,6 +18,9 @@ from property_tests.mutants.engines import (
     order,
     rarely,
     runs,
+    state,
+    state_cancel,
+    state_retry,
     streaming,
     tools,
     wrapping,
@@ -43,6 +46,9 @@ ENGINES: Final[tuple[Mutant, ...]] = tuple(
         extensions,
         adapted,
         rarely,
+        state,
+        state_cancel,
+        state_retry,
     )
     for mutant in module.MUTANTS
 )

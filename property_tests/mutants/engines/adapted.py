@@ -42,9 +42,11 @@ def _no_model_hooks(_: object) -> Callable[..., list[Any]]:
 def _no_wraps(right: Callable[..., None]) -> Callable[..., None]:
     """Wrap streamed calls by nothing but what is no struct."""
 
-    def made(self: ToolOnion, kind: str, layers: Sequence[ToolLayer]) -> None:
-        kept = [each for each in layers if each.name.hook != "wrap_tool_call"]
-        right(self, kind, kept if kind == "streamable" else layers)
+    def made(
+        self: ToolOnion, kind: str, layers: Sequence[ToolLayer], **how: bool
+    ) -> None:
+        left = [each for each in layers if each.name.hook != "wrap_tool_call"]
+        right(self, kind, left if kind == "streamable" else layers, **how)
 
     return made
 
@@ -65,8 +67,15 @@ def _binding(option: str) -> Callable[[Any], Any]:
     """Call factories as under another posture."""
 
     def replaced(right: Callable[..., None]) -> Callable[..., None]:
-        def made(self: Binder, found: Extensions, config: Any, under: Profile) -> None:  # noqa: ANN401  # as Binder
-            right(self, found, config, choosing(under, "wrapper_factory", option))
+        def made(
+            self: Binder,
+            found: Extensions,
+            config: Any,  # noqa: ANN401  # as Binder
+            under: Profile,
+            **how: bool,
+        ) -> None:
+            chosen = choosing(under, "wrapper_factory", option)
+            right(self, found, config, chosen, **how)
 
         return made
 

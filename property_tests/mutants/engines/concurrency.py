@@ -11,7 +11,8 @@ from property_tests.mutants.patching import Patch, PatchedEngine, patched
 from refengine import agent, extensions
 from refengine.batch import CallBatch
 from refengine.events import AgentEvent
-from refengine.react import Loop, Machine
+from refengine.machine import Machine
+from refengine.react import Loop
 
 
 def _batch(change: Callable[[CallBatch], None]) -> Patch:

@@ -41,8 +41,8 @@ def _first_layers(right: Callable[..., Any]) -> Callable[..., Any]:
 
 def _first_of_kind(kind: str) -> Callable[[Any], Any]:
     def replace(right: Callable[..., None]) -> Callable[..., None]:
-        def made(self: ToolOnion, of: str, layers: Sequence[Any]) -> None:
-            right(self, of, layers[:MOST] if of == kind else layers)
+        def made(self: ToolOnion, of: str, layers: Sequence[Any], **how: bool) -> None:
+            right(self, of, layers[:MOST] if of == kind else layers, **how)
 
         return made
 

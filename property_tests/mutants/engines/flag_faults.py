@@ -12,7 +12,8 @@ from refengine.direct import DirectFlags
 from refengine.history import History
 from refengine.plan import AgentConfig, Plan, Planner
 from refengine.profile import Profile, choosing
-from refengine.react import Loop, Machine
+from refengine.machine import Machine
+from refengine.react import Loop
 from refengine.toolfold import ToolFold
 from refengine.tools import ToolMeta
 

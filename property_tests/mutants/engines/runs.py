@@ -20,7 +20,8 @@ from refengine.errors import MaxIterationsExceededError
 from refengine.events import AgentEvent
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile
-from refengine.react import Loop, Machine
+from refengine.machine import Machine
+from refengine.react import Loop
 from refengine.run import Run
 from refengine.tools import ToolCallInput
 

@@ -198,8 +198,10 @@ def _without_options(right: Right) -> Right:
 
 
 def _without_outermost(right: Right) -> Right:
-    def init(self: ToolOnion, kind: str, layers: Sequence[ToolLayer]) -> None:
-        right(self, kind, layers[1:])
+    def init(
+        self: ToolOnion, kind: str, layers: Sequence[ToolLayer], **how: bool
+    ) -> None:
+        right(self, kind, layers[1:], **how)
 
     return init
 
@@ -262,8 +264,8 @@ def _model_onion(change: Callable[[ModelOnion], None]) -> Patch:
     """Change the model's onion before it is compiled."""
 
     def made(right: Right) -> Right:
-        def init(self: ModelOnion, *args: Any) -> None:  # noqa: ANN401  # its own
-            right(self, *args)
+        def init(self: ModelOnion, *args: Any, **how: Any) -> None:  # noqa: ANN401  # its own
+            right(self, *args, **how)
             change(self)
 
         return init

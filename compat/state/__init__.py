@@ -1,0 +1,1 @@
+"""What is kept of runs, for people to look at: ``refengine checkpoint``."""

@@ -1,0 +1,174 @@
+"""A kept run in words: for a person, without anything a terminal would act on.
+
+Texts are a model's or a user's: what cannot be printed is written as Python writes it,
+so that no text moves the cursor or hides another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from compat.state.reading import Contents, Fault, Kept
+from refengine.checkpoint import GONE, Entry, Pending, Saved, Step
+from refengine.messages import Json, Message
+from refengine.testing.notation import show_message
+
+
+def printable(text: str) -> str:
+    """Return the text in one line, what cannot be printed as an escape."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
+        for each in text
+    )
+
+
+def state_of(saved: Saved) -> str:
+    """Return how far a run is: interrupted, ended and how, or under way."""
+    if saved.pending:
+        return "interrupted"
+    if saved.point.phase == "end":
+        return saved.point.status or "ended"
+    return "under way"
+
+
+def list_lines(found: Contents) -> Iterator[str]:
+    """Yield a line for each run, and one for each interrupt that waits in it."""
+    width = max((len(repr(each.key)) for each in found.runs), default=0)
+    for each in found.runs:
+        yield f"{each.key!r:<{width}}  {_summary(each)}"
+        if each.saved is not None:
+            for waiting in each.saved.pending:
+                yield f"  waits at {_pending(waiting)}"
+    yield f"{printable(str(found.file))}: {_many(len(found.runs), 'run')}"
+
+
+def _summary(kept: Kept) -> str:
+    saved = kept.saved
+    if kept.part:
+        first, last = kept.part[0].seq, kept.part[-1].seq
+        return f"a part of a run, steps {first} to {last}"
+    if saved is None:
+        return "cannot be read"
+    return (
+        f"{_state(saved)}, phase {saved.point.phase}, iteration {saved.iteration},"
+        f" {_many(len(saved.messages), 'message')}, {_many(saved.steps, 'step')}"
+    )
+
+
+def run_lines(key: str, saved: Saved, *, is_store: bool = True) -> Iterator[str]:
+    """Yield a run: its messages and values, where it stands, how it goes on."""
+    start, point = saved.start, saved.point
+    how = "streamed" if start.streaming else "invoked"
+    profile = printable(start.profile)
+    yield f"run {key!r} of agent {start.agent!r}, profile {profile}, {how}"
+    yield f"messages: {len(saved.messages)} (the caller gave {start.given})"
+    yield from (f"  {at}  {_message(m)}" for at, m in enumerate(saved.messages))
+    yield f"run-local values: {len(saved.locals)}"
+    yield from _values(saved.locals)
+    yield f"context values: {len(point.ctx)}"
+    yield from _values(point.ctx)
+    yield (
+        f"stands: {_state(saved)}, phase {point.phase}, iteration {saved.iteration},"
+        f" attempt {point.attempt}, after {_many(saved.steps, 'step')}"
+    )
+    yield from (f"  {_entry(at, each)}" for at, each in enumerate(point.entries))
+    if saved.pending:
+        yield f"waits for: {_many(len(saved.pending), 'answer')}"
+        yield from (f"  {_pending(each)}" for each in saved.pending)
+    line = resume_line(key, saved)
+    if line is None:
+        yield "go on: it has ended, nothing is left to do"
+    elif is_store:
+        yield f"go on: {line}"
+    else:
+        yield f"go on: put these records into a store under this key, then {line}"
+
+
+def part_lines(key: str, steps: Sequence[Step]) -> Iterator[str]:
+    """Yield what each step of a part of a run changes."""
+    yield f"part {key!r} of a run, the beginning of which is not in this file"
+    for step in steps:
+        splice, point = step.splice, step.point
+        yield (
+            f"step {step.seq}: phase {point.phase}, iteration {step.iteration},"
+            f" keeps {splice.keep} messages and adds {len(splice.messages)}"
+        )
+        yield from (
+            f"  {at}  {_message(m)}"
+            for at, m in enumerate(splice.messages, splice.keep)
+        )
+        for name, value in step.locals.items():
+            yield f"  {name!r}: {'deleted' if value is GONE else repr(value)}"
+        yield from (f"  {_entry(at, each)}" for at, each in enumerate(point.entries))
+        yield from (f"  waits at {_pending(each)}" for each in step.pending)
+
+
+def resume_line(key: str, saved: Saved) -> str | None:
+    """Return the Python that resumes a run; None if it has ended.
+
+    ``answer`` stands for what each interrupt is told, numbered if there are several.
+    """
+    if saved.point.phase == "end":
+        return None
+    if not saved.pending:
+        return f"agent.resume({key!r})"
+    many = len(saved.pending) > 1
+    answers = (
+        f"{str(each.address)!r}: answer{at if many else ''}"
+        for at, each in enumerate(saved.pending, 1)
+    )
+    return f"agent.resume({key!r}, {{{', '.join(answers)}}})"
+
+
+def fault_line(fault: Fault) -> str:
+    """Return what is wrong, and where, in a line."""
+    key = "the file" if fault.key is None else repr(fault.key)
+    record = "" if fault.seq is None else f" record {fault.seq}"
+    return f"{key}{record}: {fault.kind}: {printable(fault.what)}"
+
+
+def verify_lines(found: Contents) -> Iterator[str]:
+    """Yield what is wrong, then the counts."""
+    faults = found.all_faults
+    yield from map(fault_line, faults)
+    records = sum(each.records for each in found.runs)
+    whole = "all is whole" if found.runs else "nothing is kept in it"
+    told = _many(len(faults), "fault") if faults else whole
+    yield (
+        f"{printable(str(found.file))}: {_many(len(found.runs), 'run')},"
+        f" {_many(records, 'record')}: {told}"
+    )
+
+
+def _state(saved: Saved) -> str:
+    return printable(state_of(saved))
+
+
+def _values(values: Mapping[str, object]) -> Iterator[str]:
+    yield from (f"  {name!r}: {value!r}" for name, value in values.items())
+
+
+def _message(message: Message) -> str:
+    extra = f"  extra={dict(message.extra)!r}" if message.extra else ""
+    return printable(show_message(message)) + extra
+
+
+def _entry(at: int, entry: Entry | None) -> str:
+    if entry is None:
+        return f"{at}  not begun"
+    how = "done" if entry.done else "interrupted"
+    return f"{at}  {printable(f'{entry.hook} {entry.owner}')}: {how}"
+
+
+def _pending(pending: Pending) -> str:
+    return f"{printable(str(pending.address))}: {json_text(pending.payload)}"
+
+
+def json_text(value: Json) -> str:
+    """Return JSON in a line; values of other types by their repr."""
+    return printable(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

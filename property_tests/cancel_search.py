@@ -1,0 +1,132 @@
+"""The long search for a world that a cancellation leaves badly (STR, CONC, ERR).
+
+    python -m property_tests.cancel_search --worlds 10000
+
+It cancels that many worlds under each profile and prints what was looked at. The same
+seed gives the same worlds. Exit code 1 if a law was broken; the world is printed,
+shrunk.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from property_tests.cancelling import Moment, broken_laws, cut
+from refengine.profile import PROFILES, Profile
+from refengine.testing import Scenario
+from refengine.testing.strategies import scenarios
+
+SEED: Final = 20260005
+LAST: Final = 200
+"""The highest moment that is drawn; most worlds have fewer, and go round."""
+
+
+class BrokenError(AssertionError):
+    """A world in which a law does not hold."""
+
+
+def moments() -> st.SearchStrategy[Moment]:
+    """Moments at which a run is cancelled."""
+    again = st.sampled_from((0, 0, 1, 2, 3))
+    yes = st.booleans()
+    return st.builds(Moment, st.integers(0, LAST), again, yes, yes, yes)
+
+
+def worlds() -> st.SearchStrategy[Scenario]:
+    """Worlds of one run, with everything that may happen in them."""
+    return scenarios(failures=True, unknown_calls=True, counting=True, max_runs=1)
+
+
+class Search:
+    """Cancels worlds under one profile, and counts them."""
+
+    def __init__(self, under: Profile) -> None:
+        self.cancelled = 0
+        self._under = under
+
+    @property
+    def judge(self) -> Callable[[Scenario, Moment], None]:
+        """The judgement as a function, which Hypothesis asks for.
+
+        It raises BrokenError.
+        """
+
+        def judge(scenario: Scenario, moment: Moment) -> None:
+            made = cut(scenario, self._under, moment)
+            if made is None or not made.stopped:
+                return
+            self.cancelled += 1
+            broken = broken_laws(made)
+            if broken:
+                world = scenario.model_dump_json(exclude_defaults=True)
+                raise BrokenError(f"{self._under.name}: {broken}\n{moment}\n{world}")
+
+        return judge
+
+
+def search(under: Profile, examples: int, start: int) -> int:
+    """Search one profile; return how many runs were cancelled. Raises BrokenError."""
+    seen = Search(under)
+    settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )(seed(start)(given(worlds(), moments())(seen.judge)))()
+    return seen.cancelled
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Search every profile, or those that are named; return the exit code."""
+    asked = _asked(arguments)
+    code = 0
+    for under in PROFILES:
+        if asked.profile and under.name not in asked.profile:
+            continue
+        began = time.monotonic()
+        try:
+            count = search(under, asked.worlds, asked.seed)
+        except BrokenError as error:
+            _say(f"{under.name}: BROKEN\n{error}")
+            code = 1
+            continue
+        spent = time.monotonic() - began
+        _say(
+            f"{under.name}: {asked.worlds} worlds, {count} cancelled, every law held,"
+            f" {spent:.0f} s, seed {asked.seed}"
+        )
+    return code
+
+
+def _asked(arguments: Sequence[str]) -> Namespace:
+    parser = ArgumentParser("python -m property_tests.cancel_search")
+    parser.add_argument("--worlds", type=_at_least_one, default=2_000)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument(
+        "--profile", action="append", choices=sorted(each.name for each in PROFILES)
+    )
+    return parser.parse_args(arguments)
+
+
+def _at_least_one(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)  # argparse says which argument it is
+    return number
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

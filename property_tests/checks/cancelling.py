@@ -1,0 +1,167 @@
+"""A run that is cancelled: how it is left, and what it tells (contract RUN, ERR)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from property_tests.check import Case, Check, Decision
+from property_tests.checks.kept_runs import effects, interrupts
+from property_tests.view import AFTER, BEFORE, Run
+from refengine.messages import Message
+from refengine.testing.recorder import ENTRIES
+from refengine.testing.scenario import Scenario
+from refengine.testing.trace import Observation
+
+CANCEL: Final = frozenset(("cancellation",))
+PASSES: Final = BEFORE | AFTER | {"after_agent"}
+
+
+def statuses(case: Case) -> Iterator[Decision]:
+    """Ask that a run which was cancelled or interrupted says so."""
+    for run in case.played.runs:
+        cancelled = run.spec.cancel is not None and _cancelled_at(run) is not None
+        asked = interrupts(run)
+        if run.end is not None and (cancelled or asked):
+            wanted = "cancelled" if cancelled else "interrupted"
+            what = "the status of a run that was cancelled or interrupted"
+            yield Decision(what, wanted, run.status, run.end)
+
+
+def no_event(case: Case) -> Iterator[Decision]:
+    """Ask that no event tells of a cancellation, as an error or otherwise."""
+    for run, _ in _cancelled(case):
+        events = [e for e in run.events if e.data.get("kind") in {"error", "interrupt"}]
+        at = events[0] if events else run.end
+        yield Decision("events that tell how a run ended", 0, len(events), at)
+
+
+def no_dangling_call(case: Case) -> Iterator[Decision]:
+    """Ask that each call of the last answer has a result, marked where it is none."""
+    for run, _ in _cancelled(case):
+        calls, results = _last_calls(run.final)
+        if calls:
+            ids = [each.tool_call_id for each in results]
+            yield Decision("results that a cancelled run leaves", calls, ids, run.end)
+        ended = {each.call_id for each in run.entries if each.kind == "tool_end"}
+        for each in results:
+            if each.tool_call_id not in ended:
+                asked = "whether the result of a call that did not end says so"
+                got = each.extra.get("is_error")
+                yield Decision(asked, expected=True, got=got, at=run.end)
+
+
+def streams_closed(case: Case) -> Iterator[Decision]:
+    """Ask that each stream that was begun is closed, once."""
+    for run, _ in _cancelled(case):
+        begun = _streams(run)
+        closed = Counter(
+            (str(each.data.get("of")), each.call_id)
+            for each in run.entries
+            if each.kind == "stream_close"
+        )
+        for stream, count in begun.items():
+            asked = f"closings of streams of a {stream[0]} that had begun"
+            yield Decision(asked, count, closed[stream], run.end)
+
+
+def wrappers_left(case: Case) -> Iterator[Decision]:
+    """Ask that each wrapper that was entered is left, its ``finally`` run."""
+    for run, _ in _cancelled(case):
+        phases: dict[str, list[str]] = {"enter": [], "exit": []}
+        for at, entry in effects(run):
+            if entry.get("phase") in phases:
+                label = f"{entry.get('by')} {at.call_id}"
+                phases[str(entry["phase"])].append(label)
+        if phases["enter"]:
+            yield Decision(
+                "wrappers that were entered, and those that were left",
+                sorted(phases["enter"]),
+                sorted(phases["exit"]),
+                run.end,
+            )
+
+
+def nothing_more(case: Case) -> Iterator[Decision]:
+    """Ask that nothing of a run begins after it was cancelled."""
+    for run, at in _cancelled(case):
+        more = [each for each in run.entries if each.seq > at.seq and _begins(each)]
+        asked = "model calls and hooks of a pass after a run was cancelled"
+        got = [each.kind for each in more]
+        yield Decision(asked, [], got, (more or [at])[0])
+
+
+def _cancelled(case: Case) -> Iterator[tuple[Run, Observation]]:
+    """Yield each run that was cancelled, and the entry at which it was."""
+    for run in case.played.runs:
+        at = _cancelled_at(run)
+        if at is not None and run.end is not None:
+            yield run, at
+
+
+def _cancelled_at(run: Run) -> Observation | None:
+    spec = run.spec.cancel
+    if spec is None:
+        return None
+    when = ENTRIES.get(spec.when, spec.when)
+    known = {id(each): entry for each, entry in effects(run)}
+    points = [
+        each
+        for each in run.entries
+        if when in (each.kind, known.get(id(each), {}).get("at"))
+    ]
+    return points[spec.nth - 1] if len(points) >= spec.nth else None
+
+
+def _begins(seen: Observation) -> bool:
+    hook = seen.kind == "hook_enter" and seen.data["hook"] in PASSES
+    return hook or seen.kind == "model_request"
+
+
+def _last_calls(messages: Sequence[Message]) -> tuple[list[str], list[Message]]:
+    """Return the calls of the last answer that has some, and what stands after it."""
+    for at in range(len(messages) - 1, -1, -1):
+        calls = messages[at].tool_calls
+        if calls:
+            results = [each for each in messages[at + 1 :] if each.role == "tool"]
+            return [each.id for each in calls], results
+    return [], []
+
+
+def _streams(run: Run) -> Counter[tuple[str, str | None]]:
+    """Count the streams that gave a chunk, by whose they are."""
+    found: Counter[tuple[str, str | None]] = Counter()
+    fresh = False
+    for each in run.entries:
+        if each.kind == "model_request":
+            fresh = True
+        elif each.kind == "model_chunk" and fresh:
+            fresh = False
+            found["model", None] += 1
+        elif each.kind == "tool_chunk":
+            found["tool", each.call_id] = 1
+    return found
+
+
+def _cancels(scenario: Scenario) -> bool:
+    return any(run.cancel is not None for run in scenario.runs)
+
+
+def _ends_early(scenario: Scenario) -> bool:
+    return scenario.keeps or _cancels(scenario)
+
+
+CHECKS: Final = (
+    Check(clause="ERR-022", decide=no_event, needs=CANCEL, meant=_cancels),
+    Check(
+        clause="RUN-022",
+        decide=statuses,
+        any_of=frozenset(("cancellation", "resume")),
+        meant=_ends_early,
+    ),
+    Check(clause="RUN-023", decide=no_dangling_call, needs=CANCEL, meant=_cancels),
+    Check(clause="RUN-024", decide=streams_closed, needs=CANCEL, meant=_cancels),
+    Check(clause="RUN-025", decide=wrappers_left, needs=CANCEL, meant=_cancels),
+    Check(clause="RUN-026", decide=nothing_more, needs=CANCEL, meant=_cancels),
+)

@@ -1,0 +1,253 @@
+"""INT: a run that stops to ask, and what it tells (contract INT)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final, cast
+
+from property_tests.check import Case, Check, Decision
+from property_tests.checks.kept_runs import (
+    address_of,
+    begun,
+    cuts,
+    cuts_in,
+    effects,
+    interrupts,
+    keeps,
+    left_open,
+    rows,
+    text_of,
+)
+from property_tests.checks.specs import tool_wraps, tools_of
+from property_tests.view import Run
+from refengine.messages import Json
+from refengine.testing.ops import Ask
+from refengine.testing.scenario import AgentSpec, Scenario
+from refengine.testing.trace import Observation
+
+RESUME: Final = frozenset(("resume",))
+REFUSED: Final = "the class of the error that ends it, and what it did before"
+
+
+def raised_again(case: Case) -> Iterator[Decision]:
+    """Ask whether an interrupt that a wrapper catches ends the run all the same."""
+    wanted = case.profile.swallowed_interrupt == "raised_again"
+    for run in case.played.runs:
+        asking = {tool.name for tool in run.agent.tools if tool.interrupt}
+        first = next(
+            (
+                each
+                for each in run.entries
+                if each.kind == "tool_start" and each.data["name"] in asking
+            ),
+            None,
+        )
+        caught = any(each.catch_error is not None for each in tool_wraps(run.agent))
+        if run.spec.resume is None and first is not None and caught:
+            asked = "an interrupt of a tool that a wrapper around it catches ends a run"
+            got = run.status == "interrupted"
+            yield Decision(asked, wanted, got, run.end or first)
+
+
+def siblings(case: Case) -> Iterator[Decision]:
+    """Ask that calls beside one that asks end, and the model gets what they gave."""
+    for cut in cuts(case.played):
+        if cut.before.agent.sequential or not cut.in_tools:
+            continue
+        asking = {each.call_id for each in cut.asked}
+        # Which results a wrapper changes is asked by other clauses.
+        for start in _starts(cut.before):
+            if start.call_id in asking:
+                continue
+            ended = [e for e in _ends(cut.before) if e.call_id == start.call_id]
+            asked = "a call beside one that asks has ended before the run is over"
+            yield Decision(asked, 1, len(ended), start)
+            for end in ended:
+                sent = _results(cut.after).get(str(start.call_id))
+                if end.kind == "tool_end" and sent is not None:
+                    asked = "what a call beside one that asks gave reaches the model"
+                    text = str(end.data["result"])
+                    yield Decision(asked, text, _part(sent, text), end)
+
+
+def own_addresses(case: Case) -> Iterator[Decision]:
+    """Ask that each interrupt has an address of its own, by call where a call asks."""
+    for run in case.played.runs:
+        asked = interrupts(run)
+        if not asked:
+            continue
+        texts = [text_of(each) for each in asked]
+        yield Decision(
+            "addresses that no other interrupt of the run has",
+            len(texts),
+            len({*texts}),
+            asked[-1],
+        )
+        open_calls = {e.call_id for e in left_open(run) if e.call_id is not None}
+        if open_calls:
+            yield Decision(
+                "calls that were left open, and those whose interrupts are told",
+                sorted(open_calls),
+                sorted({str(address_of(each).get("call_id")) for each in asked}),
+                asked[-1],
+            )
+
+
+def told(case: Case) -> Iterator[Decision]:
+    """Ask that an interrupted run is told by its last event, and not as an error."""
+    for run in case.played.runs:
+        asked = interrupts(run)
+        if asked:
+            events = [each for each in run.events if _kind(each) != "tool"]
+            payloads = [each.data.get("payload") for each in asked]
+            yield Decision(
+                "what its last event asks",
+                ["interrupt", payloads],
+                [_kind(events[-1]), events[-1].data.get("payloads")] if events else [],
+                events[-1] if events else run.end,
+            )
+            kinds = [_kind(e) for e in events if _kind(e) in {"interrupt", "error"}]
+            yield Decision(
+                "events of a run that was interrupted, of ends", ["interrupt"], kinds
+            )
+
+
+def answered(case: Case) -> Iterator[Decision]:
+    """Ask that whoever asked is given the answer to just that, however often."""
+    for row in rows(case.played):
+        given: dict[str, Json] = {}
+        asks = _payloads(row[0].agent)
+        for cut in cuts_in(row):
+            now = {str(e.data["payload"]): e for e in cut.asked if cut.goes_on(e)}
+            for payload, asked in now.items():
+                answers = cut.answers
+                given[payload] = None if answers is None else answers[text_of(asked)]
+            got = {
+                str(entry["asked"]): (at, entry["answer"])
+                for at, entry in effects(cut.after)
+                if "asked" in entry
+            }
+            for payload in (each for each in now if each in asks):
+                what = f"whether what asked {payload!r} was given an answer"
+                yield Decision(
+                    what, expected=True, got=payload in got, at=cut.after.end
+                )
+            for payload, (at, answer) in got.items():
+                if payload in given:
+                    what = f"the answer to {payload!r}"
+                    yield Decision(what, given[payload], answer, at)
+
+
+def partly(case: Case) -> Iterator[Decision]:
+    """Ask that what is not answered waits further, and is not entered."""
+    for cut in cuts(case.played):
+        waiting = [each for each in cut.asked if not cut.goes_on(each)]
+        if not waiting or not cut.in_tools:
+            continue
+        texts = [text_of(each) for each in waiting]
+        still = [text_of(each) for each in interrupts(cut.after)]
+        asked = "interrupts that were not answered and wait further"
+        yield Decision(asked, texts, [e for e in texts if e in still], cut.after.end)
+        ids = {each.call_id for each in waiting} - cut.calls
+        entered = [each for each in begun(cut.after) if each.call_id in ids]
+        asked = "calls that wait further are not entered"
+        yield Decision(asked, 0, len(entered), (entered or cut.after.entries)[-1])
+
+
+def unknown_refused(case: Case) -> Iterator[Decision]:
+    """Ask that an answer to what nobody asks is refused before anything is done."""
+    for row in rows(case.played):
+        for before, after in pairwise(row):
+            answers = after.spec.answers
+            waiting = [text_of(each) for each in interrupts(before)]
+            unknown = answers != "all" and not any(
+                each == "*" or any(text.endswith(each) for text in waiting)
+                for each in answers
+            )
+            if waiting and unknown:
+                yield _refusal("UnknownInterruptError", after)
+
+
+def ended_refused(case: Case) -> Iterator[Decision]:
+    """Ask that a run which has come to its end is not resumed."""
+    ends = {"completed", "returned_directly", "max_iterations"}
+    for row in rows(case.played):
+        for before, after in pairwise(row):
+            if before.status in ends:
+                yield _refusal("NotResumableError", after)
+
+
+def changed_refused(case: Case) -> Iterator[Decision]:
+    """Ask that a run is not resumed by an agent of another name."""
+    for row in rows(case.played):
+        for before, after in pairwise(row):
+            if interrupts(before) and before.agent.name != after.agent.name:
+                yield _refusal("ChangedAgentError", after)
+
+
+def _refusal(error: str, run: Run) -> Decision:
+    done = [str(each.kind) for each in begun(run)]
+    nothing: list[str] = []
+    return Decision(
+        REFUSED, [error, nothing], [run.failed_as, done], run.error or run.end
+    )
+
+
+def _payloads(agent: AgentSpec) -> set[str]:
+    """Return what an agent asks where the answer is put down."""
+    hooks = [
+        op
+        for each in agent.handlers
+        for todo in (each.before_model, each.after_model, each.after_agent)
+        for op in todo or ()
+    ]
+    bodies = [op for tool in agent.tools for op in tool.body]
+    wraps = [each.ask.payload for each in tool_wraps(agent) if each.ask is not None]
+    asked = [op.payload for op in (*hooks, *bodies) if isinstance(op, Ask)]
+    return {str(each) for each in (*asked, *wraps)}
+
+
+def _catches(scenario: Scenario) -> bool:
+    caught = any(
+        wrap.catch_error is not None
+        for agent in scenario.all_agents
+        for wrap in tool_wraps(agent)
+    )
+    return caught and any(tool.interrupt for tool in tools_of(scenario))
+
+
+def _starts(run: Run) -> list[Observation]:
+    return [each for each in run.entries if each.kind == "tool_start"]
+
+
+def _ends(run: Run) -> list[Observation]:
+    return [each for each in run.entries if each.kind in {"tool_end", "tool_error"}]
+
+
+def _results(run: Run) -> Mapping[str, str]:
+    """Return the results that the first request of a run holds, by call id."""
+    first = next((e for e in run.entries if e.kind == "model_request"), None)
+    messages = () if first is None else cast("Any", first.data["messages"])
+    return {m.tool_call_id: m.content for m in messages if m.role == "tool"}
+
+
+def _part(text: str, wanted: str) -> str:
+    return wanted if wanted in text else text
+
+
+def _kind(event: Observation) -> str:
+    return str(event.data.get("kind"))
+
+
+CHECKS: Final = (
+    Check(clause="INT-001", decide=raised_again, needs=RESUME, meant=_catches),
+    Check(clause="INT-006", decide=siblings, needs=RESUME, meant=keeps),
+    Check(clause="INT-007", decide=own_addresses, needs=RESUME, meant=keeps),
+    Check(clause="INT-008", decide=told, needs=RESUME, meant=keeps),
+    Check(clause="INT-009", decide=answered, needs=RESUME, meant=keeps),
+    Check(clause="INT-010", decide=partly, needs=RESUME, meant=keeps),
+    Check(clause="INT-013", decide=unknown_refused, needs=RESUME, meant=keeps),
+    Check(clause="INT-014", decide=ended_refused, needs=RESUME, meant=keeps),
+    Check(clause="INT-015", decide=changed_refused, needs=RESUME, meant=keeps),
+)

@@ -1,0 +1,149 @@
+"""Runs that were kept, as what checks ask of them: who asked, who was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, cast
+
+from property_tests.view import Run, View
+from refengine.messages import Json
+from refengine.testing.scenario import Scenario
+from refengine.testing.trace import Observation
+
+ENDS: Final[Mapping[str, frozenset[str]]] = {
+    "hook_enter": frozenset(("hook_exit",)),
+    "tool_start": frozenset(("tool_end", "tool_error")),
+}
+"""By what begins: what ends it."""
+OF_TOOLS: Final = frozenset(("wrap_tool_call", "wrap_invokable", "wrap_streamable"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A run that was interrupted, and the run that went on from it.
+
+    ``asked`` is what it was interrupted with, ``answers`` what the other was given by
+    the text of addresses; None lets all go on, with None for an answer.
+    """
+
+    before: Run
+    after: Run
+    asked: tuple[Observation, ...]
+    answers: Mapping[str, Json] | None
+
+    def goes_on(self, asked: Observation) -> bool:
+        """Tell whether what was asked is answered."""
+        return self.answers is None or text_of(asked) in self.answers
+
+    @property
+    def calls(self) -> set[str | None]:
+        """The ids of the calls that are entered again; None stands for a hook."""
+        return {each.call_id for each in self.asked if self.goes_on(each)}
+
+    @property
+    def in_tools(self) -> bool:
+        """Whether it was calls of tools that asked."""
+        return all(each.call_id is not None for each in self.asked)
+
+
+def keeps(scenario: Scenario) -> bool:
+    """Tell whether some run of a scenario is kept."""
+    return scenario.keeps
+
+
+def rows(view: View) -> Iterator[Sequence[Run]]:
+    """Yield the runs that were kept under one key each, one after the other."""
+    found: dict[str, list[Run]] = {}
+    for run in view.runs:
+        key = run.spec.resume or run.spec.checkpoint
+        if key is not None:
+            found.setdefault(key, []).append(run)
+    yield from found.values()
+
+
+def cuts(view: View) -> Iterator[Cut]:
+    """Yield each run that was interrupted, with the one that went on from it.
+
+    One that must have been refused, because of its answers or its agent, is none.
+    """
+    for row in rows(view):
+        yield from cuts_in(row)
+
+
+def cuts_in(row: Sequence[Run]) -> Iterator[Cut]:
+    """Yield those of one key."""
+    for before, after in pairwise(row):
+        asked = interrupts(before)
+        if asked and is_welcome(before, after):
+            yield Cut(before, after, asked, answers_to(after))
+
+
+def is_welcome(before: Run, after: Run) -> bool:
+    """Tell whether nothing of what a run is resumed with is wrong."""
+    given, waiting = answers_to(after), {*map(text_of, interrupts(before))}
+    known = given is None or (bool(given) and given.keys() <= waiting)
+    return known and before.agent.name == after.agent.name
+
+
+def interrupts(run: Run) -> tuple[Observation, ...]:
+    """Return what a run was interrupted with."""
+    return tuple(each for each in run.entries if each.kind == "interrupt")
+
+
+def text_of(asked: Observation) -> str:
+    """Return the address of an interrupt, as it is answered by."""
+    return str(address_of(asked).get("text"))
+
+
+def address_of(asked: Observation) -> Mapping[str, Any]:
+    """Return the parts of an interrupt's address."""
+    return cast("Mapping[str, Any]", asked.data.get("address", {}))
+
+
+def answers_to(run: Run) -> Mapping[str, Json] | None:
+    """Return what a run was resumed with."""
+    told = next((each for each in run.entries if each.kind == "resume"), None)
+    if told is None:
+        return None
+    return cast("Mapping[str, Json] | None", told.data.get("answers"))
+
+
+def left_open(run: Run) -> list[Observation]:
+    """Return what began in a run, hooks and tools, and did not end."""
+    found: list[Observation] = []
+    for each in run.entries:
+        if each.kind in ENDS:
+            found.append(each)
+        for at in range(len(found) - 1, -1, -1):
+            if each.kind in ENDS[found[at].kind] and who(found[at]) == who(each):
+                del found[at]
+                break
+    return found
+
+
+def who(seen: Observation) -> tuple[object, ...]:
+    """Return whose entry it is: that of a hook, or of a tool."""
+    if seen.kind in {"hook_enter", "hook_exit"}:
+        data = seen.data
+        return data["hook"], data["extension"], data["position"], seen.call_id
+    return "tool", seen.call_id
+
+
+def is_again(seen: Observation) -> bool:
+    """Tell whether an entry is marked as made again."""
+    return seen.data.get("reentry") is True
+
+
+def effects(run: Run) -> Iterator[tuple[Observation, Mapping[str, Any]]]:
+    """Yield what operations of a run's extensions put down."""
+    for each in run.entries:
+        if each.kind == "effect":
+            yield each, cast("Mapping[str, Any]", each.data.get("data"))
+
+
+def begun(run: Run) -> list[Observation]:
+    """Return what a run asked of the model, of tools and of hooks."""
+    kinds = {"hook_enter", "model_request", "tool_start"}
+    return [each for each in run.entries if each.kind in kinds]

@@ -1,0 +1,245 @@
+"""INT and SER: a run that goes on, and what it finds again (contract INT, §5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
+from property_tests.check import Case, Check, Decision
+from property_tests.checks.kept_runs import (
+    Cut,
+    address_of,
+    cuts,
+    effects,
+    interrupts,
+    is_again,
+    keeps,
+    left_open,
+    rows,
+    who,
+)
+from property_tests.variants import UNASKED
+from property_tests.view import AFTER, BEFORE, Run
+from refengine.messages import Json
+from refengine.testing.trace import Observation, in_call_order
+
+RESUME: Final = frozenset(("resume",))
+PASSES: Final = BEFORE | AFTER
+KEPT: Final = ("phase", "status", "messages", "locals", "pending")
+COMPARED: Final = frozenset(
+    (
+        *("run_start", "run_end", "model_request", "model_response", "tool_start"),
+        *("tool_end", "tool_error", "hook_enter", "hook_exit", "event"),
+    )
+)
+"""What is the same in a run whether or not it was interrupted (the law of INT)."""
+
+
+def hooks_once(case: Case) -> Iterator[Decision]:
+    """Ask that hooks of a pass are entered once an iteration, however often asked."""
+    for row, end in _ended(case):
+        wanted = end.data["iterations"]
+        entered = Counter(
+            who(each)[:3]
+            for run in row
+            for each in run.entries
+            if each.kind == "hook_enter"
+            and each.data["hook"] in PASSES
+            and not is_again(each)
+        )
+        for hook, count in entered.items():
+            asked = f"entries into {hook[0]} of {hook[1]}, one an iteration"
+            yield Decision(asked, wanted, count, end)
+
+
+def finished_once(case: Case) -> Iterator[Decision]:
+    """Ask that a tool that had ended is not executed again, and its result is there."""
+    for cut in cuts(case.played):
+        again = [each for each in cut.after.entries if each.kind == "tool_start"]
+        for end in (each for each in cut.before.entries if each.kind == "tool_end"):
+            mine = [each for each in again if each.call_id == end.call_id]
+            asked = "executions of a tool that had ended, after the run went on"
+            yield Decision(asked, 0, len(mine), (mine or [end])[0])
+            told = _told(cut.after, end.call_id)
+            if told is not None and end.call_id in cut.calls:
+                asked = "the result that its wrappers are given again"
+                text = str(end.data["result"])
+                yield Decision(asked, text, text if text in told else told, end)
+
+
+def entered_again(case: Case) -> Iterator[Decision]:
+    """Ask that what had not ended is entered again, marked."""
+    for cut in cuts(case.played):
+        open_ = [e for e in left_open(cut.before) if e.call_id in cut.calls]
+        if cut.after.status == "interrupted" and not cut.in_tools:
+            continue  # what stands further in may not have been reached
+        for each in open_:
+            same = (e for e in cut.after.entries if e.kind == each.kind)
+            entry = next((e for e in same if who(e) == who(each)), None)
+            asked = f"whether {who(each)[0]} is entered again, and marked so"
+            got = None if entry is None else is_again(entry)
+            yield Decision(asked, expected=True, got=got, at=entry or cut.after.end)
+
+
+def law(case: Case) -> Iterator[Decision]:
+    """Ask that an interrupted run, its re-entries apart, is as one that was not."""
+    profile = case.profile
+    goes_on = profile.resumed_iteration == "goes_on"
+    held = profile.events_at_interrupt == "held"
+    if not (goes_on and held and profile.tool_events == "call_order"):
+        return
+    plain = case[UNASKED].runs
+    for at, (row, end) in enumerate(_ended(case)):
+        if at < len(plain) and len(row) > 1:
+            yield Decision(
+                "a run that was interrupted, without what was entered again",
+                _compared([plain[at]]),
+                _compared(row),
+                end,
+            )
+
+
+def model_once(case: Case) -> Iterator[Decision]:
+    """Ask that the model is asked once an iteration, however often a person is."""
+    for row, end in _ended(case):
+        requests = [e for run in row for e in run.entries if e.kind == "model_request"]
+        asked = "model calls of a run that was interrupted, one an iteration"
+        yield Decision(asked, end.data["iterations"], len(requests), end)
+
+
+def told_once(case: Case) -> Iterator[Decision]:
+    """Ask that the event of each result comes once, before or after it is resumed."""
+    for row, end in _ended(case):
+        events = [
+            each.call_id
+            for run in row
+            for each in run.events
+            if each.data.get("kind") == "tool"
+        ]
+        calls = [
+            each.call_id
+            for run in row
+            for each in run.entries
+            if each.kind == "tool_start" and not is_again(each)
+        ]
+        wanted, got = [*dict.fromkeys(map(str, calls))], [*map(str, events)]
+        profile = case.profile
+        in_order = profile.tool_events == "call_order"
+        if not in_order or profile.events_at_interrupt != "held":
+            wanted, got = sorted(wanted), sorted(got)
+        asked = "events of results, each once, in call order"
+        yield Decision(asked, wanted, got, end)
+
+
+def comes_back(case: Case) -> Iterator[Decision]:
+    """Ask that what is read is what was written, type-strict."""
+    written: dict[object, Observation] = {}
+    for each in case.played.trace.of("checkpoint"):
+        key = each.data["key"]
+        if each.data["op"] == "write":
+            written[key] = each
+        elif key in written:
+            yield Decision(
+                "what was kept, as it comes back",
+                [written[key].data[name] for name in KEPT],
+                [each.data[name] for name in KEPT],
+                each,
+            )
+
+
+def same_surroundings(case: Case) -> Iterator[Decision]:
+    """Ask that context and run-local values are there when a run goes on."""
+    for cut in cuts(case.played):
+        for each in left_open(cut.before):
+            again = next((e for e in cut.after.entries if _is_again(e, each)), None)
+            if again is not None:
+                asked = "the context that is handed to what is entered again"
+                yield Decision(asked, each.data["ctx"], again.data["ctx"], again)
+        kept = _locals(cut)
+        for at, entry in effects(cut.after):
+            read = entry.get("runlocal_get")
+            if read is not None and read["key"] in kept:
+                asked = f"run-local value {read['key']!r} after the run went on"
+                yield Decision(asked, kept[read["key"]], read.get("value"), at)
+
+
+def own_options(case: Case) -> Iterator[Decision]:
+    """Ask that a run that goes on has the options it is given, and none from before."""
+    for cut in cuts(case.played):
+        for each in cut.after.entries:
+            if each.kind in {"tool_start", "model_request"}:
+                asked = "options of a run that goes on: those of its resume"
+                wanted = dict(cut.after.spec.options)
+                yield Decision(asked, wanted, each.data["options"], each)
+
+
+def _ended(case: Case) -> Iterator[tuple[Sequence[Run], Observation]]:
+    """Yield runs that were interrupted, as rows that end, with their last entry.
+
+    Where a profile begins an interrupted iteration again, only calls are left.
+    """
+    begins = case.profile.resumed_iteration == "begins_again"
+    for row in rows(case.played):
+        asked = [each for run in row for each in interrupts(run)]
+        last = row[-1]
+        refused = any(run.error is not None for run in row)
+        if not asked or last.end is None or refused or interrupts(last):
+            continue
+        if not (begins and any(address_of(e).get("tool") is None for e in asked)):
+            yield row, last.end
+
+
+def _compared(row: Sequence[Run]) -> list[Json]:
+    """Return the runs of a row as one, in call order."""
+    entries = [
+        each.canonical()
+        for run in row
+        for each in run.entries
+        if each.kind in COMPARED and not is_again(each)
+    ]
+    kept: list[dict[str, Json]] = []
+    for at, each in enumerate(entries):
+        data = cast("Mapping[str, Any]", each["data"])
+        middle = each["kind"] == "run_end" and at < len(entries) - 1
+        resumed = each["kind"] == "run_start" and "resume" in data
+        if not (middle or resumed or data.get("kind") == "interrupt"):
+            kept.append({**each, "run": 0, "seq": 0})
+    return cast("list[Json]", in_call_order(kept))
+
+
+def _is_again(seen: Observation, first: Observation) -> bool:
+    return seen.kind == first.kind and is_again(seen) and who(seen) == who(first)
+
+
+def _locals(cut: Cut) -> Mapping[str, Json]:
+    """Return the run-local values that were kept when a run was interrupted."""
+    written = [each for each in cut.before.entries if each.kind == "checkpoint"]
+    return cast("Any", written[-1].data["locals"]) if written else {}
+
+
+def _told(run: Run, call_id: str | None) -> str | None:
+    """Return the result of a call as the consumer was told it."""
+    for each in run.events:
+        if each.call_id == call_id and each.data.get("kind") == "tool":
+            return str(each.data.get("message") or each.data.get("stream"))
+    return None
+
+
+CHECKS: Final = (
+    Check(clause="INT-002", decide=hooks_once, needs=RESUME, meant=keeps),
+    Check(clause="INT-003", decide=finished_once, needs=RESUME, meant=keeps),
+    Check(clause="INT-004", decide=entered_again, needs=RESUME, meant=keeps),
+    Check(
+        clause="INT-005",
+        decide=law,
+        needs=RESUME,
+        variants=(UNASKED,),
+        meant=keeps,
+    ),
+    Check(clause="INT-011", decide=model_once, needs=RESUME, meant=keeps),
+    Check(clause="INT-012", decide=told_once, needs=RESUME, meant=keeps),
+    Check(clause="SER-001", decide=comes_back, needs=RESUME, meant=keeps),
+    Check(clause="SER-008", decide=same_surroundings, needs=RESUME, meant=keeps),
+    Check(clause="SER-009", decide=own_options, needs=RESUME, meant=keeps),
+)

@@ -1,0 +1,227 @@
+"""Steps with all that a record can hold: what golden files and fuzzing are made of.
+
+A sample is not changed any more: its golden file stands for what was written then. A
+new field of a record gets a sample of its own.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Final, cast
+from uuid import UUID
+
+from refengine.actions import AgentAction
+from refengine.checkpoint import (
+    GONE,
+    Address,
+    Entry,
+    Failure,
+    Pending,
+    Phase,
+    Point,
+    Splice,
+    Start,
+    Step,
+)
+from refengine.messages import (
+    FrozenDict,
+    Json,
+    Message,
+    MessageChunk,
+    ToolCall,
+    ToolCallChunk,
+)
+from refengine.values import Types
+
+WRITER: Final = "refengine golden"
+"""Who is told to have written the samples, so that a release changes no file."""
+
+
+class Mood(enum.Enum):
+    """An enum among the values."""
+
+    CALM = 1
+    CROSS = "x"
+
+
+@dataclass(frozen=True)
+class Note:
+    """A dataclass with values that need names of their own."""
+
+    text: str
+    tags: frozenset[str]
+    mood: Mood
+
+
+@dataclass(frozen=True)
+class Money:
+    """A class with an encoding of its own."""
+
+    cents: int
+    currency: str
+
+
+def sample_types(*, keep_unknown: bool = False) -> Types:
+    """Return the registry that the samples are written with."""
+    types = Types(keep_unknown=keep_unknown)
+    types.register_enum("mood", Mood)
+    types.register_dataclass("note", Note)
+    types.register("money", Money, encode=_money, decode=_to_money)
+    return types
+
+
+def samples() -> Mapping[str, Step]:
+    """Return the steps by name."""
+    return {
+        "start": _first(),
+        "tools": _tools(),
+        "values": _valued(),
+        "interrupted": _interrupted(),
+        "streams": _streams(),
+        "texts": _texts(),
+        "onion": _onion(60),
+        **{f"phase-{phase.replace('_', '-')}": _at(phase) for phase in _PHASES},
+    }
+
+
+_PHASES: Final[tuple[Phase, ...]] = (
+    "iteration",
+    "before",
+    "model",
+    "after",
+    "tools",
+    "after_agent",
+    "end",
+)
+_START: Final = Start("helper", "seed-001", True, 2, True)  # noqa: FBT003  # as fields
+_CALLS: Final = (
+    ToolCall("c0", "search", '{"q": "a \\"b\\""}'),
+    ToolCall("c1", "drop_table", ""),
+)
+_CALLING: Final = Message("assistant", "let me look", _CALLS, id="m3")
+
+
+def _money(value: Money) -> object:
+    return [value.cents, value.currency]
+
+
+def _to_money(data: list[object]) -> Money:
+    cents, currency = data
+    if not isinstance(cents, int) or not isinstance(currency, str):
+        raise TypeError("money is a number and a currency")
+    return Money(cents, currency)
+
+
+def _first() -> Step:
+    messages = (
+        Message("system", "Be brief."),
+        Message("user", "hi", name="ann", extra={"lang": "en", "path": [1, {"a": []}]}),
+        Message("user"),
+    )
+    return Step(0, 1, Splice(0, messages), Point(), start=_START)
+
+
+_ACTION = AgentAction(transfer_to="billing", state_delta={"n": 1})
+
+
+def _tools() -> Step:
+    point = Point(
+        phase="tools",
+        at=3,
+        sent=Splice(1, (Message("user", "shorter"),)),
+        entries=(
+            Entry("tool", "search", done=True, text="found", action=_ACTION),
+            None,
+            Entry("tool", "late", done=True, failure=Failure("OSError", "no", -1)),
+        ),
+        attempt=2,
+        shown=("search", "drop_table"),
+        told=(0, 2),
+        answer=_CALLING,
+    )
+    return Step(1, 1, Splice(3, (_CALLING,)), point)
+
+
+def _valued() -> Step:
+    zone = timezone(timedelta(hours=-3, minutes=-30), "NST")
+    values: dict[str, object] = {
+        "none": None,
+        "truths": [True, False],
+        "numbers": [0, -1, 2**63 - 1, -(2**63), 0.5, -0.0, 1e300, 5e-324, 1.0],
+        "tuple": (1, (2, [3]), ()),
+        "sets": [{3, 1, 2}, frozenset({"b", "a"}), set[int](), {(1, "x")}],
+        "bytes": b"\x00\xff\n",
+        "moments": [
+            datetime(2026, 2, 3, 4, 5, 6, 7, tzinfo=UTC, fold=1),
+            datetime(2026, 2, 3, tzinfo=zone),
+            datetime(1, 1, 1),  # noqa: DTZ001  # one without a zone comes back so
+            date(2026, 12, 31),
+            time(1, 2, 3, tzinfo=zone),
+            timedelta(days=-1, microseconds=1),
+        ],
+        "exact": [Decimal("-0.10"), Decimal("1E+40"), UUID(int=7)],
+        "frozen": FrozenDict({"a": (1, 2)}),
+        "own": Note("n", frozenset({"t"}), Mood.CROSS),
+        "money": [Money(5, "EUR"), {"in a dict": Money(-1, "USD")}],
+        "escaped": {"$type": "set", "$version": 1, "$data": [], "$$": {"$": "$"}},
+    }
+    ctx: dict[str, object] = {"user": ("ann", 1), "mood": Mood.CALM, "": {}}
+    extra = cast("Mapping[str, Json]", {"at": date(2026, 1, 1), "in": (Mood.CALM,)})
+    told = Message("tool", "x", tool_call_id="c0", extra=extra)
+    point = Point(phase="before", at=1, ctx=ctx)
+    return Step(2, 1, Splice(5, (told,)), point, {**values, "old": GONE})
+
+
+def _interrupted() -> Step:
+    waits = Pending(
+        Address(("helper",), 2, "tool", "drop_table", "drop_table", "c1"),
+        {"ask": "sure?", "rows": (1, 2)},
+    )
+    again = Pending(
+        Address(("helper", "sub"), 2, "before_model", "gate", ordinal=3), None
+    )
+    inside = Entry("tool", "drop_table", waiting=waits, answers=("why", None, 1.5))
+    layer = Entry(
+        "wrap_invokable_tool_call",
+        "gate",
+        inner=(Entry("tool", "drop_table", done=True, text=""), inside),
+    )
+    point = Point(phase="tools", entries=(None, layer), told=(0,), answer=_CALLING)
+    return Step(3, 2, Splice(4, ()), point, pending=(waits, again))
+
+
+def _streams() -> Step:
+    pieces = (
+        MessageChunk("he", (ToolCallChunk(0, "c0", "search", "{"),), "m4", "bot"),
+        MessageChunk("", (ToolCallChunk(0, arguments="}"), ToolCallChunk())),
+        MessageChunk("y", extra={"usage": {"out": 3}}),
+    )
+    model = Entry("wrap_model_call", "cache", done=True, chunks=pieces)
+    broken = Failure("ModelError", "the model raised\nTimeoutError", 2)
+    tool = Entry("tool", "tail", done=True, chunks=("a", "", "b"), failure=broken)
+    said = Entry("model", "", done=True, message=_CALLING)
+    return Step(4, 3, Splice(2, ()), Point(phase="model", entries=(model, tool, said)))
+
+
+def _texts() -> Step:
+    # A half of a character alone, both halves apart, and a whole one.
+    hard = '\ud800 \ud83d\ude00 \N{GRINNING FACE} \x00\u2028"\\'
+    message = Message("user", hard, name="\udfff", extra={hard[0]: hard[-1]})
+    kept = {"text": hard, "é": "é"}
+    return Step(5, 3, Splice(0, (message,)), Point(status=hard), kept)
+
+
+def _onion(layers: int) -> Step:
+    entry = Entry("model", "", done=False)
+    for at in range(layers):
+        entry = Entry("wrap_model_call", f"h{at}", inner=(entry,))
+    return Step(6, 4, Splice(9, ()), Point(phase="model", entries=(entry,)))
+
+
+def _at(phase: Phase) -> Step:
+    status = "completed" if phase == "end" else None
+    return Step(7, 4, Splice(9, ()), Point(phase=phase, at=2, status=status))

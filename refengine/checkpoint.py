@@ -1,0 +1,220 @@
+"""What is kept of a run, so that it can go on later and elsewhere (contract SER, §5).
+
+A run that is kept is a row of steps. Each says what changed since the one before: its
+messages as a splice (keep the first ``keep``, then these), its run-local values by key,
+and the point at which the run stands. Folding them gives a ``Saved``, from which
+another process goes on. How a step becomes bytes is told in ``refengine.state``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
+
+from refengine.actions import AgentAction
+from refengine.messages import Json, Message, MessageChunk
+
+if TYPE_CHECKING:
+    from refengine.values import Types
+
+Phase: TypeAlias = Literal[
+    "iteration", "before", "model", "after", "tools", "after_agent", "end"
+]
+"""Where a run stands: before an iteration, in one of its parts, or at its end."""
+GONE: Final = object()
+"""Stands for the value of a run-local key that was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an interrupt came from; its text is what ``resume`` is given.
+
+    ``ordinal`` counts what would else have one address: a wrapper that is entered
+    twice in one call, a hook that asks twice.
+    """
+
+    run_path: tuple[str, ...]
+    iteration: int
+    hook: str
+    owner: str
+    tool: str | None = None
+    call_id: str | None = None
+    ordinal: int = 1
+
+    def __str__(self) -> str:
+        call = f" {self.tool}({self.call_id})" if self.tool is not None else ""
+        again = f" #{self.ordinal}" if self.ordinal > 1 else ""
+        path = "/".join(self.run_path)
+        return f"{path} {self.iteration} {self.hook} {self.owner}{call}{again}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An interrupt that waits for an answer: where it came from and what it asks."""
+
+    address: Address
+    payload: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error of a call that a wrapper has seen: its class by name, and its text.
+
+    ``layer`` is the place of the wrapper that raised it, -1 for tool or model.
+    """
+
+    kind: str
+    text: str
+    layer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of one entry into a hook, a wrapper, a tool or a model.
+
+    One that is ``done`` has its result: a text (tool), a message (model), the chunks of
+    either in a stream, or a failure, perhaps after chunks. One that is not is entered
+    again; then ``inner`` are the calls it had made, ``answers`` what it was told.
+    ``action`` is what a tool call asks of the run besides.
+    """
+
+    hook: str
+    owner: str
+    done: bool = False
+    text: str | None = None
+    message: Message | None = None
+    chunks: tuple[str | MessageChunk, ...] | None = None
+    failure: Failure | None = None
+    inner: tuple[Entry, ...] = ()
+    answers: tuple[Json, ...] = ()
+    waiting: Pending | None = None
+    action: AgentAction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """A sequence of messages as a change of another: keep its first, then these."""
+
+    keep: int = 0
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where the run stands after a step, and what going on from there needs.
+
+    ``at`` is the hook of a pass that is entered next, by its place. ``ctx`` are the
+    values that finished hooks of this iteration left in the context. ``sent`` is what
+    the model is sent, where that is not the history. ``entries`` are the calls of the
+    message in order, or the one hook or model call that was interrupted; None stands
+    for a call that has not begun. ``attempt`` counts the calls of the model in this
+    iteration, from 1. ``shown`` are the tools the model was told, ``told`` the places
+    of calls whose events the consumer has had. ``answer`` is the response that decides
+    how the run goes on, or what it ends with.
+    """
+
+    phase: Phase = "iteration"
+    at: int = 0
+    ctx: Mapping[str, object] = field(default_factory=dict[str, object])
+    sent: Splice | None = None
+    entries: tuple[Entry | None, ...] = ()
+    attempt: int = 1
+    shown: tuple[str, ...] | None = None
+    told: tuple[int, ...] = ()
+    answer: Message | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What does not change in a run: whose it is, and how it began.
+
+    ``given`` is how many of the first step's messages the caller gave; one more stands
+    before them if the engine put the instruction first (``has_first``).
+    """
+
+    agent: str
+    profile: str
+    streaming: bool
+    given: int
+    has_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One record of a run. ``start`` is set in the first one, and only there.
+
+    ``locals`` are the run-local values that changed, ``GONE`` for those deleted.
+    """
+
+    seq: int
+    iteration: int
+    splice: Splice
+    point: Point
+    locals: Mapping[str, object] = field(default_factory=dict[str, object])
+    pending: tuple[Pending, ...] = ()
+    start: Start | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A run as its steps leave it; ``steps`` is how many there are."""
+
+    start: Start
+    steps: int
+    iteration: int
+    messages: tuple[Message, ...]
+    locals: Mapping[str, object]
+    point: Point
+    pending: tuple[Pending, ...]
+    given: tuple[Message, ...]
+    first: Message | None = None
+
+
+class Keeper(Protocol):
+    """Keeps the steps of runs by key; ``refengine.state.Checkpoints`` is one."""
+
+    @property
+    def types(self) -> Types:
+        """The registry by which values that are kept are checked and packed."""
+        ...
+
+    async def write(self, key: str, step: Step) -> None:
+        """Keep a step; it is safe when this returns.
+
+        Raises CheckpointConflictError if another step of that number is kept already,
+        which also is so if a new run (``step.seq`` 0) is given a key that is in use.
+        """
+        ...
+
+    async def read(self, key: str) -> Saved:
+        """Return the run under that key; raises CheckpointNotFoundError."""
+        ...
+
+
+def folded(steps: Sequence[Step]) -> Saved:
+    """Return the run that these steps, from the first one on, leave."""
+    first = steps[0]
+    if first.start is None:
+        raise AssertionError
+    messages: list[Message] = []
+    values: dict[str, object] = {}
+    for step in steps:
+        del messages[step.splice.keep :]
+        messages += step.splice.messages
+        values.update(step.locals)
+    own = int(first.start.has_first)
+    given = first.splice.messages
+    last = steps[-1]
+    return Saved(
+        first.start,
+        len(steps),
+        last.iteration,
+        tuple(messages),
+        {key: value for key, value in values.items() if value is not GONE},
+        last.point,
+        last.pending,
+        given[own:],
+        given[0] if own else None,
+    )

@@ -1,0 +1,73 @@
+"""Interrupts: a run that stops to ask, and goes on with the answer (contract INT).
+
+An ``Interrupt`` is no error: ``except Exception`` does not catch it, and a wrapper that
+catches it all the same cannot keep it. Where the agent keeps its runs, ``resume`` goes
+on from there, in any process.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from refengine.checkpoint import Pending
+    from refengine.messages import Json
+
+
+class Interrupt(BaseException):
+    """Stops a run where it is raised: in a tool, a wrapper or a hook of a pipeline.
+
+    ``payload`` is what is asked, as JSON values. ``pending`` is set where the interrupt
+    leaves the hook that raised it: with its address, by which it is answered. ``where``
+    are the hook and whose it is, in an agent that keeps nothing.
+    """
+
+    def __init__(self, payload: Json = None) -> None:
+        self.payload = payload
+        self.pending: Pending | None = None
+        self.where: tuple[str, str] | None = None
+        super().__init__(payload)
+
+
+class Asking(Protocol):
+    """One entry into a hook, a wrapper or a tool, as the code in it can ask for."""
+
+    reentry: bool
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """The name of the extension or tool, and its hook."""
+        ...
+
+    def ask(self, payload: Json) -> Json:
+        """Return the next answer; raises Interrupt if there is none."""
+        ...
+
+
+ENTERED: Final[ContextVar[Asking | None]] = ContextVar(
+    "refengine_entered", default=None
+)
+
+
+def interrupt(payload: Json = None) -> Json:
+    """Ask, and return what ``resume`` answered: None if it was given no answers.
+
+    The first time it raises Interrupt, and the run ends with the status
+    ``interrupted``. On resume the hook around this point is entered again from its
+    start, and the same call returns the answer; a second call in the same hook asks
+    anew. Raises Interrupt, or NotKeepableError if ``payload`` cannot be kept.
+    """
+    entered = ENTERED.get()
+    if entered is None:  # an agent that keeps nothing: nobody could answer
+        raise Interrupt(payload)
+    return entered.ask(payload)
+
+
+def is_reentry() -> bool:
+    """Tell whether the hook, wrapper or tool around this point is entered again.
+
+    What stood before the interrupt in it has been done once already.
+    """
+    entered = ENTERED.get()
+    return entered is not None and entered.reentry

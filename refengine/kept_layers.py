@@ -1,0 +1,115 @@
+"""Layers of an onion in an agent that keeps its runs: each entry is in the journal.
+
+As the layers of ``chain``, and besides: what a layer gave is noted, so that a wrapper
+around it that is entered again is given just that; and an interrupt that a wrapper did
+not let out is raised again (contract INT).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from refengine.errors import ChangedAgentError
+from refengine.interrupts import ENTERED, Interrupt
+from refengine.journal import blamed, here
+from refengine.scope import INNERMOST, SCOPE, LayerName, Scope
+from refengine.stream import StreamReader
+
+if TYPE_CHECKING:
+    from refengine.chain import Call, Keep, Refuse, Value, Wrap
+    from refengine.context import Context
+    from refengine.journal import Place
+
+
+def kept_layer(  # what a layer of any onion is made of
+    name: LayerName,
+    at: int,
+    wrap: Wrap,
+    inner: Call,
+    refuse: Refuse,
+    keep: Keep | None,
+) -> Call:
+    """Return a layer around ``inner`` whose entries are noted."""
+
+    async def enter(ctx: Context, value: Value) -> Value:
+        scope = SCOPE.get()
+        place = _entered(scope, name.hook, name.owner)
+        if place.done:
+            return _looked_after(place.again(scope.blame), at, name, keep)
+        token = ENTERED.set(place)
+        try:
+            result = await wrap(ctx, value, inner)
+            stopped = place.swallowed()
+            if stopped is not None:
+                raise stopped
+            refuse(result, name)
+            return place.finished(_looked_after(result, at, name, keep))
+        except Interrupt as stop:
+            await place.stop(stop)
+            raise
+        except Exception as error:
+            stopped = place.swallowed()
+            if stopped is not None:
+                await place.stop(stopped)
+                raise stopped from error
+            scope.blame(error, at)
+            place.failed(error, blamed(scope, error, at))
+            raise
+        finally:
+            ENTERED.reset(token)
+
+    return enter
+
+
+def kept_call(hook: str, call: Call) -> Call:
+    """Return the innermost call, of a tool or of the model, with its entries noted."""
+
+    async def enter(ctx: Context, value: Value) -> Value:
+        scope = SCOPE.get()
+        owner = "model" if scope.tool is None else scope.tool.info.name
+        place = _entered(scope, hook, owner)
+        if place.done:
+            return _closed_with(scope, place.again(scope.blame))
+        token = ENTERED.set(place)
+        try:
+            result = await call(ctx, value)
+            stopped = place.swallowed()
+            if stopped is not None:
+                raise stopped
+            return place.finished(result)
+        except Interrupt as stop:
+            await place.stop(stop)
+            raise
+        except Exception as error:
+            stopped = place.swallowed()
+            if stopped is not None:
+                await place.stop(stopped)
+                raise stopped from error
+            place.failed(error, blamed(scope, error, INNERMOST))
+            raise
+        finally:
+            ENTERED.reset(token)
+
+    return enter
+
+
+def _entered(scope: Scope, hook: str, owner: str) -> Place:
+    """Return the next entry; raises ChangedAgentError, which no call is blamed for."""
+    try:
+        return here().enter(hook, owner)
+    except ChangedAgentError as error:
+        raise scope.own(error) from None
+
+
+def _looked_after(result: Any, at: int, name: LayerName, keep: Keep | None) -> Any:  # noqa: ANN401  # what a layer of either kind of onion gives
+    if keep is not None:
+        keep(result, at, name)
+    return result
+
+
+def _closed_with(scope: Scope, result: Any) -> Any:  # noqa: ANN401  # as _looked_after
+    """See that a stream which is given again is closed with the call."""
+    reader = getattr(result, "result", result)
+    if isinstance(reader, StreamReader):
+        scope.readers.append(cast("Any", reader))  # pyright cannot name it
+    return result

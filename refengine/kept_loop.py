@@ -1,0 +1,373 @@
+"""The loop of an agent that keeps its runs: it can stop anywhere, and go on later.
+
+What a run does is ``react.Loop``, in its order. Here is what is kept of it and when: a
+step before the first iteration, one when the model has called tools, one when their
+results are there, one at an interrupt and one at the end. Contract INT, §5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeVar, cast
+
+from refengine.batch import AnyCall, CallBatch, UnknownCall
+from refengine.call import ToolCallRun
+from refengine.checkpoint import Pending, Phase, Point, Saved, Splice
+from refengine.history import History, as_history
+from refengine.interrupts import ENTERED, Interrupt
+from refengine.kept_pass import KeptPass, Stop
+from refengine.messages import Message, ToolCall
+from refengine.react import AFTER, AFTER_AGENT, BEFORE, MODEL, TOOLS, Loop, Status
+from refengine.tools import ToolInfo
+
+if TYPE_CHECKING:
+    from refengine.chain import Pipeline
+    from refengine.checkpoint import Entry
+    from refengine.context import Context
+    from refengine.events import AgentEvent
+    from refengine.journal import Place
+    from refengine.keeping import Keeping
+    from refengine.legacy import LegacyPass
+    from refengine.toolset import BoundTool
+
+T = TypeVar("T")
+_PARTS: Final[Mapping[Phase, int]] = MappingProxyType(
+    {
+        "before": BEFORE,
+        "model": MODEL,
+        "after": AFTER,
+        "tools": TOOLS,
+        "after_agent": AFTER_AGENT,
+    }
+)
+"""Which part of an iteration comes first where a run goes on; else a new one does."""
+
+
+class KeptLoop(Loop):
+    """The state of one run that is kept, or looked at as if it were."""
+
+    keeps: ClassVar[bool] = True
+    __slots__ = (
+        "_again",
+        "_at",
+        "_attempt",
+        "_begun",
+        "_entries",
+        "_keep",
+        "_left",
+        "_response",
+        "_saved",
+        "_shown",
+    )
+
+    def prepare(self, keep: Keeping, saved: Saved | None) -> None:
+        """Take over how the run is kept, and what was kept of it before."""
+        self._keep = keep
+        self._saved = saved
+        self._at: Point | None = None
+        self._again: Point | None = None
+        self._attempt = 1
+        self._left: History | None = None
+        self._begun = self.history
+        self._response: Message | None = None
+        self._entries: Iterator[Entry | None] = iter(())
+        self._shown: frozenset[str] | None = None
+        if saved is not None:
+            self._take(saved)
+        self._locals = keep.begun(self.history, {} if saved is None else saved.locals)
+        self._ctx = self._ctx._placed(self._run_path, None, self._locals)  # noqa: SLF001  # engine
+
+    def _take(self, saved: Saved) -> None:
+        """Stand where the run stood."""
+        point = saved.point
+        self._attempt = point.attempt
+        self.history = _with_first(saved.messages, saved.first)
+        self.first = saved.first
+        self.iterations = self._keep.journal.iteration = saved.iteration
+        begins = self._machine.profile.resumed_iteration == "begins_again"
+        if begins and point.phase in {"before", "model", "after"}:
+            self._again = point
+        elif point.phase != "iteration":
+            self._at = point
+        if point.sent is not None:
+            kept = saved.messages[: point.sent.keep]
+            left = (*kept, *point.sent.messages)
+            self._left = _with_first(left, saved.first)
+            if point.phase == "model":
+                self._this_call = self._left
+        if point.phase == "after_agent":
+            self.status = cast("Status", point.status)
+            self.answer = point.answer
+        if point.shown is not None:
+            self._shown = frozenset(point.shown)
+        if point.shown is not None and point.phase == "tools":
+            self._show(point.shown)
+
+    def _show(self, names: Sequence[str]) -> None:
+        """Know which tools the model was told before the run was kept."""
+        if self._machine.profile.resumed_tools == "as_kept":
+            known = {info.name: info for info in self._plan.shown}
+            shown = tuple(known.get(name, ToolInfo(name)) for name in names)
+            self._plan = replace(self._plan, shown=shown)
+
+    async def _begin(self) -> int:
+        await super()._begin()
+        if self._saved is None:
+            await self._step(Point())
+        else:  # before anything is done: of two who resume one run, one is refused here
+            await self._step(self._saved.point, self._saved.pending)
+        return 0 if self._at is None else _PARTS[self._at.phase]
+
+    def _next_iteration(self) -> bool:
+        self._this_call = None
+        if self._again is None:
+            self._shown = None
+        found = super()._next_iteration()
+        self._begun = self.history
+        self._keep.journal.iteration = self.iterations
+        return found
+
+    async def _model_context(self, skip: int) -> Context:
+        if skip > BEFORE and self._at is not None:
+            return self._ctx_at(self._at)
+        return await super()._model_context(skip)
+
+    def _ctx_at(self, at: Point) -> Context:
+        ctx = self._ctx
+        for key, value in at.ctx.items():
+            ctx = ctx.with_value(key, value)
+        return ctx
+
+    def _response_at(self) -> Message:
+        if self._at is None or self._at.answer is None:
+            raise AssertionError
+        self._response = self._at.answer
+        return self._response
+
+    def _reached(self, phase: Phase) -> Point | None:
+        """Return where the run stood, if it was in this part, and forget it."""
+        at = self._at
+        if at is None or at.phase != phase:
+            return None
+        self._at = None
+        return at
+
+    def _entry(self, phase: Phase) -> Entry | None:
+        """Return the entry of an iteration that begins again, if it was here."""
+        again = self._again
+        if again is None or again.phase != phase:
+            return None
+        self._again = None
+        return again.entries[0]
+
+    # --- hooks of a pass
+
+    async def _phases(
+        self, phases: Sequence[LegacyPass | Pipeline], ctx: Context
+    ) -> Context:
+        phase: Phase = "before" if phases is self._machine.before else "after"
+        passing = KeptPass(phases, self._keep)
+        again = self._again
+        entry, start, at = self._entry(phase), 0, self._reached(phase)
+        asked = 0 if again is None else again.at
+        messages = self.history
+        if at is not None:
+            entry, start, asked = at.entries[0], at.at, at.at
+            ctx = self._ctx_at(at)
+            messages = messages if self._left is None else self._left
+        try:
+            ctx, left = await passing.rewrite(
+                ctx, messages, self._cell, start=start, asked=asked, entry=entry
+            )
+        except Interrupt:
+            await self._stop_pass(phase, passing.stopped())
+            raise
+        self.history = as_history(left)
+        return ctx._placed(self._run_path, None, self._locals)  # noqa: SLF001  # engine
+
+    async def _stop_pass(self, phase: Phase, stop: Stop) -> None:
+        """Keep how far a pass came beside the history: an error drops its edits."""
+        begins = self._machine.profile.resumed_iteration == "begins_again"
+        same = begins or stop.messages is self.history
+        sent = None if same else _splice(stop.messages, self.history)
+        values = self._keep.values_of(stop.ctx, self._ctx)
+        point = Point(phase, stop.at, values, sent, (stop.entry,))
+        if phase == "after":
+            point = replace(point, answer=self._response, shown=self._told())
+        await self._stop(point, (stop.pending,))
+
+    async def _after_agent(self) -> None:
+        passing = KeptPass((self._machine.after_agent,), self._keep)
+        at = self._reached("after_agent")
+        try:
+            await passing.observe(
+                self._ctx if at is None else self._ctx_at(at),
+                self.history,
+                0 if at is None else at.at,
+                None if at is None else at.entries[0],
+            )
+        except Interrupt:
+            stop = passing.stopped()
+            values = self._keep.values_of(stop.ctx, self._ctx)
+            point = Point("after_agent", stop.at, values, entries=(stop.entry,))
+            point = replace(point, answer=self.answer, status=self.status)
+            await self._stop(point, (stop.pending,))
+            raise
+
+    # --- the model
+
+    def _first_attempt(self) -> int:
+        number, self._attempt = self._attempt, 1
+        return number
+
+    async def _answer(self, ctx: Context) -> Message | None:
+        return await self._ask(ctx, super()._answer)
+
+    async def _open_answer(self, ctx: Context) -> AgentEvent | None:
+        return await self._ask(ctx, super()._open_answer)
+
+    async def _ask(self, ctx: Context, call: Callable[[Context], Awaitable[T]]) -> T:
+        at = self._reached("model")
+        entry = self._entry("model") if at is None else at.entries[0]
+        place = self._keep.journal.root("model", "model", entry)
+        token = ENTERED.set(place)
+        try:
+            return await call(ctx)
+        except Interrupt as stop:
+            await place.stop(stop)
+            await self._stop_model(ctx, place)
+            raise
+        finally:
+            ENTERED.reset(token)
+
+    async def _stop_model(self, ctx: Context, place: Place) -> None:
+        sent = None
+        if self._this_call is not None:
+            sent = _splice(self._this_call, self.history)
+        values = self._keep.values_of(ctx, self._ctx)
+        number = 1 if self._asking is None else self._asking.number
+        entries = (place.entry(),)
+        point = Point("model", 0, values, sent, entries, number, self._told())
+        await self._stop(point, (place.pending,))
+
+    def _in_time(self, response: Message) -> Message:
+        self._keep.response(response)
+        self._response = super()._in_time(response)
+        return self._response
+
+    # --- the calls of a message
+
+    def _batch_of(self, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
+        at = self._reached("tools")
+        known = () if at is None else at.entries
+        self._entries = iter((*known, *[None] * (len(calls) - len(known))))
+        batch = super()._batch_of(calls, ctx)
+        if at is not None:
+            batch.go_on(at.told)
+        return batch
+
+    def _run_of(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
+        made = super()._run_of(call, bound)
+        if isinstance(made, ToolCallRun):
+            entry = next(self._entries)
+            journal = self._keep.journal
+            place = journal.root("call", call.name, entry, call=(call.name, call.id))
+            waits = entry is not None and not entry.done and not journal.goes_on(entry)
+            made.keep(place, waits=waits)
+        return made
+
+    def _unknown(self, call: ToolCall, answer: Callable[[str, str], str]) -> AnyCall:
+        entry = next(self._entries)
+        return UnknownCall(call, answer, None if entry is None else entry.text)
+
+    def _is_hidden(self, name: str) -> bool:
+        if self._shown is None or (self._model_call and self._model_call.reached):
+            return super()._is_hidden(name)
+        hides = self._machine.model and self._machine.profile.hidden_tool != "runs"
+        return bool(hides) and name not in self._shown
+
+    async def _begin_calls(self, response: Message, ctx: Context, skip: int) -> None:
+        if skip < TOOLS:
+            await self._step(self._tools_point(ctx, response))
+
+    async def _end_calls(
+        self, batch: CallBatch, response: Message, ctx: Context
+    ) -> None:
+        if batch.interrupted and self._keep.goes_on_beside(batch.error()):
+            await self._stop_calls(batch, response, ctx)
+        await super()._end_calls(batch, response, ctx)
+        if self.status == "error":
+            await self._step(Point())
+
+    async def _stop_calls(
+        self, batch: CallBatch, response: Message, ctx: Context
+    ) -> NoReturn:
+        pending = batch.pending(self._run_path, self.iterations)
+        entries = tuple(call.entry() for call in batch.calls)
+        point = self._tools_point(ctx, response)
+        point = replace(point, entries=entries, told=batch.told())
+        await self._stop(point, pending)
+        raise Interrupt
+
+    def _tools_point(self, ctx: Context, response: Message) -> Point:
+        values = self._keep.values_of(ctx, self._ctx)
+        return Point("tools", ctx=values, shown=self._told(), answer=response)
+
+    def _told(self) -> tuple[str, ...]:
+        """Return which tools the model was told in this iteration."""
+        call = self._model_call
+        shown = self._plan.shown if call is None else call.shown
+        names = tuple(info.name for info in shown)
+        if self._shown is None or (call and call.reached):
+            return names
+        return tuple(name for name in names if name in self._shown)
+
+    # --- steps
+
+    async def _end(self) -> None:
+        await super()._end()
+        await self._step(Point("end", answer=self.answer, status=self.status))
+
+    async def _stop(self, point: Point, pending: tuple[Pending, ...]) -> None:
+        """Write where the run was interrupted; an iteration may have to begin again."""
+        history = self.history
+        begins = self._machine.profile.resumed_iteration == "begins_again"
+        if begins and point.phase in {"before", "model", "after"}:
+            history = self._begun
+        await self._step(point, pending, history)
+        self.interrupts = pending
+
+    async def _step(
+        self,
+        point: Point,
+        pending: tuple[Pending, ...] = (),
+        history: History | None = None,
+    ) -> None:
+        await self._keep.step(
+            self.iterations,
+            self.history if history is None else history,
+            self._locals,
+            point,
+            pending,
+            first=self.first,
+        )
+
+
+def _with_first(messages: tuple[Message, ...], first: Message | None) -> History:
+    """Return a history in which the message that the engine put first is that object.
+
+    One that was moved since has come back as another object that is equal to it.
+    """
+    if first is None or any(each is first for each in messages):
+        return History(messages)
+    at = next((at for at, each in enumerate(messages) if each == first), None)
+    if at is None:
+        return History(messages)
+    return History((*messages[:at], first, *messages[at + 1 :]))
+
+
+def _splice(new: History, old: History) -> Splice:
+    keep = new.shared(old)
+    return Splice(keep, new.since(keep))

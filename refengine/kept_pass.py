@@ -1,0 +1,152 @@
+"""A pass of hooks in an agent that keeps its runs: it can stop before any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from refengine.chain import Pipeline
+from refengine.errors import ChangedAgentError
+from refengine.history import History, as_history
+from refengine.interrupts import ENTERED, Interrupt
+from refengine.legacy import LegacyPass, Rewrite, StateCell
+from refengine.scope import LayerName
+
+if TYPE_CHECKING:
+    from refengine.checkpoint import Entry, Pending
+    from refengine.context import Context
+    from refengine.journal import Place
+    from refengine.keeping import Keeping
+    from refengine.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where a pass was interrupted: before which hook, and what it had come to."""
+
+    at: int
+    ctx: Context
+    messages: History
+    entry: Entry
+    pending: Pending
+
+
+T = TypeVar("T")
+Phases = Sequence["LegacyPass | Pipeline"]
+
+
+class KeptPass:
+    """The hooks of one pass, one by one."""
+
+    __slots__ = ("_keeping", "_phases", "_stop")
+
+    def __init__(self, phases: Phases, keeping: Keeping) -> None:
+        self._phases = phases
+        self._keeping = keeping
+        self._stop: Stop | None = None
+
+    def stopped(self) -> Stop:
+        """Return where the pass was interrupted."""
+        if self._stop is None:
+            raise AssertionError
+        return self._stop
+
+    async def rewrite(
+        self,
+        ctx: Context,
+        messages: Sequence[Message],
+        cell: StateCell,
+        *,
+        start: int = 0,
+        asked: int = 0,
+        entry: Entry | None = None,
+    ) -> tuple[Context, Sequence[Message]]:
+        """Send a history through the hooks from ``start`` on.
+
+        ``entry`` is what is known of the hook at ``asked``, which interrupted the run.
+        Raises what the hooks raise, NotKeepableError, or Interrupt: see ``stopped``.
+        """
+        for at, name, enter in self._hooks(cell):
+            if at < start:
+                continue
+            place = self._place(name, entry if at == asked else None)
+            old = ctx, _fixed(messages)
+            try:
+                ctx, messages = await _entered(place, enter(ctx, messages))
+            except Interrupt as stop:
+                await place.stop(stop)
+                self._stop = Stop(at, *_kept(*old), place.entry(), place.pending)
+                raise
+            self._keeping.hook(name, (ctx, messages), old)
+        return ctx, messages
+
+    async def observe(
+        self,
+        ctx: Context,
+        value: History,
+        start: int = 0,
+        entry: Entry | None = None,
+    ) -> None:
+        """Show a history to the hooks from ``start`` on; raises as ``rewrite``."""
+        pipelines = [each for each in self._phases if isinstance(each, Pipeline)]
+        hooks = [each for one in pipelines for each in one.one_by_one()]
+        for at, (name, hook) in enumerate(hooks[start:], start):
+            place = self._place(name, entry if at == start else None)
+            try:
+                new = await _entered(place, hook.observe(ctx, value))
+            except Interrupt as stop:
+                await place.stop(stop)
+                self._stop = Stop(at, ctx, value, place.entry(), place.pending)
+                raise
+            self._keeping.hook(name, (new, value), (ctx, value))
+            ctx = new
+
+    def _hooks(self, cell: StateCell) -> Iterator[tuple[int, LayerName, Rewrite]]:
+        at = 0
+        for phase in self._phases:
+            found: list[tuple[LayerName, Rewrite]] = (
+                [(name, one.rewrite) for name, one in phase.one_by_one()]
+                if isinstance(phase, Pipeline)
+                else phase.one_by_one(cell)
+            )
+            for name, enter in found:
+                yield at, name, enter
+                at += 1
+
+    def _place(self, name: LayerName, entry: Entry | None) -> Place:
+        """Return the place of a hook; raises ChangedAgentError if another one stood."""
+        if entry is not None and (entry.hook, entry.owner) != (name.hook, name.owner):
+            kept = f"{entry.hook} of {entry.owner}"
+            raise ChangedAgentError("a hook", kept, f"{name.hook} of {name.owner}")
+        return self._keeping.journal.root(name.hook, name.owner, entry)
+
+
+async def _entered(place: Place, entering: Coroutine[Any, Any, T]) -> T:
+    token = ENTERED.set(place)
+    try:
+        result = await entering
+    except Exception as error:
+        stopped = place.swallowed()
+        if stopped is None:
+            raise
+        raise stopped from error
+    finally:
+        ENTERED.reset(token)
+    stopped = place.swallowed()
+    if stopped is not None:
+        raise stopped
+    return result
+
+
+def _fixed(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages as they are now; what cannot change is not copied.
+
+    A hook may edit a list in place that another one left, and then interrupt the run.
+    """
+    same = isinstance(messages, (History, tuple))
+    return messages if same else tuple(messages)
+
+
+def _kept(ctx: Context, messages: Sequence[Message]) -> tuple[Context, History]:
+    return ctx, as_history(messages)

@@ -1,0 +1,54 @@
+"""The compiled parts of one agent, which all its runs share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from refengine.binding import Binder
+from refengine.chain import Pipeline
+from refengine.checkpoint import Keeper
+from refengine.legacy import LegacyPass
+from refengine.model_onion import ModelOnion
+from refengine.plan import OnNotice
+from refengine.profile import Profile
+from refengine.tools import ToolsConfig
+from refengine.values import Types
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The compiled parts of one agent; the same for all its runs.
+
+    ``keeper`` keeps its runs, if one does; ``types`` are those by which kept values are
+    looked at, None if nobody looks.
+    """
+
+    name: str
+    profile: Profile
+    max_iterations: int
+    tools_config: ToolsConfig
+    before: tuple[LegacyPass | Pipeline, ...]
+    after: tuple[LegacyPass | Pipeline, ...]
+    after_agent: Pipeline
+    model: ModelOnion
+    binder: Binder
+    on_notice: OnNotice | None
+    keeper: Keeper | None = None
+    types: Types | None = None
+
+    @property
+    def calls_once(self) -> bool:
+        """Whether an agent without tools calls the model once and ends."""
+        rule, binder = self.profile.without_tools, self.binder
+        wrapped = binder.invokable.names or binder.streamable.names
+        return rule == "single_call" or (rule == "loop_if_wrapped" and not wrapped)
+
+    @property
+    def sends_history(self) -> bool:
+        """Whether the model is sent the history just as it is kept."""
+        profile = self.profile
+        return (
+            profile.instruction_place == "in_history"
+            and profile.before_model_edits == "kept"
+            and profile.unanswered_calls == "sent"
+        )

@@ -1,0 +1,218 @@
+"""Finds what goes wrong only when tasks come in another order.
+
+    explored = explore(program, check=what_is_wrong)
+    explored.verify()
+
+``program`` is played under one schedule after the other: asyncio's own order, then all
+schedules with one deviation from it, then with two, then seeded random ones. The first
+that fails is shrunk until none of its deviations can be left out, told as a story, and
+can be played again with ``replay``. The program and the seed decide everything, so the
+same call plays the same schedules (``interleaving_loop`` says what a schedule decides).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Final, TypeVar
+
+from refengine.testing.interleaving_found import (
+    Explored,
+    Failure,
+    InterleavingError,
+)
+from refengine.testing.interleaving_levels import Branch, Children, compare
+from refengine.testing.interleaving_loop import (
+    HELD,
+    Choose,
+    DeadlockError,
+    EndlessError,
+    Schedule,
+)
+from refengine.testing.interleaving_play import (
+    Check,
+    CheckError,
+    Played,
+    Program,
+    ProgramError,
+    Stage,
+    UnrepeatableError,
+    UnseenError,
+    keeping,
+)
+from refengine.testing.interleaving_shrink import shrunk
+
+T = TypeVar("T")
+
+__all__ = [
+    "HELD",
+    "CheckError",
+    "DeadlockError",
+    "EndlessError",
+    "ExploreArgumentError",
+    "Explored",
+    "Failure",
+    "InterleavingError",
+    "ProgramError",
+    "Schedule",
+    "StaleScheduleError",
+    "UnrepeatableError",
+    "UnseenError",
+    "explore",
+    "replay",
+]
+
+RATES: Final = (0.5, 0.2, 0.05)
+"""How often a seeded schedule deviates, one rate after the other."""
+
+
+class ExploreArgumentError(ValueError):
+    """``explore`` was told to search in a way that there is none."""
+
+    def __init__(self, name: str, got: object, least: int) -> None:
+        self.name = name
+        super().__init__(
+            f"explore got {name}={got!r}: give a number of at least {least}"
+        )
+
+
+class StaleScheduleError(Exception):
+    """A schedule does not fit the program any more."""
+
+    def __init__(self, schedule: Schedule, played: Schedule) -> None:
+        self.schedule = schedule
+        left = [each for each in schedule.deviations if each not in played.deviations]
+        super().__init__(
+            f"the deviations {left} of {schedule} could not be taken: the program has"
+            " changed since it was found; explore again"
+        )
+
+
+def explore(
+    program: Program[T],
+    *,
+    check: Check[T] | None = None,
+    deviations: int = 2,
+    limit: int = 1000,
+    seeded: int = 100,
+    seed: int = 0,
+) -> Explored:
+    """Play a program under many schedules, until one fails.
+
+    A failure is an exception that comes out of the program, an error of a task that
+    nobody waited for, a text that ``check`` returns for the program's result, or that
+    nothing can go on (DeadlockError). Schedules with up to ``deviations`` deviations
+    are played, at most ``limit``: where they are more, those with the most deviations
+    are drawn by the seed. After them ``seeded`` random ones, unless there are no
+    others. Raises ExploreArgumentError, ProgramError, CheckError, UnrepeatableError.
+    """
+    for name, given, least in (
+        ("deviations", deviations, 0),
+        ("limit", limit, 1),
+        ("seeded", seeded, 0),
+    ):
+        if type(given) is not int or given < least:
+            raise ExploreArgumentError(name, given, least)
+    stage = Stage(program, check)
+    try:
+        return _Search(stage, seed).run(deviations, limit, seeded)
+    finally:
+        stage.close()
+
+
+def replay(
+    program: Program[T], schedule: Schedule, *, check: Check[T] | None = None
+) -> T:
+    """Play a program under one schedule and return its result.
+
+    Raises what the program raises, InterleavingError with what the check found, and
+    StaleScheduleError if nothing failed and a deviation could not be taken.
+    """
+    stage = Stage(program, check)
+    try:
+        played = stage.play(keeping(schedule), telling=True)
+    finally:
+        stage.close()
+    if played.error is not None:
+        raise played.error
+    if played.found is not None:
+        raise InterleavingError(_failure(played, 1, schedule))
+    if played.schedule != schedule:
+        raise StaleScheduleError(schedule, played.schedule)
+    return played.value  # type: ignore[return-value]  # what the program returned
+
+
+def _failure(played: Played, after: int, first: Schedule) -> Failure:
+    what = played.what or ""
+    return Failure(what, played.schedule, played.story, after, first, played.error)
+
+
+class _Search:
+    """One exploration: the levels of deviations, then the seeded schedules."""
+
+    def __init__(self, stage: Stage, seed: int) -> None:
+        self._stage = stage
+        self._seed = seed
+        self._count = 0
+        self._points = 0
+        self._exhausted = False
+        self._failure: Failure | None = None
+
+    def run(self, deviations: int, limit: int, seeded: int) -> Explored:
+        complete = self._levels(deviations, limit)
+        for number in range(0 if self._exhausted else seeded):
+            if self._failure is None:
+                self._play(self._random_choices(number))
+        return Explored(self._count, self._points, complete, self._failure)
+
+    def _levels(self, deviations: int, limit: int) -> int | None:
+        """Play level by level; return which was the last that was played whole."""
+        first = self._play(keeping(Schedule()))
+        if self._failure is None:
+            again = self._stage.play(keeping(Schedule()))
+            compare(first, Branch(again.schedule, again.widths))
+        level = [first]
+        for done in range(deviations + 1):
+            if self._failure is not None:
+                return done - 1 if done else None
+            if done == deviations:
+                break
+            children = Children(level)
+            self._exhausted = not children
+            left = limit - self._count
+            level = self._play_level(children, left)
+            if len(children) > left and self._failure is None:
+                return done
+        return deviations
+
+    def _play_level(self, children: Children, left: int) -> list[Branch]:
+        """Play the children of a level, or as many of them as are left to play."""
+        drawn: Sequence[int] = range(len(children))
+        if len(children) > left:
+            random = Random(f"{self._seed}:level")  # noqa: S311  # no secret
+            drawn = sorted(random.sample(drawn, left))
+        played: list[Branch] = []
+        for at in drawn:
+            if self._failure is not None:
+                break
+            parent, schedule = children[at]
+            made = self._play(keeping(schedule))
+            compare(parent, made)
+            played.append(made)
+        return played
+
+    def _play(self, choose: Choose) -> Branch:
+        played = self._stage.play(choose)
+        self._count += 1
+        self._points = max(self._points, len(played.widths))
+        if played.what is not None:
+            told = shrunk(self._stage, played)
+            self._failure = _failure(told, self._count, played.schedule)
+        return Branch(played.schedule, played.widths)
+
+    def _random_choices(self, number: int) -> Choose:
+        random = Random(f"{self._seed}:{number}")  # noqa: S311  # no secret
+        rate = RATES[number % len(RATES)]
+        return lambda _, width: (
+            random.randrange(width) or HELD if random.random() < rate else 0
+        )

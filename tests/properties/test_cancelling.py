@@ -1,0 +1,31 @@
+"""Worlds that are cancelled at any moment are left closed, whole and said to be so."""
+
+import pytest
+from hypothesis import event, given, note
+
+from property_tests.cancel_search import main, moments, worlds
+from property_tests.cancelling import Moment, broken_laws, cut
+from refengine.profile import profile
+from refengine.testing import Scenario
+from tests.properties.support import searching, under_every_profile
+
+
+@under_every_profile
+@searching(30)
+@given(worlds(), moments())
+def test_a_world_cancelled_at_any_moment_keeps_the_laws(
+    under: str, scenario: Scenario, moment: Moment
+) -> None:
+    made = cut(scenario, profile(under), moment)
+
+    note(f"{under}, {moment}: {scenario.model_dump_json(exclude_defaults=True)}")
+    event("cancelled" if made is not None and made.stopped else "no moment")
+    if made is not None and made.stopped:
+        assert broken_laws(made) == []
+
+
+def test_the_long_search_tells_what_it_looked_at(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--worlds", "3", "--profile", "seed-001"]) == 0
+    assert "3 worlds" in capsys.readouterr().out
