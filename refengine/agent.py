@@ -94,8 +94,8 @@ class Agent:
         the key under which the run is kept: one that no other run has. Raises
         NoCheckpointsError if the agent keeps no runs.
         """
-        if checkpoint is not None and self.machine.keeper is None:
-            raise NoCheckpointsError("run", checkpoint)
+        if checkpoint is not None:
+            self._check_key("run", checkpoint)
         given = _given(messages)
         kept = NOT_KEPT if checkpoint is None else Kept(checkpoint)
         return Run(self, given, ctx, _frozen(options), streaming=stream, kept=kept)
@@ -116,11 +116,21 @@ class Agent:
         when iterated also what the keeper raises, NotResumableError,
         UnknownInterruptError and ChangedAgentError.
         """
-        if self.machine.keeper is None:
-            raise NoCheckpointsError("resume", checkpoint)
+        self._check_key("resume", checkpoint)
+        if answers is not None and not isinstance(answers, Mapping):
+            raise FieldTypeError(
+                "answers", answers, "a mapping from addresses, or None"
+            )
         given = None if answers is None else dict(answers)
         kept = Kept(checkpoint, resumes=True, answers=given)
         return Run(self, (), ctx, _frozen(options), streaming=False, kept=kept)
+
+    def _check_key(self, method: str, key: object) -> None:
+        """Raise FieldTypeError or NoCheckpointsError for a key that is of no use."""
+        if not isinstance(key, str):
+            raise FieldTypeError("checkpoint", key, "a text, the key of one run")
+        if self.machine.keeper is None:
+            raise NoCheckpointsError(method, key)
 
     def explain(self, style: Literal["text", "mermaid"] = "text") -> str:
         """Return the resolved order of everything that acts, as text or a picture."""
@@ -203,6 +213,12 @@ def _check_types(config: ChatModelAgentConfig) -> None:
         ("instruction", "a text", isinstance(config.instruction, str)),
         ("handlers", "a list of handlers", isinstance(config.handlers, lists)),
         (
+            "checkpoints",
+            "Checkpoints(store), or None",
+            config.checkpoints is None or _is_keeper(config.checkpoints),
+        ),
+        ("strict_state", "True or False", isinstance(config.strict_state, bool)),
+        (
             "retry",
             "a ModelRetry, or None",
             config.retry is None or isinstance(config.retry, ModelRetry),
@@ -216,6 +232,11 @@ def _check_types(config: ChatModelAgentConfig) -> None:
     ):
         if not fits:
             raise FieldTypeError(field_, getattr(config, field_), wanted)
+
+
+def _is_keeper(given: object) -> bool:
+    """Tell whether it has what a Keeper has; a store alone packs no steps."""
+    return all(hasattr(given, name) for name in ("types", "write", "read"))
 
 
 def _compile(

@@ -32,7 +32,9 @@ def check(types: Types, value: object, where: Where, what: str) -> None:
 
 
 def check_message(types: Types, message: Message, where: Where, what: str) -> None:
-    """Check what a message carries besides its text."""
+    """Check what a message carries, and that its text is no class of its own."""
+    if message.content.__class__ is not str:
+        check(types, message.content, where, f"{what}.content")
     if message.extra is NOTHING:
         return
     try:
@@ -50,13 +52,17 @@ def check_new(
     if isinstance(new, History) and isinstance(old, History):
         first = new.shared(old)
         added = new.since(first)
-    fresh = [(at, m) for at, m in enumerate(added, first) if m.extra is not NOTHING]
+    fresh = [(at, m) for at, m in enumerate(added, first) if not _is_plain(m)]
     if not fresh:
         return
     known = {id(each) for each in old}
     for at, message in fresh:
         if id(message) not in known:
             check_message(types, message, where, f"messages[{at}]")
+
+
+def _is_plain(message: Message) -> bool:
+    return message.extra is NOTHING and message.content.__class__ is str
 
 
 def check_context(types: Types, new: Context, old: Context, where: Where) -> None:

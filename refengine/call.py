@@ -10,7 +10,7 @@ from refengine.checkpoint import Address, Entry, Pending
 from refengine.context import Context
 from refengine.errors import HookReturnError, ToolError, ToolResultTypeError
 from refengine.events import AgentEvent, Chunk
-from refengine.interrupts import ENTERED, Interrupt
+from refengine.interrupts import ENTERED, Interrupt, interrupt_in
 from refengine.journal import Place, failed_stream, pending_in
 from refengine.leaving import FAILED, NOT_BEGUN, NOT_ENDED
 from refengine.live import LiveStream
@@ -97,7 +97,9 @@ class ToolCallRun:
         """The call id that the outermost wrapper's input ended with."""
         return self._input.call_id
 
-    async def open(self, ctx: Context, streaming: bool) -> None:
+    async def open(  # noqa: C901, PLR0912  # one try around all that may fail
+        self, ctx: Context, streaming: bool
+    ) -> None:
         """Go through the onion: to the result, or to a stream that is open."""
         if self._waits:
             return
@@ -116,7 +118,14 @@ class ToolCallRun:
         except Interrupt as stop:
             await self._asks(stop)
             return
-        except Exception as error:  # noqa: BLE001  # siblings run on; raised later
+        except (Exception, BaseExceptionGroup) as error:
+            # Siblings run on, and what failed is raised later.
+            grouped = interrupt_in(error)
+            if grouped is not None:
+                await self._asks(grouped)
+                return
+            if not isinstance(error, Exception):
+                raise
             self.error = self._leaving(error)
             await scope.close()
             return
@@ -153,6 +162,8 @@ class ToolCallRun:
         old = None if self._place is None else self._place.old
         if self._waits and old is not None:
             yield from pending_in(old)
+        elif self._place is not None and self._stop is not None:
+            yield from pending_in(self._place.entry())
         elif self._stop is not None:
             stop, name = self._stop, self.call.name
             hook, owner = stop.where or ("tool", name)

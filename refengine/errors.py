@@ -65,10 +65,11 @@ Contract §2 (ERR) and the decisions below its table.
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 class RefengineError(Exception):
@@ -523,12 +524,36 @@ class JournalledError(RefengineError):
     """An error that a call had raised before the run was interrupted, raised again.
 
     ``kind`` is the name of its class then; its text is the same. The class itself does
-    not come back: nothing is imported because stored data names it.
+    not come back, because nothing is imported that stored data names: only what is in
+    ``JOURNALLED`` is caught by its class again. For all else catch this and ask for
+    ``kind``.
     """
 
     def __init__(self, kind: str, text: str) -> None:
         self.kind = kind
+        self.text = text
         super().__init__(text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+JOURNALLED: Final[Mapping[str, type[JournalledError]]] = MappingProxyType(
+    {
+        each.__name__: type(f"Journalled{each.__name__}", (JournalledError, each), {})
+        for each in (
+            *(ArithmeticError, AssertionError, AttributeError, ConnectionError),
+            *(IndexError, KeyError, LookupError, NotImplementedError, OSError),
+            *(PermissionError, RuntimeError, TimeoutError, TypeError, ValueError),
+        )
+    }
+)
+"""Python's own errors that a wrapper may catch by their class, also after a resume."""
+
+
+def journalled(kind: str, text: str) -> JournalledError:
+    """Return an error of that class, as far as it can come back, with that text."""
+    return JOURNALLED.get(kind, JournalledError)(kind, text)
 
 
 class HandlerArgumentError(ConfigurationError):
@@ -579,10 +604,10 @@ class CheckpointNotFoundError(RefengineError, LookupError):
         self.key = key
         self.close = tuple(close)
         names = " or ".join(shortened(each) for each in self.close)
-        hint = f"did you mean {names}?" if names else "no key there is like it"
+        hint = f"did you mean {names}?" if names else "no key there is like it;"
         super().__init__(
-            f"no checkpoint {shortened(key)}: {hint};"
-            " one is kept by agent.run(..., checkpoint=KEY)"
+            f"no checkpoint {shortened(key)}: {hint}"
+            " a run is kept by agent.run(..., checkpoint=KEY)"
         )
 
 
@@ -619,9 +644,9 @@ class UnknownInterruptError(RefengineError, LookupError):
         self.pending = tuple(pending)
         close = difflib.get_close_matches(given, self.pending, 1)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        waiting = shortened(list(self.pending)) if self.pending else "none"
+        waiting = ", ".join(map(repr, self.pending)) or "none"
         super().__init__(
-            f"no interrupt waits at {shortened(given)}: {hint}waiting are {waiting};"
+            f"no interrupt waits at {shortened(given)}: {hint}waiting: {waiting};"
             " give answers by str(address), as RunResult.interrupts has it"
         )
 

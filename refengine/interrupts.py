@@ -7,12 +7,15 @@ on from there, in any process.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 if TYPE_CHECKING:
     from refengine.checkpoint import Pending
     from refengine.messages import Json
+
+T = TypeVar("T")
 
 
 class Interrupt(BaseException):
@@ -28,6 +31,31 @@ class Interrupt(BaseException):
         self.pending: Pending | None = None
         self.where: tuple[str, str] | None = None
         super().__init__(payload)
+
+
+def interrupt_in(error: BaseException) -> Interrupt | None:
+    """Return the interrupt that an error is, or the first one that a group holds.
+
+    A TaskGroup hands on what its tasks raised as a group, interrupts too.
+    """
+    if isinstance(error, Interrupt):
+        return error
+    if not isinstance(error, BaseExceptionGroup):
+        return None
+    held: Sequence[BaseException] = cast("Any", error).exceptions  # pyright cannot tell
+    within = (interrupt_in(each) for each in held)
+    return next((each for each in within if each is not None), None)
+
+
+async def ungrouped(entering: Awaitable[T]) -> T:
+    """Return what was awaited gives; an interrupt in a group is raised by itself."""
+    try:
+        return await entering
+    except BaseExceptionGroup as group:
+        stop = interrupt_in(group)
+        if stop is None:
+            raise
+        raise stop from group
 
 
 class Asking(Protocol):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from refengine.border import check
 from refengine.checkpoint import Address, Entry, Failure, Pending
-from refengine.errors import ChangedAgentError, JournalledError
+from refengine.errors import ChangedAgentError, JournalledError, journalled
 from refengine.interrupts import ENTERED, Interrupt
 from refengine.messages import Json, Message, MessageChunk
 from refengine.scope import INNERMOST, SCOPE, Scope
@@ -181,10 +181,21 @@ class Place:
         at = self._asked
         self._asked += 1
         if at < len(self._answers):
+            self._refuse_other(at, payload)
             return self._answers[at]
         check(self._journal.types, payload, self.where, "payload")
-        self._raised = Interrupt(payload)
-        raise self._raised
+        stop = Interrupt(payload)
+        self._raised = self._raised or stop
+        raise stop
+
+    def _refuse_other(self, at: int, payload: Json) -> None:
+        """Raise ChangedAgentError where another thing is asked than was answered."""
+        waiting = None if self.old is None else self.old.waiting
+        told = () if self.old is None else self.old.answers
+        if waiting is None or at != len(told) or payload is None:
+            return
+        if payload != waiting.payload:
+            raise ChangedAgentError("a question", waiting.payload, payload)
 
     def again(self, blame: Blame) -> Any:  # noqa: ANN401  # what a layer of either kind of onion gave
         """Return what this entry gave when it was made, or raise it again."""
@@ -225,6 +236,8 @@ class Place:
         What was opened within is read to its end: it cannot be opened again.
         Raises NotKeepableError if what is asked cannot be kept.
         """
+        if stop.pending is None and self._raised is not None:
+            stop.payload = self._raised.payload
         self.stopped = stop
         for inner in self._inner:
             await inner.read_rest()
@@ -360,6 +373,6 @@ def _failure(error: Exception, layer: int) -> Failure:
 
 
 def _failed_again(failure: Failure, blame: Blame) -> Exception:
-    error = JournalledError(failure.kind, failure.text)
+    error = journalled(failure.kind, failure.text)
     blame(error, failure.layer)
     return error

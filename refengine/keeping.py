@@ -96,11 +96,6 @@ class Keeping:
         self.journal = Journal(run_path, types, raises_again=raises_again)
         self.resumed: Point | None = None
 
-    @property
-    def journals(self) -> bool:
-        """Whether entries are noted: an agent that keeps nothing resumes nothing."""
-        return self._keeper is not None
-
     def goes_on_beside(self, error: Exception | None) -> bool:
         """Tell whether an interrupt is answered first where a sibling failed.
 
@@ -190,4 +185,4 @@ class Keeping:
 
     def _text(self, value: object, key: str = "") -> str:
         check(self._types, value, ("the run", "its end"), f"run local {key!r}")
-        return json.dumps(self._types.pack(value), sort_keys=True)
+        return json.dumps(self._types.pack(value))

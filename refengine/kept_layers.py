@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from refengine.errors import ChangedAgentError
-from refengine.interrupts import ENTERED, Interrupt
+from refengine.interrupts import ENTERED, Interrupt, ungrouped
 from refengine.journal import blamed, here
 from refengine.scope import INNERMOST, SCOPE, LayerName, Scope
 from refengine.stream import StreamReader
@@ -38,7 +38,7 @@ def kept_layer(  # what a layer of any onion is made of
             return _looked_after(place.again(scope.blame), at, name, keep)
         token = ENTERED.set(place)
         try:
-            result = await wrap(ctx, value, inner)
+            result = await ungrouped(wrap(ctx, value, inner))
             stopped = place.swallowed()
             if stopped is not None:
                 raise stopped
@@ -72,7 +72,7 @@ def kept_call(hook: str, call: Call) -> Call:
             return _closed_with(scope, place.again(scope.blame))
         token = ENTERED.set(place)
         try:
-            result = await call(ctx, value)
+            result = await ungrouped(call(ctx, value))
             stopped = place.swallowed()
             if stopped is not None:
                 raise stopped

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeVar, cast
 from refengine.batch import AnyCall, CallBatch, UnknownCall
 from refengine.call import ToolCallRun
 from refengine.checkpoint import Pending, Phase, Point, Saved, Splice
+from refengine.errors import ChangedAgentError
 from refengine.history import History, as_history
 from refengine.interrupts import ENTERED, Interrupt
 from refengine.kept_pass import KeptPass, Stop
@@ -114,11 +115,33 @@ class KeptLoop(Loop):
 
     async def _begin(self) -> int:
         await super()._begin()
+        self._refuse_gone()
         if self._saved is None:
             await self._step(Point())
         else:  # before anything is done: of two who resume one run, one is refused here
             await self._step(self._saved.point, self._saved.pending)
         return 0 if self._at is None else _PARTS[self._at.phase]
+
+    def _refuse_gone(self) -> None:
+        """Raise ChangedAgentError if the agent has no hook at all where it stands.
+
+        Else a gate would be passed because it was taken away.
+        """
+        point, machine = self._at or self._again, self._machine
+        if point is None or not point.entries or point.phase == "tools":
+            return
+        entry = point.entries[0]
+        if point.phase == "model" and entry is not None:
+            entry = entry.inner[0] if entry.inner else None
+        has: Mapping[Phase, object] = {
+            "before": machine.before,
+            "model": machine.model,
+            "after": machine.after,
+            "after_agent": machine.after_agent,
+        }
+        if entry is not None and entry.hook != "model" and not has[point.phase]:
+            kept = f"{entry.hook} of {entry.owner}"
+            raise ChangedAgentError("a hook", kept, "none in its place")
 
     def _next_iteration(self) -> bool:
         self._this_call = None

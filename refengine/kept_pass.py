@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from refengine.chain import Pipeline
 from refengine.errors import ChangedAgentError
 from refengine.history import History, as_history
-from refengine.interrupts import ENTERED, Interrupt
+from refengine.interrupts import ENTERED, Interrupt, ungrouped
 from refengine.legacy import LegacyPass, Rewrite, StateCell
 from refengine.scope import LayerName
 
@@ -67,7 +67,9 @@ class KeptPass:
         ``entry`` is what is known of the hook at ``asked``, which interrupted the run.
         Raises what the hooks raise, NotKeepableError, or Interrupt: see ``stopped``.
         """
-        for at, name, enter in self._hooks(cell):
+        hooks = list(self._hooks(cell))
+        self._refuse_gone(entry, asked, [name for _, name, _ in hooks])
+        for at, name, enter in hooks:
             if at < start:
                 continue
             place = self._place(name, entry if at == asked else None)
@@ -91,6 +93,7 @@ class KeptPass:
         """Show a history to the hooks from ``start`` on; raises as ``rewrite``."""
         pipelines = [each for each in self._phases if isinstance(each, Pipeline)]
         hooks = [each for one in pipelines for each in one.one_by_one()]
+        self._refuse_gone(entry, start, [name for name, _ in hooks])
         for at, (name, hook) in enumerate(hooks[start:], start):
             place = self._place(name, entry if at == start else None)
             try:
@@ -114,6 +117,14 @@ class KeptPass:
                 yield at, name, enter
                 at += 1
 
+    def _refuse_gone(
+        self, entry: Entry | None, at: int, names: Sequence[LayerName]
+    ) -> None:
+        """Raise ChangedAgentError if the hook that asked is there no more."""
+        if entry is not None and at >= len(names):
+            kept = f"{entry.hook} of {entry.owner}"
+            raise ChangedAgentError("a hook", kept, "none in its place")
+
     def _place(self, name: LayerName, entry: Entry | None) -> Place:
         """Return the place of a hook; raises ChangedAgentError if another one stood."""
         if entry is not None and (entry.hook, entry.owner) != (name.hook, name.owner):
@@ -125,7 +136,7 @@ class KeptPass:
 async def _entered(place: Place, entering: Coroutine[Any, Any, T]) -> T:
     token = ENTERED.set(place)
     try:
-        result = await entering
+        result = await ungrouped(entering)
     except Exception as error:
         stopped = place.swallowed()
         if stopped is None:

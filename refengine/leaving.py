@@ -7,6 +7,7 @@ waits at that moment and nothing else; it comes out when all is closed.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
@@ -19,20 +20,24 @@ FAILED: Final = "This call failed, and then the run was cancelled."
 """What the model reads as the result of a call that has none, once a thread goes on."""
 
 
+SEES_SWALLOWED: Final = sys.version_info >= (3, 13)
+"""Whether a cancellation that somebody swallowed can be told from one of asyncio's own.
+Before 3.13 a TaskGroup whose task fails cancels the task around it, and may leave it at
+that: a tool that uses one would end the run, though nobody cancelled it."""
+
+
 class Watch:
     """Knows whether the task that asked for the next event was cancelled since.
 
     Hooks, wrappers and tools are anybody's code, and may swallow a CancelledError. The
     task still counts it, until ``uncancel`` is called, which is how asyncio's own
     time-outs say that a cancellation was theirs. Where several tasks ask for events of
-    one run, it is the first one that is watched.
+    one run, it is the one that asked first, or that closes the run.
     """
 
-    __slots__ = ("count", "done", "had")
+    __slots__ = ("count", "had")
 
     def __init__(self) -> None:
-        self.done: Callable[[], bool] = _at_once
-        """Whether the watched task is over, so that another one has to be."""
         self.count: Callable[[], int] = _never
         """How often it was cancelled; its own method, because every event asks."""
         self.had = 0
@@ -41,7 +46,7 @@ class Watch:
         """Watch the task that runs now, from now on."""
         task = asyncio.current_task()
         if task is not None:
-            self.done, self.count = task.done, task.cancelling
+            self.count = task.cancelling
         self.had = self.count()
 
     @property
@@ -52,12 +57,10 @@ class Watch:
     async def come_out(self) -> None:
         """Raise CancelledError if the task was cancelled; returns if not after all."""
         await asyncio.sleep(0)  # one that is still to be delivered comes here
+        if not SEES_SWALLOWED:
+            self.had = self.count()
         if self.cancelled:
             raise asyncio.CancelledError
-
-
-def _at_once() -> bool:
-    return True
 
 
 def _never() -> int:

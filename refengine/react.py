@@ -24,7 +24,7 @@ from refengine.errors import (
 )
 from refengine.events import AgentEvent, Chunk, Notice
 from refengine.history import History, as_history
-from refengine.interrupts import Interrupt
+from refengine.interrupts import Interrupt, interrupt_in
 from refengine.leaving import Watch, answered, with_results
 from refengine.legacy import LegacyPass, StateCell
 from refengine.live import LiveStream
@@ -145,7 +145,7 @@ class Loop:
         self.iterations = 0
         self.events: list[AgentEvent] = []
 
-    async def run(  # noqa: C901, PLR0912  # the order of a run, in one place
+    async def run(  # noqa: C901, PLR0912, PLR0915  # the order of a run, in one place
         self,
     ) -> AsyncGenerator[AgentEvent, None]:
         """Yield the events of the run; raises what ends it with an error.
@@ -197,7 +197,10 @@ class Loop:
                 skip = 0
             if keeps or machine.after_agent:
                 await self._end()
-        except Interrupt as stop:
+        except (Interrupt, BaseExceptionGroup) as error:
+            stop = interrupt_in(error)
+            if stop is None:
+                raise
             yield await self._interrupted(stop)
         finally:
             await self._leave()
@@ -539,6 +542,8 @@ class Loop:
         live, batch = self._live, self._batch
         if self._asking is not None:
             self._asking.leave()
+        if live is None and batch is None:
+            return
         try:
             if live is not None:
                 await live.close()

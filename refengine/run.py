@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
+from refengine.border import check
 from refengine.checkpoint import Pending, Saved
 from refengine.context import Context
 from refengine.errors import (
@@ -127,24 +128,21 @@ class Run:
         if self.outcome is not None:
             raise StopAsyncIteration
         watch = self._watch
-        if watch.done():
-            watch.begin()
-        had = watch.had = watch.count()
+        watch.had = watch.count()
         try:
             events = self._events or await self._start()
             event = await events.__anext__()
         except StopAsyncIteration:
             self._end()
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # becomes the run's last event
             if watch.cancelled:
-                self._end("cancelled")
-                raise asyncio.CancelledError from error
-            return self._fail(error)  # the run's last event
+                await self._come_out(error)
+            return self._fail(error)
         except BaseException:
             self._end("cancelled")
             raise
-        if watch.count() > had:
+        if watch.count() > watch.had:
             await self._break_off(events)
         return event
 
@@ -172,6 +170,14 @@ class Run:
             asks = self._loop is not None and self._loop.status == "interrupted"
             self._end("interrupted" if asks else "cancelled")
 
+    async def _come_out(self, error: Exception) -> None:
+        """Raise the CancelledError that an error was made of; returns if none was."""
+        try:
+            await self._watch.come_out()
+        except asyncio.CancelledError as came:
+            self._end("cancelled")
+            raise came from error
+
     async def _break_off(self, events: AsyncGenerator[AgentEvent, None]) -> None:
         """Raise the CancelledError that somebody swallowed, once all is closed."""
         try:
@@ -184,6 +190,7 @@ class Run:
             raise
 
     async def _start(self) -> AsyncGenerator[AgentEvent, None]:
+        self._watch.begin()
         machine, saved = self._agent.machine, None
         if self._keep.resumes:
             saved = await self._saved()
@@ -215,7 +222,7 @@ class Run:
         ):
             if kept != now:
                 raise ChangedAgentError(what, kept, now)
-        _check_answers(self._keep.answers, saved)
+        _check_answers(self._keep.answers, saved, machine.keeper.types)
         self._streaming = start.streaming
         return saved
 
@@ -256,8 +263,13 @@ class Run:
         )
 
 
-def _check_answers(answers: Mapping[str, Json] | None, saved: Saved) -> None:
-    """Raise UnknownInterruptError for an answer to what does not wait, or for none."""
+def _check_answers(
+    answers: Mapping[str, Json] | None, saved: Saved, types: Types
+) -> None:
+    """Raise UnknownInterruptError for an answer to what does not wait, or for none.
+
+    Raises NotKeepableError for one that could not be kept with the next step.
+    """
     if answers is None:
         return
     waiting = [str(each.address) for each in saved.pending]
@@ -265,3 +277,5 @@ def _check_answers(answers: Mapping[str, Json] | None, saved: Saved) -> None:
     if unknown or not answers:
         given = str(unknown[0]) if unknown else "(no answer at all)"
         raise UnknownInterruptError(given, waiting)
+    for address, answer in answers.items():
+        check(types, answer, ("the caller", "resume"), f"answers[{address!r}]")

@@ -41,7 +41,9 @@ from refengine.context import Context
 from refengine.testing import machine
 
 README = Path(__file__).parent.parent / "benchmarks" / "README.md"
-LIMITS = {1: 1.02, 2: 1.5, 3: 2.5, 4: 3.0, 5: 1.1, 6: 8.0}
+LIMITS = {1: 1.02, 2: 1.5, 3: 2.5, 4: 3.0, 5: 1.1, 6: 8.0, 7: 1.2}
+KEPT = "Sink.append"
+"""What only a side that keeps its runs calls."""
 
 
 def rounds(*pairs):
@@ -276,6 +278,8 @@ class TestBars:
         """Of two sides that differ in size, both run the tool or the model once."""
         pair = asyncio.run(bar.set_up(Kit()))
         floor, subject = pair.floor.calls, pair.subject.calls
+        if KEPT not in floor:
+            subject = {name: n for name, n in subject.items() if name != KEPT}
 
         assert floor.keys() == subject.keys()
         assert min(floor.values()) == min(subject.values())

@@ -24,6 +24,7 @@ PAGES = [
     "docs/migrating-from-struct.md",
     "docs/order-and-conflicts.md",
     "docs/scenarios.md",
+    "docs/state.md",
 ]
 LINKED = [
     *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"),
@@ -42,7 +43,7 @@ def output_of(page: str) -> str:
     code = "\n".join(code for language, code in blocks(page) if language == "python")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, page, "exec"), {"__name__": page})  # noqa: S102  # our page
+        exec(compile(code, f"<{page}>", "exec"), {"__name__": page})  # noqa: S102  # our page
     return printed.getvalue()
 
 

@@ -38,9 +38,9 @@ from refengine.testing.session import play
 
 ROOT = Path(__file__).parent.parent
 DOORS = {
-    "reference": ("seed-001", 22),
-    "reference-adapted": ("seed-001", 22),
-    "reference-legacy": ("eino-0.7", 12),
+    "reference": ("seed-001", 25),
+    "reference-adapted": ("seed-001", 25),
+    "reference-legacy": ("eino-0.7", 15),
     "langchain": ("langchain-1", 7),
     "langgraph": ("langgraph-prebuilt-1", 3),
 }

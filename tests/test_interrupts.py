@@ -5,6 +5,7 @@ That a resumed run is the uninterrupted one, in every world cut at every point, 
 """
 
 import asyncio
+import builtins
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -14,18 +15,22 @@ import pytest
 from refengine.actions import AgentAction
 from refengine.context import get_run_local, set_run_local
 from refengine.errors import (
+    JOURNALLED,
     ChangedAgentError,
     CheckpointConflictError,
     CheckpointNotFoundError,
+    FieldTypeError,
     HookError,
     HookReturnError,
     InterruptInStreamError,
     InterruptTooEarlyError,
+    JournalledError,
     NoCheckpointsError,
     NotKeepableError,
     NotResumableError,
     ToolError,
     UnknownInterruptError,
+    journalled,
 )
 from refengine.interrupts import Interrupt, interrupt, is_reentry
 from refengine.messages import Message, MessageChunk
@@ -222,7 +227,7 @@ def test_answers_to_nothing_are_refused_and_change_nothing(answers):
         model = Model(calls("t"), DONE)
         agent = await build(model=model, tools=[Approving()], checkpoints=memory())
         first = await finish(agent, checkpoint="run")
-        with pytest.raises(UnknownInterruptError, match="waiting are"):
+        with pytest.raises(UnknownInterruptError, match="waiting: "):
             await resumed(agent, answers)
         return await resumed(agent, {addresses(first)[0]: "ok"})
 
@@ -862,3 +867,139 @@ def test_runs_of_one_agent_ask_and_go_on_at_once():
 
     texts = [result.messages[2].content for result in run(play())]
     assert texts == [f"t: run {n}" for n in range(50)]
+
+
+@pytest.mark.parametrize("place", [p for p in PLACES if "tool" not in p])
+def test_a_gate_that_was_taken_away_is_refused_and_not_passed(place):
+    """The hook that asked has to be there, or nobody would hear the answer."""
+    kept = memory()
+
+    async def play():
+        first = await build(Asking(place), model=Model(DONE), checkpoints=kept)
+        assert (await finish(first, checkpoint="run")).status == "interrupted"
+        model = Model(DONE)
+        again = await build(model=model, checkpoints=kept)
+        with pytest.raises(ChangedAgentError, match="none in its place"):
+            await resumed(again)
+        return len(model.requests)
+
+    assert run(play()) == 0
+
+
+class Fickle(Whole):
+    """A tool that asks for something else each time it is entered."""
+
+    async def invoke(self, ctx, arguments, options):
+        self.count += 1
+        return f"yes to {interrupt({'may': self.count})}"
+
+
+def test_an_answer_goes_to_no_other_question_than_was_shown():
+    async def play():
+        model = Model(calls("t"), DONE)
+        agent = await build(model=model, tools=[Fickle()], checkpoints=memory())
+        await finish(agent, checkpoint="run")
+        with pytest.raises(ToolError, match="a question") as caught:
+            await resumed(agent)
+        return caught.value.cause
+
+    assert isinstance(run(play()), ChangedAgentError)
+
+
+class Grouped(Whole):
+    """A tool that asks in a task of a group."""
+
+    async def invoke(self, ctx, arguments, options):
+        async def ask():
+            return interrupt("may I")
+
+        async with asyncio.TaskGroup() as group:
+            asked = group.create_task(ask())
+        return f"heard {asked.result()}"
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_an_interrupt_in_a_group_of_tasks_stops_the_run(keeps):
+    async def play():
+        model = Model(calls("t"), DONE)
+        keeper = memory() if keeps else None
+        agent = await build(model=model, tools=[Grouped()], checkpoints=keeper)
+        result = await finish(agent, checkpoint="run" if keeps else None)
+        asked = [each.payload for each in result.interrupts]
+        if keeps:
+            answers = {addresses(result)[0]: "yes"}
+            result = await resumed(agent, answers)
+        return asked, result
+
+    asked, last = run(play())
+
+    assert asked == ["may I"]
+    if keeps:
+        assert last.messages[2].content == "heard yes"
+
+
+class Guessing:
+    """A wrapper that asks a person when the tool gave up in time."""
+
+    name = "guessing"
+
+    async def wrap_invokable_tool_call(self, ctx, input, next):
+        try:
+            return await next(ctx, input)
+        except TimeoutError as error:
+            return ToolCallResult(f"{interrupt(str(error))} after {error}")
+
+
+def test_an_error_of_python_is_caught_by_its_class_again():
+    tool = Whole(fails=TimeoutError("too late"))
+
+    async def play():
+        model = Model(calls("t"), DONE)
+        agent = await build(Guessing(), model=model, tools=[tool], checkpoints=memory())
+        first = await finish(agent, checkpoint="run")
+        return await resumed(agent, {addresses(first)[0]: "a guess"})
+
+    assert run(play()).messages[2].content == "a guess after too late"
+    assert tool.count == 1
+
+
+@pytest.mark.parametrize("kind", sorted(JOURNALLED))
+def test_an_error_that_comes_again_keeps_its_text_and_the_name_of_its_class(kind):
+    error = journalled(kind, "what it said")
+
+    assert (str(error), error.kind) == ("what it said", kind)
+    assert isinstance(error, getattr(builtins, kind))
+    assert isinstance(error, JournalledError)
+
+
+@pytest.mark.parametrize("given", [5, None, b"run"])
+def test_a_key_that_is_no_text_is_refused(given):
+    async def play():
+        agent = await build(model=Model(DONE), checkpoints=memory())
+        with pytest.raises(FieldTypeError, match="checkpoint"):
+            agent.resume(given)
+        with pytest.raises(FieldTypeError, match="answers"):
+            agent.resume("run", ["yes"])
+
+    run(play())
+
+
+@pytest.mark.parametrize("answer", [float("nan"), 2**70, print])
+def test_an_answer_that_cannot_be_kept_is_refused_before_anything_is_done(answer):
+    tool = Approving()
+
+    async def play():
+        model = Model(calls("t"), DONE)
+        agent = await build(model=model, tools=[tool], checkpoints=memory())
+        first = await finish(agent, checkpoint="run")
+        with pytest.raises(NotKeepableError, match="answers"):
+            await resumed(agent, {addresses(first)[0]: answer})
+
+    run(play())
+    assert tool.entered == 1
+
+
+@pytest.mark.parametrize("given", ["runs.db", MemoryStore()])
+def test_a_store_alone_is_no_keeper(given):
+    with pytest.raises(FieldTypeError, match="Checkpoints"):
+        run(build(model=Model(DONE), checkpoints=given))

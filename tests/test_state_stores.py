@@ -466,6 +466,7 @@ def test_a_store_to_read_reads_and_writes_nothing(path) -> None:
 
 READ_ONLY = """
 import asyncio, os, sys
+from pathlib import Path
 from refengine.state.sqlite import SqliteStore
 from refengine.state.store_errors import StoreReadOnlyError
 
@@ -474,7 +475,7 @@ async def play(read_only):
         return [bytes(each) for each in await store.read("k")]
 
 print(os.path.exists("/"), flush=True)  # what a thread loads late is loaded
-async def warm(): await asyncio.to_thread(str)
+async def warm(): await asyncio.to_thread(Path('/').as_uri)
 asyncio.run(warm())
 if os.geteuid() == 0:
     os.seteuid(65534)

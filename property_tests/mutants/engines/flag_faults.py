@@ -10,9 +10,9 @@ from property_tests.mutants.patching import Replace
 from refengine.batch import AnyCall
 from refengine.direct import DirectFlags
 from refengine.history import History
+from refengine.machine import Machine
 from refengine.plan import AgentConfig, Plan, Planner
 from refengine.profile import Profile, choosing
-from refengine.machine import Machine
 from refengine.react import Loop
 from refengine.toolfold import ToolFold
 from refengine.tools import ToolMeta

@@ -18,9 +18,9 @@ from refengine.chain import Pipeline
 from refengine.context import Context
 from refengine.errors import MaxIterationsExceededError
 from refengine.events import AgentEvent
+from refengine.machine import Machine
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile
-from refengine.machine import Machine
 from refengine.react import Loop
 from refengine.run import Run
 from refengine.tools import ToolCallInput
