@@ -19,19 +19,16 @@ import json
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 from compat.commands import DIFFERS, FAULT, NOTHING_RAN, OK, USAGE
 from property_tests.generating import generated
 from property_tests.resuming_halves import in_two_processes
 from property_tests.resuming_judging import (
-    Broken,
     Figures,
     Judge,
     Stores,
@@ -137,24 +134,13 @@ def in_jobs(options: argparse.Namespace, figures: Figures) -> int:
         if job.returncode not in {OK, DIFFERS}:
             broke = FAULT
         else:
-            _join(figures, json.loads(told))
+            figures.join(json.loads(told))
     return broke
 
 
 def _share(options: argparse.Namespace, part: int) -> int:
     share, more = divmod(options.processes, options.jobs)
     return int(share + (part < more))
-
-
-def _join(figures: Figures, part: dict[str, Any]) -> None:
-    for name in ("worlds", "cuts", "several", "interrupts", "reentered", "waited"):
-        setattr(figures, name, getattr(figures, name) + part[name])
-    for what, counts in part["by"].items():
-        figures.by.setdefault(what, Counter()).update(counts)
-    figures.skipped.update(part["skipped"])
-    for each in part["broken"]:
-        each["cuts"] = tuple(each["cuts"])
-        figures.broken.append(Broken(**each))
 
 
 def shown(figures: Figures) -> str:
@@ -202,7 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stderr.write(f"property_tests.resuming: {error}\n")
             return USAGE
         if not one:
-            sys.stdout.write(json.dumps(asdict(figures)))
+            sys.stdout.write(json.dumps(figures.to_json()))
             return DIFFERS if figures.broken else OK
     took = time.monotonic() - began
     sys.stdout.write(f"{shown(figures)}\nseed {options.seed}, {took:.0f} s\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from random import Random
 from types import MappingProxyType
 from typing import Any, Final, get_args
@@ -54,6 +54,9 @@ class Broken:
         return f"{self.why}\n{how}, {cuts}\n{self.scenario}"
 
 
+NUMBERS: Final = ("worlds", "cuts", "several", "interrupts", "reentered", "waited")
+
+
 @dataclass(slots=True)
 class Figures:
     """What was played, and what came of it."""
@@ -71,6 +74,25 @@ class Figures:
     def count(self, what: str, name: str, number: int = 1) -> None:
         """Count something under a heading of the report."""
         self.by.setdefault(what, Counter())[name] += number
+
+    def to_json(self) -> dict[str, Any]:
+        """Return them as JSON values; ``asdict`` would count a Counter's pairs."""
+        return {
+            **{each: getattr(self, each) for each in NUMBERS},
+            "by": {what: dict(counts) for what, counts in self.by.items()},
+            "skipped": dict(self.skipped),
+            "broken": [asdict(each) for each in self.broken],
+        }
+
+    def join(self, part: dict[str, Any]) -> None:
+        """Add the figures of a part of the worlds, as ``to_json`` gave them."""
+        for each in NUMBERS:
+            setattr(self, each, getattr(self, each) + part[each])
+        for what, counts in part["by"].items():
+            self.by.setdefault(what, Counter()).update(counts)
+        self.skipped.update(part["skipped"])
+        for each in part["broken"]:
+            self.broken.append(Broken(**{**each, "cuts": tuple(each["cuts"])}))
 
 
 @dataclass(frozen=True, slots=True)

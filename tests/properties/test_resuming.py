@@ -3,6 +3,7 @@
 The long search is a command of its own: python -m property_tests.resuming
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from compat.commands import NOTHING_RAN
 from property_tests import resuming
 from property_tests.generating import drawn
 from property_tests.resuming_halves import in_two_processes
-from property_tests.resuming_judging import PROFILES, Figures, Judge, Stores
+from property_tests.resuming_judging import PROFILES, Broken, Figures, Judge, Stores
 from property_tests.resuming_seen import How, Way
 from refengine.checkpoint import Keeper, Saved, Step
 from refengine.profile import profile
@@ -255,3 +256,16 @@ def test_a_search_that_cut_nothing_has_an_exit_code_of_its_own(
     assert "ever entered" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         resuming.main(["--worlds", "0"])
+
+
+def test_jobs_tell_together_what_one_would() -> None:
+    """What a part tells is JSON, and joined it is the figures of the whole."""
+    whole, joined = Figures(), Figures()
+    whole.count("phase", "tool", 2)
+    whole.skipped["cannot be built"] += 1
+    whole.broken.append(Broken("{}", "p", "native", "all", (1, 2), "tool", "why"))
+    whole.worlds = 3
+
+    joined.join(json.loads(json.dumps(whole.to_json())))
+
+    assert joined == whole
