@@ -20,6 +20,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -59,13 +61,10 @@ def judged(
     for how in ways(scenario, number):
         chance = Random(f"{seed} {number} {how.way}")  # noqa: S311  # no secret
         file = folder / f"{number} {how.profile.name} {how.way}.db"
-        stores = _IN_MEMORY if number % _IN_A_FILE else _in_a_file(file)
-        Judge(scenario, how, stores, figures).every(chance)
-
-
-def _in_a_file(file: Path) -> Stores:
-    store = SqliteStore(file)
-    return Stores("sqlite", lambda: Checkpoints(store))
+        with closing(SqliteStore(file)) as store:  # it is opened at its first use
+            in_a_file = Stores("sqlite", partial(Checkpoints, store))
+            stores = _IN_MEMORY if number % _IN_A_FILE else in_a_file
+            Judge(scenario, how, stores, figures).every(chance)
 
 
 def across(scenario: Scenario, number: int, folder: Path, figures: Figures) -> bool:

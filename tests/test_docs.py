@@ -43,7 +43,7 @@ def output_of(page: str) -> str:
     code = "\n".join(code for language, code in blocks(page) if language == "python")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, f"<{page}>", "exec"), {"__name__": page})  # noqa: S102  # our page
+        exec(compile(code, f"page of {page}", "exec"), {"__name__": page})  # noqa: S102  # our page
     return printed.getvalue()
 
 

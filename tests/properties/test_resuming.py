@@ -5,6 +5,7 @@ The long search is a command of its own: python -m property_tests.resuming
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -192,9 +193,9 @@ def test_every_kind_of_place_is_cut() -> None:
 
 
 def test_the_law_holds_for_steps_in_a_file(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "runs.db")
     small = world(handlers=[{"after_model": []}], middlewares=[])
-    found = judged(small, stores=Stores("sqlite", lambda: Checkpoints(store)))
+    with closing(SqliteStore(tmp_path / "runs.db")) as store:
+        found = judged(small, stores=Stores("sqlite", lambda: Checkpoints(store)))
     assert not found.broken, told(found)
 
 
