@@ -92,7 +92,7 @@ class Figures:
             self.by.setdefault(what, Counter()).update(counts)
         self.skipped.update(part["skipped"])
         for each in part["broken"]:
-            self.broken.append(Broken(**{**each, "cuts": tuple(each["cuts"])}))
+            self.broken.append(replace(Broken(**each), cuts=tuple(each["cuts"])))
 
 
 @dataclass(frozen=True, slots=True)
