@@ -11,7 +11,7 @@ from refengine.context import Context
 from refengine.errors import HookReturnError, ToolError, ToolResultTypeError
 from refengine.events import AgentEvent, Chunk
 from refengine.interrupts import ENTERED, Interrupt, interrupt_in
-from refengine.journal import Place, failed_stream, pending_in
+from refengine.journal import Place, pending_in
 from refengine.leaving import FAILED, NOT_BEGUN, NOT_ENDED
 from refengine.live import LiveStream
 from refengine.messages import Message, ToolCall
@@ -185,7 +185,7 @@ class ToolCallRun:
                 return self._place.old
             if self._live is not None and self._fault is not None:
                 read = self._live.chunks
-                return failed_stream(self._place, self._scope, read, self._fault)
+                return self._place.failed_stream(self._scope, read, self._fault)
             return self._place.entry() if self._begun else None
         chunks = None if self._live is None else tuple(self._live.chunks)
         text = self.text if chunks is None else None

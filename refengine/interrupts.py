@@ -7,15 +7,13 @@ on from there, in any process.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 if TYPE_CHECKING:
     from refengine.checkpoint import Pending
     from refengine.messages import Json
-
-T = TypeVar("T")
 
 
 class Interrupt(BaseException):
@@ -45,17 +43,6 @@ def interrupt_in(error: BaseException) -> Interrupt | None:
     held: Sequence[BaseException] = cast("Any", error).exceptions  # pyright cannot tell
     within = (interrupt_in(each) for each in held)
     return next((each for each in within if each is not None), None)
-
-
-async def ungrouped(entering: Awaitable[T]) -> T:
-    """Return what was awaited gives; an interrupt in a group is raised by itself."""
-    try:
-        return await entering
-    except BaseExceptionGroup as group:
-        stop = interrupt_in(group)
-        if stop is None:
-            raise
-        raise stop from group
 
 
 class Asking(Protocol):

@@ -8,14 +8,21 @@ their runs have a journal; for all others nothing here is called.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 from refengine.border import check
 from refengine.checkpoint import Address, Entry, Failure, Pending
 from refengine.errors import ChangedAgentError, JournalledError, journalled
-from refengine.interrupts import ENTERED, Interrupt
+from refengine.interrupts import ENTERED, Interrupt, interrupt_in
 from refengine.messages import Json, Message, MessageChunk
 from refengine.scope import INNERMOST, SCOPE, Scope
 from refengine.stream import StreamReader, convert_stream, read_rest
@@ -24,6 +31,7 @@ from refengine.tools import StreamToolCallResult, ToolCallResult
 if TYPE_CHECKING:
     from refengine.values import Types
 
+T = TypeVar("T")
 Blame: TypeAlias = Callable[[BaseException, int], None]
 _ALL: Final = None
 """Answers of who resumes without any: everything that waits is entered again."""
@@ -169,12 +177,31 @@ class Place:
         at = len(self._inner)
         known = () if self.old is None else self.old.inner
         old = known[at] if at < len(known) else None
-        if old is not None and (old.hook, old.owner) != (hook, owner):
-            kept, now = f"{old.hook} of {old.owner}", f"{hook} of {owner}"
-            raise ChangedAgentError("a layer", kept, now)
+        refuse_other("a layer", old, (hook, owner))
         made = Place(self._journal, hook, owner, old, self._call)
         self._inner.append(made)
         return made
+
+    async def enclosed(self, call: Callable[..., Awaitable[T]], *given: Any) -> T:  # noqa: ANN401  # what the call takes
+        """Return what the call gives, which is made within this entry.
+
+        An interrupt that was raised within comes out whatever became of it: swallowed,
+        turned into an error, or held by the group of a TaskGroup.
+        """
+        token = ENTERED.set(self)
+        try:
+            result = await call(*given)
+        except (Exception, BaseExceptionGroup) as error:
+            stopped = interrupt_in(error) or self.swallowed()
+            if stopped is None:
+                raise
+            raise stopped from error
+        finally:
+            ENTERED.reset(token)
+        stopped = self.swallowed()
+        if stopped is not None:
+            raise stopped
+        return result
 
     def ask(self, payload: Json) -> Json:
         """Return the next answer; raises Interrupt if there is none yet."""
@@ -247,11 +274,6 @@ class Place:
             self._waiting = stop.pending
         self._made = self._unfinished()
 
-    @property
-    def called(self) -> tuple[str, str]:
-        """The hook of this entry, and whose it is."""
-        return self._hook, self._owner
-
     def swallowed(self) -> Interrupt | None:
         """Return an interrupt that was raised here or within and did not come out."""
         if not self._journal.raises_again:
@@ -268,6 +290,14 @@ class Place:
             *(self._hook, self._owner, True, self._text, self._message),
             *(chunks, self._failure),
         )
+
+    def failed_stream(
+        self, scope: Scope, chunks: Sequence[object], error: Exception
+    ) -> Entry:
+        """Return what is kept of a call whose stream was told and then failed."""
+        failure = _failure(error, blamed(scope, error, INNERMOST))
+        texts = tuple(each for each in chunks if isinstance(each, str))
+        return Entry(self._hook, self._owner, True, chunks=texts, failure=failure)  # noqa: FBT003  # done
 
     def _unfinished(self) -> Entry:
         """Return this entry with those within it, and those it had not come to again.
@@ -346,13 +376,16 @@ def blamed(scope: Scope | None, error: Exception, otherwise: int) -> int:
     return faults[id(error)][1] if id(error) in faults else otherwise
 
 
-def failed_stream(
-    place: Place, scope: Scope, chunks: Sequence[object], error: Exception
-) -> Entry:
-    """Return what is kept of a call whose stream was told and then failed."""
-    failure = _failure(error, blamed(scope, error, INNERMOST))
-    texts = tuple(each for each in chunks if isinstance(each, str))
-    return Entry(*place.called, done=True, chunks=texts, failure=failure)
+def refuse_other(what: str, kept: Entry | None, now: tuple[str, str] | None) -> None:
+    """Raise ChangedAgentError if another hook was kept than ``now``: hook and owner.
+
+    ``now`` is None where the agent has none in its place: a gate would be passed
+    because it was taken away.
+    """
+    if kept is None or (kept.hook, kept.owner) == now:
+        return
+    has = "none in its place" if now is None else f"{now[0]} of {now[1]}"
+    raise ChangedAgentError(what, f"{kept.hook} of {kept.owner}", has)
 
 
 def here() -> Place:

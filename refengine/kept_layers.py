@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from refengine.errors import ChangedAgentError
-from refengine.interrupts import ENTERED, Interrupt, ungrouped
+from refengine.interrupts import Interrupt
 from refengine.journal import blamed, here
 from refengine.scope import INNERMOST, SCOPE, LayerName, Scope
 from refengine.stream import StreamReader
@@ -36,27 +36,17 @@ def kept_layer(  # what a layer of any onion is made of
         place = _entered(scope, name.hook, name.owner)
         if place.done:
             return _looked_after(place.again(scope.blame), at, name, keep)
-        token = ENTERED.set(place)
         try:
-            result = await ungrouped(wrap(ctx, value, inner))
-            stopped = place.swallowed()
-            if stopped is not None:
-                raise stopped
+            result = await place.enclosed(wrap, ctx, value, inner)
             refuse(result, name)
             return place.finished(_looked_after(result, at, name, keep))
         except Interrupt as stop:
             await place.stop(stop)
             raise
         except Exception as error:
-            stopped = place.swallowed()
-            if stopped is not None:
-                await place.stop(stopped)
-                raise stopped from error
             scope.blame(error, at)
             place.failed(error, blamed(scope, error, at))
             raise
-        finally:
-            ENTERED.reset(token)
 
     return enter
 
@@ -70,25 +60,14 @@ def kept_call(hook: str, call: Call) -> Call:
         place = _entered(scope, hook, owner)
         if place.done:
             return _closed_with(scope, place.again(scope.blame))
-        token = ENTERED.set(place)
         try:
-            result = await ungrouped(call(ctx, value))
-            stopped = place.swallowed()
-            if stopped is not None:
-                raise stopped
-            return place.finished(result)
+            return place.finished(await place.enclosed(call, ctx, value))
         except Interrupt as stop:
             await place.stop(stop)
             raise
         except Exception as error:
-            stopped = place.swallowed()
-            if stopped is not None:
-                await place.stop(stopped)
-                raise stopped from error
             place.failed(error, blamed(scope, error, INNERMOST))
             raise
-        finally:
-            ENTERED.reset(token)
 
     return enter
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeVar, cast
 from refengine.batch import AnyCall, CallBatch, UnknownCall
 from refengine.call import ToolCallRun
 from refengine.checkpoint import Pending, Phase, Point, Saved, Splice
-from refengine.errors import ChangedAgentError
 from refengine.history import History, as_history
 from refengine.interrupts import ENTERED, Interrupt
+from refengine.journal import refuse_other
 from refengine.kept_pass import KeptPass, Stop
 from refengine.messages import Message, ToolCall
 from refengine.react import AFTER, AFTER_AGENT, BEFORE, MODEL, TOOLS, Loop, Status
@@ -140,8 +140,7 @@ class KeptLoop(Loop):
             "after_agent": machine.after_agent,
         }
         if entry is not None and entry.hook != "model" and not has[point.phase]:
-            kept = f"{entry.hook} of {entry.owner}"
-            raise ChangedAgentError("a hook", kept, "none in its place")
+            refuse_other("a hook", entry, None)
 
     def _next_iteration(self) -> bool:
         self._this_call = None

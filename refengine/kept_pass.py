@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from refengine.chain import Pipeline
-from refengine.errors import ChangedAgentError
 from refengine.history import History, as_history
-from refengine.interrupts import ENTERED, Interrupt, ungrouped
+from refengine.interrupts import Interrupt
+from refengine.journal import refuse_other
 from refengine.legacy import LegacyPass, Rewrite, StateCell
 from refengine.scope import LayerName
 
@@ -32,7 +32,6 @@ class Stop:
     pending: Pending
 
 
-T = TypeVar("T")
 Phases = Sequence["LegacyPass | Pipeline"]
 
 
@@ -75,7 +74,7 @@ class KeptPass:
             place = self._place(name, entry if at == asked else None)
             old = ctx, _fixed(messages)
             try:
-                ctx, messages = await _entered(place, enter(ctx, messages))
+                ctx, messages = await place.enclosed(enter, ctx, messages)
             except Interrupt as stop:
                 await place.stop(stop)
                 self._stop = Stop(at, *_kept(*old), place.entry(), place.pending)
@@ -97,7 +96,7 @@ class KeptPass:
         for at, (name, hook) in enumerate(hooks[start:], start):
             place = self._place(name, entry if at == start else None)
             try:
-                new = await _entered(place, hook.observe(ctx, value))
+                new = await place.enclosed(hook.observe, ctx, value)
             except Interrupt as stop:
                 await place.stop(stop)
                 self._stop = Stop(at, ctx, value, place.entry(), place.pending)
@@ -121,33 +120,13 @@ class KeptPass:
         self, entry: Entry | None, at: int, names: Sequence[LayerName]
     ) -> None:
         """Raise ChangedAgentError if the hook that asked is there no more."""
-        if entry is not None and at >= len(names):
-            kept = f"{entry.hook} of {entry.owner}"
-            raise ChangedAgentError("a hook", kept, "none in its place")
+        if at >= len(names):
+            refuse_other("a hook", entry, None)
 
     def _place(self, name: LayerName, entry: Entry | None) -> Place:
         """Return the place of a hook; raises ChangedAgentError if another one stood."""
-        if entry is not None and (entry.hook, entry.owner) != (name.hook, name.owner):
-            kept = f"{entry.hook} of {entry.owner}"
-            raise ChangedAgentError("a hook", kept, f"{name.hook} of {name.owner}")
+        refuse_other("a hook", entry, (name.hook, name.owner))
         return self._keeping.journal.root(name.hook, name.owner, entry)
-
-
-async def _entered(place: Place, entering: Coroutine[Any, Any, T]) -> T:
-    token = ENTERED.set(place)
-    try:
-        result = await ungrouped(entering)
-    except Exception as error:
-        stopped = place.swallowed()
-        if stopped is None:
-            raise
-        raise stopped from error
-    finally:
-        ENTERED.reset(token)
-    stopped = place.swallowed()
-    if stopped is not None:
-        raise stopped
-    return result
 
 
 def _fixed(messages: Sequence[Message]) -> Sequence[Message]:
