@@ -30,7 +30,6 @@ CHANNELS: Final = channels_of(DEFAULT_RELATION)
 PROFILES: Final = ("seed-001", "langgraph-prebuilt-1", "langchain-1")
 """Those that go on in the middle of an iteration; the law holds for no others."""
 LOST: Final = "the profile ends a run with the error of a sibling, which cancels others"
-TAKEN: Final = "the profile lets a wrapper change the id of a call, which is not kept"
 _ALL_OF: Final = 24
 """Worlds of more points are not cut at all of them: that grows with the square."""
 Projected = Mapping[str, Sequence[Mapping[str, Json]]]
@@ -151,11 +150,6 @@ class Judge:
     def every(self, chance: Random) -> None:
         """Cut at nothing, at each point alone, at some together, and at all."""
         figures = self._figures
-        takes = self._how.profile.changed_call_id == "taken_over"
-        written = self._scenario.model_dump_json(exclude_defaults=True)
-        if takes and "set_input_call_id" in written:
-            figures.skipped[TAKEN] += 1
-            return
         figures.worlds += 1
         self._cut(frozenset())
         points = range(1, len(self.labels) + 1)

@@ -18,6 +18,7 @@ from refengine.actions import AgentAction
 from refengine.checkpoint import (
     GONE,
     Address,
+    Changes,
     Entry,
     Failure,
     Pending,
@@ -84,6 +85,7 @@ def samples() -> Mapping[str, Step]:
         "streams": _streams(),
         "texts": _texts(),
         "onion": _onion(60),
+        "changes": _changed(),
         **{f"phase-{phase.replace('_', '-')}": _at(phase) for phase in _PHASES},
     }
 
@@ -213,6 +215,21 @@ def _texts() -> Step:
     message = Message("user", hard, name="\udfff", extra={hard[0]: hard[-1]})
     kept = {"text": hard, "é": "é"}
     return Step(5, 3, Splice(0, (message,)), Point(status=hard), kept)
+
+
+def _changed() -> Step:
+    """Finished entries that changed the input of their call."""
+    inside = Entry(
+        *("wrap_invokable_tool_call", "masks", True, "found"),
+        changes=Changes(arguments='{"q": ""}', call_id=""),
+    )
+    layer = Entry("wrap_invokable_tool_call", "gate", inner=(inside,))
+    taken = Changes("find", None, "own", "own", ("find", "c1"))
+    done = Entry("call", "search", done=True, text="", changes=taken)
+    return Step(
+        *(4, 1, Splice(3, ())),
+        Point(phase="tools", entries=(layer, done), answer=_CALLING),
+    )
 
 
 def _onion(layers: int) -> Step:

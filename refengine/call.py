@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
-from refengine.checkpoint import Address, Entry, Pending
+from refengine.checkpoint import Address, Changes, Entry, Pending
 from refengine.context import Context
 from refengine.errors import HookReturnError, ToolError, ToolResultTypeError
 from refengine.events import AgentEvent, Chunk
 from refengine.interrupts import ENTERED, Interrupt, interrupt_in
 from refengine.journal import Place, pending_in
+from refengine.kept_input import changes, given, put_back
 from refengine.leaving import FAILED, NOT_BEGUN, NOT_ENDED
 from refengine.live import LiveStream
 from refengine.messages import Message, ToolCall
@@ -37,6 +38,7 @@ class ToolCallRun:
         "_begun",
         "_event",
         "_fault",
+        "_given",
         "_input",
         "_live",
         "_message",
@@ -70,6 +72,7 @@ class ToolCallRun:
         self._stop: Interrupt | None = None
         self._begun = False
         self._fault: Exception | None = None
+        self._given: Changes | None = None
         self.stopped = False
 
     def keep(self, place: Place, *, waits: bool) -> None:
@@ -79,8 +82,10 @@ class ToolCallRun:
         """
         self._place = place
         self._waits = self.stopped = waits
+        self._given = given(self._scope, self._input)
         if place.old is not None:
             self._scope.action = place.old.action
+            put_back(self._scope, self._input, place.changes)
 
     @property
     def opened(self) -> bool:
@@ -171,11 +176,17 @@ class ToolCallRun:
             yield stop.pending or Pending(own, stop.payload)
 
     def entry(self) -> Entry | None:
-        """Return what is kept of this call; None if it has not begun."""
-        entry, action = self._entry(), self._scope.action
-        if entry is None or action is None:
+        """Return what is kept of this call; None if it has not begun.
+
+        Raises NotKeepableError if a wrapper left in its input what cannot be kept.
+        """
+        entry, place = self._entry(), self._place
+        if entry is None or place is None:
             return entry
-        return replace(entry, action=action)
+        changed = None
+        if entry.done:
+            changed = changes(self._scope, self._input, self._given, place.where)
+        return replace(entry, action=self._scope.action, changes=changed)
 
     def _entry(self) -> Entry | None:
         if self._place is None:

@@ -70,13 +70,31 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Changes:
+    """What an entry changed besides what it gave; None is what it did not change.
+
+    ``name``, ``arguments`` and ``call_id`` stand in the input of a tool call, which
+    wrappers may change in place. ``taken`` is the id that the call goes by since, where
+    a profile lets wrappers choose it; ``ignored`` a name and id that were asked for in
+    vain.
+    """
+
+    name: str | None = None
+    arguments: str | None = None
+    call_id: str | None = None
+    taken: str | None = None
+    ignored: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """What is known of one entry into a hook, a wrapper, a tool or a model.
 
     One that is ``done`` has its result: a text (tool), a message (model), the chunks of
     either in a stream, or a failure, perhaps after chunks. One that is not is entered
     again; then ``inner`` are the calls it had made, ``answers`` what it was told.
-    ``action`` is what a tool call asks of the run besides.
+    ``action`` is what a tool call asks of the run besides, ``changes`` what a finished
+    entry changed in the input of its call.
     """
 
     hook: str
@@ -90,6 +108,7 @@ class Entry:
     answers: tuple[Json, ...] = ()
     waiting: Pending | None = None
     action: AgentAction | None = None
+    changes: Changes | None = None
 
 
 @dataclass(frozen=True, slots=True)

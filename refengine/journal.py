@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 from refengine.border import check
-from refengine.checkpoint import Address, Entry, Failure, Pending
+from refengine.checkpoint import Address, Changes, Entry, Failure, Pending
 from refengine.errors import ChangedAgentError, JournalledError, journalled
 from refengine.interrupts import ENTERED, Interrupt, interrupt_in
 from refengine.messages import Json, Message, MessageChunk
@@ -121,6 +121,7 @@ class Place:
         "_reader",
         "_text",
         "_waiting",
+        "changes",
         "done",
         "old",
         "reentry",
@@ -150,6 +151,7 @@ class Place:
         self._reader: StreamReader[Any] | None = None
         self._failure: Failure | None = None
         self._raised: Interrupt | None = None
+        self.changes: Changes | None = None if old is None else old.changes
         self.stopped: Interrupt | None = None
         self.done = old is not None and old.done
         self.reentry = old is not None and not old.done
@@ -289,6 +291,7 @@ class Place:
         return Entry(
             *(self._hook, self._owner, True, self._text, self._message),
             *(chunks, self._failure),
+            changes=self.changes,
         )
 
     def failed_stream(

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from refengine.errors import ChangedAgentError
+from refengine.errors import ChangedAgentError, NotKeepableError
 from refengine.interrupts import Interrupt
 from refengine.journal import blamed, here
+from refengine.kept_input import changes, given, put_back
 from refengine.scope import INNERMOST, SCOPE, LayerName, Scope
 from refengine.stream import StreamReader
 
 if TYPE_CHECKING:
     from refengine.chain import Call, Keep, Refuse, Value, Wrap
+    from refengine.checkpoint import Changes
     from refengine.context import Context
     from refengine.journal import Place
 
@@ -35,7 +37,9 @@ def kept_layer(  # what a layer of any onion is made of
         scope = SCOPE.get()
         place = _entered(scope, name.hook, name.owner)
         if place.done:
+            put_back(scope, value, place.changes)
             return _looked_after(place.again(scope.blame), at, name, keep)
+        before = given(scope, value)
         try:
             result = await place.enclosed(wrap, ctx, value, inner)
             refuse(result, name)
@@ -47,6 +51,8 @@ def kept_layer(  # what a layer of any onion is made of
             scope.blame(error, at)
             place.failed(error, blamed(scope, error, at))
             raise
+        finally:
+            _note_changes(place, scope, value, before)
 
     return enter
 
@@ -59,7 +65,9 @@ def kept_call(hook: str, call: Call) -> Call:
         owner = "model" if scope.tool is None else scope.tool.info.name
         place = _entered(scope, hook, owner)
         if place.done:
+            put_back(scope, value, place.changes)
             return _closed_with(scope, place.again(scope.blame))
+        before = given(scope, value)
         try:
             return place.finished(await place.enclosed(call, ctx, value))
         except Interrupt as stop:
@@ -68,6 +76,8 @@ def kept_call(hook: str, call: Call) -> Call:
         except Exception as error:
             place.failed(error, blamed(scope, error, INNERMOST))
             raise
+        finally:
+            _note_changes(place, scope, value, before)
 
     return enter
 
@@ -77,6 +87,18 @@ def _entered(scope: Scope, hook: str, owner: str) -> Place:
     try:
         return here().enter(hook, owner)
     except ChangedAgentError as error:
+        raise scope.own(error) from None
+
+
+def _note_changes(
+    place: Place, scope: Scope, value: Value, before: Changes | None
+) -> None:
+    """Note what a finished entry changed; raises NotKeepableError, as _entered does."""
+    if not place.done:
+        return
+    try:
+        place.changes = changes(scope, value, before, place.where)
+    except NotKeepableError as error:
         raise scope.own(error) from None
 
 

@@ -11,6 +11,7 @@ from refengine.actions import AgentAction
 from refengine.checkpoint import (
     GONE,
     Address,
+    Changes,
     Entry,
     Failure,
     Pending,
@@ -108,6 +109,9 @@ ADDRESSES = st.builds(
 )
 PENDING = st.builds(Pending, ADDRESSES, VALUES)
 FAILURES = st.builds(Failure, TEXTS, TEXTS, st.integers(-1, 10_000))
+CHANGES = st.builds(
+    Changes, MAYBE, MAYBE, MAYBE, MAYBE, st.none() | st.tuples(TEXTS, TEXTS)
+)
 ACTIONS = st.builds(
     AgentAction,
     st.booleans(),
@@ -130,6 +134,7 @@ ENTRIES = st.recursive(
         rows(VALUES),
         st.none() | PENDING,
         st.none() | ACTIONS,
+        st.none() | CHANGES,
     ),
     max_leaves=4,
 )

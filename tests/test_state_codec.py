@@ -87,11 +87,14 @@ def test_any_step_comes_back(step) -> None:
     assert encode_step(found, types) == written
 
 
+DATA = (Step, Splice, Point, Entry, checkpoint.Changes, Pending, Failure)
+
+
 def test_every_field_of_a_step_is_written() -> None:
     """A field that the strategies do not fill would be lost unseen."""
     fields = {
         cls.__name__: [each.name for each in dataclasses.fields(cls)]
-        for cls in (Step, Splice, Point, Entry, Pending, Failure, checkpoint.Start)
+        for cls in (*DATA, checkpoint.Start)
     }
 
     assert fields == {
@@ -129,7 +132,9 @@ def test_every_field_of_a_step_is_written() -> None:
             "answers",
             "waiting",
             "action",
+            "changes",
         ],
+        "Changes": ["name", "arguments", "call_id", "taken", "ignored"],
         "Pending": ["address", "payload"],
         "Failure": ["kind", "text", "layer"],
         "Start": ["agent", "profile", "streaming", "given", "has_first"],

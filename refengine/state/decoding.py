@@ -11,6 +11,7 @@ from refengine.actions import AgentAction
 from refengine.checkpoint import (
     GONE,
     Address,
+    Changes,
     Entry,
     Failure,
     Pending,
@@ -32,6 +33,7 @@ from refengine.state.errors import BadCheckpointError
 from refengine.state.shapes import (
     ActionShape,
     AddressShape,
+    ChangesShape,
     ChunkShape,
     EntryShape,
     MessageShape,
@@ -138,6 +140,7 @@ class Decoding:
             answers=answers,
             waiting=None if asks is None else self._pending(asks, f"{at}.waiting"),
             action=None if shape.action is None else self._action(shape.action, at),
+            changes=None if shape.changes is None else _changes(shape.changes),
         )
 
     def _action(self, shape: ActionShape, at: str) -> AgentAction:
@@ -207,6 +210,14 @@ def _shaped(body: object) -> StepShape:
         return StepShape.model_validate(body)
     except ValidationError as error:
         raise BadCheckpointError("the body", f"is no step: {first_of(error)}") from None
+
+
+def _changes(shape: ChangesShape) -> Changes:
+    ignored = shape.ignored
+    return Changes(
+        *(shape.name, shape.arguments, shape.call_id, shape.taken),
+        None if ignored is None else (ignored[0], ignored[1]),
+    )
 
 
 def _address(shape: AddressShape) -> Address:

@@ -13,6 +13,7 @@ from refengine.actions import AgentAction
 from refengine.checkpoint import (
     GONE,
     Address,
+    Changes,
     Entry,
     Failure,
     Pending,
@@ -127,6 +128,8 @@ class Encoding:
             found["waiting"] = self._pending(entry.waiting, f"{at}.waiting")
         if entry.action is not None:
             found["action"] = self._action(entry.action, f"{at}.action")
+        if entry.changes is not None:
+            found["changes"] = _changes(entry.changes, f"{at}.changes")
         return found
 
     def _action(self, action: AgentAction, at: str) -> Object:
@@ -265,6 +268,15 @@ def _failure(failure: Failure, at: str) -> Object:
         "text": _text(failure.text, f"{at}.failure.text"),
         "layer": layer,
     }
+
+
+def _changes(changes: Changes, at: str) -> Object:
+    found: Object = {}
+    for key in ("name", "arguments", "call_id", "taken"):
+        _put_text(found, key, getattr(changes, key), at)
+    if changes.ignored is not None:
+        found["ignored"] = _each(changes.ignored, f"{at}.ignored", _text)
+    return found
 
 
 def _start(start: Start) -> Object:

@@ -152,6 +152,16 @@ class ActionShape(Shape):
     state_delta: Trees = Field(default_factory=dict[str, object])
 
 
+class ChangesShape(Shape):
+    """What an entry changed besides what it gave; ``ignored`` is a name and an id."""
+
+    name: Text | None = None
+    arguments: Text | None = None
+    call_id: Text | None = None
+    taken: Text | None = None
+    ignored: Annotated[Texts, Field(min_length=2, max_length=2)] | None = None
+
+
 class EntryShape(Shape):
     """An entry; ``up`` is the place in the list of the one it is within."""
 
@@ -166,6 +176,7 @@ class EntryShape(Shape):
     answers: TreeList = Field(default_factory=list[object])
     waiting: PendingShape | None = None
     action: ActionShape | None = None
+    changes: ChangesShape | None = None
 
 
 class PointShape(Shape):
