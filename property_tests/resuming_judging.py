@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, get_args
 
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
+from property_tests.checks.specs import keeps_ids
 from property_tests.resuming_play import Player
 from property_tests.resuming_points import CutError, Cutter
 from property_tests.resuming_seen import Answering, How, Played
@@ -23,6 +24,7 @@ from refengine.messages import Json
 from refengine.profile import SEED_001, Profile, profile
 from refengine.testing import Scenario, Trace, clock
 from refengine.testing.channels import Seen, project
+from refengine.testing.strategies.telling import calls_of
 from refengine.testing.trace import first_divergence
 
 ANSWERING: Final[tuple[Answering, ...]] = get_args(Answering)
@@ -30,6 +32,9 @@ CHANNELS: Final = channels_of(DEFAULT_RELATION)
 PROFILES: Final = ("seed-001", "langgraph-prebuilt-1", "langchain-1")
 """Those that go on in the middle of an iteration; the law holds for no others."""
 LOST: Final = "the profile ends a run with the error of a sibling, which cancels others"
+ALIKE: Final = (
+    "a wrapper may give two calls of a message one id: which is which is lost"
+)
 _ALL_OF: Final = 24
 """Worlds of more points are not cut at all of them: that grows with the square."""
 Projected = Mapping[str, Sequence[Mapping[str, Json]]]
@@ -150,6 +155,9 @@ class Judge:
     def every(self, chance: Random) -> None:
         """Cut at nothing, at each point alone, at some together, and at all."""
         figures = self._figures
+        if self._how.profile.changed_call_id == "taken_over" and alike(self._scenario):
+            figures.skipped[ALIKE] += 1
+            return
         figures.worlds += 1
         self._cut(frozenset())
         points = range(1, len(self.labels) + 1)
@@ -249,6 +257,13 @@ def ways(scenario: Scenario, number: int) -> Iterator[How]:
         yield How(under)
         if structs and under is SEED_001:
             yield How(under, "adapted")
+
+
+def alike(scenario: Scenario) -> bool:
+    """Tell whether a wrapper may give one id to several calls of a message."""
+    if all(keeps_ids(agent) for agent in scenario.all_agents):
+        return False
+    return any(calls_of(entry) > 1 for entry in scenario.model_script)
 
 
 def builds_again(scenario: Scenario) -> bool:

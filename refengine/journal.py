@@ -174,8 +174,13 @@ class Place:
     def enter(self, hook: str, owner: str) -> Place:
         """Return the next entry within this one: as it was, or a new one.
 
-        Raises ChangedAgentError if another layer stood there when the run was kept.
+        Raises ChangedAgentError if another layer stood there when the run was kept, and
+        an interrupt that was caught here: what comes after it is done when it has its
+        answer, and not before as well.
         """
+        stopped = self.swallowed()
+        if stopped is not None:
+            raise stopped
         at = len(self._inner)
         known = () if self.old is None else self.old.inner
         old = known[at] if at < len(known) else None
@@ -300,7 +305,8 @@ class Place:
         """Return what is kept of a call whose stream was told and then failed."""
         failure = _failure(error, blamed(scope, error, INNERMOST))
         texts = tuple(each for each in chunks if isinstance(each, str))
-        return Entry(self._hook, self._owner, True, chunks=texts, failure=failure)  # noqa: FBT003  # done
+        told = Entry(self._hook, self._owner, done=True)
+        return replace(told, chunks=texts, failure=failure)
 
     def _unfinished(self) -> Entry:
         """Return this entry with those within it, and those it had not come to again.

@@ -418,6 +418,33 @@ def test_inner_calls_that_had_finished_are_not_made_again():
     assert tool.count == 2
 
 
+class GoingOn:
+    """A wrapper that catches what comes out of its first next, and calls another."""
+
+    name = "going on"
+
+    async def wrap_invokable_tool_call(self, ctx, input, next):
+        with suppress(Interrupt):
+            await next(ctx, input)
+        return await next(ctx, input)
+
+
+def test_after_an_interrupt_that_was_caught_nothing_more_is_called():
+    tool = Approving("t")
+
+    async def play():
+        model = Model(calls("t"), DONE)
+        agent = await build(GoingOn(), model=model, tools=[tool], checkpoints=memory())
+        entered = []
+        result = await finish(agent, checkpoint="run")
+        while result.status == "interrupted":
+            entered.append((tool.entered, len(result.interrupts)))
+            result = await resumed(agent)
+        return entered
+
+    assert run(play()) == [(1, 1), (3, 1)]
+
+
 class Catching:
     """A wrapper that turns an error into a text, after it has asked."""
 

@@ -19,9 +19,11 @@ from property_tests.checks.kept_runs import (
     rows,
     who,
 )
+from property_tests.checks.specs import tool_wraps
 from property_tests.variants import UNASKED
 from property_tests.view import AFTER, BEFORE, Run
 from refengine.messages import Json
+from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Observation, in_call_order
 
 RESUME: Final = frozenset(("resume",))
@@ -174,6 +176,12 @@ def own_options(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, wanted, each.data["options"], each)
 
 
+def runs_once(scenario: Scenario) -> bool:
+    """Tell whether runs are kept, and no wrapper may execute a tool a second time."""
+    wraps = (each for agent in scenario.all_agents for each in tool_wraps(agent))
+    return keeps(scenario) and all(each.call_next == 1 for each in wraps)
+
+
 def _ended(case: Case) -> Iterator[tuple[Sequence[Run], Observation]]:
     """Yield runs that were interrupted, as rows that end, with their last entry.
 
@@ -228,7 +236,7 @@ def _told(run: Run, call_id: str | None) -> str | None:
 
 CHECKS: Final = (
     Check(clause="INT-002", decide=hooks_once, needs=RESUME, meant=keeps),
-    Check(clause="INT-003", decide=finished_once, needs=RESUME, meant=keeps),
+    Check(clause="INT-003", decide=finished_once, needs=RESUME, meant=runs_once),
     Check(clause="INT-004", decide=entered_again, needs=RESUME, meant=keeps),
     Check(
         clause="INT-005",

@@ -63,6 +63,10 @@ def _answers_forgotten(place: Place, old: Entry) -> None:
     place._answers = place._answers[told:]  # noqa: SLF001  # the fault is inside
 
 
+def _changes_forgotten(place: Place, _: Entry) -> None:
+    place.changes = None
+
+
 def _from_the_first(right: Callable[..., Any]) -> Callable[..., Any]:
     """Run the hooks of a pass from the first one, wherever it was interrupted."""
 
@@ -256,6 +260,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "An iteration that was interrupted is counted once more when it goes on.",
         "INT-005",
         _of(KeptLoop, "_take", _counted_again),
+    ),
+    _broken(
+        "changes-in-place-forgotten",
+        "What a finished call changed in its input is gone for who calls next again.",
+        "INT-005",
+        _places(_changes_forgotten),
     ),
     _broken(
         "siblings-of-who-asks-cancelled",
