@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         IncompleteProfileError,
         InputError,
         InterruptInStreamError,
+        InterruptOutsideHookError,
         InterruptTooEarlyError,
         JournalledError,
         MaxIterationsError,
@@ -173,6 +174,7 @@ __all__ = [  # noqa: RUF022  # as sorted() has it, which is what a test can ask
     "InstructionModifier",
     "Interrupt",
     "InterruptInStreamError",
+    "InterruptOutsideHookError",
     "InterruptTooEarlyError",
     "InvokableToolCallWrapper",
     "JournalledError",
@@ -286,7 +288,8 @@ _ROOMS = {
         "CheckpointNotFoundError ConfigurationError DecodeError EqualNamesError "
         "FieldTypeError HandlerArgumentError HookError HookReturnError "
         "IncompleteProfileError InputError InterruptInStreamError "
-        "InterruptTooEarlyError JournalledError MaxIterationsError "
+        "InterruptOutsideHookError InterruptTooEarlyError JournalledError "
+        "MaxIterationsError "
         "MaxIterationsExceededError MisspeltHookError MixedCapabilityError "
         "MixedExtensionsWarning ModelAnswerError ModelError NoCheckpointsError "
         "NoHookError NoMessagesLeftError NoRunLocalError NotAToolError NotAsyncError "

@@ -17,8 +17,13 @@ from typing import TypeAlias
 from refengine.call import ToolCallRun
 from refengine.checkpoint import Entry, Pending
 from refengine.context import Context
-from refengine.errors import ToolError, ToolResultTypeError
+from refengine.errors import (
+    InterruptOutsideHookError,
+    ToolError,
+    ToolResultTypeError,
+)
 from refengine.events import AgentEvent
+from refengine.interrupts import Interrupt
 from refengine.leaving import FAILED, ended, in_turn, result_of
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile
@@ -42,18 +47,27 @@ class UnknownCall:
         self.text = known or ""
         self.error: Exception | None = None
         self.stopped = False
-        if known is not None:
-            return
+        if known is None:
+            self._ask(answer)
+
+    def _ask(self, answer: Callable[[str, str], str]) -> None:
+        """Take what the handler answers; siblings run on, and an error waits."""
+        name = "unknown_tools_handler"
         try:
-            text = answer(call.name, call.arguments)
-        except Exception as error:  # noqa: BLE001  # siblings run on; raised later
-            self.error = ToolError(call.name, call.id, error)
-            self.error.__cause__ = error
-            return
-        if isinstance(text, str):
-            self.text = text
+            text = answer(self.call.name, self.call.arguments)
+        except Exception as error:  # noqa: BLE001  # raised later
+            self._failed(error)
+        except Interrupt:
+            self._failed(InterruptOutsideHookError(name))
         else:
-            self.error = ToolResultTypeError("unknown_tools_handler", text)
+            if isinstance(text, str):
+                self.text = text
+            else:
+                self.error = ToolResultTypeError(name, text)
+
+    def _failed(self, error: Exception) -> None:
+        self.error = ToolError(self.call.name, self.call.id, error)
+        self.error.__cause__ = error
 
     def entry(self) -> Entry | None:
         """Return what is kept of this call; one that failed is answered again."""

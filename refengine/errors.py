@@ -44,6 +44,7 @@
     ├── StreamBrokenOffError                 a stream that lost its rest with a reader
     ├── InterruptInStreamError               an interrupt in a stream that is open
     ├── InterruptTooEarlyError               an interrupt before there is a run
+    ├── InterruptOutsideHookError            an interrupt that nobody could answer
     ├── JournalledError                      an error of a call that was made before
     ├── UnknownToolNameError (LookupError)   a handler names a tool that is not there
     ├── NoCheckpointsError                   a run is to be kept, but nothing keeps it
@@ -517,6 +518,17 @@ class InterruptTooEarlyError(RefengineError):
         super().__init__(
             f"before_agent of {handler!r} raised Interrupt, before there is a run:"
             " ask in before_model_rewrite_history, or in the tool itself"
+        )
+
+
+class InterruptOutsideHookError(RefengineError):
+    """A function asked that is no hook: it has no place to go on from."""
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+        super().__init__(
+            f"{function} raised Interrupt, and nobody could answer it:"
+            " ask in a tool, in a wrapper or in a hook of a pipeline"
         )
 
 

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from refengine.awaiting import is_async
 from refengine.errors import (
     InterruptInStreamError,
+    InterruptOutsideHookError,
     NotKeepableError,
     RetriesExhaustedError,
     RetryFunctionError,
     RetryPolicyError,
     WillRetryError,
 )
+from refengine.interrupts import Interrupt
 
 if TYPE_CHECKING:
     from refengine.model import ChatModel
@@ -157,6 +159,9 @@ def _called(
         return function(given)
     except Exception as failed:
         raise RetryFunctionError(name, failed, "an answer", error) from failed
+    except Interrupt as stop:
+        outside = InterruptOutsideHookError(f"{name} of ModelRetry")
+        raise RetryFunctionError(name, outside, "an answer", error) from stop
 
 
 def _check_function(name: str, given: object, of: str, gives: str) -> None:

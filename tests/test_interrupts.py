@@ -23,11 +23,13 @@ from refengine.errors import (
     HookError,
     HookReturnError,
     InterruptInStreamError,
+    InterruptOutsideHookError,
     InterruptTooEarlyError,
     JournalledError,
     NoCheckpointsError,
     NotKeepableError,
     NotResumableError,
+    RetryFunctionError,
     ToolError,
     UnknownInterruptError,
     journalled,
@@ -35,10 +37,11 @@ from refengine.errors import (
 from refengine.interrupts import Interrupt, interrupt, is_reentry
 from refengine.messages import Message, MessageChunk
 from refengine.profile import SEED_001
+from refengine.retry import ModelRetry
 from refengine.scope import attach_action
 from refengine.state import Checkpoints, MemoryStore
 from refengine.stream import StreamReader
-from refengine.tools import StreamToolCallResult, ToolCallResult, ToolInfo
+from refengine.tools import StreamToolCallResult, ToolCallResult, ToolInfo, ToolsConfig
 from tests.support import DONE, USER, Model, Pieces, Whole, build, calls, finish, run
 
 PASS = "before_model_rewrite_history", "after_model_rewrite_history"
@@ -608,6 +611,51 @@ def test_an_interrupt_before_there_is_a_run_is_an_error_by_name():
 
     with pytest.raises(InterruptTooEarlyError, match="'early'"):
         run(build(Early(), checkpoints=memory()))
+
+
+def asks(*_):
+    interrupt("may I?")
+
+
+class Busy:
+    """A model that always fails, in one piece and in a stream that is open."""
+
+    async def invoke(self, ctx, messages, tools, options):
+        raise OSError
+
+    async def stream(self, ctx, messages, tools, options):
+        async def broken():
+            yield MessageChunk("half")
+            raise OSError
+
+        return StreamReader(broken())
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("function", ["retry_on", "backoff", "unknown_tools_handler"])
+def test_an_interrupt_in_a_function_that_is_no_hook_is_an_error_by_name(
+    function, stream, kept
+):
+    unknown = function == "unknown_tools_handler"
+    made_of = {"checkpoints": memory()} if kept else {}
+    if unknown:
+        made_of["tools_config"] = ToolsConfig(unknown_tools_handler=asks)
+    else:
+        made_of["retry"] = ModelRetry(**{function: asks})
+
+    async def play():
+        model = Model(calls("gone"), DONE) if unknown else Busy()
+        agent = await build(model=model, **made_of)
+        await finish(agent, stream=stream, **({"checkpoint": "run"} if kept else {}))
+
+    with pytest.raises((ToolError, RetryFunctionError)) as raised:
+        run(play())
+    error = raised.value
+    cause = error.cause if isinstance(error, ToolError) else error.got
+
+    assert isinstance(cause, InterruptOutsideHookError)
+    assert cause.function.startswith(function)
 
 
 @pytest.mark.parametrize("place", PLACES)
