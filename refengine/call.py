@@ -11,11 +11,12 @@ from refengine.context import Context
 from refengine.errors import HookReturnError, ToolError, ToolResultTypeError
 from refengine.events import AgentEvent, Chunk
 from refengine.interrupts import ENTERED, Interrupt, interrupt_in
-from refengine.journal import Place, pending_in
+from refengine.journal import pending_in
 from refengine.kept_input import changes, given, put_back
 from refengine.leaving import FAILED, NOT_BEGUN, NOT_ENDED
 from refengine.live import LiveStream
 from refengine.messages import Message, ToolCall
+from refengine.place import Place
 from refengine.scope import SCOPE, LayerName, Scope
 from refengine.stream import StreamReader
 from refengine.tools import (

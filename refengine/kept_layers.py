@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from refengine.errors import ChangedAgentError, NotKeepableError
 from refengine.interrupts import Interrupt
-from refengine.journal import blamed, here
 from refengine.kept_input import changes, given, put_back
+from refengine.outcome import blamed
+from refengine.place import here
 from refengine.scope import INNERMOST, SCOPE, LayerName, Scope
 from refengine.stream import StreamReader
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from refengine.chain import Call, Keep, Refuse, Value, Wrap
     from refengine.checkpoint import Changes
     from refengine.context import Context
-    from refengine.journal import Place
+    from refengine.place import Place
 
 
 def kept_layer(  # what a layer of any onion is made of

@@ -17,9 +17,9 @@ from refengine.call import ToolCallRun
 from refengine.checkpoint import Pending, Phase, Point, Saved, Splice
 from refengine.history import History, as_history
 from refengine.interrupts import ENTERED, Interrupt
-from refengine.journal import refuse_other
 from refengine.kept_pass import KeptPass, Stop
 from refengine.messages import Message, ToolCall
+from refengine.place import refuse_other
 from refengine.react import AFTER, AFTER_AGENT, BEFORE, MODEL, TOOLS, Loop, Status
 from refengine.tools import ToolInfo
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from refengine.checkpoint import Entry
     from refengine.context import Context
     from refengine.events import AgentEvent
-    from refengine.journal import Place
     from refengine.keeping import Keeping
     from refengine.legacy import LegacyPass
+    from refengine.place import Place
     from refengine.toolset import BoundTool
 
 T = TypeVar("T")

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from refengine.chain import Pipeline
 from refengine.history import History, as_history
 from refengine.interrupts import Interrupt
-from refengine.journal import refuse_other
 from refengine.legacy import LegacyPass, Rewrite, StateCell
+from refengine.place import Place, refuse_other
 from refengine.scope import LayerName
 
 if TYPE_CHECKING:
     from refengine.checkpoint import Entry, Pending
     from refengine.context import Context
-    from refengine.journal import Place
     from refengine.keeping import Keeping
     from refengine.messages import Message
 

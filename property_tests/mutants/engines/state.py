@@ -15,11 +15,12 @@ from refengine.checkpoint import Address, Entry, Saved
 from refengine.context import Context
 from refengine.events import AgentEvent
 from refengine.interrupts import Interrupt
-from refengine.journal import Journal, Place
+from refengine.journal import Journal
 from refengine.keeping import Keeping
 from refengine.kept_loop import KeptLoop
 from refengine.kept_pass import KeptPass
 from refengine.messages import Json
+from refengine.place import Place
 from refengine.profile import Profile, choosing
 from refengine.react import MODEL, Loop
 from refengine.run import Run
@@ -38,9 +39,9 @@ def _places(change: Callable[[Place, Entry], None]) -> Patch:
             hook: str,
             owner: str,
             old: Entry | None,
-            call: tuple[str, str] | None,
+            *rest: Any,  # noqa: ANN401  # as the engine's
         ) -> None:
-            right(self, journal, hook, owner, old, call)
+            right(self, journal, hook, owner, old, *rest)
             if old is not None:
                 change(self, old)
 

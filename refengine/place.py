@@ -1,0 +1,259 @@
+"""One entry into a hook, a layer of an onion, a tool or a model, and those within it.
+
+A coroutine cannot be stored. So on resume whatever stood on the stack is entered again,
+and what it had finished gives what it gave (contract INT).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from refengine.border import check
+from refengine.checkpoint import Address, Changes, Entry, Pending
+from refengine.errors import ChangedAgentError
+from refengine.interrupts import ENTERED, Interrupt, interrupt_in
+from refengine.outcome import Blame, Outcome, blamed, failure_of
+from refengine.scope import INNERMOST
+
+if TYPE_CHECKING:
+    from refengine.journal import Journal
+    from refengine.messages import Json
+    from refengine.scope import Scope
+
+T = TypeVar("T")
+
+
+class Place:
+    """One entry, and those within it in the order they were made."""
+
+    __slots__ = (
+        "_answers",
+        "_asked",
+        "_call",
+        "_hook",
+        "_inner",
+        "_journal",
+        "_made",
+        "_outer",
+        "_owner",
+        "_raised",
+        "_waiting",
+        "_within",
+        "changes",
+        "done",
+        "gave",
+        "old",
+        "reentry",
+        "stopped",
+    )
+
+    def __init__(
+        self,
+        journal: Journal,
+        hook: str,
+        owner: str,
+        old: Entry | None,
+        call: tuple[str, str] | None,
+        outer: Place | None = None,
+    ) -> None:
+        self._journal = journal
+        self._hook = hook
+        self._owner = owner
+        self.old = old
+        self._call = call
+        self._inner: list[Place] = []
+        self._asked = 0
+        self._waiting: Pending | None = None
+        self._made: Entry | None = None
+        self._outer = outer
+        self._raised: Interrupt | None = None
+        self._within: Interrupt | None = None
+        self.gave = Outcome()
+        self.changes: Changes | None = None if old is None else old.changes
+        self.stopped: Interrupt | None = None
+        self.done = old is not None and old.done
+        self.reentry = old is not None and not old.done
+        waiting = None if old is None else old.waiting
+        told = () if old is None else old.answers
+        self._answers = (*told, *journal.answered(waiting))
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """The name of the extension or tool, and its hook."""
+        return self._owner, self._hook
+
+    @property
+    def pending(self) -> Pending:
+        """What an interrupt that left this entry asks; raises before there is one."""
+        if self.stopped is None or self.stopped.pending is None:
+            raise AssertionError
+        return self.stopped.pending
+
+    def enter(self, hook: str, owner: str) -> Place:
+        """Return the next entry within this one: as it was, or a new one.
+
+        Raises ChangedAgentError if another layer stood there when the run was kept, and
+        an interrupt that was caught here: what comes after it is done when it has its
+        answer, and not before as well.
+        """
+        stopped = self.swallowed()
+        if stopped is not None:
+            raise stopped
+        at = len(self._inner)
+        known = () if self.old is None else self.old.inner
+        old = known[at] if at < len(known) else None
+        refuse_other("a layer", old, (hook, owner))
+        made = Place(self._journal, hook, owner, old, self._call, self)
+        self._inner.append(made)
+        return made
+
+    async def enclosed(self, call: Callable[..., Awaitable[T]], *given: Any) -> T:  # noqa: ANN401  # what the call takes
+        """Return what the call gives, which is made within this entry.
+
+        An interrupt that was raised within comes out whatever became of it: swallowed,
+        turned into an error, or held by the group of a TaskGroup.
+        """
+        token = ENTERED.set(self)
+        try:
+            result = await call(*given)
+        except (Exception, BaseExceptionGroup) as error:
+            stopped = interrupt_in(error) or self.swallowed()
+            if stopped is None:
+                raise
+            raise stopped from error
+        finally:
+            ENTERED.reset(token)
+        stopped = self.swallowed()
+        if stopped is not None:
+            raise stopped
+        return result
+
+    def ask(self, payload: Json) -> Json:
+        """Return the next answer; raises Interrupt if there is none yet."""
+        at = self._asked
+        self._asked += 1
+        if at < len(self._answers):
+            self._refuse_other(at, payload)
+            return self._answers[at]
+        check(self._journal.types, payload, self.where, "payload")
+        stop = Interrupt(payload)
+        self._raised = self._raised or stop
+        raise stop
+
+    def _refuse_other(self, at: int, payload: Json) -> None:
+        """Raise ChangedAgentError where another thing is asked than was answered."""
+        waiting = None if self.old is None else self.old.waiting
+        told = () if self.old is None else self.old.answers
+        if waiting is None or at != len(told) or payload is None:
+            return
+        if payload != waiting.payload:
+            raise ChangedAgentError("a question", waiting.payload, payload)
+
+    def again(self, blame: Blame) -> Any:  # noqa: ANN401  # what a layer of either kind of onion gave
+        """Return what this entry gave when it was made, or raise it again."""
+        if self.old is None:
+            raise AssertionError
+        return self.gave.again(self.old, blame, tool=self._call is not None)
+
+    def finished(self, result: Any) -> Any:  # noqa: ANN401  # as ``again``
+        """Note what was given; a stream is given on as one whose chunks are kept."""
+        self._end()
+        return self.gave.take(result)
+
+    def failed(self, error: Exception, layer: int) -> None:
+        """Note that an error was given, which a wrapper around may have caught."""
+        self._end()
+        self.gave.fail(error, layer)
+
+    async def stop(self, stop: Interrupt) -> None:
+        """Note that an interrupt left this entry; the first one it leaves raised it.
+
+        What was opened within is read to its end: it cannot be opened again.
+        Raises NotKeepableError if what is asked cannot be kept.
+        """
+        if stop.pending is None and self._raised is not None:
+            stop.payload = self._raised.payload
+        self.stopped = stop
+        if self._outer is not None:
+            self._outer.left_by(stop)
+        for inner in self._inner:
+            await inner.gave.read_rest()
+        if stop.pending is None:
+            check(self._journal.types, stop.payload, self.where, "payload")
+            stop.pending = Pending(self._address(), stop.payload)
+            self._waiting = stop.pending
+        self._made = self._unfinished()
+
+    def left_by(self, stop: Interrupt) -> None:
+        """Note that an interrupt left an entry within; of several the first counts."""
+        self._within = self._within or stop
+
+    def swallowed(self) -> Interrupt | None:
+        """Return an interrupt that was raised here or within and did not come out."""
+        return self._within or self._raised if self._journal.raises_again else None
+
+    def entry(self) -> Entry:
+        """Return what is known of this entry, to be kept."""
+        if not self.done:
+            return self._made or self._unfinished()
+        return self.gave.entry(self._hook, self._owner, self.changes)
+
+    def failed_stream(
+        self, scope: Scope, chunks: Sequence[object], error: Exception
+    ) -> Entry:
+        """Return what is kept of a call whose stream was told and then failed."""
+        failure = failure_of(error, blamed(scope, error, INNERMOST))
+        texts = tuple(each for each in chunks if isinstance(each, str))
+        told = Entry(self._hook, self._owner, done=True)
+        return replace(told, chunks=texts, failure=failure)
+
+    def _unfinished(self) -> Entry:
+        """Return this entry with those within it, and those it had not come to again.
+
+        Those within were stopped before it and have made theirs, so that an onion of
+        10,000 layers is no recursion.
+        """
+        known = () if self.old is None else self.old.inner
+        made = tuple(each.entry() for each in self._inner)
+        return Entry(
+            self._hook,
+            self._owner,
+            inner=(*made, *known[len(made) :]),
+            answers=self._answers,
+            waiting=self._waiting,
+        )
+
+    def _address(self) -> Address:
+        tool, call_id = self._call or (None, None)
+        journal = self._journal
+        address = Address(
+            *(journal.run_path, journal.iteration, self._hook, self._owner),
+            *(tool, call_id, 1 + len(self._answers)),
+        )
+        return journal.asks(address)
+
+    def _end(self) -> None:
+        """Let go of what was entered within: it becomes what this one gave."""
+        self.done = True
+        for inner in self._inner:
+            inner.gave.let_go()
+        self._inner = []
+
+
+def refuse_other(what: str, kept: Entry | None, now: tuple[str, str] | None) -> None:
+    """Raise ChangedAgentError if another hook was kept than ``now``: hook and owner.
+
+    ``now`` is None where the agent has none in its place: a gate would be passed
+    because it was taken away.
+    """
+    if kept is None or (kept.hook, kept.owner) == now:
+        return
+    has = "none in its place" if now is None else f"{now[0]} of {now[1]}"
+    raise ChangedAgentError(what, f"{kept.hook} of {kept.owner}", has)
+
+
+def here() -> Place:
+    """Return the entry around this point, of a run that is kept."""
+    return cast("Place", ENTERED.get())
