@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from property_tests.cancelling import Moment, broken_laws, cut
+from property_tests.searching import at_least_one, say
 from refengine.profile import PROFILES, Profile
 from refengine.testing import Scenario
 from refengine.testing.strategies import scenarios
@@ -95,11 +96,11 @@ def main(arguments: Sequence[str]) -> int:
         try:
             count = search(under, asked.worlds, asked.seed)
         except BrokenError as error:
-            _say(f"{under.name}: BROKEN\n{error}")
+            say(f"{under.name}: BROKEN\n{error}")
             code = 1
             continue
         spent = time.monotonic() - began
-        _say(
+        say(
             f"{under.name}: {asked.worlds} worlds, {count} cancelled, every law held,"
             f" {spent:.0f} s, seed {asked.seed}"
         )
@@ -108,24 +109,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def _asked(arguments: Sequence[str]) -> Namespace:
     parser = ArgumentParser("python -m property_tests.cancel_search")
-    parser.add_argument("--worlds", type=_at_least_one, default=2_000)
+    parser.add_argument("--worlds", type=at_least_one, default=2_000)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument(
         "--profile", action="append", choices=sorted(each.name for each in PROFILES)
     )
     return parser.parse_args(arguments)
-
-
-def _at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)  # argparse says which argument it is
-    return number
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import Any, Final
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from property_tests.adapting import SEARCHES, WORLDS, adapting_divergence
+from property_tests.searching import at_least_one, say
 from refengine.profile import profile
 from refengine.testing import Scenario
 from refengine.testing.strategies import scenarios
@@ -63,7 +64,7 @@ class Counted:
         def compare(scenario: Scenario) -> None:
             self.count += 1
             if self.count % EVERY == 0:
-                _say(f"  {self._profile.name}: {self.count} worlds")
+                say(f"  {self._profile.name}: {self.count} worlds")
             found = adapting_divergence(scenario, self._profile)
             if found is not None:
                 world = scenario.model_dump_json(exclude_defaults=True)
@@ -86,34 +87,22 @@ def main(arguments: Sequence[str]) -> int:
                 under, handlers=handlers, examples=asked.examples, start=asked.seed
             )
         except FoundError as error:
-            _say(f"{what}: DIFFERS\n{error}")
+            say(f"{what}: DIFFERS\n{error}")
             code = 1
             continue
         spent = time.monotonic() - began
-        _say(f"{what}: {count} worlds, no divergence, {spent:.0f} s, seed {asked.seed}")
+        say(f"{what}: {count} worlds, no divergence, {spent:.0f} s, seed {asked.seed}")
     return code
 
 
 def _asked(arguments: Sequence[str]) -> Namespace:
     parser = ArgumentParser("python -m property_tests.compat_search")
-    parser.add_argument("--examples", type=_at_least_one, default=10_000)
+    parser.add_argument("--examples", type=at_least_one, default=10_000)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument(
         "--profile", action="append", choices=sorted({name for name, _ in SEARCHES})
     )
     return parser.parse_args(arguments)
-
-
-def _at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)  # argparse says which argument it is
-    return number
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

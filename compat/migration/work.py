@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import platform
-import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -37,6 +35,7 @@ from compat.migration.wire_worlds import NoWorldsError
 from compat.report.folder import case_line, folder_json, folder_lines
 from compat.report.migration import lines
 from compat.report.migration_json import dump, report, to_json
+from compat.report.terminal import console
 from compat.report.wire import wire_json, wire_lines
 from compat.verdicts.migration import JudgedCase, Migration
 from compat.wire.errors import WireError
@@ -92,20 +91,12 @@ def _pair(old: SubjectRef, new: SubjectRef, wanted: Wanted, how: Check) -> int:
     again = ""
     if wanted.reproducer is not None:
         again = _reproduced(found, wanted.reproducer, how.profile)
-    console = _console()
+    out = console()
     for line in (*lines(found.verdict), *_wire_lines(how)):
-        console.print(line)
+        out.print(line)
     if again:
-        console.print(f"\n{again}")
+        out.print(f"\n{again}")
     return code
-
-
-def _console() -> Console:
-    """Return a console that shows what the terminal's encoding has no letters for."""
-    stdout: object = sys.stdout
-    if isinstance(stdout, io.TextIOWrapper):  # a test may have put something else
-        stdout.reconfigure(errors="backslashreplace")
-    return Console(highlight=False, soft_wrap=True)
 
 
 def _reproduced(found: Checked, folder: Path, name: str) -> str:
@@ -117,10 +108,10 @@ def _reproduced(found: Checked, folder: Path, name: str) -> str:
 
 def _folder(folder: Path, wanted: Wanted, how: Check) -> int:
     pieces = pieces_in(folder)
-    console = _console()
+    out = console()
 
     def done(case: JudgedCase) -> None:
-        console.print(case_line(case))
+        out.print(case_line(case))
 
     cases = judge_pieces(pieces, how, done)
     code = folder_code(cases)
@@ -129,7 +120,7 @@ def _folder(folder: Path, wanted: Wanted, how: Check) -> int:
         full = report(folder_json(cases), header, code)
         wanted.json_file.write_text(dump(full), "utf-8")
     for line in (*_wire_lines(how), *folder_lines(cases)):
-        console.print(line)
+        out.print(line)
     return code
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from compat.commands import DIFFERS, FAULT, NOTHING_RAN, USAGE, exit_code, told
 from compat.observe.judging import Judge, Verdict, purposes, summary, to_json
 from compat.observe.rows import Row, RowsError, Unreadable, load_rows
+from compat.report.terminal import console
 
 SHOWN: Final = {
     "holds": ("holds", "green"),
@@ -33,13 +33,13 @@ def observe(
     with told("observe", RowsError, OSError):
         rows = [row for file in files for row in load_rows(file)]
     judge = Judge(profiles, purposes())
-    console = Console(highlight=False, soft_wrap=True)
+    out = console()
     verdicts: list[Verdict] = []
     for row in rows:
         verdict = judge.judge(row)
         verdicts.append(verdict)
-        console.print(_line(verdict))
-    console.print(_counts(verdicts, rows))
+        out.print(_line(verdict))
+    out.print(_counts(verdicts, rows))
     if json_file is not None:
         with told("observe", OSError):
             json_file.write_text(to_json(summary(verdicts, rows)), encoding="utf-8")

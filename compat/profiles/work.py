@@ -11,6 +11,7 @@ from rich.text import Text
 
 from compat.profiles.differing import Difference, profile_differences, unconfirmed
 from compat.profiles.meaning import meanings
+from compat.report.terminal import console
 from refengine.profile import PROFILES, Profile, options
 
 WIDEST: Final = 1000
@@ -31,12 +32,12 @@ def print_profiles() -> None:
 
 def print_differences(left: Profile, right: Profile) -> None:
     """Print each posture in which they differ, with a run that shows it."""
-    console = Console(highlight=False, soft_wrap=True)
+    out = console()
     found, said = 0, meanings()
     for each in profile_differences(left, right):
         found += 1
-        console.print(_shown(each, said[each.posture], left.name, right.name))
-    console.print(f"{left.name} and {right.name} differ in {found} postures")
+        out.print(_shown(each, said[each.posture], left.name, right.name))
+    out.print(f"{left.name} and {right.name} differ in {found} postures")
 
 
 def _shown(each: Difference, meaning: str, left: str, right: str) -> Text:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from rich.console import Console
-
 from compat.commands import DIFFERS, NOTHING_RAN, OK, told
+from compat.report.terminal import console
 from compat.state.json_form import listed, run_form, verified
 from compat.state.reading import Contents, contents
 from compat.state.telling import (
@@ -62,13 +59,9 @@ def _code(found: Contents) -> int:
 
 
 def _print(lines: Iterable[str]) -> None:
-    """Print lines; what the terminal's encoding has no letters for, as an escape."""
-    stdout: object = sys.stdout
-    if isinstance(stdout, io.TextIOWrapper):  # a test may have put something else
-        stdout.reconfigure(errors="backslashreplace")
-    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+    out = console()
     for each in lines:
-        console.print(each)
+        out.print(each)
 
 
 def _print_json(form: object) -> None:
