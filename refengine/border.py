@@ -18,17 +18,23 @@ from refengine.middleware import ChatModelAgentState
 if TYPE_CHECKING:
     from refengine.context import Context
     from refengine.values import Types
+    from refengine.values_builtin import Tree
 
 Where: TypeAlias = tuple[str, str]
 """Whose doing it is: an extension by name, and its hook."""
 
 
-def check(types: Types, value: object, where: Where, what: str) -> None:
-    """Raise NotKeepableError if ``value`` could not come back as it is."""
+def packed(types: Types, value: object, where: Where, what: str) -> Tree:
+    """Return a value as it is kept; NotKeepableError if it could not come back."""
     try:
-        types.pack(value, at=what)
+        return types.pack(value, at=what)
     except Refused as refused:
         raise refused.at(*where) from None
+
+
+def check(types: Types, value: object, where: Where, what: str) -> None:
+    """Raise NotKeepableError if ``value`` could not come back as it is."""
+    packed(types, value, where, what)
 
 
 def check_message(types: Types, message: Message, where: Where, what: str) -> None:

@@ -42,18 +42,22 @@ _NOT_YET: Final = object()
 class Pipeline:
     """A chain of hooks; each is given what the one before left."""
 
-    __slots__ = ("_hooks", "_steps")
+    __slots__ = ("_each", "_hooks", "_steps")
 
     def __init__(self, hooks: Sequence[tuple[LayerName, AnyHook]]) -> None:
+        self._each: Sequence[tuple[LayerName, Pipeline]] | None = None
         self._hooks = tuple(hooks)
         self._steps = tuple((hook, is_async(hook), name) for name, hook in hooks)
 
     def __len__(self) -> int:
         return len(self._steps)
 
-    def one_by_one(self) -> list[tuple[LayerName, Pipeline]]:
+    def one_by_one(self) -> Sequence[tuple[LayerName, Pipeline]]:
         """Return a pipeline for each hook, for whoever stops between two of them."""
-        return [(name, Pipeline([(name, hook)])) for name, hook in self._hooks]
+        if self._each is None:
+            hooks = ((name, Pipeline([(name, hook)])) for name, hook in self._hooks)
+            self._each = tuple(hooks)
+        return self._each
 
     async def rewrite(
         self, ctx: Context, messages: Sequence[Message]

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from refengine.border import (
     CheckedLocals,
-    changed_values,
-    check,
     check_all,
     check_context,
     check_message,
     check_new,
+    packed,
 )
 from refengine.checkpoint import (
     GONE,
@@ -118,7 +117,7 @@ class Keeping:
         """Return the run-local values, given the history that the run begins with."""
         if self.resumed is not None:
             self._written = history
-            self._locals = {key: self._text(each) for key, each in values.items()}
+            self._locals = {key: self._text(key, each) for key, each in values.items()}
         else:
             check_all(self._types, self._given, ("the caller", "run"))
         return CheckedLocals(self._types, values)
@@ -163,10 +162,6 @@ class Keeping:
         """Look at what the model, or a wrapper around it, gave."""
         check_message(self._types, message, ("the model", "invoke"), "response")
 
-    def values_of(self, ctx: Context, base: Context) -> Mapping[str, object]:
-        """Return what hooks of this iteration left in the context."""
-        return changed_values(ctx, base)
-
     def _changed(self, values: Mapping[str, object]) -> dict[str, object]:
         """Return the run-local values that are not as they were written last.
 
@@ -174,7 +169,7 @@ class Keeping:
         """
         changed: dict[str, object] = {}
         for key, value in values.items():
-            text = self._text(value, key)
+            text = self._text(key, value)
             if self._locals.get(key) != text:
                 self._locals[key] = text
                 changed[key] = value
@@ -183,6 +178,6 @@ class Keeping:
             changed[key] = GONE
         return changed
 
-    def _text(self, value: object, key: str = "") -> str:
-        check(self._types, value, ("the run", "its end"), f"run local {key!r}")
-        return json.dumps(self._types.pack(value))
+    def _text(self, key: str, value: object) -> str:
+        where = ("the run", "its end")
+        return json.dumps(packed(self._types, value, where, f"run local {key!r}"))

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeVar, cast
 
 from refengine.batch import AnyCall, CallBatch, UnknownCall
+from refengine.border import changed_values
 from refengine.call import ToolCallRun
 from refengine.checkpoint import Pending, Phase, Point, Saved, Splice
 from refengine.history import History, as_history
@@ -214,7 +215,7 @@ class KeptLoop(Loop):
         begins = self._machine.profile.resumed_iteration == "begins_again"
         same = begins or stop.messages is self.history
         sent = None if same else _splice(stop.messages, self.history)
-        values = self._keep.values_of(stop.ctx, self._ctx)
+        values = changed_values(stop.ctx, self._ctx)
         point = Point(phase, stop.at, values, sent, (stop.entry,))
         if phase == "after":
             point = replace(point, answer=self._response, shown=self._told())
@@ -232,7 +233,7 @@ class KeptLoop(Loop):
             )
         except Interrupt:
             stop = passing.stopped()
-            values = self._keep.values_of(stop.ctx, self._ctx)
+            values = changed_values(stop.ctx, self._ctx)
             point = Point("after_agent", stop.at, values, entries=(stop.entry,))
             point = replace(point, answer=self.answer, status=self.status)
             await self._stop(point, (stop.pending,))
@@ -268,7 +269,7 @@ class KeptLoop(Loop):
         sent = None
         if self._this_call is not None:
             sent = _splice(self._this_call, self.history)
-        values = self._keep.values_of(ctx, self._ctx)
+        values = changed_values(ctx, self._ctx)
         number = 1 if self._asking is None else self._asking.number
         entries = (place.entry(),)
         point = Point("model", 0, values, sent, entries, number, self._told())
@@ -334,7 +335,7 @@ class KeptLoop(Loop):
         raise Interrupt
 
     def _tools_point(self, ctx: Context, response: Message) -> Point:
-        values = self._keep.values_of(ctx, self._ctx)
+        values = changed_values(ctx, self._ctx)
         return Point("tools", ctx=values, shown=self._told(), answer=response)
 
     def _told(self) -> tuple[str, ...]:
