@@ -149,3 +149,15 @@ def test_command_writes_both_files(tmp_path, monkeypatch, capsys) -> None:
     assert capsys.readouterr().out.startswith("sketch-000-blank-line: observation ")
     assert written.read_text("utf-8") == page(stored(witnesses))
     assert len(stored(witnesses)) == len(WITNESSED)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_before_anything_is_written(
+    capsys, monkeypatch
+) -> None:
+    monkeypatch.setattr(command, "smallest", None)
+    with pytest.raises(SystemExit) as raised:
+        command.main(["sketch-000-blank-lines"])
+
+    assert raised.value.code == 2
+    told = "'sketch-000-blank-lines' has no witness; near it: sketch-000-blank-line"
+    assert told in capsys.readouterr().err

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import sys
 import time
+from argparse import ArgumentParser
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from property_tests.mutants.finding import smallest
 from property_tests.mutants.page import PAGE, page
-from property_tests.mutants.registry import WITNESSED, mutant
+from property_tests.mutants.registry import WITNESSED
 from property_tests.mutants.witness import FILE, Witness, stored, text_of
 
 
-def main(ids: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Search, tell how it goes, write both files."""
-    asked = {mutant(each).id for each in ids} or {each.id for each in WITNESSED}
+    ids = _ids(arguments)
+    asked = set(ids) or {each.id for each in WITNESSED}
     kept = {each.mutant: each for each in stored(FILE)} if ids else {}
     found: list[Witness] = []
     for each in WITNESSED:
@@ -34,6 +37,18 @@ def main(ids: Sequence[str]) -> None:
         found.append(witness)
     FILE.write_text(text_of(found), "utf-8")
     PAGE.write_text(page(found), "utf-8")
+
+
+def _ids(arguments: Sequence[str]) -> Sequence[str]:
+    parser = ArgumentParser("python -m property_tests.mutants", description=__doc__)
+    parser.add_argument("ids", nargs="*", metavar="ID", help="a mutant with a witness")
+    ids: Sequence[str] = parser.parse_args(arguments).ids
+    known = {each.id for each in WITNESSED}
+    for each in ids:
+        if each not in known:
+            near = get_close_matches(each, known, 3)
+            parser.error(f"{each!r} has no witness; near it: {', '.join(near) or '-'}")
+    return ids
 
 
 if __name__ == "__main__":
