@@ -35,6 +35,7 @@ LOST: Final = "the profile ends a run with the error of a sibling, which cancels
 ALIKE: Final = (
     "a wrapper may give two calls of a message one id: which is which is lost"
 )
+COUNTED: Final = "before_agent counts its runs, and it runs again on each resume"
 _ALL_OF: Final = 24
 """Worlds of more points are not cut at all of them: that grows with the square."""
 Projected = Mapping[str, Sequence[Mapping[str, Json]]]
@@ -155,8 +156,9 @@ class Judge:
     def every(self, chance: Random) -> None:
         """Cut at nothing, at each point alone, at some together, and at all."""
         figures = self._figures
-        if self._how.profile.changed_call_id == "taken_over" and alike(self._scenario):
-            figures.skipped[ALIKE] += 1
+        why = outside(self._scenario, self._how.profile)
+        if why is not None:
+            figures.skipped[why] += 1
             return
         figures.worlds += 1
         self._cut(frozenset())
@@ -257,6 +259,22 @@ def ways(scenario: Scenario, number: int) -> Iterator[How]:
         yield How(under)
         if structs and under is SEED_001:
             yield How(under, "adapted")
+
+
+def outside(scenario: Scenario, under: Profile) -> str | None:
+    """Return why the law says nothing about a world; None if it does."""
+    if under.changed_call_id == "taken_over" and alike(scenario):
+        return ALIKE
+    if under.before_agent == "run" and counts_runs(scenario):
+        return COUNTED
+    return None
+
+
+def counts_runs(scenario: Scenario) -> bool:
+    """Tell whether before_agent does another thing the next time it is entered."""
+    handlers = (each for agent in scenario.all_agents for each in agent.handlers)
+    ops = (op for each in handlers for op in each.before_agent or ())
+    return any(op.on_call is not None for op in ops)
 
 
 def alike(scenario: Scenario) -> bool:

@@ -239,6 +239,39 @@ def test_a_keeper_that_loses_something_is_found(keeper: Callable[[], Keeper]) ->
     assert judged(world(), stores=Stores("bad", keeper)).broken
 
 
+TWO: dict[str, Any] = {
+    "agent": {
+        "tools": [{"name": "t", "result": "r"}],
+        "handlers": [{"id": "h", "wrap_invokable": {"set_input_call_id": "one"}}],
+    },
+    "model_script": ["assistant:[c1:t({})][c2:t({})]", "assistant:done"],
+    "runs": [{"input": ["user:hi"]}],
+}
+COUNTS: dict[str, Any] = {
+    "agent": {
+        "handlers": [
+            {"id": "h", "before_agent": [{"op": "record", "on_call": 2}]},
+            {"id": "asks", "before_model": []},
+        ]
+    },
+    "model_script": ["assistant:done"],
+    "runs": [{"input": ["user:hi"]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [(TWO, "a wrapper may give two calls"), (COUNTS, "before_agent counts its runs")],
+)
+def test_what_the_law_says_nothing_about_is_left_out_and_told(given, why) -> None:
+    left_out = judged(read_scenario(given), How(profile("langchain-1")))
+    held = judged(read_scenario(given))
+
+    assert [each.startswith(why) for each in left_out.skipped] == [True]
+    assert (left_out.worlds, held.worlds) == (0, 1)
+    assert not held.broken, told(held)
+
+
 def test_a_report_tells_what_was_cut_and_the_world_that_broke_the_law() -> None:
     small = world(handlers=[{"after_model": []}], middlewares=[])
     held = resuming.shown(judged(small))
