@@ -105,12 +105,12 @@ class CallBatch:
         "_gates",
         "_had",
         "_held",
-        "_holds",
         "_holds_back",
         "_in_place",
         "_leak",
         "_left",
         "_open",
+        "_profile",
         "_runs",
         "_streaming",
         "_tasks",
@@ -133,12 +133,12 @@ class CallBatch:
         self._holds_back = False
         self.interrupted = False
         """Whether a call asks for something, or waits for its answer."""
-        self._holds = profile.events_at_interrupt == "held"
         self._runs = [call for call in calls if isinstance(call, ToolCallRun)]
         self._ctx = ctx
         self._streaming, one_by_one = mode
         self._in_place = one_by_one or len(self._runs) == 1
         self._held = held
+        self._profile = profile
         self._leak = profile.changed_call_id == "leaks_into_event"
         self._cancels = profile.failing_call == "siblings_cancelled"
         self._as_finished = profile.tool_events == "as_finished"
@@ -161,35 +161,24 @@ class CallBatch:
         """
         if not self._in_place and not self._tasks:
             self._start()
-        await self._finish()
+        if self._open is not None:
+            await self._finish(self._open)
         while self._left:
-            call = await self._next_opened()
+            if self._in_place:
+                call = self._left.popleft()
+                await call.open(self._ctx, self._streaming)
+                self._open = call if call.is_stream else None
+            else:
+                call = await self._next_arrived()
             if self._is_due(call):
                 return self._tell(call, self._event_id(call))
-            await self._finish()
-            if call.stopped:
-                self._hold_back()
-            if self._cancels and self._in_place and call.error is not None:
-                self._left.clear()
-        if self._cancels and self._tasks:
-            # A cancelled one must not cancel who waits for it.
-            await asyncio.wait(self._tasks)
-        else:
-            for task in self._tasks:
-                await task
-        held, self._held = self._held, None
-        if held is None or self.error() is not None or self._was_told(held):
-            return None
-        if self.interrupted:
-            return None
-        return self._tell(held, held.call.id)
+            await self._pass_by(call)
+        if self._tasks:
+            await self._end_tasks()
+        return None if self._held is None else self._held_event()
 
-    async def _next_opened(self) -> ToolCallRun:
-        """Return the next call that has a result or a stream: here, or in its task."""
-        if self._in_place:
-            self._open = call = self._left.popleft()
-            await call.open(self._ctx, self._streaming)
-            return call
+    async def _next_arrived(self) -> ToolCallRun:
+        """Return the next call that has a result or a stream, in its task."""
         if self._arrived is not None:
             call = await self._arrived.get()
             self._left.remove(call)
@@ -198,11 +187,37 @@ class CallBatch:
         await self._gates[call].wait()
         return call
 
-    async def _finish(self) -> None:
+    async def _finish(self, opened: ToolCallRun) -> None:
         """Finish the call that was opened here; tasks finish theirs themselves."""
+        await opened.finish()
+        self._open = None
+
+    async def _pass_by(self, call: ToolCallRun) -> None:
+        """Finish a call that has no event now, and see what it is to those after it."""
         if self._open is not None:
-            await self._open.finish()
-            self._open = None
+            await self._finish(self._open)
+        if call.stopped:
+            self._hold_back()
+        if self._cancels and self._in_place and call.error is not None:
+            self._left.clear()
+
+    async def _end_tasks(self) -> None:
+        """Wait until all have ended; raises what one of them was ended by."""
+        if self._cancels:
+            # A cancelled one must not cancel who waits for it.
+            await asyncio.wait(self._tasks)
+        else:
+            for task in self._tasks:
+                await task
+
+    def _held_event(self) -> AgentEvent | None:
+        """Return the event that was held back, if all calls succeeded."""
+        held, self._held = self._held, None
+        if held is None or self.error() is not None or self._was_told(held):
+            return None
+        if self.interrupted:
+            return None
+        return self._tell(held, held.call.id)
 
     async def leave(self) -> None:
         """Leave nothing running or open, however the batch ended."""
@@ -218,7 +233,10 @@ class CallBatch:
 
     def error(self) -> Exception | None:
         """Return the error of the first failing call, in call order."""
-        return next((call.error for call in self.calls if call.error is not None), None)
+        for call in self.calls:
+            if call.error is not None:
+                return call.error
+        return None
 
     def pending(self, run_path: tuple[str, ...], iteration: int) -> tuple[Pending, ...]:
         """Return what the calls ask, in call order."""
@@ -274,7 +292,7 @@ class CallBatch:
         if self._in_place:
             self._left.clear()
         self.interrupted = True
-        self._holds_back = self._holds
+        self._holds_back = self._profile.events_at_interrupt == "held"
 
     def _is_due(self, call: ToolCallRun) -> bool:
         if not call.opened or self._holds_back or call in self._had:

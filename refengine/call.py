@@ -94,6 +94,11 @@ class ToolCallRun:
         return self.error is None and (self.text is not None or self._live is not None)
 
     @property
+    def is_stream(self) -> bool:
+        """Whether a stream is open that is to be read to its end."""
+        return self._live is not None
+
+    @property
     def changed(self) -> tuple[str, str] | None:
         """The name and call id that a wrapper asked for in vain."""
         return self._scope.changed
