@@ -119,37 +119,22 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.aclose()
+        if self.outcome is None:
+            await self.aclose()
 
     def __aiter__(self) -> Run:
         return self
 
     async def __anext__(self) -> AgentEvent:
-        if self.outcome is not None:
+        event = await self._go_on(to_the_end=False) if self.outcome is None else None
+        if event is None:
             raise StopAsyncIteration
-        watch = self._watch
-        watch.had = watch.count()
-        try:
-            events = self._events or await self._start()
-            event = await events.__anext__()
-        except StopAsyncIteration:
-            self._end()
-            raise
-        except Exception as error:  # noqa: BLE001  # becomes the run's last event
-            if watch.cancelled:
-                await self._come_out(error)
-            return self._fail(error)
-        except BaseException:
-            self._end("cancelled")
-            raise
-        if watch.count() > watch.had:
-            await self._break_off(events)
         return event
 
     async def result(self) -> RunResult:
         """Run to the end and return the result; raises the error that ended it."""
-        async for _ in self:
-            pass
+        if self.outcome is None:
+            await self._go_on(to_the_end=True)
         if self.error is not None:
             raise self.error
         if self.outcome is None:
@@ -170,6 +155,31 @@ class Run:
             asks = self._loop is not None and self._loop.status == "interrupted"
             self._end("interrupted" if asks else "cancelled")
 
+    async def _go_on(self, *, to_the_end: bool) -> AgentEvent | None:
+        """Return the next event, None if the run is over; raises a cancellation.
+
+        Where nobody wants the events the run goes on at once: to ask for each one anew
+        made a run 6 % slower.
+        """
+        watch = self._watch
+        watch.had = watch.count()
+        try:
+            async for event in self._events or await self._start():
+                if watch.count() > watch.had:
+                    await self._break_off()
+                if not to_the_end:
+                    return event
+                watch.had = watch.count()
+        except Exception as error:  # noqa: BLE001  # becomes the run's last event
+            if watch.cancelled:
+                await self._come_out(error)
+            return self._fail(error)
+        except BaseException:
+            self._end("cancelled")
+            raise
+        self._end()
+        return None
+
     async def _come_out(self, error: Exception) -> None:
         """Raise the CancelledError that an error was made of; returns if none was."""
         try:
@@ -178,15 +188,13 @@ class Run:
             self._end("cancelled")
             raise came from error
 
-    async def _break_off(self, events: AsyncGenerator[AgentEvent, None]) -> None:
+    async def _break_off(self) -> None:
         """Raise the CancelledError that somebody swallowed, once all is closed."""
         try:
             await self._watch.come_out()
         except asyncio.CancelledError:
-            try:
-                await events.aclose()
-            finally:
-                self._end("cancelled")
+            if self._events is not None:
+                await self._events.aclose()
             raise
 
     async def _start(self) -> AsyncGenerator[AgentEvent, None]:
