@@ -185,7 +185,7 @@ def _given(messages: Sequence[Message]) -> tuple[Message, ...]:
     if isinstance(messages, (Message, str)):
         raise InputError(messages)
     given = messages if isinstance(messages, tuple) else tuple(messages)
-    for each in (*given[:1], *given[-1:]):
+    for each in (given[0], given[-1]) if given else ():
         if not isinstance(each, Message):
             raise InputError(each)
     return given

@@ -91,9 +91,15 @@ class Context:
         self, run_path: tuple[str, ...], call_id: str | None, locals_: RunLocals | None
     ) -> Context:
         """Return this context as seen at a point of a run; for the engine."""
-        if self._is_at(run_path, call_id, locals_):
+        if (
+            self._locals is locals_
+            and self._run_path == run_path
+            and self._tool_call_id == call_id
+        ):
             return self
-        made = self._copy()
+        made = Context.__new__(Context)  # not by ``_copy``: each call needs one
+        made._values = self._values
+        made._outer = self._outer
         made._run_path = run_path
         made._tool_call_id = call_id
         made._locals = locals_
@@ -102,15 +108,6 @@ class Context:
     def _at_place_of(self, other: Context) -> Context:
         """Return this context where the other one stands, whoever made it anew."""
         return self._placed(other._run_path, other._tool_call_id, other._locals)
-
-    def _is_at(
-        self, run_path: tuple[str, ...], call_id: str | None, locals_: RunLocals | None
-    ) -> bool:
-        return (
-            self._locals is locals_
-            and self._run_path == run_path
-            and self._tool_call_id == call_id
-        )
 
 
 def lay_over(base: Context, over: Context | None) -> Context:

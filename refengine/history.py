@@ -32,8 +32,11 @@ class History(Sequence[Message]):
 
     def after(self, first: Message) -> History:
         """Return this history with ``first`` put before it."""
-        made = self._like(self._tail, self._length)
+        made = History.__new__(History)
         made._head = (first, *self._head)
+        made._fixed = self._fixed
+        made._tail = self._tail
+        made._length = self._length
         return made
 
     def appended(self, message: Message) -> History:
@@ -43,7 +46,12 @@ class History(Sequence[Message]):
             # A sibling state was appended to: share no further.
             tail = tail[: self._length]
         tail.append(message)
-        return self._like(tail, self._length + 1)
+        made = History.__new__(History)  # a run makes one for each message it adds
+        made._head = self._head
+        made._fixed = self._fixed
+        made._tail = tail
+        made._length = self._length + 1
+        return made
 
     def last(self) -> Message | None:
         """Return the last message, or None if there is none."""
@@ -120,14 +128,6 @@ class History(Sequence[Message]):
 
     def __repr__(self) -> str:
         return f"History({list(self)!r})"
-
-    def _like(self, tail: list[Message], length: int) -> History:
-        made = History.__new__(History)
-        made._head = self._head
-        made._fixed = self._fixed
-        made._tail = tail
-        made._length = length
-        return made
 
 
 def _alike(ours: Iterable[Message], theirs: Iterable[Message]) -> int:

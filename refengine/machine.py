@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from refengine.binding import Binder
 from refengine.chain import Pipeline
@@ -20,7 +20,10 @@ class Machine:
     """The compiled parts of one agent; the same for all its runs.
 
     ``keeper`` keeps its runs, if one does; ``types`` are those by which kept values are
-    looked at, None if nobody looks.
+    looked at, None if nobody looks. What each run would find anew in the parts is found
+    here once: ``asks_bare`` tells that nothing stands around the model, no wrapper and
+    no second attempt, ``sends_history`` that the model is sent the history just as it
+    is kept, ``apologises`` that calls in the last iteration get an apology.
     """
 
     name: str
@@ -35,6 +38,20 @@ class Machine:
     on_notice: OnNotice | None
     keeper: Keeper | None = None
     types: Types | None = None
+    asks_bare: bool = field(init=False)
+    sends_history: bool = field(init=False)
+    apologises: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        profile, put = self.profile, object.__setattr__
+        put(self, "asks_bare", not self.model and self.model.retry is None)
+        sends_history = (
+            profile.instruction_place == "in_history"
+            and profile.before_model_edits == "kept"
+            and profile.unanswered_calls == "sent"
+        )
+        put(self, "sends_history", sends_history)
+        put(self, "apologises", profile.exhaustion == "apology" and not self.after)
 
     @property
     def calls_once(self) -> bool:
@@ -42,13 +59,3 @@ class Machine:
         rule, binder = self.profile.without_tools, self.binder
         wrapped = binder.invokable.names or binder.streamable.names
         return rule == "single_call" or (rule == "loop_if_wrapped" and not wrapped)
-
-    @property
-    def sends_history(self) -> bool:
-        """Whether the model is sent the history just as it is kept."""
-        profile = self.profile
-        return (
-            profile.instruction_place == "in_history"
-            and profile.before_model_edits == "kept"
-            and profile.unanswered_calls == "sent"
-        )

@@ -66,7 +66,6 @@ class Loop:
     """The state of one run."""
 
     __slots__ = (
-        "_apologises",
         "_asking",
         "_batch",
         "_bound",
@@ -120,7 +119,6 @@ class Loop:
         place = ctx._placed  # noqa: SLF001  # the engine places contexts
         self._ctx = place(self._run_path, None, self._locals)
         self._bound: Mapping[str, BoundTool] = {}
-        self._cell = StateCell()
         self._single_call = plan.without_tools and machine.calls_once
         self._model_call: ModelCall | None = None
         self._asking: Asking | None = None
@@ -128,7 +126,6 @@ class Loop:
         self._batch: CallBatch | None = None
         self._sends_history = machine.sends_history
         self._follows = machine.profile.changed_call_id == "taken_over"
-        self._apologises = machine.profile.exhaustion == "apology" and not machine.after
         self._system: Message | None = None
         self._this_call: History | None = None
         self.history = History(messages)
@@ -215,6 +212,7 @@ class Loop:
 
     async def _begin(self) -> int:
         """Bind the tools, and do what comes before the first iteration."""
+        self._cell = StateCell()  # that of an iteration which goes on where it was
         return self._bind()
 
     async def _model_context(self, skip: int) -> Context:
@@ -316,7 +314,7 @@ class Loop:
 
     def _in_time(self, response: Message) -> Message:
         """Return the response, or an apology for calls that come too late to run."""
-        if not self._apologises or not response.tool_calls:
+        if not self._machine.apologises or not response.tool_calls:
             return response
         late = self.iterations == self._machine.max_iterations
         return Message("assistant", APOLOGY) if late else response
@@ -331,13 +329,13 @@ class Loop:
     async def _answer(self, ctx: Context) -> Message | None:
         """Return the answer, None if the model is to be asked again."""
         onion = self._machine.model
+        if self._machine.asks_bare:
+            sent = self.history if self._sends_history else self._sent()
+            return await onion.bare(ctx, sent, self._plan.shown, self._options)
         if onion.retry is not None:
             self._asking = asking = self._asking or self._begin_asking(onion.retry)
             self._model_call = asking.call
             return await asking.answer(ctx)
-        if not onion:
-            sent = self.history if self._sends_history else self._sent()
-            return await onion.bare(ctx, sent, self._plan.shown, self._options)
         self._model_call = call = self._call_model()
         return await call.invoke(ctx)
 
@@ -458,19 +456,18 @@ class Loop:
         return AbsentCall(call, tool, scope, self._options)
 
     def _scope(self, tool: BoundTool, call_id: str) -> Scope:
-        parts = self._run_path, self._locals, tool, call_id
-        again = self._machine.profile.swallowed_interrupt == "raised_again"
-        return Scope(*parts, self._follows, again)
+        again = self._machine.model.raises_again
+        return Scope(self._run_path, self._locals, tool, call_id, self._follows, again)
 
     def _unknown(self, call: ToolCall, answer: Callable[[str, str], str]) -> AnyCall:
         return UnknownCall(call, answer)
 
     def _is_hidden(self, name: str) -> bool:
         """Tell whether a wrapper took the tool out of the last request."""
-        if not self._machine.model or self._machine.profile.hidden_tool == "runs":
+        call, machine = self._model_call, self._machine
+        if call is None or not machine.model or machine.profile.hidden_tool == "runs":
             return False
-        call = self._model_call
-        return call is not None and all(info.name != name for info in call.shown)
+        return all(info.name != name for info in call.shown)
 
     def _direct(self, runs: Sequence[AnyCall]) -> AnyCall | None:
         """Return the call that ends the run: the last one in message order."""
