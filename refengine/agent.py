@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from refengine.binding import Binder
 from refengine.chain import Pipeline
@@ -33,7 +33,9 @@ from refengine.profile import SEED_001, Profile
 from refengine.retry import ModelRetry
 from refengine.run import NOT_KEPT, Kept, Run
 from refengine.tools import NO_OPTIONS, Options, ToolsConfig
-from refengine.values import Types
+
+if TYPE_CHECKING:
+    from refengine.values import Types
 
 DEFAULT_MAX_ITERATIONS: Final = 20
 
@@ -260,7 +262,6 @@ def _compile(
         after_agent.reverse()
     keeper = config.checkpoints
     kept = keeper is not None or config.strict_state
-    types = Types() if config.strict_state else None
     return Machine(
         config.name,
         profile,
@@ -279,8 +280,19 @@ def _compile(
         Binder(extensions, config.tools_config, profile, kept=kept),
         on_notice,
         keeper,
-        types if keeper is None else keeper.types,
+        _types_of(config),
     )
+
+
+def _types_of(config: ChatModelAgentConfig) -> Types | None:
+    """Return the types by which kept values are looked at, None if nobody looks."""
+    if config.checkpoints is not None:
+        return config.checkpoints.types
+    if not config.strict_state:
+        return None
+    from refengine.values import Types  # noqa: PLC0415  # seldom used
+
+    return Types()
 
 
 def _phases(

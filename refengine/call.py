@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from refengine.checkpoint import Address, Changes, Entry, Pending
+from refengine.checkpoint import Address, Changes, Entry, Pending, pending_in
 from refengine.context import Context
 from refengine.errors import HookReturnError, ToolError, ToolResultTypeError
 from refengine.events import AgentEvent, Chunk
 from refengine.interrupts import ENTERED, Interrupt, interrupt_in
-from refengine.journal import pending_in
 from refengine.kept_input import changes, given, put_back
 from refengine.leaving import FAILED, NOT_BEGUN, NOT_ENDED
 from refengine.live import LiveStream
 from refengine.messages import Message, ToolCall
-from refengine.place import Place
 from refengine.scope import SCOPE, LayerName, Scope
 from refengine.stream import StreamReader
 from refengine.tools import (
@@ -26,6 +24,9 @@ from refengine.tools import (
     ToolInfo,
 )
 from refengine.toolset import BoundTool
+
+if TYPE_CHECKING:
+    from refengine.place import Place
 
 
 class ToolCallRun:

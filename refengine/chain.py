@@ -21,7 +21,6 @@ from refengine.flat import STRIDE, is_deep
 from refengine.history import History
 from refengine.hooks import AnyHook
 from refengine.interrupts import Interrupt
-from refengine.kept_layers import kept_layer
 from refengine.messages import Message
 from refengine.scope import SCOPE, LayerName
 
@@ -31,6 +30,9 @@ Value: TypeAlias = Any  # what a call of any kind is given, or gives
 Bind: TypeAlias = "Callable[[Call], Call]"  # a factory: an inner call to an outer one
 Keep: TypeAlias = "Callable[[Any, int, LayerName], None]"
 Refuse: TypeAlias = "Callable[[Any, LayerName], None]"
+MakeLayer: TypeAlias = (
+    "Callable[[LayerName, int, Wrap, Call, Refuse, Keep | None], Call]"
+)
 
 _LISTS: Final = frozenset((tuple, list, History))
 _PAIR: Final = "a pair (context, messages)"
@@ -175,7 +177,7 @@ class Onion:
     ) -> None:
         self._wanted = wanted
         self._keep = keep
-        self._kept = kept
+        self._kept = _kept_layer() if kept else None
 
     def compile(self, layers: Sequence[Layer], innermost: Call, first: int = 0) -> Call:
         """Nest the layers around ``innermost``, the first one outermost.
@@ -196,8 +198,8 @@ class Onion:
         wrap = layer.wrap or _entering(layer, inner)
         if wrap is None:
             return inner
-        if self._kept:
-            return kept_layer(layer.name, at, wrap, inner, self._refuse, keep)
+        if self._kept is not None:
+            return self._kept(layer.name, at, wrap, inner, self._refuse, keep)
 
         async def enter(ctx: Context, value: Value) -> Value:
             try:
@@ -220,6 +222,12 @@ class Onion:
     def _refuse(self, result: object, name: LayerName) -> None:
         if result.__class__ is not self._wanted:
             _refuse(result, self._wanted, name)
+
+
+def _kept_layer() -> MakeLayer:
+    from refengine.kept_layers import kept_layer  # noqa: PLC0415  # most are not kept
+
+    return kept_layer
 
 
 def _entering(layer: Layer, inner: Call) -> Wrap | None:

@@ -8,7 +8,7 @@ another process goes on. How a step becomes bytes is told in ``refengine.state``
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
@@ -237,3 +237,13 @@ def folded(steps: Sequence[Step]) -> Saved:
         given[own:],
         given[0] if own else None,
     )
+
+
+def pending_in(entry: Entry) -> Iterator[Pending]:
+    """Yield what an entry and those within it wait for."""
+    left = [entry]
+    while left:
+        at = left.pop()
+        if at.waiting is not None:
+            yield at.waiting
+        left.extend(reversed(at.inner))

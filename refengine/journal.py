@@ -5,11 +5,11 @@ Only agents that keep their runs have one; for all others nothing here is called
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from refengine.checkpoint import Address, Entry, Pending
+from refengine.checkpoint import Address, Entry, Pending, pending_in
 from refengine.place import Place
 
 if TYPE_CHECKING:
@@ -83,13 +83,3 @@ class Journal:
             return True
         self._asked.update(waiting)
         return False
-
-
-def pending_in(entry: Entry) -> Iterator[Pending]:
-    """Yield what an entry and those within it wait for."""
-    left = [entry]
-    while left:
-        at = left.pop()
-        if at.waiting is not None:
-            yield at.waiting
-        left.extend(reversed(at.inner))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from refengine.binding import Binder
 from refengine.chain import Pipeline
@@ -12,7 +13,9 @@ from refengine.model_onion import ModelOnion
 from refengine.plan import OnNotice
 from refengine.profile import Profile
 from refengine.tools import ToolsConfig
-from refengine.values import Types
+
+if TYPE_CHECKING:
+    from refengine.values import Types
 
 
 @dataclass(frozen=True, slots=True)

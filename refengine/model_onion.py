@@ -10,7 +10,6 @@ from refengine.context import Context, RunLocals
 from refengine.errors import ModelError
 from refengine.extensions import Extensions
 from refengine.interrupts import Interrupt
-from refengine.kept_layers import kept_call
 from refengine.live import LiveStream
 from refengine.messages import Message, MessageChunk
 from refengine.model import (
@@ -91,8 +90,11 @@ class ModelOnion:
         onion = Onion(Message, kept=self._kept)
         if streaming:
             onion = Onion(StreamReader, keep_stream, kept=self._kept)
-        innermost = kept_call("model", call) if self._kept else call
-        return onion.compile(self._layers, innermost)
+        if self._kept:
+            from refengine.kept_layers import kept_call  # noqa: PLC0415  # most are not
+
+            call = kept_call("model", call)
+        return onion.compile(self._layers, call)
 
     def leaving(self, error: Exception, scope: Scope) -> Exception:
         """Return the error as it leaves the onion; the model's own is a ModelError."""

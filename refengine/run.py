@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
-from refengine.border import check
-from refengine.checkpoint import Pending, Saved
 from refengine.context import Context
 from refengine.errors import (
     ChangedAgentError,
@@ -18,8 +16,6 @@ from refengine.errors import (
 )
 from refengine.events import AgentEvent
 from refengine.history import History
-from refengine.keeping import Keeping
-from refengine.kept_loop import KeptLoop
 from refengine.leaving import Watch
 from refengine.messages import Json, Message
 from refengine.react import Loop, Status
@@ -27,6 +23,7 @@ from refengine.tools import Options
 
 if TYPE_CHECKING:
     from refengine.agent import Agent
+    from refengine.checkpoint import Pending, Saved
     from refengine.machine import Machine
     from refengine.plan import Plan
     from refengine.values import Types
@@ -235,6 +232,9 @@ class Run:
         return saved
 
     def _kept(self, types: Types, parts: Parts, saved: Saved | None) -> Loop:
+        from refengine.keeping import Keeping  # noqa: PLC0415  # most runs are not kept
+        from refengine.kept_loop import KeptLoop  # noqa: PLC0415  # as Keeping
+
         machine, _, ctx, given, streaming, _ = parts
         path = (*ctx.run_path, machine.name)
         keeping = Keeping(
@@ -285,5 +285,7 @@ def _check_answers(
     if unknown or not answers:
         given = str(unknown[0]) if unknown else "(no answer at all)"
         raise UnknownInterruptError(given, waiting)
+    from refengine.border import check  # noqa: PLC0415  # most runs are not kept
+
     for address, answer in answers.items():
         check(types, answer, ("the caller", "resume"), f"answers[{address!r}]")

@@ -14,7 +14,6 @@ from refengine.chain import Call, Layer, Onion
 from refengine.context import Context
 from refengine.errors import ToolResultTypeError
 from refengine.interrupts import Interrupt
-from refengine.kept_layers import kept_call
 from refengine.scope import (
     INNERMOST,
     SCOPE,
@@ -87,6 +86,8 @@ class ToolOnion:
             innermost = _stream
             self._onion = Onion(StreamToolCallResult, _keep, kept=kept)
         if kept:
+            from refengine.kept_layers import kept_call  # noqa: PLC0415  # most are not
+
             innermost = kept_call("tool", innermost)
         self.names = tuple(layer.name for layer in layers)
         shared = len(layers)
