@@ -41,6 +41,23 @@ def test_import_is_light() -> None:
     assert loaded.isdisjoint({"hypothesis", "pytest", "typer", "rich"})
 
 
+def test_an_agent_that_keeps_nothing_loads_nothing_that_keeps() -> None:
+    loaded = loaded_by(
+        "import asyncio\n"
+        "from refengine import ChatModelAgentConfig, Message, build_agent\n"
+        "class Model:\n"
+        "    async def invoke(self, *_): return Message('assistant', 'done')\n"
+        "async def main():\n"
+        "    made = await build_agent(ChatModelAgentConfig('a', '', Model()))\n"
+        "    await made.run([Message('user', 'hi')]).result()\n"
+        "asyncio.run(main())"
+    )
+    kept = {"keeping", "kept_loop", "kept_layers", "journal", "place", "values"}
+
+    assert "refengine.run" in loaded
+    assert loaded.isdisjoint(f"refengine.{name}" for name in kept)
+
+
 def test_star_import_needs_only_the_engine() -> None:
     loaded = loaded_by("from refengine import *")
 
