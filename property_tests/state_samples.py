@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Final, cast
@@ -86,6 +86,7 @@ def samples() -> Mapping[str, Step]:
         "texts": _texts(),
         "onion": _onion(60),
         "changes": _changed(),
+        "questions": _asked_before(),
         **{f"phase-{phase.replace('_', '-')}": _at(phase) for phase in _PHASES},
     }
 
@@ -218,7 +219,7 @@ def _texts() -> Step:
 
 
 def _changed() -> Step:
-    """Finished entries that changed the input of their call."""
+    """Return a step with finished entries that changed the input of their call."""
     inside = Entry(
         *("wrap_invokable_tool_call", "masks", True, "found"),
         changes=Changes(arguments='{"q": ""}', call_id=""),
@@ -230,6 +231,26 @@ def _changed() -> Step:
         *(4, 1, Splice(3, ())),
         Point(phase="tools", entries=(layer, done), answer=_CALLING),
     )
+
+
+def _asked_before() -> Step:
+    """Return a step in which who asked has its answers, and the questions."""
+    first = Address(("helper",), 2, "wrap_invokable_tool_call", "gate", "search", "c0")
+    again = replace(first, ordinal=2)
+    caught = Failure("FileNotFoundError", "gone", -1, "OSError")
+    inside = Entry(
+        *("wrap_invokable_tool_call", "masks", True),
+        failure=caught,
+        changes=Changes(action=_ACTION),
+    )
+    layer = Entry(
+        *("wrap_invokable_tool_call", "gate"),
+        inner=(inside,),
+        answers=(True, None),
+        asked=({"read": 1}, "again?"),
+    )
+    point = Point(phase="tools", entries=(layer,), answer=_CALLING, used=(first, again))
+    return Step(5, 2, Splice(4, ()), point)
 
 
 def _onion(layers: int) -> Step:

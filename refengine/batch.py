@@ -307,4 +307,4 @@ class CallBatch:
         return call.event(call_id)
 
     def _was_told(self, call: ToolCallRun) -> bool:
-        return any(told is call for told, _ in self._told)
+        return call in self._had or any(told is call for told, _ in self._told)

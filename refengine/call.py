@@ -190,10 +190,11 @@ class ToolCallRun:
         entry, place = self._entry(), self._place
         if entry is None or place is None:
             return entry
-        changed = None
-        if entry.done:
-            changed = changes(self._scope, self._input, self._given, place.where)
-        return replace(entry, action=self._scope.action, changes=changed)
+        action, changed = self._scope.action, None
+        if entry.done and self._given is not None:
+            before = replace(self._given, action=action)
+            changed = changes(self._scope, self._input, before, place.where)
+        return replace(entry, action=action, changes=changed)
 
     def _entry(self) -> Entry | None:
         if self._place is None:

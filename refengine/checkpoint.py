@@ -8,8 +8,8 @@ another process goes on. How a step becomes bytes is told in ``refengine.state``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from refengine.actions import AgentAction
@@ -62,11 +62,14 @@ class Failure:
     """An error of a call that a wrapper has seen: its class by name, and its text.
 
     ``layer`` is the place of the wrapper that raised it, -1 for tool or model.
+    ``base`` is the nearest of Python's own classes that it can be caught by again, None
+    if that is ``kind`` or there is none.
     """
 
     kind: str
     text: str
     layer: int
+    base: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Changes:
     ``name``, ``arguments`` and ``call_id`` stand in the input of a tool call, which
     wrappers may change in place. ``taken`` is the id that the call goes by since, where
     a profile lets wrappers choose it; ``ignored`` a name and id that were asked for in
-    vain.
+    vain; ``action`` what the call asks of the run besides.
     """
 
     name: str | None = None
@@ -84,6 +87,7 @@ class Changes:
     call_id: str | None = None
     taken: str | None = None
     ignored: tuple[str, str] | None = None
+    action: AgentAction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,8 @@ class Entry:
 
     One that is ``done`` has its result: a text (tool), a message (model), the chunks of
     either in a stream, or a failure, perhaps after chunks. One that is not is entered
-    again; then ``inner`` are the calls it had made, ``answers`` what it was told.
+    again; then ``inner`` are the calls it had made, ``answers`` what it was told, and
+    ``asked`` the questions that were.
     ``action`` is what a tool call asks of the run besides, ``changes`` what a finished
     entry changed in the input of its call.
     """
@@ -106,6 +111,7 @@ class Entry:
     failure: Failure | None = None
     inner: tuple[Entry, ...] = ()
     answers: tuple[Json, ...] = ()
+    asked: tuple[Json, ...] = ()
     waiting: Pending | None = None
     action: AgentAction | None = None
     changes: Changes | None = None
@@ -130,7 +136,8 @@ class Point:
     for a call that has not begun. ``attempt`` counts the calls of the model in this
     iteration, from 1. ``shown`` are the tools the model was told, ``told`` the places
     of calls whose events the consumer has had. ``answer`` is the response that decides
-    how the run goes on, or what it ends with.
+    how the run goes on, or what it ends with. ``used`` are the addresses that questions
+    of this iteration have had: no other question gets one of them.
     """
 
     phase: Phase = "iteration"
@@ -143,6 +150,7 @@ class Point:
     told: tuple[int, ...] = ()
     answer: Message | None = None
     status: str | None = None
+    used: tuple[Address, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,3 +255,43 @@ def pending_in(entry: Entry) -> Iterator[Pending]:
         if at.waiting is not None:
             yield at.waiting
         left.extend(reversed(at.inner))
+
+
+def answered(root: Entry, answer: Callable[[Pending], tuple[Json, ...]]) -> Entry:
+    """Return an entry in which what was asked has its answer, where there is one.
+
+    ``answer`` gives it, or nothing. Without recursion: an onion is deeper than Python.
+    """
+    order, left = list[Entry](), [root]
+    while left:
+        order.append(left.pop())
+        left.extend(order[-1].inner)
+    made: dict[int, Entry] = {}
+    for each in reversed(order):  # those within stand behind
+        inner = tuple(made[id(one)] for one in each.inner)
+        given = () if each.waiting is None else answer(each.waiting)
+        made[id(each)] = replace(each, inner=inner)
+        if each.waiting is not None and given:
+            made[id(each)] = replace(
+                made[id(each)],
+                answers=(*each.answers, *given),
+                asked=(*each.asked, each.waiting.payload),
+                waiting=None,
+            )
+    return made[id(root)]
+
+
+def goes_on(root: Entry) -> bool:
+    """Tell whether an interrupted call is entered again, or waits further.
+
+    Those innermost that were left open decide: one of them has its answer, or never
+    asked.
+    """
+    left = [root]
+    while left:
+        at = left.pop()
+        within = [each for each in at.inner if not each.done]
+        if not within and at.waiting is None:
+            return True
+        left.extend(within)
+    return False

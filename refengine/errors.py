@@ -555,7 +555,8 @@ JOURNALLED: Final[Mapping[str, type[JournalledError]]] = MappingProxyType(
         each.__name__: type(f"Journalled{each.__name__}", (JournalledError, each), {})
         for each in (
             *(ArithmeticError, AssertionError, AttributeError, ConnectionError),
-            *(IndexError, KeyError, LookupError, NotImplementedError, OSError),
+            *(ImportError, IndexError, KeyError, LookupError),
+            *(NotImplementedError, OSError),
             *(PermissionError, RuntimeError, TimeoutError, TypeError, ValueError),
         )
     }
@@ -563,9 +564,22 @@ JOURNALLED: Final[Mapping[str, type[JournalledError]]] = MappingProxyType(
 """Python's own errors that a wrapper may catch by their class, also after a resume."""
 
 
-def journalled(kind: str, text: str) -> JournalledError:
-    """Return an error of that class, as far as it can come back, with that text."""
-    return JOURNALLED.get(kind, JournalledError)(kind, text)
+def journalled(kind: str, text: str, base: str | None = None) -> JournalledError:
+    """Return an error of that class, as far as it can come back, with that text.
+
+    ``base`` is the nearest class of its own that is in ``JOURNALLED``.
+    """
+    return JOURNALLED.get(base or kind, JournalledError)(kind, text)
+
+
+def base_of(error: Exception) -> str | None:
+    """Return the nearest class by which it is caught also after a resume, if any."""
+    names = (each.__name__ for each in type(error).__mro__ if _is_python_s(each))
+    return next((name for name in names if name in JOURNALLED), None)
+
+
+def _is_python_s(cls: type) -> bool:
+    return cls.__module__ == "builtins"
 
 
 class HandlerArgumentError(ConfigurationError):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 if TYPE_CHECKING:
     from refengine.checkpoint import Pending
     from refengine.messages import Json
+    from refengine.scope import Scope
 
 
 class Interrupt(BaseException):
@@ -59,6 +60,10 @@ class Asking(Protocol):
         """Return the next answer; raises Interrupt if there is none."""
         ...
 
+    def forget(self, stop: Interrupt) -> None:
+        """Take back an interrupt that became an error by name."""
+        ...
+
 
 ENTERED: Final[ContextVar[Asking | None]] = ContextVar(
     "refengine_entered", default=None
@@ -74,9 +79,33 @@ def interrupt(payload: Json = None) -> Json:
     anew. Raises Interrupt, or NotKeepableError if ``payload`` cannot be kept.
     """
     entered = ENTERED.get()
-    if entered is None:  # an agent that keeps nothing: nobody could answer
-        raise Interrupt(payload)
-    return entered.ask(payload)
+    if entered is not None:
+        return entered.ask(payload)
+    stop = Interrupt(payload)  # an agent that keeps nothing: nobody could answer
+    _note(stop)
+    raise stop
+
+
+def take_back(stop: Interrupt) -> None:
+    """Forget a question of a stream that was open: it becomes an error by name."""
+    entered, scope = ENTERED.get(), _scope()
+    if entered is not None:
+        entered.forget(stop)
+    elif scope is not None and scope.stopped is stop:
+        scope.stopped = None
+
+
+def _note(stop: Interrupt) -> None:
+    """Let the call around this point know, in case that it is caught right here."""
+    scope = _scope()
+    if scope is not None:
+        scope.stopped = scope.stopped or stop
+
+
+def _scope() -> Scope | None:
+    from refengine.scope import SCOPE  # noqa: PLC0415  # streams know interrupts
+
+    return SCOPE.get(None)
 
 
 def is_reentry() -> bool:

@@ -7,31 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, cast
 
-from refengine.checkpoint import Address, Entry, Pending, pending_in
+from refengine.checkpoint import Address, Entry, Pending, answered, goes_on
 from refengine.place import Place
 
 if TYPE_CHECKING:
+    from refengine.checkpoint import Saved
     from refengine.messages import Json
     from refengine.values import Types
 
-_ALL: Final = None
-"""Answers of who resumes without any: everything that waits is entered again."""
-
 
 class Journal:
-    """What all entries of one run share.
-
-    ``answers`` are those of who resumed the run, by the text of an address.
-    """
+    """What all entries of one run share."""
 
     __slots__ = (
+        "_answers",
         "_asked",
-        "answers",
         "iteration",
         "raises_again",
-        "resumed",
         "run_path",
         "types",
     )
@@ -43,8 +37,7 @@ class Journal:
         self.types = types
         self.raises_again = raises_again
         self.iteration = 0
-        self.resumed = False
-        self.answers: Mapping[str, Json] | None = _ALL
+        self._answers: Mapping[str, Json] | None = None
         self._asked: set[Address] = set()
 
     def asks(self, address: Address) -> Address:
@@ -65,21 +58,36 @@ class Journal:
         """Return the outermost entry of a hook, or of a call ``(tool, call id)``."""
         return Place(self, hook, owner, old, call)
 
-    def answered(self, waiting: Pending | None) -> tuple[Json, ...]:
+    def go_on(self, saved: Saved, answers: Mapping[str, Json] | None) -> Saved:
+        """Return the run with these answers given; None answers all with None.
+
+        What is asked from now on gets no address that was taken already.
+        """
+        self._answers = answers
+        self._asked.update(saved.point.used)
+        self._asked.update(each.address for each in saved.pending)
+        given = self.answered
+        entries = tuple(e and answered(e, given) for e in saved.point.entries)
+        left = tuple(each for each in saved.pending if not given(each))
+        point = replace(saved.point, entries=entries)
+        return replace(saved, point=point, pending=left)
+
+    def answered(self, waiting: Pending) -> tuple[Json, ...]:
         """Return the answer to what an entry waits for, if it was given one."""
-        if waiting is None or not self.resumed:
-            return ()
-        if self.answers is None:
+        if self._answers is None:
             return (None,)
         given = str(waiting.address)
-        return (self.answers[given],) if given in self.answers else ()
+        return (self._answers[given],) if given in self._answers else ()
 
     def goes_on(self, entry: Entry) -> bool:
         """Tell whether an interrupted call is entered again, or waits further."""
-        if self.answers is None:
-            return True
-        waiting = [each.address for each in pending_in(entry)]
-        if not waiting or any(str(each) in self.answers for each in waiting):
-            return True
-        self._asked.update(waiting)
-        return False
+        return goes_on(entry)
+
+    def used(self) -> tuple[Address, ...]:
+        """Return the addresses that questions of this iteration have had."""
+        now = (each for each in self._asked if each.iteration == self.iteration)
+        return tuple(sorted(now, key=str))
+
+    def copied(self, value: Json) -> Json:
+        """Return a value as it would come back: what is kept is nobody's to change."""
+        return cast("Json", self.types.unpack(self.types.pack(value)))

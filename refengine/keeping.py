@@ -28,7 +28,7 @@ from refengine.checkpoint import (
     Start,
     Step,
 )
-from refengine.errors import HookReturnError
+from refengine.errors import HookReturnError, ToolResultTypeError
 from refengine.history import History
 from refengine.journal import Journal
 from refengine.messages import Json, Message
@@ -93,7 +93,7 @@ class Keeping:
         self._locals: dict[str, str] = {}
         raises_again = profile.swallowed_interrupt == "raised_again"
         self.journal = Journal(run_path, types, raises_again=raises_again)
-        self.resumed: Point | None = None
+        self.resumed = False
 
     def goes_on_beside(self, error: Exception | None) -> bool:
         """Tell whether an interrupt is answered first where a sibling failed.
@@ -104,18 +104,17 @@ class Keeping:
             return True
         # What a wrapper returned that is no text could not be kept for later.
         waits = self._key is not None and self._waits_for_answers
-        return waits and not isinstance(error, HookReturnError)
+        return waits and not isinstance(error, (HookReturnError, ToolResultTypeError))
 
-    def go_on(self, saved: Saved, answers: Mapping[str, Json] | None) -> None:
-        """Go on from what was kept, with these answers."""
+    def go_on(self, saved: Saved, answers: Mapping[str, Json] | None) -> Saved:
+        """Go on from what was kept; return that with the answers in it."""
         self._steps = saved.steps
-        self.journal.resumed = True
-        self.journal.answers = answers
-        self.resumed = saved.point
+        self.resumed = True
+        return self.journal.go_on(saved, answers)
 
     def begun(self, history: History, values: Mapping[str, object]) -> RunLocals:
         """Return the run-local values, given the history that the run begins with."""
-        if self.resumed is not None:
+        if self.resumed:
             self._written = history
             self._locals = {key: self._text(key, each) for key, each in values.items()}
         else:

@@ -29,7 +29,9 @@ def given(scope: Scope, value: object) -> Changes | None:
     if not isinstance(value, ToolCallInput):
         return None
     name, arguments, call_id = value.name, value.arguments, value.call_id
-    return Changes(name, arguments, call_id, scope.call_id, scope.changed)
+    return Changes(
+        *(name, arguments, call_id, scope.call_id, scope.changed, scope.action)
+    )
 
 
 def changes(
@@ -72,3 +74,4 @@ def put_back(scope: Scope, value: object, kept: Changes | None) -> None:
     value.call_id = value.call_id if kept.call_id is None else kept.call_id
     scope.call_id = scope.call_id if kept.taken is None else kept.taken
     scope.changed = scope.changed if kept.ignored is None else kept.ignored
+    scope.action = scope.action if kept.action is None else kept.action

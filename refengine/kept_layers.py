@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from refengine.errors import ChangedAgentError, NotKeepableError
-from refengine.interrupts import Interrupt
+from refengine.interrupts import ENTERED, Interrupt
 from refengine.kept_input import changes, given, put_back
 from refengine.outcome import blamed
 from refengine.place import here
@@ -18,6 +18,8 @@ from refengine.scope import INNERMOST, SCOPE, LayerName, Scope
 from refengine.stream import StreamReader
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from refengine.chain import Call, Keep, Refuse, Value, Wrap
     from refengine.checkpoint import Changes
     from refengine.context import Context
@@ -42,7 +44,7 @@ def kept_layer(  # what a layer of any onion is made of
             return _looked_after(place.again(scope.blame), at, name, keep)
         before = given(scope, value)
         try:
-            result = await place.enclosed(wrap, ctx, value, inner)
+            result = await place.enclosed(wrap, ctx, value, _within(place, inner))
             refuse(result, name)
             return place.finished(_looked_after(result, at, name, keep))
         except Interrupt as stop:
@@ -83,10 +85,28 @@ def kept_call(hook: str, call: Call) -> Call:
     return enter
 
 
+def _within(place: Place, inner: Call) -> Call:
+    """Return the ``next`` of one entry: what it leads to stands within that entry.
+
+    Also where it is called in the generator of a stream, which somebody else reads.
+    """
+
+    def call(ctx: Context, value: Value) -> Awaitable[Value]:
+        if ENTERED.get() is place:
+            return inner(ctx, value)
+        return place.around(inner, ctx, value)
+
+    return call
+
+
 def _entered(scope: Scope, hook: str, owner: str) -> Place:
     """Return the next entry; raises ChangedAgentError, which no call is blamed for."""
+    place = here() or scope.place
+    if place is None:
+        raise AssertionError
+    scope.place = scope.place or place
     try:
-        return here().enter(hook, owner)
+        return place.enter(hook, owner)
     except ChangedAgentError as error:
         raise scope.own(error) from None
 

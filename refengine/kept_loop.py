@@ -16,6 +16,7 @@ from refengine.batch import AnyCall, CallBatch, UnknownCall
 from refengine.border import changed_values
 from refengine.call import ToolCallRun
 from refengine.checkpoint import Pending, Phase, Point, Saved, Splice
+from refengine.errors import ChangedAgentError
 from refengine.history import History, as_history
 from refengine.interrupts import ENTERED, Interrupt
 from refengine.kept_pass import KeptPass, Stop
@@ -58,6 +59,7 @@ class KeptLoop(Loop):
         "_begun",
         "_entries",
         "_keep",
+        "_knew_calls",
         "_left",
         "_response",
         "_saved",
@@ -75,6 +77,7 @@ class KeptLoop(Loop):
         self._begun = self.history
         self._response: Message | None = None
         self._entries: Iterator[Entry | None] = iter(())
+        self._knew_calls = False
         self._shown: frozenset[str] | None = None
         if saved is not None:
             self._take(saved)
@@ -285,6 +288,7 @@ class KeptLoop(Loop):
     def _batch_of(self, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
         at = self._reached("tools")
         known = () if at is None else at.entries
+        self._knew_calls = bool(known)
         self._entries = iter((*known, *[None] * (len(calls) - len(known))))
         batch = super()._batch_of(calls, ctx)
         if at is not None:
@@ -303,6 +307,8 @@ class KeptLoop(Loop):
 
     def _unknown(self, call: ToolCall, answer: Callable[[str, str], str]) -> AnyCall:
         entry = next(self._entries)
+        if entry is not None and not entry.done:
+            raise ChangedAgentError("a tool", entry.owner, "none of that name")
         return UnknownCall(call, answer, None if entry is None else entry.text)
 
     def _is_hidden(self, name: str) -> bool:
@@ -320,9 +326,21 @@ class KeptLoop(Loop):
     ) -> None:
         if batch.interrupted and self._keep.goes_on_beside(batch.error()):
             await self._stop_calls(batch, response, ctx)
+        if batch.error() is not None and self._knew_calls and not batch.interrupted:
+            await self._step(self._failed_point(batch, response, ctx))
         await super()._end_calls(batch, response, ctx)
         if self.status == "error":
             await self._step(Point())
+
+    def _failed_point(self, batch: CallBatch, response: Message, ctx: Context) -> Point:
+        """Return where a run stands whose calls failed after an interrupt.
+
+        Who resumes it tries those that failed once more: they were kept while another
+        one asked, and would fail the same for ever.
+        """
+        entries = tuple(None if each.error else each.entry() for each in batch.calls)
+        point = self._tools_point(ctx, response)
+        return replace(point, entries=entries, told=batch.told())
 
     async def _stop_calls(
         self, batch: CallBatch, response: Message, ctx: Context
@@ -368,6 +386,8 @@ class KeptLoop(Loop):
         pending: tuple[Pending, ...] = (),
         history: History | None = None,
     ) -> None:
+        used = self._keep.journal.used()
+        point = replace(point, used=used) if used else point
         await self._keep.step(
             self.iterations,
             self.history if history is None else history,

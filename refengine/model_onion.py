@@ -118,6 +118,8 @@ class ModelOnion:
 
     async def _innermost_call(self, ctx: Context, request: ModelRequest) -> Message:
         scope = SCOPE.get()
+        if scope.stopped is not None and self.raises_again:
+            raise scope.stopped  # a wrapper caught it and went on
         scope.shown = request
         at = scope.innermost(ctx)
         asked = request.messages, request.tools, request.options
@@ -134,6 +136,8 @@ class ModelOnion:
         self, ctx: Context, request: ModelRequest
     ) -> MessageStream:
         scope = SCOPE.get()
+        if scope.stopped is not None and self.raises_again:
+            raise scope.stopped  # a wrapper caught it and went on
         scope.shown = request
         at = scope.innermost(ctx)
         asked = request.messages, request.tools, request.options

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from refengine.checkpoint import Changes, Entry, Failure
-from refengine.errors import JournalledError, journalled
+from refengine.errors import JournalledError, base_of, journalled
 from refengine.messages import Message, MessageChunk
 from refengine.scope import INNERMOST, SCOPE
 from refengine.stream import StreamReader, convert_stream, read_rest
@@ -79,7 +79,7 @@ class Outcome:
         try:
             await read_rest(reader)
         except Exception as error:  # noqa: BLE001  # it is given again with the chunks
-            self.fail(error, blamed(SCOPE.get(None), error, INNERMOST))
+            self._broke(error)
 
     def let_go(self) -> None:
         """Keep no chunks further."""
@@ -88,7 +88,12 @@ class Outcome:
     def _kept(self, reader: StreamReader[Any]) -> StreamReader[Any]:
         self._chunks = []
         self._reader = convert_stream(reader, self._keep)
+        self._reader._on_broken = self._broke  # noqa: SLF001  # engine
         return self._reader
+
+    def _broke(self, error: Exception) -> None:
+        """Note the error that whoever reads meets: later it is not met again."""
+        self.fail(error, blamed(SCOPE.get(None), error, INNERMOST))
 
     def _keep(self, chunk: Any) -> Any:  # noqa: ANN401  # of a tool or of a model
         if self._chunks is not None:
@@ -105,7 +110,8 @@ def blamed(scope: Scope | None, error: Exception, otherwise: int) -> int:
 def failure_of(error: Exception, layer: int) -> Failure:
     """Return an error as it is kept; one that was raised again as it was before."""
     kind = error.kind if isinstance(error, JournalledError) else type(error).__name__
-    return Failure(kind, str(error), layer)
+    base = base_of(error)
+    return Failure(kind, str(error), layer, None if base == kind else base)
 
 
 async def _again(old: Entry, blame: Blame) -> AsyncIterator[Any]:
@@ -116,6 +122,6 @@ async def _again(old: Entry, blame: Blame) -> AsyncIterator[Any]:
 
 
 def _failed_again(failure: Failure, blame: Blame) -> Exception:
-    error = journalled(failure.kind, failure.text)
+    error = journalled(failure.kind, failure.text, failure.base)
     blame(error, failure.layer)
     return error

@@ -38,6 +38,7 @@ class Place:
         "_made",
         "_outer",
         "_owner",
+        "_questions",
         "_raised",
         "_waiting",
         "_within",
@@ -75,9 +76,8 @@ class Place:
         self.stopped: Interrupt | None = None
         self.done = old is not None and old.done
         self.reentry = old is not None and not old.done
-        waiting = None if old is None else old.waiting
-        told = () if old is None else old.answers
-        self._answers = (*told, *journal.answered(waiting))
+        self._answers = () if old is None else old.answers
+        self._questions = () if old is None else old.asked
 
     @property
     def where(self) -> tuple[str, str]:
@@ -130,26 +130,32 @@ class Place:
             raise stopped
         return result
 
+    async def around(self, call: Callable[..., Awaitable[T]], *given: Any) -> T:  # noqa: ANN401  # as enclosed
+        """Return what a call gives that is made within this entry, wherever one is."""
+        token = ENTERED.set(self)
+        try:
+            return await call(*given)
+        finally:
+            ENTERED.reset(token)
+
     def ask(self, payload: Json) -> Json:
         """Return the next answer; raises Interrupt if there is none yet."""
         at = self._asked
         self._asked += 1
-        if at < len(self._answers):
-            self._refuse_other(at, payload)
-            return self._answers[at]
         check(self._journal.types, payload, self.where, "payload")
-        stop = Interrupt(payload)
+        if at < len(self._answers):
+            if at < len(self._questions) and payload != self._questions[at]:
+                # Else the yes to one question would be one to another.
+                raise ChangedAgentError("a question", self._questions[at], payload)
+            return self._journal.copied(self._answers[at])
+        stop = Interrupt(self._journal.copied(payload))
         self._raised = self._raised or stop
         raise stop
 
-    def _refuse_other(self, at: int, payload: Json) -> None:
-        """Raise ChangedAgentError where another thing is asked than was answered."""
-        waiting = None if self.old is None else self.old.waiting
-        told = () if self.old is None else self.old.answers
-        if waiting is None or at != len(told) or payload is None:
-            return
-        if payload != waiting.payload:
-            raise ChangedAgentError("a question", waiting.payload, payload)
+    def forget(self, stop: Interrupt) -> None:
+        """Take back a question of an open stream: it became an error by name."""
+        if self._raised is stop:
+            self._raised = None
 
     def again(self, blame: Blame) -> Any:  # noqa: ANN401  # what a layer of either kind of onion gave
         """Return what this entry gave when it was made, or raise it again."""
@@ -182,7 +188,7 @@ class Place:
             await inner.gave.read_rest()
         if stop.pending is None:
             check(self._journal.types, stop.payload, self.where, "payload")
-            stop.pending = Pending(self._address(), stop.payload)
+            stop.pending = self._pending(stop.payload)
             self._waiting = stop.pending
         self._made = self._unfinished()
 
@@ -222,8 +228,16 @@ class Place:
             self._owner,
             inner=(*made, *known[len(made) :]),
             answers=self._answers,
+            asked=self._questions,
             waiting=self._waiting,
         )
+
+    def _pending(self, payload: Json) -> Pending:
+        """Return what is asked with its address: that which it had, if it had one."""
+        before = None if self.old is None else self.old.waiting
+        if before is not None and before.payload == payload:
+            return before
+        return Pending(self._address(), payload)
 
     def _address(self) -> Address:
         tool, call_id = self._call or (None, None)
@@ -254,6 +268,9 @@ def refuse_other(what: str, kept: Entry | None, now: tuple[str, str] | None) -> 
     raise ChangedAgentError(what, f"{kept.hook} of {kept.owner}", has)
 
 
-def here() -> Place:
-    """Return the entry around this point, of a run that is kept."""
-    return cast("Place", ENTERED.get())
+def here() -> Place | None:
+    """Return the entry around this point, of a run that is kept.
+
+    None where a stream is read whose source goes on after its entry has ended.
+    """
+    return cast("Place | None", ENTERED.get())

@@ -242,7 +242,7 @@ class Run:
             streaming=streaming,
         )
         if saved is not None:
-            keeping.go_on(saved, self._keep.answers)
+            saved = keeping.go_on(saved, self._keep.answers)
         loop = KeptLoop(*parts)
         loop.prepare(keeping, saved)
         return loop

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from refengine.actions import AgentAction
     from refengine.interrupts import Interrupt
     from refengine.model import ModelRequest
+    from refengine.place import Place
     from refengine.tools import ToolCallInput
     from refengine.toolset import BoundTool
 
@@ -50,6 +51,7 @@ class Scope:
         "follows",
         "locals",
         "made",
+        "place",
         "raises_again",
         "readers",
         "run_path",
@@ -80,6 +82,7 @@ class Scope:
         self.follows = follows
         self.raises_again = raises_again
         self.stopped: Interrupt | None = None
+        self.place: Place | None = None
 
     def innermost(self, ctx: Context) -> Context:
         """Return the context as the tool or model sees it, with nothing lost."""

@@ -13,19 +13,22 @@ from typing import Final, Generic, TypeAlias, TypeVar, cast
 
 from refengine.errors import InterruptInStreamError, StreamConsumedError
 from refengine.flat import flat
-from refengine.interrupts import Interrupt
+from refengine.interrupts import Interrupt, take_back
 
 T = TypeVar("T")
 U = TypeVar("U")
 ErrorWrapper: TypeAlias = Callable[[Exception], Exception]
 _Convert: TypeAlias = Callable[[object], object]
 _OnError: TypeAlias = "Callable[[Exception, Exception], None] | None"
+_OnBroken: TypeAlias = "Callable[[Exception], None]"
 
 
 class _Dropped:
     """The type of DROP."""
 
 
+_SOURCE: Final = -1
+"""Stands for the place of a conversion where the source itself raised."""
 DROP: Final = _Dropped()
 """What a conversion returns to leave a chunk out."""
 
@@ -45,6 +48,8 @@ class StreamReader(Generic[T]):
         "_deep",
         "_error_wrapper",
         "_from",
+        "_notes",
+        "_on_broken",
         "_on_error",
         "_on_source_error",
         "_root",
@@ -60,6 +65,8 @@ class StreamReader(Generic[T]):
         self._root: StreamReader[object] | None = None
         self._converts: tuple[tuple[_Convert, _OnError], ...] | None = None
         self._error_wrapper = error_wrapper
+        self._notes: tuple[tuple[int, _OnBroken], ...] = ()
+        self._on_broken: _OnBroken | None = None
         self._on_error: _OnError = None
         self._on_source_error: _OnError = None
         self._spent = False
@@ -100,6 +107,7 @@ class StreamReader(Generic[T]):
     async def _pull(self, converts: tuple[tuple[_Convert, _OnError], ...]) -> object:
         blame = self._on_source_error
         chunk: object = DROP  # also while the source is waited for
+        convert: _Convert | None = None
         try:
             while True:
                 blame = self._on_source_error
@@ -115,15 +123,29 @@ class StreamReader(Generic[T]):
             raise
         except Interrupt as stop:
             # Whoever reads has had the first chunks, and they cannot be taken back.
+            take_back(stop)
             raise InterruptInStreamError from stop
         except Exception as error:
-            wrapper = self._error_wrapper if chunk is DROP else None
-            seen = error if wrapper is None else wrapper(error)
-            if blame is not None:
-                blame(error, seen)
+            at = _SOURCE if chunk is DROP else _place(converts, convert)
+            seen = self._told(error, at, blame)
             if seen is error:
                 raise
             raise seen from error
+
+    def _told(self, error: Exception, at: int, blame: _OnError) -> Exception:
+        """Return what the reader sees of an error, once all are told who have to know.
+
+        ``at`` is the place of the conversion that raised it. Streams further in than
+        that have not failed.
+        """
+        wrapper = self._error_wrapper if at == _SOURCE else None
+        seen = error if wrapper is None else wrapper(error)
+        if blame is not None:
+            blame(error, seen)
+        for place, note in self._notes:
+            if place > at:
+                note(seen)
+        return seen
 
     def _opened(self) -> tuple[tuple[_Convert, _OnError], ...]:
         """Flatten the links to the stream this one came from, at the first use."""
@@ -134,14 +156,25 @@ class StreamReader(Generic[T]):
 
     def _links(self) -> tuple[tuple[_Convert, _OnError], ...]:
         converts: list[tuple[_Convert, _OnError]] = []
+        notes: list[tuple[int, _OnBroken]] = []
         blame: _OnError = None  # one that nobody looks after belongs to whoever went on
         at: StreamReader[object] = cast("StreamReader[object]", self)
         while at._from is not None:
             blame = at._on_error or blame
+            if at._on_broken is not None:
+                notes.append((len(converts), at._on_broken))
             at, convert = at._from
             converts.append((convert, blame))
         self._on_source_error = at._on_error or blame
+        self._notes = tuple((len(converts) - n, note) for n, note in notes)
         return tuple(reversed(converts))
+
+
+def _place(
+    converts: tuple[tuple[_Convert, _OnError], ...], failed: _Convert | None
+) -> int:
+    places = (at for at, (each, _) in enumerate(converts) if each is failed)
+    return next(places, _SOURCE)
 
 
 def convert_stream(reader: StreamReader[T], fn: Callable[[T], U]) -> StreamReader[U]:
@@ -159,6 +192,8 @@ def convert_stream(reader: StreamReader[T], fn: Callable[[T], U]) -> StreamReade
     made._root = reader._root or cast("StreamReader[object]", reader)
     made._converts = None
     made._error_wrapper = reader._error_wrapper
+    made._notes = ()
+    made._on_broken = None
     made._on_error = None
     made._on_source_error = None
     made._spent = False

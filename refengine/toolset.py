@@ -166,6 +166,8 @@ def _arrive(ctx: Context, value: ToolCallInput) -> tuple[Scope, BoundTool, Conte
     What fails here is the last wrapper's doing and not the tool's.
     """
     scope = SCOPE.get()
+    if scope.stopped is not None and scope.raises_again:
+        raise scope.stopped  # a wrapper caught it and went on
     tool = cast("BoundTool", scope.tool)  # a tool onion is entered with one
     if scope.follows:
         scope.call_id = value.call_id

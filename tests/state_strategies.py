@@ -108,16 +108,19 @@ ADDRESSES = st.builds(
     Address, rows(TEXTS), WHOLE, TEXTS, TEXTS, MAYBE, MAYBE, st.integers(1, 9)
 )
 PENDING = st.builds(Pending, ADDRESSES, VALUES)
-FAILURES = st.builds(Failure, TEXTS, TEXTS, st.integers(-1, 10_000))
-CHANGES = st.builds(
-    Changes, MAYBE, MAYBE, MAYBE, MAYBE, st.none() | st.tuples(TEXTS, TEXTS)
-)
+FAILURES = st.builds(Failure, TEXTS, TEXTS, st.integers(-1, 10_000), MAYBE)
 ACTIONS = st.builds(
     AgentAction,
     st.booleans(),
     MAYBE,
     st.booleans(),
     st.dictionaries(KEYS, VALUES, max_size=2),
+)
+CHANGES = st.builds(
+    Changes,
+    *(MAYBE, MAYBE, MAYBE, MAYBE),
+    st.none() | st.tuples(TEXTS, TEXTS),
+    st.none() | ACTIONS,
 )
 ENTRIES = st.recursive(
     st.builds(Entry, TEXTS, TEXTS),
@@ -131,6 +134,7 @@ ENTRIES = st.recursive(
         st.none() | rows(TEXTS | CHUNKS),
         st.none() | FAILURES,
         rows(inner),
+        rows(VALUES),
         rows(VALUES),
         st.none() | PENDING,
         st.none() | ACTIONS,
@@ -151,6 +155,7 @@ POINTS = st.builds(
     told=rows(WHOLE),
     answer=st.none() | MESSAGES,
     status=MAYBE,
+    used=rows(ADDRESSES),
 )
 STARTS = st.builds(Start, TEXTS, TEXTS, st.booleans(), WHOLE, st.booleans())
 STEPS = st.builds(

@@ -119,6 +119,7 @@ def test_every_field_of_a_step_is_written() -> None:
             "told",
             "answer",
             "status",
+            "used",
         ],
         "Entry": [
             "hook",
@@ -130,13 +131,14 @@ def test_every_field_of_a_step_is_written() -> None:
             "failure",
             "inner",
             "answers",
+            "asked",
             "waiting",
             "action",
             "changes",
         ],
-        "Changes": ["name", "arguments", "call_id", "taken", "ignored"],
+        "Changes": ["name", "arguments", "call_id", "taken", "ignored", "action"],
         "Pending": ["address", "payload"],
-        "Failure": ["kind", "text", "layer"],
+        "Failure": ["kind", "text", "layer", "base"],
         "Start": ["agent", "profile", "streaming", "given", "has_first"],
     }
 

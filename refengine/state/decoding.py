@@ -96,6 +96,7 @@ class Decoding:
             told=tuple(shape.told),
             answer=None if answer is None else self._message(answer, "answer"),
             status=shape.status,
+            used=tuple(map(_address, shape.used)),
         )
 
     def _entries(self, shapes: Sequence[EntryShape | None]) -> tuple[Entry | None, ...]:
@@ -124,10 +125,6 @@ class Decoding:
         message, chunks = shape.message, shape.chunks
         failure, asks = shape.failure, shape.waiting
         said = None if message is None else self._message(message, f"{at}.message")
-        answers = tuple(
-            self._json(each, f"{at}.answers[{place}]")
-            for place, each in enumerate(shape.answers)
-        )
         return Entry(
             hook=shape.hook,
             owner=shape.owner,
@@ -137,10 +134,19 @@ class Decoding:
             chunks=None if chunks is None else tuple(self._chunks(chunks, at)),
             failure=None if failure is None else Failure(**failure.__dict__),
             inner=inner,
-            answers=answers,
+            answers=self._jsons(shape.answers, f"{at}.answers"),
+            asked=self._jsons(shape.asked, f"{at}.asked"),
             waiting=None if asks is None else self._pending(asks, f"{at}.waiting"),
             action=None if shape.action is None else self._action(shape.action, at),
-            changes=None if shape.changes is None else _changes(shape.changes),
+            changes=None if shape.changes is None else self._changes(shape.changes, at),
+        )
+
+    def _changes(self, shape: ChangesShape, at: str) -> Changes:
+        ignored, action = shape.ignored, shape.action
+        return Changes(
+            *(shape.name, shape.arguments, shape.call_id, shape.taken),
+            None if ignored is None else (ignored[0], ignored[1]),
+            None if action is None else self._action(action, f"{at}.changes"),
         )
 
     def _action(self, shape: ActionShape, at: str) -> AgentAction:
@@ -198,6 +204,9 @@ class Decoding:
         payload = self._json(shape.payload, f"{at}.payload")
         return Pending(_address(shape.address), payload)
 
+    def _jsons(self, trees: Sequence[object], at: str) -> tuple[Json, ...]:
+        return tuple(self._json(each, f"{at}[{n}]") for n, each in enumerate(trees))
+
     def _json(self, tree: object, at: str) -> Json:
         return cast("Json", self._value(tree, at))
 
@@ -210,14 +219,6 @@ def _shaped(body: object) -> StepShape:
         return StepShape.model_validate(body)
     except ValidationError as error:
         raise BadCheckpointError("the body", f"is no step: {first_of(error)}") from None
-
-
-def _changes(shape: ChangesShape) -> Changes:
-    ignored = shape.ignored
-    return Changes(
-        *(shape.name, shape.arguments, shape.call_id, shape.taken),
-        None if ignored is None else (ignored[0], ignored[1]),
-    )
 
 
 def _address(shape: AddressShape) -> Address:

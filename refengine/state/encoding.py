@@ -90,6 +90,7 @@ class Encoding:
         if point.answer is not None:
             found["answer"] = self._message(point.answer, "answer")
         _put_text(found, "status", point.status, "")
+        _put(found, "used", _each(point.used, "used", _address))
         return found
 
     def _entries(self, roots: Iterable[Entry | None]) -> list[Tree]:
@@ -124,12 +125,23 @@ class Encoding:
         if entry.failure is not None:
             found["failure"] = _failure(entry.failure, at)
         _put(found, "answers", _each(entry.answers, f"{at}.answers", self._value))
+        _put(found, "asked", _each(entry.asked, f"{at}.asked", self._value))
         if entry.waiting is not None:
             found["waiting"] = self._pending(entry.waiting, f"{at}.waiting")
         if entry.action is not None:
             found["action"] = self._action(entry.action, f"{at}.action")
         if entry.changes is not None:
-            found["changes"] = _changes(entry.changes, f"{at}.changes")
+            found["changes"] = self._changes(entry.changes, f"{at}.changes")
+        return found
+
+    def _changes(self, changes: Changes, at: str) -> Object:
+        found: Object = {}
+        for key in ("name", "arguments", "call_id", "taken"):
+            _put_text(found, key, getattr(changes, key), at)
+        if changes.ignored is not None:
+            found["ignored"] = _each(changes.ignored, f"{at}.ignored", _text)
+        if changes.action is not None:
+            found["action"] = self._action(changes.action, f"{at}.action")
         return found
 
     def _action(self, action: AgentAction, at: str) -> Object:
@@ -263,19 +275,12 @@ def _failure(failure: Failure, at: str) -> Object:
     # The tool or model itself is layer -1.
     layer = _whole(failure.layer + 1, f"{at}.failure.layer") - 1
     kind = _text(failure.kind, f"{at}.failure.kind")
-    return {
+    found: Object = {
         "kind": kind,
         "text": _text(failure.text, f"{at}.failure.text"),
         "layer": layer,
     }
-
-
-def _changes(changes: Changes, at: str) -> Object:
-    found: Object = {}
-    for key in ("name", "arguments", "call_id", "taken"):
-        _put_text(found, key, getattr(changes, key), at)
-    if changes.ignored is not None:
-        found["ignored"] = _each(changes.ignored, f"{at}.ignored", _text)
+    _put_text(found, "base", failure.base, f"{at}.failure")
     return found
 
 

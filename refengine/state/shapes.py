@@ -141,6 +141,7 @@ class FailureShape(Shape):
     kind: Text
     text: Text
     layer: Annotated[int, Field(ge=-1, le=MOST)]
+    base: Text | None = None
 
 
 class ActionShape(Shape):
@@ -160,6 +161,7 @@ class ChangesShape(Shape):
     call_id: Text | None = None
     taken: Text | None = None
     ignored: Annotated[Texts, Field(min_length=2, max_length=2)] | None = None
+    action: ActionShape | None = None
 
 
 class EntryShape(Shape):
@@ -174,6 +176,7 @@ class EntryShape(Shape):
     chunks: TreeList | None = None
     failure: FailureShape | None = None
     answers: TreeList = Field(default_factory=list[object])
+    asked: TreeList = Field(default_factory=list[object])
     waiting: PendingShape | None = None
     action: ActionShape | None = None
     changes: ChangesShape | None = None
@@ -196,6 +199,9 @@ class PointShape(Shape):
     told: Annotated[list[Whole], FailFast()] = Field(default_factory=list[Whole])
     answer: MessageShape | None = None
     status: Text | None = None
+    used: Annotated[list[AddressShape], FailFast()] = Field(
+        default_factory=list[AddressShape]
+    )
 
 
 class StartShape(Shape):

@@ -60,8 +60,8 @@ def _unmarked(place: Place, _: Entry) -> None:
 
 
 def _answers_forgotten(place: Place, old: Entry) -> None:
-    told = len(old.answers)
-    place._answers = place._answers[told:]  # noqa: SLF001  # the fault is inside
+    place._answers = old.answers[-1:]  # noqa: SLF001  # the fault is inside
+    place._questions = ()  # noqa: SLF001  # as above
 
 
 def _changes_forgotten(place: Place, _: Entry) -> None:
@@ -131,8 +131,8 @@ def _first_answer(right: Callable[..., tuple[Json, ...]]) -> Callable[..., Any]:
     """Give whoever asks the answer that stands first."""
 
     def answered(self: Journal, waiting: object) -> tuple[Json, ...]:
-        found = right(self, waiting)
-        return (next(iter(self.answers.values())),) if found and self.answers else found
+        found, given = right(self, waiting), self._answers  # inside
+        return (next(iter(given.values())),) if found and given else found
 
     return answered
 
