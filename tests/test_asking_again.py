@@ -6,6 +6,7 @@ Each world is played with somebody who asks and without; both have to come to th
 import asyncio
 import json
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -205,7 +206,7 @@ def test_what_was_asked_and_answered_is_nobodys_to_change():
     async def asks(ctx, input, next):
         items = ["a", "b"]
         try:
-            plan = interrupt(items)
+            plan: Any = interrupt(items)
         finally:
             items.clear()
         while plan:
