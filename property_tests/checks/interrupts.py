@@ -94,6 +94,19 @@ def own_addresses(case: Case) -> Iterator[Decision]:
             )
 
 
+def used_once(case: Case) -> Iterator[Decision]:
+    """Ask that an address which was answered is not told again."""
+    for row in rows(case.played):
+        answered_before: set[str] = set()
+        for cut in cuts_in(row):
+            answered_before |= {text_of(e) for e in cut.asked if cut.goes_on(e)}
+            asked = interrupts(cut.after)
+            again = [e for e in asked if text_of(e) in answered_before]
+            if asked:
+                what = "questions with the address of one that was answered"
+                yield Decision(what, 0, len(again), (again or asked)[0])
+
+
 def told(case: Case) -> Iterator[Decision]:
     """Ask that an interrupted run is told by its last event, and not as an error."""
     for run in case.played.runs:
@@ -250,4 +263,5 @@ CHECKS: Final = (
     Check(clause="INT-013", decide=unknown_refused, needs=RESUME, meant=keeps),
     Check(clause="INT-014", decide=ended_refused, needs=RESUME, meant=keeps),
     Check(clause="INT-015", decide=changed_refused, needs=RESUME, meant=keeps),
+    Check(clause="INT-017", decide=used_once, needs=RESUME, meant=keeps),
 )

@@ -137,6 +137,15 @@ def _first_answer(right: Callable[..., tuple[Json, ...]]) -> Callable[..., Any]:
     return answered
 
 
+def _addresses_forgotten(right: Callable[..., Saved]) -> Callable[..., Saved]:
+    def go_on(self: Journal, *given: Any) -> Saved:  # noqa: ANN401  # as the engine's
+        saved = right(self, *given)
+        self._asked = set()
+        return saved
+
+    return go_on
+
+
 def _all_go_on(_: object) -> Callable[[Journal, Entry], bool]:
     return lambda _, __: True
 
@@ -280,6 +289,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Interrupts of one iteration that come from one tool have one address.",
         "INT-007",
         _of(Journal, "asks", _one_address),
+    ),
+    _broken(
+        "addresses-given-again",
+        "A question has the address of one that was answered before.",
+        "INT-017",
+        _of(Journal, "go_on", _addresses_forgotten),
     ),
     _broken(
         "interrupt-as-error",
