@@ -339,8 +339,9 @@ class KeptLoop(Loop):
         one asked, and would fail the same for ever.
         """
         entries = tuple(None if each.error else each.entry() for each in batch.calls)
+        told = tuple(at for at in batch.told() if entries[at] is not None)
         point = self._tools_point(ctx, response)
-        return replace(point, entries=entries, told=batch.told())
+        return replace(point, entries=entries, told=told)
 
     async def _stop_calls(
         self, batch: CallBatch, response: Message, ctx: Context

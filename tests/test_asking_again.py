@@ -374,6 +374,32 @@ def test_a_call_that_failed_beside_a_question_can_be_tried_again():
     assert len(tries) == 2
 
 
+def test_a_stream_that_broke_beside_a_question_is_told_again_when_it_is_whole():
+    tries = []
+
+    async def flaky():
+        tries.append(1)
+        yield "half"
+        for _ in range(5):
+            await asyncio.sleep(0)  # until its event has been told
+        if len(tries) == 1:
+            raise OSError("transient")
+        yield " and half"
+
+    async def play():
+        tools = [Streaming(flaky, "flaky"), Tool(lambda: interrupt("?") or "r", "asks")]
+        agent = await made(tools=tools, names=("flaky", "asks"))
+        await finish(agent, stream=True, checkpoint="run")
+        with pytest.raises(ToolError, match="transient"):
+            await agent.resume("run").result()
+        return await agent.resume("run").result()
+
+    result = run(play())
+    told = {each.call_id: each.chunks for each in result.events if each.kind == "tool"}
+    assert told == {"c0": ("half", " and half")}
+    assert result.messages[2].content == "half and half"
+
+
 @pytest.mark.parametrize("under", ["eino-0.7", "eino-draft", "eino-0.8"])
 def test_the_event_of_a_direct_call_is_told_once(under):
     async def renames(ctx, input, next):
