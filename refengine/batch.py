@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -26,13 +27,15 @@ from refengine.events import AgentEvent
 from refengine.interrupts import Interrupt
 from refengine.leaving import FAILED, ended, in_turn, result_of
 from refengine.messages import Message, ToolCall
+from refengine.outcome import failed_again, failure_of
 from refengine.profile import Profile
+from refengine.scope import INNERMOST
 
 
 class UnknownCall:
     """A call that ``unknown_tools_handler`` answered: a result, but no event.
 
-    ``known`` is what it answered before the run was interrupted.
+    ``known`` is what came of it before the run was interrupted.
     """
 
     __slots__ = ("call", "error", "stopped", "text")
@@ -41,14 +44,16 @@ class UnknownCall:
         self,
         call: ToolCall,
         answer: Callable[[str, str], str],
-        known: str | None = None,
+        known: Entry | None = None,
     ) -> None:
         self.call = call
-        self.text = known or ""
+        self.text = "" if known is None else known.text or ""
         self.error: Exception | None = None
         self.stopped = False
         if known is None:
             self._ask(answer)
+        elif known.failure is not None:
+            self._failed(failed_again(known.failure))
 
     def _ask(self, answer: Callable[[str, str], str]) -> None:
         """Take what the handler answers; siblings run on, and an error waits."""
@@ -70,10 +75,11 @@ class UnknownCall:
         self.error.__cause__ = error
 
     def entry(self) -> Entry | None:
-        """Return what is kept of this call; one that failed is answered again."""
-        if self.error is not None:
-            return None
-        return Entry("call", self.call.name, done=True, text=self.text)
+        """Return what is kept of this call."""
+        done = Entry("call", self.call.name, done=True)
+        if not isinstance(self.error, ToolError):
+            return replace(done, text=self.text)
+        return replace(done, failure=failure_of(self.error.cause, INNERMOST))
 
     @property
     def missing(self) -> str | None:

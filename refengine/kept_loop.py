@@ -309,7 +309,7 @@ class KeptLoop(Loop):
         entry = next(self._entries)
         if entry is not None and not entry.done:
             raise ChangedAgentError("a tool", entry.owner, "none of that name")
-        return UnknownCall(call, answer, None if entry is None else entry.text)
+        return UnknownCall(call, answer, entry)
 
     def _is_hidden(self, name: str) -> bool:
         if self._shown is None or (self._model_call and self._model_call.reached):

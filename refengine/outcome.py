@@ -58,7 +58,7 @@ class Outcome:
             stream = StreamReader(_again(old, blame))
             return StreamToolCallResult(stream) if tool else stream
         if old.failure is not None:
-            raise _failed_again(old.failure, blame)
+            raise _blamed_again(old.failure, blame)
         if old.message is not None:
             return old.message
         return ToolCallResult(old.text or "")
@@ -118,10 +118,15 @@ async def _again(old: Entry, blame: Blame) -> AsyncIterator[Any]:
     for chunk in old.chunks or ():
         yield chunk
     if old.failure is not None:
-        raise _failed_again(old.failure, blame)
+        raise _blamed_again(old.failure, blame)
 
 
-def _failed_again(failure: Failure, blame: Blame) -> Exception:
-    error = journalled(failure.kind, failure.text, failure.base)
+def failed_again(failure: Failure) -> JournalledError:
+    """Return the error that was kept, as far as its class can come back."""
+    return journalled(failure.kind, failure.text, failure.base)
+
+
+def _blamed_again(failure: Failure, blame: Blame) -> JournalledError:
+    error = failed_again(failure)
     blame(error, failure.layer)
     return error

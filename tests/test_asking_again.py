@@ -374,6 +374,28 @@ def test_a_call_that_failed_beside_a_question_can_be_tried_again():
     assert len(tries) == 2
 
 
+@pytest.mark.parametrize("asks", [False, True])
+def test_an_answer_that_failed_for_an_unknown_tool_fails_after_a_resume(asks):
+    answered = []
+
+    def answer(name, arguments):
+        answered.append(name)
+        raise OSError("no idea")
+
+    async def play():
+        tools = [Tool(lambda: str(asks and interrupt("?")), "asks")]
+        agent = await build(
+            model=Model(calls("unknown", "asks"), DONE),
+            tools_config=ToolsConfig(tools, unknown_tools_handler=answer),
+            checkpoints=Checkpoints(MemoryStore()),
+        )
+        await to_the_end(agent)
+
+    with pytest.raises(ToolError, match="no idea"):
+        run(play())
+    assert answered == ["unknown"]
+
+
 def test_a_stream_that_broke_beside_a_question_is_told_again_when_it_is_whole():
     tries = []
 
