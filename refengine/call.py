@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from refengine.checkpoint import Address, Changes, Entry, Pending, pending_in
+from refengine.checkpoint import Address, Entry, Pending, pending_in
 from refengine.context import Context
 from refengine.errors import HookReturnError, ToolError, ToolResultTypeError
 from refengine.events import AgentEvent, Chunk
 from refengine.interrupts import ENTERED, Interrupt, interrupt_in
-from refengine.kept_input import changes, given, put_back
+from refengine.kept_input import Given, changes, given, put_back
 from refengine.leaving import FAILED, NOT_BEGUN, NOT_ENDED
 from refengine.live import LiveStream
 from refengine.messages import Message, ToolCall
@@ -74,7 +74,7 @@ class ToolCallRun:
         self._stop: Interrupt | None = None
         self._begun = False
         self._fault: Exception | None = None
-        self._given: Changes | None = None
+        self._given: Given | None = None
         self.stopped = False
 
     def keep(self, place: Place, *, waits: bool) -> None:
@@ -192,7 +192,7 @@ class ToolCallRun:
             return entry
         action, changed = self._scope.action, None
         if entry.done and self._given is not None:
-            before = replace(self._given, action=action)
+            before = (*self._given[:-1], action)  # which is kept with each entry
             changed = changes(self._scope, self._input, before, place.where)
         return replace(entry, action=action, changes=changed)
 

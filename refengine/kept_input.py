@@ -9,7 +9,7 @@ model call is frozen: a list that wrappers share in it is theirs to copy.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from refengine.checkpoint import Changes
 from refengine.errors import Refused
@@ -21,21 +21,25 @@ if TYPE_CHECKING:
     from refengine.border import Where
     from refengine.scope import Scope
 
+Given: TypeAlias = "tuple[object, ...]"
+"""The fields of Changes, in their order, as if all had been changed.
+
+A tuple, since each layer of each call makes two: as objects they made a kept run with
+100 wrappers a quarter slower.
+"""
 _FIELDS: Final = tuple(each.name for each in fields(Changes))
 
 
-def given(scope: Scope, value: object) -> Changes | None:
+def given(scope: Scope, value: object) -> Given | None:
     """Return a tool call's input and id as they are now; None for a model call."""
     if not isinstance(value, ToolCallInput):
         return None
-    name, arguments, call_id = value.name, value.arguments, value.call_id
-    return Changes(
-        *(name, arguments, call_id, scope.call_id, scope.changed, scope.action)
-    )
+    in_scope = scope.call_id, scope.changed, scope.action
+    return value.name, value.arguments, value.call_id, *in_scope
 
 
 def changes(
-    scope: Scope, value: object, before: Changes | None, where: Where
+    scope: Scope, value: object, before: Given | None, where: Where
 ) -> Changes | None:
     """Return what differs from ``before``; None if nothing does.
 
@@ -44,11 +48,8 @@ def changes(
     now = given(scope, value)
     if before is None or now is None or now == before:
         return None
-    differ = {
-        name: getattr(now, name)
-        for name in _FIELDS
-        if getattr(now, name) != getattr(before, name)
-    }
+    pairs = zip(_FIELDS, now, before, strict=True)
+    differ: dict[str, Any] = {name: new for name, new, old in pairs if new != old}
     found = Changes(**differ)
     for name, text in _texts(found):
         if text is not None and text.__class__ is not str:

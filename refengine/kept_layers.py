@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from refengine.errors import ChangedAgentError, NotKeepableError
 from refengine.interrupts import ENTERED, Interrupt
-from refengine.kept_input import changes, given, put_back
+from refengine.kept_input import Given, changes, given, put_back
 from refengine.outcome import blamed
 from refengine.place import here
 from refengine.scope import INNERMOST, SCOPE, LayerName, Scope
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from refengine.chain import Call, Keep, Refuse, Value, Wrap
-    from refengine.checkpoint import Changes
     from refengine.context import Context
     from refengine.place import Place
 
@@ -112,7 +111,7 @@ def _entered(scope: Scope, hook: str, owner: str) -> Place:
 
 
 def _note_changes(
-    place: Place, scope: Scope, value: Value, before: Changes | None
+    place: Place, scope: Scope, value: Value, before: Given | None
 ) -> None:
     """Note what a finished entry changed; raises NotKeepableError, as _entered does."""
     if not place.done:
