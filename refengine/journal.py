@@ -65,6 +65,8 @@ class Journal:
         """
         self._answers = answers
         self._asked.update(saved.point.used)
+        if not saved.pending:
+            return saved
         self._asked.update(each.address for each in saved.pending)
         given = self.answered
         entries = tuple(e and answered(e, given) for e in saved.point.entries)
