@@ -247,14 +247,18 @@ def folded(steps: Sequence[Step]) -> Saved:
     )
 
 
-def pending_in(entry: Entry) -> Iterator[Pending]:
-    """Yield what an entry and those within it wait for."""
-    left = [entry]
+def entries_in(root: Entry) -> Iterator[Entry]:
+    """Yield an entry and all within it, outermost first."""
+    left = [root]
     while left:
         at = left.pop()
-        if at.waiting is not None:
-            yield at.waiting
+        yield at
         left.extend(reversed(at.inner))
+
+
+def pending_in(root: Entry) -> Iterator[Pending]:
+    """Yield what an entry and those within it wait for."""
+    return (each.waiting for each in entries_in(root) if each.waiting is not None)
 
 
 def answered(root: Entry, answer: Callable[[Pending], tuple[Json, ...]]) -> Entry:
@@ -262,12 +266,8 @@ def answered(root: Entry, answer: Callable[[Pending], tuple[Json, ...]]) -> Entr
 
     ``answer`` gives it, or nothing. Without recursion: an onion is deeper than Python.
     """
-    order, left = list[Entry](), [root]
-    while left:
-        order.append(left.pop())
-        left.extend(order[-1].inner)
     made: dict[int, Entry] = {}
-    for each in reversed(order):  # those within stand behind
+    for each in reversed([*entries_in(root)]):  # those within stand behind
         inner = tuple(made[id(one)] for one in each.inner)
         given = () if each.waiting is None else answer(each.waiting)
         made[id(each)] = replace(each, inner=inner)

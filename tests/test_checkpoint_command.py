@@ -12,9 +12,18 @@ from pathlib import Path
 import pytest
 
 from compat.state.reading import contents, kept
-from compat.state.telling import printable, resume_line
+from compat.state.telling import printable, resume_line, run_lines
 from compat.state.work import show, verify
-from refengine.checkpoint import Address, Entry, Pending, Point, Splice, Start, Step
+from refengine.checkpoint import (
+    Address,
+    Entry,
+    Pending,
+    Point,
+    Saved,
+    Splice,
+    Start,
+    Step,
+)
 from refengine.messages import Message, ToolCall
 from refengine.state import Checkpoints, SqliteStore
 from refengine.state.codec import encode_step
@@ -430,3 +439,28 @@ def test_what_a_terminal_has_no_letters_for_is_escaped(tmp_path) -> None:
 )
 def test_what_a_terminal_would_act_on_is_escaped(text, shown) -> None:
     assert printable(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("entry", "how"),
+    [
+        (Entry("tool", "t", done=True, answers=("yes",)), "done"),
+        (Entry("tool", "t"), "interrupted"),
+        (Entry("tool", "t", waiting=Pending(APPROVE, "?")), "interrupted"),
+        (Entry("tool", "t", answers=("yes",)), "answered, not ended"),
+        (
+            Entry(
+                "wrap_invokable_tool_call",
+                "t",
+                answers=("yes",),
+                inner=(Entry("tool", "t", waiting=Pending(APPROVE, "?")),),
+            ),
+            "interrupted",
+        ),
+    ],
+)
+def test_a_call_says_how_far_it_is(entry: Entry, how: str) -> None:
+    saved = Saved(START, 1, 1, (), {}, Point("tools", entries=(entry,)), (), ())
+    lines = [*run_lines("k", saved, is_store=True)]
+
+    assert [each.split(": ")[1] for each in lines if each.startswith("  0  ")] == [how]

@@ -10,7 +10,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from compat.state.reading import Contents, Fault, Kept
-from refengine.checkpoint import GONE, Entry, Pending, Saved, Step
+from refengine.checkpoint import (
+    GONE,
+    Entry,
+    Pending,
+    Saved,
+    Step,
+    entries_in,
+    pending_in,
+)
 from refengine.messages import Json, Message
 from refengine.testing.notation import show_message
 
@@ -157,8 +165,16 @@ def _message(message: Message) -> str:
 def _entry(at: int, entry: Entry | None) -> str:
     if entry is None:
         return f"{at}  not begun"
-    how = "done" if entry.done else "interrupted"
-    return f"{at}  {printable(f'{entry.hook} {entry.owner}')}: {how}"
+    return f"{at}  {printable(f'{entry.hook} {entry.owner}')}: {_how(entry)}"
+
+
+def _how(entry: Entry) -> str:
+    """Return how far an entry is; one that was answered is at work, or died at it."""
+    if entry.done:
+        return "done"
+    waits = any(pending_in(entry))
+    told = any(each.answers for each in entries_in(entry))
+    return "answered, not ended" if told and not waits else "interrupted"
 
 
 def _pending(pending: Pending) -> str:
