@@ -1,0 +1,122 @@
+"""One house: no circle of files, and no public class name twice."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests.test_architecture import ROOT, imported, modules
+
+IN_CIRCLES = """
+refengine.border refengine.capabilities refengine.chain refengine.direct
+refengine.events refengine.extensions refengine.hooks refengine.interrupts
+refengine.journal refengine.middleware refengine.model refengine.outcome refengine.place
+refengine.plan refengine.scope refengine.stream refengine.toolfold refengine.tools
+refengine.toolset refengine.agent refengine.run refengine.testing.extensions
+refengine.testing.graphs.face refengine.testing.graphs.model
+refengine.testing.graphs.tools refengine.testing.graphs.wire refengine.testing.perform
+refengine.testing.world refengine.testing.wrapping
+"""
+"""Modules that still import each other. May only get fewer."""
+TWICE = """
+Absent Answer Ask Asked Asking Attempt Bar Batch BeforeModel Benchmark Broken Case Cell
+Change Check Clock Column Corpus Counted Cut Difference Divergence Entry Event
+Extensions FactoryError Failure Fault Found Frame Header Hook Judge Judgement Kept Kind
+Kit Layer Left Line Loaded Made MissingExtraError MissingFileError Named Noise
+NotAReferenceError Onion Pair Part Pass Pipes Place Places Plan Played Player Point
+Probes QuietRecorder Record Replayed Round Row Run ScriptedModel Seen Server Session
+Shape Shown Side Step Stream TooDeepError Turn Turned Turns Verdict Wanted Watch Watched
+World WrapModel WrapTool
+"""
+"""Names that still stand for several things. May only get fewer."""
+
+
+def graph(root: Path) -> dict[str, set[str]]:
+    """Return what each module imports of the house, for a type checker too."""
+    known = modules(root)
+    return {
+        name: {*imported(name, path, known)} & {*known} - {name}
+        for name, path in known.items()
+    }
+
+
+def circle(imports: Mapping[str, set[str]]) -> list[str]:
+    """Return the modules of one circle in order, nothing if there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def public_classes(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name of each public class of the house, with its module."""
+    for name, path in modules(root).items():
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield node.name, name
+
+
+def homes(root: Path) -> dict[str, list[str]]:
+    """Return the modules by the public class that they define."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name, module in public_classes(root):
+        found[name].append(module)
+    return found
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    imports = graph(ROOT)
+    rest = {name: to - {*IN_CIRCLES.split()} for name, to in imports.items()}
+
+    assert circle(rest) == []
+
+
+def test_a_public_class_name_stands_once_in_the_house() -> None:
+    found = homes(ROOT)
+
+    assert {
+        k: v for k, v in found.items() if len(v) > 1 and k not in TWICE.split()
+    } == {}
+    assert len(found) > 500
+
+
+def write(root: Path, **sources: str) -> Path:
+    """Write the modules of a small house, given as ``package__module``."""
+    for name, source in sources.items():
+        path = root.joinpath(*name.split("__")).with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source, "utf-8")
+    return root
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "import compat.one",
+        "from compat import one",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import compat.one",
+    ],
+)
+def test_a_circle_is_found(tmp_path: Path, back: str) -> None:
+    root = write(tmp_path, compat__one="import compat.two", compat__two=back)
+
+    assert {*circle(graph(root))} == {"compat.one", "compat.two"}
+
+
+def test_an_import_inside_a_function_makes_no_circle(tmp_path: Path) -> None:
+    back = "def main():\n    import compat.one"
+    root = write(tmp_path, compat__one="import compat.two", compat__two=back)
+
+    assert circle(graph(root)) == []
+
+
+def test_a_name_that_stands_twice_is_found(tmp_path: Path) -> None:
+    root = write(
+        tmp_path, compat__one="class Entry: ...", refengine__two="class Entry: ..."
+    )
+
+    assert homes(root)["Entry"] == ["refengine.two", "compat.one"]
