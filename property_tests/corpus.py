@@ -98,7 +98,7 @@ class Corpus:
 def narrowed(path: Path = NARROWED) -> Mapping[str, int]:
     """Return how many worlds are drawn around the cases of clauses met too seldom.
 
-    ``python -m property_tests.coverage`` counts and writes them.
+    ``python -m tools.coverage`` counts and writes them.
     """
     found: Mapping[str, int] = json.loads(path.read_text("utf-8"))
     return found

@@ -6,7 +6,6 @@ from datetime import timedelta, timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from property_tests.state_samples import Money, Mood, Note
 from refengine.actions import AgentAction
 from refengine.checkpoint import (
     GONE,
@@ -28,6 +27,7 @@ from refengine.messages import (
     ToolCallChunk,
 )
 from refengine.state.encoding import PHASES, ROLES
+from tools.state.samples import Money, Mood, Note
 
 TEXTS = st.text(
     st.one_of(

@@ -21,6 +21,7 @@ FLOORS = (
     ("compat.migration", "compat.observe", "compat.profiles", "compat.state"),
     ("property_tests",),
     ("benchmarks",),
+    ("tools",),
 )
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 
@@ -42,7 +43,8 @@ EXTRAS = {
     "compat.report.plots": {"matplotlib"},
 }
 
-PACKAGES = ("refengine", "compat", "property_tests", "benchmarks")
+PACKAGES = ("refengine", "compat", "property_tests", "benchmarks", "tools")
+NEEDS_EXTRAS = {"property_tests", "benchmarks", "tools"}
 
 
 def modules(root: Path) -> dict[str, Path]:
@@ -123,13 +125,13 @@ def violations(root: Path) -> Iterator[str]:
 def strangers(root: Path) -> Iterator[str]:
     """Yield imports of what an installation without extras does not have.
 
-    The engine itself has only the standard library; property_tests and benchmarks are
-    run by tools that extras bring.
+    The engine itself has only the standard library; the suite, the benchmarks
+    and the tools are run by what extras bring.
     """
     known = modules(root)
     for name, path in known.items():
         floor = floor_of(name)
-        if name in EXEMPT or floor is None or floor in {"property_tests", "benchmarks"}:
+        if name in EXEMPT or floor is None or floor in NEEDS_EXTRAS:
             continue
         has = {"refengine", "compat", *sys.stdlib_module_names}
         has |= set() if floor == "refengine" else RUNTIME

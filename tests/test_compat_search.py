@@ -2,13 +2,13 @@
 
 import pytest
 
-from property_tests import compat_search
 from refengine.profile import PROFILES
 from refengine.testing import Divergence
+from tools import adapted
 
 
 def test_a_search_tells_how_many_worlds_it_compared(capsys) -> None:
-    code = compat_search.main(["--examples", "5", "--profile", "eino-0.7"])
+    code = adapted.main(["--examples", "5", "--profile", "eino-0.7"])
 
     assert code == 0
     assert capsys.readouterr().out.startswith(
@@ -19,8 +19,8 @@ def test_a_search_tells_how_many_worlds_it_compared(capsys) -> None:
 def test_a_search_covers_every_profile_and_handlers_where_compat_promises_them() -> (
     None
 ):
-    assert {name for name, _ in compat_search.SEARCHES} == {p.name for p in PROFILES}
-    assert {name for name, handlers in compat_search.SEARCHES if handlers} == {
+    assert {name for name, _ in adapted.SEARCHES} == {p.name for p in PROFILES}
+    assert {name for name, handlers in adapted.SEARCHES if handlers} == {
         "seed-001",
         "eino-draft",
         "langgraph-prebuilt-1",
@@ -31,8 +31,8 @@ def test_a_found_world_is_told_shrunk(capsys, monkeypatch) -> None:
     def differs(scenario, under):
         return Divergence(0, ".x", 1, 2)
 
-    monkeypatch.setattr(compat_search, "adapting_divergence", differs)
-    code = compat_search.main(["--examples", "5", "--profile", "eino-0.8"])
+    monkeypatch.setattr(adapted, "adapting_divergence", differs)
+    code = adapted.main(["--examples", "5", "--profile", "eino-0.8"])
     told = capsys.readouterr().out
 
     assert code == 1
@@ -42,8 +42,8 @@ def test_a_found_world_is_told_shrunk(capsys, monkeypatch) -> None:
 
 
 def test_progress_is_told(capsys, monkeypatch) -> None:
-    monkeypatch.setattr(compat_search, "EVERY", 2)
-    compat_search.main(["--examples", "5", "--profile", "eino-0.7"])
+    monkeypatch.setattr(adapted, "EVERY", 2)
+    adapted.main(["--examples", "5", "--profile", "eino-0.7"])
 
     assert "  eino-0.7: 4 worlds\n" in capsys.readouterr().out
 
@@ -51,7 +51,7 @@ def test_progress_is_told(capsys, monkeypatch) -> None:
 @pytest.mark.parametrize("wrong", [["--examples", "0"], ["--profile", "eino-1"]])
 def test_an_empty_search_is_refused(wrong, capsys) -> None:
     with pytest.raises(SystemExit) as left:
-        compat_search.main(wrong)
+        adapted.main(wrong)
 
     assert left.value.code == 2
     assert wrong[0] in capsys.readouterr().err

@@ -141,6 +141,7 @@ def test_wheel_holds_the_four_packages_typed_and_said_what_for() -> None:
 
 def test_every_package_has_an_init() -> None:
     """One without would be left to luck: namespace packages are found by path."""
-    folders = {path.parent for each in PACKAGES for path in (ROOT / each).rglob("*.py")}
+    rooms = [*PACKAGES, "tools"]
+    folders = {path.parent for each in rooms for path in (ROOT / each).rglob("*.py")}
 
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []

@@ -7,7 +7,8 @@ import pytest
 from benchmarks.comparing import read
 from benchmarks.defaults import PEERS
 from benchmarks.kinds import KINDS
-from benchmarks.reference import (
+from compat.verdicts.cost import Costs
+from tools.costs.reference import (
     NUMBERS,
     PERFORMANCE,
     README,
@@ -15,7 +16,6 @@ from benchmarks.reference import (
     between,
     shown,
 )
-from compat.verdicts.cost import Costs
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from property_tests import contract_page, seeds_page
 from property_tests.check import Check
 from property_tests.checks import CHECKS
 from property_tests.corpus import fixed_worlds
@@ -23,7 +22,9 @@ from property_tests.registry import (
     read_contract,
     unmatched,
 )
-from property_tests.seeds_page import read_statements, statements
+from tools.pages import contract as contract_page
+from tools.pages import seeds as seeds_page
+from tools.pages.seeds import read_statements, statements
 
 ROOT = Path(__file__).parent.parent
 SEEDS = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs/seeds").iterdir()}

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 
 import refengine
-from property_tests.state_samples import WRITER, sample_types, samples
 from refengine import checkpoint
 from refengine.checkpoint import Entry, Failure, Pending, Point, Splice, Step
 from refengine.errors import BadTreeError, NotKeepableError, UnknownTypeError
@@ -32,6 +31,7 @@ from refengine.state.errors import (
 )
 from refengine.values import Types
 from tests.state_strategies import STEPS, searching
+from tools.state.samples import WRITER, sample_types, samples
 
 STEP = Step(0, 1, Splice(0, (Message("user", "hi"),)), Point())
 TYPES = Types()

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from property_tests import state_fuzz
-from property_tests.state_fuzz import DOCUMENTED, faults, main, outcome, records, search
-from property_tests.state_mutating import WAYS, resealed
-from property_tests.state_samples import sample_types
 from refengine import errors
 from refengine.errors import StateError
 from refengine.state import errors as state_errors
 from tests.state_strategies import TEXTS, searching
+from tools.state import fuzz
+from tools.state.fuzz import DOCUMENTED, faults, main, outcome, records, search
+from tools.state.mutating import WAYS, resealed
+from tools.state.samples import sample_types
 
 RECORDS = records()
 TYPES = sample_types()
@@ -107,7 +107,7 @@ def test_undocumented_error_stops_the_search(monkeypatch) -> None:
     def broken(*_):
         raise KeyError("seq")
 
-    monkeypatch.setattr(state_fuzz, "decode_step", broken)
+    monkeypatch.setattr(fuzz, "decode_step", broken)
 
     with pytest.raises(KeyError):
         outcome(RECORDS[0], TYPES)
@@ -115,15 +115,15 @@ def test_undocumented_error_stops_the_search(monkeypatch) -> None:
 
 def test_step_that_comes_back_changed_stops_the_search(monkeypatch) -> None:
     written = iter([b"one", b"other"])
-    monkeypatch.setattr(state_fuzz, "decode_step", lambda *_: None)
-    monkeypatch.setattr(state_fuzz, "encode_step", lambda *_, **__: next(written))
+    monkeypatch.setattr(fuzz, "decode_step", lambda *_: None)
+    monkeypatch.setattr(fuzz, "encode_step", lambda *_, **__: next(written))
 
     with pytest.raises(AssertionError):
         outcome(RECORDS[0], TYPES)
 
 
 def test_what_a_search_must_not_see_is_told() -> None:
-    found = state_fuzz.Found(longest=99.0, largest=2**40, imported={"antigravity"})
+    found = fuzz.Found(longest=99.0, largest=2**40, imported={"antigravity"})
 
     assert [text.split(":")[0] for text in faults(found)] == [
         "modules were imported",

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from property_tests.state_golden import golden, main
-from property_tests.state_samples import WRITER, Mood, sample_types, samples
 from refengine.state import decode_step, encode_step
 from refengine.values import Types
 from tests.state_strategies import strictly_equal
+from tools.state.golden import golden, main
+from tools.state.samples import WRITER, Mood, sample_types, samples
 
 FOLDER = Path(__file__).parent / "golden" / "checkpoints"
 V1 = {path.stem: path for path in sorted((FOLDER / "v1").glob("*.ckpt"))}
@@ -94,7 +94,7 @@ def later_types() -> Types:
 
 
 def sample_types_without_note() -> Types:
-    from property_tests.state_samples import Money
+    from tools.state.samples import Money
 
     types = Types()
     types.register_enum(

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator
 
-from property_tests.state_samples import Money, Mood, Note, sample_types
 from refengine import errors, values_packing
 from refengine.errors import (
     BadTreeError,
@@ -26,6 +25,7 @@ from refengine.messages import NOTHING, FrozenDict, Message
 from refengine.values import Opaque, Types
 from refengine.values_packing import MAX_DEPTH
 from tests.state_strategies import EXTRAS, VALUES, searching, strictly_equal
+from tools.state.samples import Money, Mood, Note, sample_types
 
 
 def back(value, types=None) -> Any:

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import event, given, note
 
-from property_tests.cancel_search import main, moments, worlds
-from property_tests.cancelling import Moment, broken_laws, cut
 from refengine.profile import profile
 from refengine.testing import Scenario
 from tests.properties.support import searching, under_every_profile
+from tools.cancelling.search import main, moments, worlds
+from tools.cancelling.session import Moment, broken_laws, cut
 
 
 @under_every_profile

@@ -1,6 +1,6 @@
 """COMPAT: adapted struct middlewares have the trace that they have as structs.
 
-The long search is a command of its own: python -m property_tests.compat_search
+The long search is a command of its own: python -m tools.adapted
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,6 +1,6 @@
 """The law of INT: a run that was cut and resumed is the run that was never cut.
 
-The long search is a command of its own: python -m property_tests.resuming
+The long search is a command of its own: python -m tools.resuming.search
 """
 
 import json
@@ -14,11 +14,7 @@ from typing import Any
 import pytest
 
 from compat.commands import NOTHING_RAN
-from property_tests import resuming
 from property_tests.generating import drawn
-from property_tests.resuming_halves import in_two_processes
-from property_tests.resuming_judging import PROFILES, Broken, Figures, Judge, Stores
-from property_tests.resuming_seen import How, Way
 from refengine.checkpoint import Keeper, Saved, Step
 from refengine.profile import profile
 from refengine.state import Checkpoints, MemoryStore, SqliteStore
@@ -26,6 +22,10 @@ from refengine.testing import Scenario
 from refengine.testing.reading import read_scenario
 from refengine.testing.strategies import scenarios
 from refengine.values import Types
+from tools.resuming import search
+from tools.resuming.halves import in_two_processes
+from tools.resuming.judging import PROFILES, Broken, Figures, Judge, Stores
+from tools.resuming.seen import How, Way
 
 MEMORY = Stores("memory", lambda: Checkpoints(MemoryStore()))
 WORLDS: dict[str, Any] = {"failures": True, "unknown_calls": True, "counting": True}
@@ -274,10 +274,10 @@ def test_what_the_law_says_nothing_about_is_left_out_and_told(given, why) -> Non
 
 def test_a_report_tells_what_was_cut_and_the_world_that_broke_the_law() -> None:
     small = world(handlers=[{"after_model": []}], middlewares=[])
-    held = resuming.shown(judged(small))
+    held = search.shown(judged(small))
     assert "the law held everywhere" in held
     assert "after_model_rewrite_history start" in held
-    broken = resuming.shown(judged(small, stores=Stores("bad", Rewriting)))
+    broken = search.shown(judged(small, stores=Stores("bad", Rewriting)))
     assert small.model_dump_json(exclude_defaults=True) in broken
     assert "BROKEN" in broken
 
@@ -286,10 +286,10 @@ def test_a_search_that_cut_nothing_has_an_exit_code_of_its_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     # What is drawn first for each family is the plainest world there is.
-    assert resuming.main(["--worlds", "10", "--processes", "0"]) == NOTHING_RAN
+    assert search.main(["--worlds", "10", "--processes", "0"]) == NOTHING_RAN
     assert "ever entered" in capsys.readouterr().out
     with pytest.raises(SystemExit):
-        resuming.main(["--worlds", "0"])
+        search.main(["--worlds", "0"])
 
 
 def test_jobs_tell_together_what_one_would() -> None:

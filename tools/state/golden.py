@@ -1,6 +1,6 @@
-"""The golden files of the checkpoint format: ``python -m property_tests.state_golden``.
+"""The golden files of the checkpoint format: ``python -m tools.state.golden``.
 
-    python -m property_tests.state_golden tests/golden/checkpoints/v1
+    python -m tools.state.golden tests/golden/checkpoints/v1
 
 writes one file a sample, and none that stands there already: what was written by an
 older version stays as it is. Tests read all of them.
@@ -12,8 +12,8 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from property_tests.state_samples import WRITER, sample_types, samples
 from refengine.state.codec import encode_step
+from tools.state.samples import WRITER, sample_types, samples
 
 
 def golden() -> Iterator[tuple[str, bytes]]:
@@ -36,7 +36,7 @@ def write(folder: Path) -> list[Path]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the golden files to the folder that is given, and name them."""
     parser = argparse.ArgumentParser(
-        prog="python -m property_tests.state_golden", description=__doc__
+        prog="python -m tools.state.golden", description=__doc__
     )
     parser.add_argument("folder", type=Path, help="tests/golden/checkpoints/v1")
     for path in write(parser.parse_args(arguments).folder):

@@ -1,6 +1,6 @@
 """How many worlds let each check decide, and more worlds for those met too seldom.
 
-    python -m property_tests.coverage [--check]
+    python -m tools.coverage [--check]
 
 Counts the default corpus on the reference engine and writes ``narrowed.json``. With
 ``--check`` it writes nothing, and exits with 1 if a clause is met too seldom.
@@ -50,7 +50,7 @@ def seldom(found: Mapping[str, int]) -> dict[str, int]:
 
     Clauses whose fixed cases are for them alone need no more than those: a world of
     10,000 extensions takes as long as a hundred others, and runs that are interrupted
-    or cancelled are searched by ``resuming`` and ``cancel_search``, at every point.
+    or cancelled are searched at every point, by ``tools.resuming`` and its like.
     """
     apart = {each.clause for each in fixed_worlds() if each.only}
     return {

@@ -13,9 +13,6 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from compat.adapters import adapt
-from property_tests.resuming_points import CutError, Cutter
-from property_tests.resuming_seen import How, Played, QuietRecorder, failed, told
-from property_tests.resuming_world import CutWorld
 from refengine.agent import Agent, ChatModelAgentConfig, build_agent
 from refengine.checkpoint import Keeper, Pending
 from refengine.messages import Json, Message
@@ -23,6 +20,9 @@ from refengine.run import Run, RunResult
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.trace import Trace
+from tools.resuming.points import CutError, Cutter
+from tools.resuming.seen import How, Played, QuietRecorder, failed, told
+from tools.resuming.world import CutWorld
 
 _MOST: Final = 1_000
 """So often is one run resumed, before it is thought to have no end."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from property_tests.state_writer import digest, step
 from refengine.checkpoint import Saved
 from refengine.errors import RefengineError
 from refengine.state import Checkpoints, SqliteStore
+from tools.state.writer import digest, step
 
 _LINE: Final = 3
 """Words of a line that tells of a step: sign, number and digest."""
@@ -88,7 +88,7 @@ class _Child:
         words = (str(path), writer.key, writer.name, str(writer.seed))
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(  # noqa: S603  # our own module
-            [sys.executable, "-m", "property_tests.state_writer", *words],
+            [sys.executable, "-m", "tools.state.writer", *words],
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,

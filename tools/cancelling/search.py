@@ -1,6 +1,6 @@
 """The long search for a world that a cancellation leaves badly (STR, CONC, ERR).
 
-    python -m property_tests.cancel_search --worlds 10000
+    python -m tools.cancelling.search --worlds 10000
 
 It cancels that many worlds under each profile and prints what was looked at. The same
 seed gives the same worlds. Exit code 1 if a law was broken; the world is printed,
@@ -18,11 +18,11 @@ from typing import Final
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from property_tests.cancelling import Moment, broken_laws, cut
-from property_tests.searching import at_least_one, say
 from refengine.profile import PROFILES, Profile
 from refengine.testing import Scenario
 from refengine.testing.strategies import scenarios
+from tools.cancelling.session import Moment, broken_laws, cut
+from tools.searching import at_least_one, say
 
 SEED: Final = 20260005
 LAST: Final = 200
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _asked(arguments: Sequence[str]) -> Namespace:
-    parser = ArgumentParser("python -m property_tests.cancel_search")
+    parser = ArgumentParser("python -m tools.cancelling.search")
     parser.add_argument("--worlds", type=at_least_one, default=2_000)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument(

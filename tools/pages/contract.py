@@ -1,6 +1,6 @@
 """docs/contract.md: every clause, family by family.
 
-    python -m property_tests.contract_page
+    python -m tools.pages.contract
 
 writes it, and docs/seeds.md beside it.
 """
@@ -21,11 +21,11 @@ from property_tests.registry import (
     contract,
     families,
 )
-from property_tests.seeds_page import PAGE as SEEDS_PAGE
-from property_tests.seeds_page import code, statements
-from property_tests.seeds_page import page as seeds_page
+from tools.pages.seeds import PAGE as SEEDS_PAGE
+from tools.pages.seeds import code, statements
+from tools.pages.seeds import page as seeds_page
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "contract.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "contract.md"
 
 TITLES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -67,7 +67,7 @@ The seeds that are quoted are in [seeds](seeds/); [seeds.md](seeds.md) says wher
 The contract has version {version}: while it is 0.x, statements are still missing and sentences may change; 1.0 is frozen when all seeds are in.
 An id is never given twice.
 
-This page is written by `python -m property_tests.contract_page`, and a test compares it with the registry.
+This page is written by `python -m tools.pages.contract`, and a test compares it with the registry.
 """  # noqa: E501  # one sentence a line
 
 

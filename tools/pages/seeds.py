@@ -1,6 +1,6 @@
 """docs/seeds.md: what the seeds of the handler interface say, and where it went.
 
-The mapping is data, ``seeds.toml``; ``python -m property_tests.contract_page`` writes
+The mapping is data, ``seeds.toml``; ``python -m tools.pages.contract`` writes
 the page. Each statement became clauses, or a decision overrules it, or it was not taken
 up; one that has none of the three does not load.
 """
@@ -19,7 +19,7 @@ from pydantic import model_validator
 from property_tests.registry import ContractError, Frozen, read_entry
 
 FILE: Final = Path(__file__).with_name("seeds.toml")
-PAGE: Final = Path(__file__).parents[1] / "docs" / "seeds.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "seeds.md"
 
 TITLES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -46,7 +46,7 @@ They are in Chinese and kept as they were written.
 Here is each statement of the first two, with the clauses of [the contract](contract.md) that hold it.
 Where the two disagree, or a sketch does not do what it is for, a decision says what holds; [seed-findings.md](seed-findings.md) shows such sketches by runs.
 
-This page is written by `python -m property_tests.contract_page`; a test looks every quote up in its seed.
+This page is written by `python -m tools.pages.contract`; a test looks every quote up in its seed.
 """  # noqa: E501  # one sentence a line
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from property_tests.resuming_points import QUIET
 from refengine.errors import HookError, JournalledError, ModelError, ToolError
 from refengine.events import AgentEvent, Chunk
 from refengine.messages import Message
@@ -19,6 +18,7 @@ from refengine.testing.scripted import ScriptedError
 from refengine.testing.session import whole
 from refengine.testing.trace import ObservationKind, Trace
 from refengine.testing.wrapping import FactoryError
+from tools.resuming.points import QUIET
 
 Way: TypeAlias = Literal["native", "adapted"]
 """Whether struct middlewares are run as they are, or as handlers."""

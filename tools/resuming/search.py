@@ -1,6 +1,6 @@
 """The law of INT, searched: worlds are cut at every point, resumed and compared.
 
-    python -m property_tests.resuming --worlds 2000 [--seed N] [--jobs N]
+    python -m tools.resuming.search --worlds 2000 [--seed N] [--jobs N]
                                       [--processes N]
 
 A resumed run, without what was entered again, is the run that was never interrupted:
@@ -29,17 +29,17 @@ from typing import Final
 
 from compat.commands import DIFFERS, FAULT, NOTHING_RAN, OK, USAGE
 from property_tests.generating import generated
-from property_tests.resuming_halves import in_two_processes
-from property_tests.resuming_judging import (
+from refengine.state import Checkpoints, MemoryStore, SqliteStore
+from refengine.testing import Scenario
+from tools.resuming.halves import in_two_processes
+from tools.resuming.judging import (
     Figures,
     Judge,
     Stores,
     builds_again,
     ways,
 )
-from property_tests.resuming_seen import How
-from refengine.state import Checkpoints, MemoryStore, SqliteStore
-from refengine.testing import Scenario
+from tools.resuming.seen import How
 
 SEED: Final = 20260007
 WORLDS: Final = 2000
@@ -117,7 +117,7 @@ def in_jobs(options: argparse.Namespace, figures: Figures) -> int:
     jobs = [
         subprocess.Popen(  # noqa: S603  # our own module
             [
-                *(sys.executable, "-m", "property_tests.resuming"),
+                *(sys.executable, "-m", "tools.resuming.search"),
                 *("--worlds", str(options.worlds), "--seed", str(options.seed)),
                 *("--jobs", str(options.jobs), "--part", str(part)),
                 *("--processes", str(_share(options, part))),
@@ -184,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             search(options, figures)
         except ValueError as error:
-            sys.stderr.write(f"property_tests.resuming: {error}\n")
+            sys.stderr.write(f"tools.resuming.search: {error}\n")
             return USAGE
         if not one:
             sys.stdout.write(json.dumps(figures.to_json()))
@@ -199,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="property_tests.resuming")
+    parser = argparse.ArgumentParser(prog="tools.resuming.search")
     parser.add_argument("--worlds", type=int, default=WORLDS)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--jobs", type=int, default=1)

@@ -1,6 +1,6 @@
 """A world that is cut in one process and goes on in another; nothing but JSON passes.
 
-    python -m property_tests.resuming_halves first|second FILE
+    python -m tools.resuming.halves first|second FILE
 
 Each reads one JSON object from its standard input and writes one. The run itself is in
 the SQLite store FILE; what passes otherwise is the world's: where its model's script
@@ -17,15 +17,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
-from property_tests.resuming_play import Player
-from property_tests.resuming_points import CutError, Cutter
-from property_tests.resuming_seen import How
 from refengine.checkpoint import Address, Pending
 from refengine.profile import profile
 from refengine.state import Checkpoints, SqliteStore
 from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Trace
+from tools.resuming.play import Player
+from tools.resuming.points import CutError, Cutter
+from tools.resuming.seen import How
 
 KEY: Final = "halves "
 _SECONDS: Final = 60.0
@@ -51,7 +51,7 @@ def in_two_processes(scenario: Scenario, how: How, cut: int, file: Path) -> Trac
 
 
 def _child(half: str, file: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    command = [sys.executable, "-m", "property_tests.resuming_halves", half, str(file)]
+    command = [sys.executable, "-m", "tools.resuming.halves", half, str(file)]
     done = subprocess.run(  # noqa: S603  # our own module
         command,
         input=json.dumps(given),

@@ -1,6 +1,6 @@
 """A writer that is killed: keeps steps as fast as it can, and tells which are safe.
 
-    python -m property_tests.state_writer FILE KEY NAME SEED
+    python -m tools.state.writer FILE KEY NAME SEED
 
 It tells ``ready``, waits for a line, opens the store and writes. Before each step it
 tells ``?``, its number and its digest, and the same with ``!`` once ``append`` has

@@ -1,4 +1,4 @@
-"""Where the time of a hot path goes: ``python -m benchmarks.profiles``.
+"""Where the time of a hot path goes: ``python -m tools.costs.profiles``.
 
 Prints, for each path, the functions with the most time of their own, as Markdown. The
 profiler charges every call, so small functions look dearer than they are: read shares

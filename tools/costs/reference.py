@@ -1,4 +1,4 @@
-"""The reference run: ``python -m benchmarks.reference`` makes all that is shown of it.
+"""The reference run: ``python -m tools.costs.reference`` makes all that is shown of it.
 
 It measures everything, peers included, and writes ``benchmarks/results``: the numbers,
 the tables, the page and the plot. The tables of README and docs/performance.md are
@@ -16,14 +16,14 @@ from typing import Final
 
 from benchmarks.comparing import read
 from benchmarks.defaults import PEERS
-from benchmarks.profiles import profiles
 from benchmarks.running import Asked, measured
 from compat.report.cost_markdown import markdown_text, tables_text
 from compat.report.cost_page import page_text
 from compat.report.cost_plots import write_plot
 from compat.verdicts.cost import Costs
+from tools.costs.profiles import profiles
 
-ROOT: Final = Path(__file__).parent.parent
+ROOT: Final = Path(__file__).parents[2]
 RESULTS: Final = ROOT / "benchmarks" / "results"
 NUMBERS: Final = RESULTS / "reference.json"
 PROFILES: Final = RESULTS / "profiles.md"
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and write; returns the exit code, 1 if a peer is absent."""
     about = "Measure all that README and docs/performance.md show, and write it."
     parser = argparse.ArgumentParser(
-        "python -m benchmarks.reference", description=about
+        "python -m tools.costs.reference", description=about
     )
     parser.add_argument("--show", action="store_true", help="of the numbers there are")
     given = parser.parse_args(arguments)
@@ -89,7 +89,7 @@ def between(text: str, what: str, content: str) -> str:
 
 def begin(what: str) -> str:
     """Return the line after which something is shown."""
-    return f"<!-- {what}: written by python -m benchmarks.reference -->\n"
+    return f"<!-- {what}: written by python -m tools.costs.reference -->\n"
 
 
 def _keep(costs: Costs) -> None:

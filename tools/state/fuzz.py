@@ -1,6 +1,6 @@
-"""The decoder against data that nobody wrote: ``python -m property_tests.state_fuzz``.
+"""The decoder against data that nobody wrote: ``python -m tools.state.fuzz``.
 
-    python -m property_tests.state_fuzz --inputs 200000 --seed 1
+    python -m tools.state.fuzz --inputs 200000 --seed 1
 
 Each input ends in a step, which then is written and read again to an equal one, or in
 one of the documented errors. Nothing is imported meanwhile. Prints how many ended how,
@@ -21,8 +21,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from property_tests.state_mutating import WAYS, resealed
-from property_tests.state_samples import WRITER, sample_types, samples
 from refengine.errors import BadTreeError, DecodeError, UnknownTypeError
 from refengine.state.codec import decode_step, encode_step
 from refengine.state.errors import (
@@ -36,6 +34,8 @@ from refengine.state.errors import (
     UnknownCodecError,
 )
 from refengine.values import Types
+from tools.state.mutating import WAYS, resealed
+from tools.state.samples import WRITER, sample_types, samples
 
 DOCUMENTED: Final = (
     BadCheckpointError,
@@ -167,7 +167,7 @@ def report(found: Found) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a search and print what it found; 1 if something is not as promised."""
     parser = argparse.ArgumentParser(
-        prog="python -m property_tests.state_fuzz", description=__doc__
+        prog="python -m tools.state.fuzz", description=__doc__
     )
     parser.add_argument("--inputs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)

@@ -16,9 +16,6 @@ from typing import Any, Final, get_args
 
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
 from property_tests.checks.specs import keeps_ids
-from property_tests.resuming_play import Player
-from property_tests.resuming_points import CutError, Cutter
-from property_tests.resuming_seen import Answering, How, Played
 from refengine.checkpoint import Keeper
 from refengine.messages import Json
 from refengine.profile import SEED_001, Profile, profile
@@ -26,6 +23,9 @@ from refengine.testing import Scenario, Trace, clock
 from refengine.testing.channels import Seen, project
 from refengine.testing.strategies.telling import calls_of
 from refengine.testing.trace import first_divergence
+from tools.resuming.play import Player
+from tools.resuming.points import CutError, Cutter
+from tools.resuming.seen import Answering, How, Played
 
 ANSWERING: Final[tuple[Answering, ...]] = get_args(Answering)
 CHANNELS: Final = channels_of(DEFAULT_RELATION)

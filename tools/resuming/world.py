@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from property_tests.resuming_dress import Dress
-from property_tests.resuming_points import Cutter, Inside
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.stream import StreamReader
@@ -15,6 +13,8 @@ from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.world import World
 from refengine.tools import Options, Tool
+from tools.resuming.dress import Dress
+from tools.resuming.points import Cutter, Inside
 
 
 class CutWorld(World):

@@ -1,6 +1,6 @@
 """Kills writers of a SQLite store for good, and looks whether what was safe is there.
 
-    python -m property_tests.state_kills [--kills N] [--seed N]
+    python -m tools.state.kills [--kills N] [--seed N]
 
 Real processes write steps as fast as they can, alone or several at once, each under a
 key of its own or all under one, and tell of each step when it is safe. They are killed
@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from compat.commands import DIFFERS, OK
-from property_tests.state_rounds import Found, Writer, play
+from tools.state.rounds import Found, Writer, play
 
 KILLS: Final = 200
 SEED: Final = 20260007
@@ -80,7 +80,7 @@ def shown(found: Found) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Kill, print the figures, return the exit code."""
-    parser = argparse.ArgumentParser(prog="property_tests.state_kills")
+    parser = argparse.ArgumentParser(prog="tools.state.kills")
     parser.add_argument("--kills", type=int, default=KILLS)
     parser.add_argument("--seed", type=int, default=SEED)
     options = parser.parse_args(arguments)

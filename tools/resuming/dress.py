@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from property_tests.resuming_points import INSIDE, Cutter
 from refengine.awaiting import is_async
 from refengine.context import Context
 from refengine.hooks import ONION_HOOKS, AnyHook, hooks_of
@@ -15,6 +14,7 @@ from refengine.testing.extensions import EDITED
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.watching import Watched
 from refengine.tools import ToolMiddleware
+from tools.resuming.points import INSIDE, Cutter
 
 BUILDING: Final = "before_agent"
 """The hook that is never cut: an interrupt there comes too early, by name."""

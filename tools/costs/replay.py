@@ -1,4 +1,4 @@
-"""``python -m benchmarks.replay``: what a replayed request costs, vcrpy beside ours.
+"""``python -m tools.costs.replay``: what a replayed request costs, vcrpy beside ours.
 
 A session of 10, 100 and 1,000 interactions of 2 kB is replayed three ways: by vcrpy as
 it comes, told to compare bodies; by ``strict_cassette``, which is vcrpy with our judge;
@@ -64,7 +64,9 @@ class Way:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; returns the exit code."""
-    parser = argparse.ArgumentParser("python -m benchmarks.replay", description=__doc__)
+    parser = argparse.ArgumentParser(
+        "python -m tools.costs.replay", description=__doc__
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="a size")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     given = parser.parse_args(arguments)

@@ -1,6 +1,6 @@
 """The long search for a world in which an adapted struct is not what it was (COMPAT).
 
-    python -m property_tests.compat_search --examples 10000
+    python -m tools.adapted --examples 10000
 
 It searches that many worlds for each profile and prints what was looked at. The same
 seed gives the same worlds. Exit code 1 if a world was found; it is printed, shrunk.
@@ -17,10 +17,10 @@ from typing import Any, Final
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from property_tests.adapting import SEARCHES, WORLDS, adapting_divergence
-from property_tests.searching import at_least_one, say
 from refengine.profile import profile
 from refengine.testing import Scenario
 from refengine.testing.strategies import scenarios
+from tools.searching import at_least_one, say
 
 EVERY: Final = 1000
 """After so many worlds it is told how far the search is."""
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _asked(arguments: Sequence[str]) -> Namespace:
-    parser = ArgumentParser("python -m property_tests.compat_search")
+    parser = ArgumentParser("python -m tools.adapted")
     parser.add_argument("--examples", type=at_least_one, default=10_000)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument(

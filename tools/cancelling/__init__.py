@@ -1,0 +1,1 @@
+"""Runs cancelled at every point."""

@@ -1,0 +1,1 @@
+"""What is measured for pages: the reference run, profiles, replayed requests."""

@@ -1,0 +1,1 @@
+"""The codec and the stores of checkpoints, against what nobody wrote on purpose."""
