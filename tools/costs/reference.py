@@ -19,8 +19,10 @@ from benchmarks.defaults import PEERS
 from benchmarks.running import Asked, measured
 from compat.report.cost_markdown import markdown_text, tables_text
 from compat.report.cost_page import page_text
+from compat.report.cost_peers import base_runs
 from compat.report.cost_plots import write_plot
-from compat.verdicts.cost import Costs
+from compat.report.cost_text import seconds_text
+from compat.verdicts.cost import Compared, Cost, Costs, Floor
 from tools.costs.profiles import profiles
 
 ROOT: Final = Path(__file__).parents[2]
@@ -64,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def shown(text: str, costs: Costs) -> str:
     """Return a page with its tables written anew; raises NoPlaceError for none."""
     places = {
+        "in short": lambda: short_text(costs),
         "hooks and runs": lambda: tables_text(costs, ("hooks", "base")),
         "peers": lambda: tables_text(costs, ("peers",)),
         "bars": lambda: tables_text(costs, ("bars",)),
@@ -76,6 +79,38 @@ def shown(text: str, costs: Costs) -> str:
     for what in here:
         text = between(text, what, places[what]())
     return text
+
+
+def short_text(costs: Costs) -> str:
+    """Return what README says about costs: five lines."""
+    hooks = {each.name: each for each in costs.costs if each.section == "hooks"}
+    build = hooks.pop("before_agent")
+    adds = sorted(_adds(each) for each in hooks.values())
+    times = [_over(each, "bare Python").ratio.value for each in hooks.values()]
+    bases = base_runs(costs.peers)
+    peers = sorted((each.base_seconds or 0.0, each.peer) for each in bases)
+    [ours] = {_over(each, "no handlers").floor_seconds for each in costs.costs[:1]}
+    growth = next(each.ratio for each in costs.bars if each.name.startswith("growth"))
+    machine = costs.header.machine
+    return f"""\
+- One more hook adds {seconds_text(adds[0])} to {seconds_text(adds[-1])} to a run, {min(times):.1f} to {max(times):.1f} times what bare Python takes for it.
+- `before_agent` runs once, when the agent is built: {seconds_text(_adds(build))} a handler.
+- Cost grows linearly: its exponent from 1,000 to 10,000 handlers is at most {growth:.2f}, and 1 is a straight line.
+- A run without handlers takes {seconds_text(ours)}; in the {len(peers)} other frameworks that were measured, {seconds_text(peers[0][0])} ({peers[0][1]}) to {seconds_text(peers[-1][0])} ({peers[-1][1]}).
+- Measured on {machine["cpu"]}, {machine["cores"]} cores, {machine["os"]}, {machine["python"]}; [how, and the whole reference run](docs/performance.md).
+"""  # noqa: E501  # lines of a page
+
+
+def _over(cost: Cost, floor: Floor) -> Compared:
+    return next(each for each in cost.compared if each.floor == floor)
+
+
+def _adds(cost: Cost) -> float:
+    """Return how many seconds one more handler adds to a run."""
+    added = _over(cost, "no handlers").per_handler
+    if added is None:
+        raise AssertionError(cost.key)
+    return added.value
 
 
 def between(text: str, what: str, content: str) -> str:
