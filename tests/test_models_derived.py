@@ -32,8 +32,8 @@ from compat.models.errors import (
     SourcesError,
 )
 from compat.models.openai_chat import read_exchanges
+from compat.wire.cassette_files import read_cassette
 from compat.wire.errors import CassetteError
-from compat.wire.reading import read_cassette
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine, play, run
 from tests.models_worlds import (

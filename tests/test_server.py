@@ -11,10 +11,9 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from compat.wire.server import HOST, PortTakenError, ScriptedServer
-from compat.wire.server_errors import KINDS
-from compat.wire.server_script import NotAnAnswerError
-from compat.wire.server_sessions import SessionNameError
+from compat.wire.server.refusals import KINDS
+from compat.wire.server.scripted import HOST, PortTakenError, ScriptedServer
+from compat.wire.server.sessions import NotAnAnswerError, SessionNameError
 from refengine.testing.reading import read_scenario
 
 USER = {"role": "user", "content": "hi"}

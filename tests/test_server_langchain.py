@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 
-from compat.wire.server import ScriptedServer
+from compat.wire.server.scripted import ScriptedServer
 from refengine.testing.reading import read_scenario
 
 BOTH = 'assistant:Both.[c1:add({"a": 1, "b": 2})][c2:shout({"text": "grüß 🎉"})]'

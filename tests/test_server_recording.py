@@ -10,10 +10,11 @@ import pytest
 from openai import OpenAI
 
 from compat.wire.canonical import canonical_request, canonical_response
+from compat.wire.cassette_files import read_cassette
+from compat.wire.client import NothingToPlayError, NotPlayableError, play
 from compat.wire.errors import CassetteExistsError
 from compat.wire.manifest import NAME, check, read_manifest
 from compat.wire.matching import recording_of
-from compat.wire.reading import read_cassette
 from compat.wire.recording import (
     BASE_URL,
     KEY,
@@ -22,7 +23,6 @@ from compat.wire.recording import (
     recorded,
 )
 from compat.wire.scrubbing import Scrubber
-from compat.wire.server_client import NothingToPlayError, NotPlayableError, play
 from compat.wire.strict import strict_cassette
 from compat.wire.transport import ReplayTransport
 from refengine.testing.reading import load_scenario, read_scenario

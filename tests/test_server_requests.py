@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.chat import completion_create_params as params
 
-from compat.wire.server import ScriptedServer
-from compat.wire.server_errors import ApiError
-from compat.wire.server_requests import OPTIONAL, REQUIRED, check_request, parsed
-from compat.wire.server_shapes import prompt_tokens
+from compat.wire.server.refusals import ApiError
+from compat.wire.server.requests import OPTIONAL, REQUIRED, check_request, parsed
+from compat.wire.server.scripted import ScriptedServer
+from compat.wire.server.shapes import prompt_tokens
 from refengine.testing.reading import read_scenario
 
 USER = {"role": "user", "content": "hi"}

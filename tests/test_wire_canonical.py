@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.wire.canonical import canonical_request, canonical_response
-from compat.wire.differing import first_difference
 from compat.wire.exchanges import Request, Response
+from compat.wire.json_trees import first_difference
 from tests.wire_support import EVENTS, JSON, URL, corpus
 
 CALLS: dict[str, Any] = {
@@ -391,7 +391,7 @@ def without_ids(tree):
 
 
 def test_no_two_requests_of_a_recorded_session_match_by_chance():
-    from compat.wire.reading import read_cassette
+    from compat.wire.cassette_files import read_cassette
 
     for path in corpus():
         exchanges = read_cassette(path)

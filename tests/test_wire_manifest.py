@@ -11,14 +11,14 @@ from compat.wire.errors import (
     InvalidManifestError,
     LeakError,
     ManifestError,
-    MissingFileError,
+    MissingCassetteError,
     NoManifestError,
     UnlistedFileError,
 )
 from compat.wire.manifest import (
     NAME,
-    Entry,
     Manifest,
+    ManifestEntry,
     Scrubbing,
     check,
     hash_of,
@@ -39,7 +39,7 @@ def entry(folder, file, **changes):
         "date": date(2026, 11, 22),
         "command": 'refengine cassette record "x.json"',
     }
-    return Entry(**(fields | changes))
+    return ManifestEntry(**(fields | changes))
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_pages_and_folders_of_others_are_no_cassettes(folder):
     tell(folder, *entries, scenarios="what the cassettes are recorded from")
     check(folder)
     tell(folder, *entries, scenarios="as before", derived="not there")
-    with pytest.raises(MissingFileError, match="derived"):
+    with pytest.raises(MissingCassetteError, match="derived"):
         check(folder)
 
 
@@ -108,7 +108,7 @@ def test_file_of_any_name_needs_an_entry(folder, name):
 def test_entry_without_a_file_is_found(folder):
     (folder / "two.json").unlink()
 
-    with pytest.raises(MissingFileError, match=r"two\.json"):
+    with pytest.raises(MissingCassetteError, match=r"two\.json"):
         check(folder)
 
 
@@ -211,7 +211,7 @@ def test_every_error_of_a_manifest_is_one_kind():
         ChangedFileError,
         EmptyManifestError,
         InvalidManifestError,
-        MissingFileError,
+        MissingCassetteError,
         NoManifestError,
         UnlistedFileError,
     ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from compat.wire.cassette_files import read_cassette, read_whole
 from compat.wire.errors import (
     CassetteError,
     EmptyCassetteError,
@@ -16,7 +17,6 @@ from compat.wire.errors import (
     NotACassetteError,
     UnknownKeyError,
 )
-from compat.wire.reading import read_cassette, read_whole
 from tests.wire_support import ROOT, corpus
 
 VCRPY = """\
@@ -151,9 +151,9 @@ def test_body_that_is_not_what_its_header_says_is_refused(tmp_path, encoding):
 def test_bomb_is_refused(tmp_path, monkeypatch):
     import yaml
 
-    from compat.wire import encodings
+    from compat.wire import exchanges
 
-    monkeypatch.setattr(encodings, "LIMIT", 1000)
+    monkeypatch.setattr(exchanges, "BODY_LIMIT", 1000)
     bomb = gzip.compress(b"\0" * 1001)
     headers = {"content-encoding": ["gzip"]}
     text = yaml.safe_dump(
@@ -332,7 +332,10 @@ def test_reading_loads_neither_client_nor_recorder():
     import subprocess
     import sys
 
-    code = "import sys, compat.wire.reading; print({'vcr', 'httpx2'} & {*sys.modules})"
+    code = (
+        "import sys, compat.wire.cassette_files;"
+        " print({'vcr', 'httpx2'} & {*sys.modules})"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,

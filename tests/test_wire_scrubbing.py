@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat.wire.encodings import decoded
+from compat.wire.cassette_files import read_cassette
+from compat.wire.cassette_text import library
 from compat.wire.errors import (
     CredentialHeaderError,
     LeakError,
@@ -19,9 +20,7 @@ from compat.wire.errors import (
     PackedBodyError,
     ShortSecretError,
 )
-from compat.wire.exchanges import Exchange, Request, Response
-from compat.wire.extras import library
-from compat.wire.reading import read_cassette
+from compat.wire.exchanges import Exchange, Request, Response, decoded
 from compat.wire.scrubbing import Scrubber
 from compat.wire.writing import check_clean, scrubbed_file, write_cassette
 from tests.wire_support import EVENTS, JSON, URL, corpus, exchange

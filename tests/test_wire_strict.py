@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compat.wire.cassette_files import read_cassette
 from compat.wire.errors import (
     CassetteExistsError,
     ExtraRequestError,
@@ -25,7 +26,6 @@ from compat.wire.errors import (
     WireError,
 )
 from compat.wire.exchanges import Exchange, Request, Response
-from compat.wire.reading import read_cassette
 from compat.wire.scrubbing import Scrubber
 from compat.wire.strict import strict_cassette
 from tests.wire_support import (

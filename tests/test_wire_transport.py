@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compat.wire.cassette_files import read_cassette
 from compat.wire.errors import (
     DeliveryError,
     EmptyCassetteError,
@@ -22,11 +23,9 @@ from compat.wire.errors import (
 from compat.wire.exchanges import Exchange, Response
 from compat.wire.manifest import read_manifest
 from compat.wire.matching import ready, recording_of
-from compat.wire.reading import read_cassette
-from compat.wire.rechunk import Delivery, rechunked
 from compat.wire.scrubbing import Scrubber
 from compat.wire.strict import strict_cassette
-from compat.wire.transport import ReplayTransport
+from compat.wire.transport import Delivery, ReplayTransport, rechunked
 from tests.wire_support import (
     EVENTS,
     JSON,

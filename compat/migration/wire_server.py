@@ -11,11 +11,16 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, Final
 
-from compat.wire.server import MODEL, ScriptedServer
-from compat.wire.server_app import Endpoints
-from compat.wire.server_errors import NOT_FOUND, ApiError
-from compat.wire.server_script import Answer, Script, check_script
-from compat.wire.server_sessions import Session, Sessions
+from compat.wire.server.app import Endpoints
+from compat.wire.server.refusals import NOT_FOUND, ApiError
+from compat.wire.server.scripted import MODEL, ScriptedServer
+from compat.wire.server.sessions import (
+    Script,
+    ScriptedAnswer,
+    ServedSession,
+    Sessions,
+    check_script,
+)
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.notation import pieces_of
 from refengine.testing.own_tools import with_own_tools
@@ -33,7 +38,7 @@ class WorldScript(Script):
         self._others = [t.name for a in scenario.all_agents for t in a.tools]
         self.shown: Sequence[Mapping[str, Any]] = ()
 
-    def answer(self, *, stream: bool) -> Answer:
+    def answer(self, *, stream: bool) -> ScriptedAnswer:
         """Return the next answer; raises ApiError or ConnectionCut."""
         found = super().answer(stream=stream)
         message = with_own_tools(found.message, self.shown, self._others)
@@ -42,7 +47,7 @@ class WorldScript(Script):
         return replace(found, message=message, chunks=tuple(pieces_of(message)))
 
 
-class WorldSession(Session):
+class WorldSession(ServedSession):
     """A client's way through a world.
 
     Its name is that of all others, so that their answers are the same.
@@ -73,7 +78,7 @@ class WorldSessions(Sessions):
         """Forget a session, if it is not forgotten yet."""
         self._found.pop(place, None)
 
-    def asked(self, name: str) -> Session:
+    def asked(self, name: str) -> ServedSession:
         """Return the session that a client names; raises ApiError."""
         found = self._found.get(name)
         if found is None:

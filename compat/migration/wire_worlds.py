@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from compat.migration.corpus import Corpus, Entry
-from compat.wire.server_errors import ApiError
-from compat.wire.server_requests import check_request
-from compat.wire.server_script import NotAnAnswerError, check_script
+from compat.wire.server.refusals import ApiError
+from compat.wire.server.requests import check_request
+from compat.wire.server.sessions import NotAnAnswerError, check_script
 from refengine.messages import Message, join_chunks
 from refengine.testing.notation import decoded, parse_chunk, parse_message
 from refengine.testing.own_tools import with_own_tools

@@ -28,8 +28,8 @@ from compat.models.errors import (
 )
 from compat.models.openai_chat import read_exchanges
 from compat.models.scripts import sessions
+from compat.wire.cassette_files import parsed
 from compat.wire.errors import WireError
-from compat.wire.reading import parsed
 from refengine.testing.narrowing import is_list, is_mapping
 
 INDEX: Final = "index.json"

@@ -27,7 +27,7 @@
     │   ├── InvalidManifestError               another shape, or an entry twice
     │   ├── EmptyManifestError                 no cassette in it
     │   ├── UnlistedFileError                  a file without an entry
-    │   ├── MissingFileError                   an entry without a file
+    │   ├── MissingCassetteError               an entry without a file
     │   └── ChangedFileError                   a file with another hash
     └── MissingWireExtraError (ImportError)    what ``refengine[wire]`` brings
 
@@ -38,12 +38,11 @@ what must not be shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from compat.wire.differing import Difference
+from compat.wire.json_trees import JsonDifference
 
-Found: TypeAlias = "tuple[Difference, Sequence[int]]"
+Found: TypeAlias = tuple[JsonDifference, Sequence[int]]
 """Where two requests differ, and which interactions the sent one would match."""
 
 
@@ -310,7 +309,7 @@ class UnlistedFileError(ManifestError):
         )
 
 
-class MissingFileError(ManifestError):
+class MissingCassetteError(ManifestError):
     """Entries whose file is not there."""
 
     def __init__(self, name: str, files: Iterable[str]) -> None:

@@ -17,17 +17,17 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from compat.wire.cassette_files import parsed
 from compat.wire.errors import (
     ChangedFileError,
     EmptyManifestError,
     InvalidManifestError,
     LeakError,
-    MissingFileError,
+    MissingCassetteError,
     NoManifestError,
     UnlistedFileError,
 )
 from compat.wire.exchanges import Exchange
-from compat.wire.reading import parsed
 from compat.wire.scrubbing import RULES, RULES_VERSION, Scrubber
 
 NAME: Final = "manifest.toml"
@@ -49,7 +49,7 @@ class Scrubbing(BaseModel):
     fields: Annotated[tuple[_Text, ...], Field(strict=False)] = ()
 
 
-class Entry(BaseModel):
+class ManifestEntry(BaseModel):
     """Where one cassette came from.
 
     ``source`` says who answered, such as a vendor or ``scripted server``; ``command``
@@ -79,7 +79,7 @@ class Manifest(BaseModel):
 
     version: Literal[1]
     other: dict[str, _Text] = Field(default_factory=dict[str, _Text])
-    cassette: Annotated[tuple[Entry, ...], Field(strict=False)] = ()
+    cassette: Annotated[tuple[ManifestEntry, ...], Field(strict=False)] = ()
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -132,10 +132,10 @@ def _check_names(folder: Path, manifest: Manifest) -> None:
         raise UnlistedFileError(NAME, present - of_others - listed)
     empty = set(manifest.other) - {each.partition("/")[0] for each in of_others}
     if (listed - present) | empty:
-        raise MissingFileError(NAME, (listed - present) | empty)
+        raise MissingCassetteError(NAME, (listed - present) | empty)
 
 
-def _check_file(folder: Path, entry: Entry) -> None:
+def _check_file(folder: Path, entry: ManifestEntry) -> None:
     data = (folder / entry.file).read_bytes()
     if sha256(data).hexdigest() != entry.sha256:
         raise ChangedFileError(NAME, entry.file, "the hash differs")
@@ -155,7 +155,7 @@ def _check_clean(file: str, exchanges: Iterable[Exchange], scrubber: Scrubber) -
             raise LeakError(file, f"interaction {number}")
 
 
-def entry_text(entry: Entry) -> str:
+def entry_text(entry: ManifestEntry) -> str:
     """Return an entry as TOML, to be added to the manifest."""
     fields = entry.model_dump(mode="json", exclude={"scrubbing"})
     lines = [f"{name} = {_toml(value)}" for name, value in fields.items()]

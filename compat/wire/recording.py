@@ -15,20 +15,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from compat.wire.cassette_files import read_cassette
+from compat.wire.client import Client, check_playable, play
 from compat.wire.errors import CassetteExistsError, NoManifestError, WireError
 from compat.wire.exchanges import Exchange
 from compat.wire.manifest import (
     NAME,
-    Entry,
     Manifest,
+    ManifestEntry,
     hash_of,
     manifest_text,
     read_manifest,
 )
-from compat.wire.reading import read_cassette
 from compat.wire.scrubbing import Scrubber
-from compat.wire.server import ScriptedServer
-from compat.wire.server_client import Client, check_playable, play
+from compat.wire.server.scripted import ScriptedServer
 from compat.wire.strict import strict_cassette
 from compat.wire.writing import write_cassette
 from refengine.testing.reading import load_scenario
@@ -63,7 +63,7 @@ class Recorded:
     """What came of a recording: a line for each run, and the manifest's entry."""
 
     outcomes: tuple[str, ...]
-    entry: Entry
+    entry: ManifestEntry
 
 
 def record(source: Path, path: Path, *, day: date, overwrite: bool = False) -> Recorded:
@@ -82,7 +82,7 @@ def record(source: Path, path: Path, *, day: date, overwrite: bool = False) -> R
     scrubber = Scrubber([KEY])
     outcomes, exchanges = recorded(scenario, scrubber)
     write_cassette(path, exchanges, scrubber)
-    entry = Entry(
+    entry = ManifestEntry(
         file=path.name,
         sha256=hash_of(path),
         interactions=len(exchanges),
@@ -143,7 +143,7 @@ def _manifest(folder: Path) -> Manifest:
         return Manifest(version=1)
 
 
-def _enter(folder: Path, manifest: Manifest, entry: Entry) -> None:
+def _enter(folder: Path, manifest: Manifest, entry: ManifestEntry) -> None:
     others = [each for each in manifest.cassette if each.file != entry.file]
     entries = sorted([*others, entry], key=lambda each: each.file)
     text = manifest_text(manifest.model_copy(update={"cassette": tuple(entries)}))

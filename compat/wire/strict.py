@@ -16,12 +16,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, NoReturn, Protocol
 
+from compat.wire.cassette_files import exchange_of, request_of
+from compat.wire.cassette_text import Anything, library
 from compat.wire.errors import CassetteExistsError, OpenCassetteError, PlayingError
 from compat.wire.exchanges import Exchange, Request
-from compat.wire.extras import library
-from compat.wire.loading import Anything
 from compat.wire.matching import Recording, hides, recording_of
-from compat.wire.reading import exchange_of, request_of
 from compat.wire.scrubbing import Scrubber
 from compat.wire.writing import write_cassette
 

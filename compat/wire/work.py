@@ -28,7 +28,7 @@ MISTAKES: Final = (ScenarioError, WireError, OSError)
 def serve(scenario: Path, port: int, model: str) -> None:
     """Serve a scenario until Ctrl-C or SIGTERM, then tell how far each session came."""
     with told("cassette serve", *MISTAKES), _extra():
-        from compat.wire.server import ScriptedServer  # noqa: PLC0415  # an extra's
+        from compat.wire.server.scripted import ScriptedServer  # noqa: PLC0415  # an extra's
 
         server = ScriptedServer(load_scenario(scenario), port=port, model=model)
         server.serve(lambda: _say(server.base_url))
@@ -54,7 +54,7 @@ def record(
 def replay(cassette: Path) -> None:
     """Play a cassette's own requests; raises typer.Exit if they do not play."""
     with told("cassette replay", *MISTAKES), _extra():
-        from compat.wire.server_replay import (  # noqa: PLC0415  # an extra's
+        from compat.wire.replay import (  # noqa: PLC0415  # an extra's
             replay as replayed,
         )
 

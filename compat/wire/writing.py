@@ -13,11 +13,10 @@ from math import inf
 from pathlib import Path
 from typing import Any, Final
 
+from compat.wire.cassette_files import VERSION, parsed
+from compat.wire.cassette_text import Anything, library, loaded
 from compat.wire.errors import LeakError, NothingRecordedError
 from compat.wire.exchanges import Exchange, Headers
-from compat.wire.extras import library
-from compat.wire.loading import Anything, loaded
-from compat.wire.reading import VERSION, parsed
 from compat.wire.scrubbing import Scrubber
 from refengine.testing.narrowing import is_list, is_mapping
 

@@ -24,8 +24,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measure import CLOCK, Ratio, Round, ratio_of
+from compat.wire.cassette_text import library
 from compat.wire.exchanges import Exchange, Request, Response
-from compat.wire.extras import library
 from compat.wire.matching import Recording, recording_of
 from compat.wire.scrubbing import Scrubber
 from compat.wire.strict import strict_cassette

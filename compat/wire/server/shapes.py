@@ -12,10 +12,57 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from compat.wire.server_calls import StreamedCalls
-from compat.wire.server_script import Answer
-from refengine.messages import Json, Message, MessageChunk, ToolCall
+from compat.wire.server.sessions import ScriptedAnswer
+from refengine.messages import Json, Message, MessageChunk, ToolCall, ToolCallChunk
 from refengine.testing.json_form import thawed
+
+PIECE: Final = 5
+"""Arguments of a whole call are streamed in pieces of so many characters."""
+
+
+class StreamedCalls:
+    """Counts the calls of one stream.
+
+    A whole call of a script is cut as OpenAI cuts it. Pieces that a script itself has,
+    with an index, are sent as they are; their index is only counted anew.
+    """
+
+    def __init__(self) -> None:
+        self._opened = 0
+        self._places: dict[int, int] = {}
+
+    def shown(self, piece: ToolCallChunk) -> Iterator[dict[str, Json]]:
+        """Yield what is sent for one piece."""
+        if piece.index is None:
+            yield from self._whole(piece)
+        elif piece.index in self._places:
+            yield _piece(self._places[piece.index], piece)
+        else:
+            place = self._places[piece.index] = self._next()
+            yield _piece(place, piece) | {"type": "function"}
+
+    def _whole(self, call: ToolCallChunk) -> Iterator[dict[str, Json]]:
+        place = self._next()
+        function: Json = {"name": call.name, "arguments": ""}
+        opening: dict[str, Json] = {"index": place, "id": call.id}
+        yield opening | {"type": "function", "function": function}
+        for at in range(0, len(call.arguments), PIECE):
+            yield _piece(
+                place, ToolCallChunk(arguments=call.arguments[at : at + PIECE])
+            )
+
+    def _next(self) -> int:
+        self._opened += 1
+        return self._opened - 1
+
+
+def _piece(place: int, piece: ToolCallChunk) -> dict[str, Json]:
+    """Return a piece without what it does not bring."""
+    named: dict[str, Json] = {"name": piece.name} if piece.name else {}
+    shown: dict[str, Json] = {"index": place}
+    shown |= {"id": piece.id} if piece.id else {}
+    return shown | {"function": {**named, "arguments": piece.arguments}}
+
 
 EPOCH: Final = 1_700_000_000
 """The first answer of a session was created one second later, the next ones follow."""
@@ -29,7 +76,7 @@ _LONE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChatOptions:
     """What of a request its answer repeats or depends on."""
 
     session: str
@@ -43,8 +90,8 @@ class Asked:
 class Reply:
     """An answer on its way to a client."""
 
-    answer: Answer
-    asked: Asked
+    answer: ScriptedAnswer
+    asked: ChatOptions
 
     def whole(self) -> dict[str, Json]:
         """Return the answer as one object."""

@@ -17,8 +17,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from compat.wire.errors import WireError
-from compat.wire.server_app import Endpoints, application
-from compat.wire.server_sessions import DEFAULT, Session, Sessions
+from compat.wire.server.app import Endpoints, application
+from compat.wire.server.sessions import DEFAULT, ServedSession, Sessions
 from refengine.testing.scenario import Scenario
 
 HOST: Final = "127.0.0.1"
@@ -40,7 +40,7 @@ class PortTakenError(WireError):
 
 
 class _Protocol(H11Protocol):
-    """Lets the application close the connection: see ``server_app.Stream``."""
+    """Lets the application close the connection: see ``app.EventStream``."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast("asyncio.Transport", transport))
@@ -163,15 +163,15 @@ class ScriptedServer:
         return {session.name: session.requests for session in self._sessions}
 
     @property
-    def sessions(self) -> tuple[Session, ...]:
+    def sessions(self) -> tuple[ServedSession, ...]:
         """The sessions there are so far."""
         return tuple(self._sessions)
 
-    def session(self, name: str = DEFAULT) -> Session:
+    def session(self, name: str = DEFAULT) -> ServedSession:
         """Return a session, begun if nobody asked yet; raises SessionNameError."""
         return self._sessions.get(name)
 
-    def open(self, name: str, scenario: Scenario) -> Session:
+    def open(self, name: str, scenario: Scenario) -> ServedSession:
         """Return a new session with a script of its own.
 
         Raises SessionNameError and NotAnAnswerError.

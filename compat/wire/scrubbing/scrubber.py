@@ -12,12 +12,20 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-from compat.wire.encodings import NotDecodableError, decoded, is_text
 from compat.wire.errors import CredentialHeaderError, PackedBodyError
-from compat.wire.exchanges import Exchange, Headers, Request, Response, first
-from compat.wire.scrubbing_bodies import clean_body, clean_pairs
-from compat.wire.scrubbing_text import PLACEHOLDER, Finder, settled
-from compat.wire.scrubbing_trees import TreeScrubber, names_of
+from compat.wire.exchanges import (
+    Exchange,
+    Headers,
+    NotDecodableError,
+    Request,
+    Response,
+    decoded,
+    first,
+    is_text,
+)
+from compat.wire.scrubbing.bodies import clean_body, clean_pairs
+from compat.wire.scrubbing.texts import PLACEHOLDER, Finder, settled
+from compat.wire.scrubbing.trees import TreeScrubber, names_of
 
 RULES_VERSION: Final = 1
 """Goes up with each change after which a new recording would have other text."""

@@ -1,13 +1,129 @@
-"""Checks of one value of a request; each raises ApiError, which names the parameter."""
+"""What the scripted server refuses: errors as it answers them, checks that raise them.
+
+A scenario names how its model fails. The start of that name chooses the status and the
+code that a client gets, and the whole name is the message.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from compat.wire.server_errors import ApiError
+from compat.wire.errors import WireError
+from refengine.messages import Json
 from refengine.testing.narrowing import is_list, is_mapping
+
+INVALID: Final = "invalid_request_error"
+
+
+class ApiError(WireError):
+    """An answer that is an error, in the shape that clients of OpenAI read."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        kind: ErrorKind | None = None,
+    ) -> None:
+        self.kind = kind or ErrorKind(400, INVALID)
+        self.param = param or self.kind.param
+        self.code = code or self.kind.code
+        self.message = message
+        super().__init__(message)
+
+    @property
+    def body(self) -> dict[str, Json]:
+        """The body of the response."""
+        return {
+            "error": {
+                "message": self.message,
+                "type": self.kind.type,
+                "param": self.param,
+                "code": self.code,
+            }
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorKind:
+    """Status, type, code and headers that errors of one kind have in common."""
+
+    status: int
+    type: str
+    code: str | None = None
+    param: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+FINAL: Final = MappingProxyType({"x-should-retry": "false"})
+"""Tells the official client not to ask again by itself.
+
+A scenario's failure is what one call comes to. A client that asks again would get the
+answer meant for the next call, and the failure would be seen by nobody.
+"""
+SCRIPTED: Final = ErrorKind(500, "server_error", headers=FINAL)
+"""A failure by any name that is not in the table."""
+ENDED: Final = ErrorKind(500, "server_error", "script_ended", headers=FINAL)
+UNAUTHORIZED: Final = ErrorKind(401, INVALID, "invalid_api_key")
+NOT_FOUND: Final = ErrorKind(404, INVALID)
+WRONG_METHOD: Final = ErrorKind(405, INVALID)
+TOO_LONG: Final = ErrorKind(413, INVALID)
+
+KINDS: Final[Mapping[str, ErrorKind]] = MappingProxyType(
+    {
+        "rate_limit": ErrorKind(
+            429, "requests", "rate_limit_exceeded", headers={"retry-after": "1"}
+        ),
+        "insufficient_quota": ErrorKind(
+            429, "insufficient_quota", "insufficient_quota"
+        ),
+        "overloaded": ErrorKind(503, "server_error", headers={"retry-after": "1"}),
+        "server_error": ErrorKind(500, "server_error"),
+        "context_length": ErrorKind(
+            400, INVALID, "context_length_exceeded", "messages"
+        ),
+        "invalid_request": ErrorKind(400, INVALID),
+        "invalid_api_key": UNAUTHORIZED,
+        "permission_denied": ErrorKind(403, INVALID, "permission_denied"),
+        "model_not_found": ErrorKind(404, INVALID, "model_not_found", "model"),
+    }
+)
+"""What a failure comes to, by how its name starts; ``cassettes/README.md`` has it."""
+
+
+_HTTP: Final = re.compile(
+    r"http[ _-]?([45]\d\d)\b\s*([\w-]*)\s*([\w-]*)", re.IGNORECASE
+)
+"""A name such as ``HTTP 400 invalid_request_error tool_use_failed``."""
+
+
+def failure(name: str) -> ApiError:
+    """Return the error that a failure of that name is answered with.
+
+    A status stands in the name, or its start is in the table. Case does not matter
+    there, nor what stands between words.
+    """
+    told = _HTTP.match(name)
+    if told is not None:
+        status, kind, code = int(told[1]), told[2] or _type_of(int(told[1])), told[3]
+        return ApiError(name, kind=ErrorKind(status, kind, code or None))
+    start = _letters(name)
+    kinds = (kind for key, kind in KINDS.items() if start.startswith(_letters(key)))
+    return ApiError(name, kind=next(kinds, SCRIPTED))
+
+
+def _type_of(status: int) -> str:
+    return INVALID if status < 500 else SCRIPTED.type
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
 
 Check: TypeAlias = Callable[[str, object], None]
 """Takes where a value stands, and the value."""

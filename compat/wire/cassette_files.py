@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from compat.wire.encodings import NotDecodableError, decoded, is_text
+from compat.wire.cassette_text import Anything, loaded
 from compat.wire.errors import (
     EmptyCassetteError,
     EncodedBodyError,
@@ -26,11 +26,13 @@ from compat.wire.errors import (
 from compat.wire.exchanges import (
     Exchange,
     Headers,
+    NotDecodableError,
     Request,
     Response,
+    decoded,
     headers_of,
+    is_text,
 )
-from compat.wire.loading import Anything, loaded
 from refengine.testing.narrowing import is_list, is_mapping
 
 VERSION: Final = 1

@@ -9,10 +9,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any, Final, TypeAlias
 
-from compat.wire.errors import NotACassetteError
-from compat.wire.extras import library
+from compat.wire.errors import MissingWireExtraError, NotACassetteError
+
+
+def library(name: str) -> Any:  # noqa: ANN401  # a module without types
+    """Return ``yaml``, ``vcr`` or a module of theirs; raises MissingWireExtraError.
+
+    The name is written by our own code; it never comes from a cassette.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise MissingWireExtraError(name.partition(".")[0]) from error
+
 
 DEPTH: Final = 300
 _PYTHON: Final = "tag:yaml.org,2002:python/"

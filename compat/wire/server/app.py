@@ -16,19 +16,18 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from compat.wire.server_errors import (
+from compat.wire.server.refusals import (
     NOT_FOUND,
     TOO_LONG,
     UNAUTHORIZED,
     WRONG_METHOD,
     ApiError,
 )
-from compat.wire.server_requests import check_request, parsed
-from compat.wire.server_script import ConnectionCut
-from compat.wire.server_sessions import DEFAULT, Session, Sessions
-from compat.wire.server_shapes import (
+from compat.wire.server.requests import check_request, parsed
+from compat.wire.server.sessions import DEFAULT, ConnectionCut, ServedSession, Sessions
+from compat.wire.server.shapes import (
     DONE,
-    Asked,
+    ChatOptions,
     Reply,
     encoded,
     event,
@@ -42,7 +41,7 @@ LIMIT: Final = 64 * 1024 * 1024
 HERE: Final = "POST /v1/chat/completions and GET /v1/models"
 
 
-class Stream(StreamingResponse):
+class EventStream(StreamingResponse):
     """Sends each piece on its own, then the end, or closes the connection without one.
 
     Without a piece there is no answer at all. ASGI has no word for closing, so the
@@ -96,10 +95,13 @@ class Endpoints:
         except ApiError as error:
             return _error(error, headers)
         except ConnectionCut:
-            return Stream((), headers, cut=True)
+            return EventStream((), headers, cut=True)
 
     def _reply(
-        self, session: Session, body: Mapping[str, Any], headers: Mapping[str, str]
+        self,
+        session: ServedSession,
+        body: Mapping[str, Any],
+        headers: Mapping[str, str],
     ) -> Response:
         asked = _asked(session, body)
         answer = session.script.answer(stream=asked.stream)
@@ -109,7 +111,7 @@ class Endpoints:
         pieces = [event(each) for each in reply.events()]
         ended = pieces if answer.cut or answer.told else [*pieces, DONE]
         headers = {**headers, "cache-control": "no-cache"}
-        return Stream(ended, headers, cut=answer.cut)
+        return EventStream(ended, headers, cut=answer.cut)
 
     async def models(self, request: Request) -> Response:
         """Answer ``GET /models``."""
@@ -125,7 +127,7 @@ class Endpoints:
             raise ApiError(text, param="model", code="model_not_found", kind=NOT_FOUND)
         return _json(model(name))
 
-    def _session(self, request: Request) -> Session:
+    def _session(self, request: Request) -> ServedSession:
         """Return whose request it is; raises ApiError if it has no key."""
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
@@ -155,9 +157,9 @@ def application(endpoints: Endpoints) -> Starlette:
     )
 
 
-def _asked(session: Session, body: Mapping[str, Any]) -> Asked:
+def _asked(session: ServedSession, body: Mapping[str, Any]) -> ChatOptions:
     options: Mapping[str, Any] = body.get("stream_options") or {}
-    return Asked(
+    return ChatOptions(
         session=session.name,
         model=body["model"],
         prompt=prompt_tokens(body["messages"]),

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from compat.wire.json_text import NotJsonError, Tree, tree_of
-from compat.wire.scrubbing_text import PLACEHOLDER, Finder
+from compat.wire.json_trees import NotJsonError, Tree, tree_of
+from compat.wire.scrubbing.texts import PLACEHOLDER, Finder
 from refengine.testing.narrowing import is_list, is_mapping
 
 FIELDS: Final = frozenset(

@@ -81,7 +81,7 @@ def play(scenario: Scenario, clients: Sequence[Client]) -> tuple[str, ...]:
     """
     check_playable(scenario)
     pairs = zip(clients, scenario.all_agents, strict=True)
-    players = [Player(client, agent, Tools.of(agent)) for client, agent in pairs]
+    players = [ClientPlayer(client, agent, Tools.of(agent)) for client, agent in pairs]
     return tuple(players[run.agent].run(run) for run in scenario.runs)
 
 
@@ -114,7 +114,7 @@ class Tools:
 
 
 @dataclass(slots=True)
-class Player:
+class ClientPlayer:
     """Plays the runs of one agent, one after the other."""
 
     client: Client

@@ -1,0 +1,298 @@
+"""Replacing in a text known secrets, and what looks like one.
+
+A secret is sought as it is and with any of its characters escaped as in JSON, in an
+address or in HTML, also twice; as hexadecimal digits; and within base64, where it looks
+different for each of three positions. Upper and lower case count alike.
+
+Each shape of a key names a piece of text that must be there, in lower case, so that a
+text without any is not searched. What looks like a key and is none is replaced too:
+that costs a word of a text, a key in a file costs more.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeVar
+
+from compat.wire.errors import ShortSecretError
+
+SHORTEST: Final = 4
+"""A shorter value stands in every other text by chance."""
+
+Span: TypeAlias = tuple[int, int]
+
+_ESCAPED: Final = re.compile(r"[%\\&+=]")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+=*")
+_NAMED: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
+
+
+class Forms:
+    """The forms of some secrets. It never shows them."""
+
+    __slots__ = ("_base64", "_escaped", "_plain")
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        values = sorted(set(secrets), key=len, reverse=True)
+        for place, value in enumerate(values):
+            if len(value) < SHORTEST:
+                raise ShortSecretError(place, len(value), SHORTEST)
+        hexed = [value.encode().hex() for value in values]
+        self._plain = _any([*map(re.escape, values), *hexed], re.IGNORECASE)
+        self._escaped = _any(map(_escaped, values), re.IGNORECASE)
+        self._base64 = _any(core for value in values for core in _cores(value))
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Yield where a form stands; of base64 the whole piece, since it has others."""
+        if self._plain is None or self._escaped is None or self._base64 is None:
+            return
+        yield from _found(self._plain, text)
+        if _ESCAPED.search(text):
+            yield from _found(self._escaped, text)
+        if self._base64.search(text):
+            for piece in _BASE64.finditer(text):
+                if self._base64.search(text, *piece.span()):
+                    yield piece.span()
+            # Escaped within an address or JSON, base64 is no one piece.
+            yield from _found(self._base64, text)
+
+
+def _found(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+    return (match.span() for match in pattern.finditer(text))
+
+
+def _any(forms: Iterable[str], flags: int = 0) -> re.Pattern[str] | None:
+    given = list(forms)
+    return re.compile("|".join(given), flags) if given else None
+
+
+def _escaped(value: str) -> str:
+    """Return a pattern in which each character may be escaped, however often."""
+    return "".join(f"(?:{'|'.join(_ways(character))})" for character in value)
+
+
+def _ways(character: str) -> Iterator[str]:
+    yield (
+        rf"\\*{re.escape(character)}"
+        if character in "\"'\\/"
+        else (re.escape(character))
+    )
+    yield "".join(f"%(?:25)*{byte:02x}" for byte in character.encode())
+    units = character.encode("utf-16-be").hex()
+    yield "".join(rf"\\+u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    code = ord(character)
+    yield rf"&(?:amp;)*#(?:x0*{code:x}|0*{code});"
+    if code < 256:
+        yield rf"\\+x{code:02x}"
+    if character in _NAMED:
+        yield rf"\\+{_NAMED[character]}"
+    if character == " ":
+        yield r"\+"
+    if html.escape(character) != character:
+        yield re.escape(html.escape(character))
+
+
+def _cores(value: str) -> Iterator[str]:
+    """Yield what base64 makes of the value in each position, without what is shared."""
+    raw = value.encode()
+    for before in range(3):
+        made = b64encode(b"\0" * before + raw).decode()
+        start, end = -(-before * 8 // 6), (before + len(raw)) * 8 // 6
+        yield "".join(map(_either, made[start:end]))
+
+
+def _either(character: str) -> str:
+    """Return a digit of base64, of its form for addresses, or escaped."""
+    return {"+": r"(?:\+|-|%2[Bb])", "/": r"(?:\\*/|_|%2[Ff])"}.get(
+        character, character
+    )
+
+
+_NAMES: Final = (
+    r"(?:x[-_]?)?(?:goog[-_]?)?api[-_]?key|password|passwd|pwd|client[-_]?secret"
+    r"|secret(?:[-_]?(?:access[-_]?)?key)?|access[-_]?key(?:[-_]?id)?|private[-_]?key"
+    r"|(?:access|refresh|id|auth|api|session|security|bearer)[-_]?token"
+    r"|organization[-_]?id|org[-_]?id|project[-_]?id|session[-_]?id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyShape:
+    """A pattern; only its group ``secret`` is replaced, or all of it without one."""
+
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def spans(self, text: str, lowered: str) -> Iterator[Span]:
+        """Yield where the shape stands in the text."""
+        if not any(hint in lowered for hint in self.hints):
+            return
+        group = "secret" if self.pattern.groups else 0
+        for match in self.pattern.finditer(text):
+            yield match.span(group)
+
+
+def _shape(hints: str, pattern: str, flags: int = 0) -> KeyShape:
+    return KeyShape(tuple(hints.split(" ")), re.compile(pattern, flags))
+
+
+def _token(hints: str, pattern: str) -> KeyShape:
+    """Return a shape that begins where a word does, or behind an escaped line end."""
+    return _shape(hints, rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:{pattern})")
+
+
+SHAPES: Final = (
+    _token("sk- pk- rk-", r"[spr]k-[A-Za-z0-9_-]{12,}"),
+    _token("sk_ pk_ rk_ whsec_", r"(?:[spr]k_(?:live|test)|whsec)_[A-Za-z0-9]{8,}"),
+    _token("akia asia aroa aida", r"(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}"),
+    _token("gh", r"gh[opusr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{20,}"),
+    _token("xox xapp", r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{8,}"),
+    _token("eyj", r"eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)*"),
+    _token("aiza ya29. gocspx", r"AIza[\w-]{30,}|ya29\.[\w.-]{16,}|GOCSPX-[\w-]{16,}"),
+    _token(
+        "gsk_ hf_ r8_ npm_ pypi- glpat- dop_v1_ lsv2_ nvapi- xai- csk- pplx- tvly- sg.",
+        r"(?:gsk_|hf_|r8_|npm_|pypi-|glpat-|dop_v1_|lsv2_|nvapi-|xai-|csk-|pplx-|tvly-"
+        r"|SG\.)[A-Za-z0-9_.-]{16,}",
+    ),
+    _token("org- proj_", r"(?:org-|proj_)[A-Za-z0-9]{12,}"),
+    _shape("private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END|\Z)"),
+    _shape("bearer", r"bearer\s+(?P<secret>[A-Za-z0-9._~+/=-]{6,})", re.IGNORECASE),
+    _shape(
+        "authorization",
+        r"authorization\\*[\"']?\s*[:=]\s*\[?\\*[\"']?(?P<secret>[^\r\n\"'\\,\]]{6,})",
+        re.IGNORECASE,
+    ),
+    _shape(
+        "cookie",
+        r"cookie\\*[\"']?\s*:\s*\[?\\*[\"']?(?P<secret>[\w.-]+=[^\r\n\"'\\]+)",
+        re.IGNORECASE,
+    ),
+    _shape("://", r"(?<=://)(?P<secret>[^/\s:@\"'\\]*:[^/\s@\"'\\]+)(?=@)"),
+    _shape("/projects/", r"(?<=/projects/)(?P<secret>[^/?#\s\"'\\]+)"),
+    _shape(
+        "key token",
+        r"(?<![A-Za-z0-9])(?:x-)?(?:goog-)?(?:api-key|auth-token)\s*:\s*"
+        r"(?P<secret>[^\s\"'\\,;]{4,})",
+        re.IGNORECASE,
+    ),
+    # A field of JSON inside a text, quoted there or not; one of a form or an address.
+    _shape(
+        "key pass pwd secret token id",
+        rf"[\"'](?:{_NAMES})\\*[\"']\s*:\s*\\*[\"'](?P<secret>[^\"'\\]+)",
+        re.IGNORECASE,
+    ),
+    _shape(
+        "key pass pwd secret token id",
+        rf"(?<![A-Za-z0-9])(?:{_NAMES})=(?P<secret>[^\s&\"'\\;,<>]+)",
+        re.IGNORECASE,
+    ),
+    # A line of settings; what has no digit or is short is taken for a word.
+    _shape(
+        "key pass pwd secret token",
+        rf"(?<![A-Za-z0-9])(?:aws[-_])?(?:{_NAMES})(?:\s*:\s*|\s+=\s*|=\s+)"
+        r"\\*[\"']?(?P<secret>(?=[^\s\"']*[0-9])[^\s\"'\\,;]{6,})",
+        re.IGNORECASE,
+    ),
+)
+
+_BASIC: Final = re.compile(r"basic\s+([A-Za-z0-9+/_-]{4,}=*)", re.IGNORECASE)
+
+
+def shape_spans(text: str) -> Iterator[Span]:
+    """Yield where something stands that looks like a key."""
+    lowered = text.lower()
+    for shape in SHAPES:
+        yield from shape.spans(text, lowered)
+    if "basic" in lowered:
+        yield from _basic(text)
+
+
+def _basic(text: str) -> Iterator[Span]:
+    """Yield name and password in base64; "basic knowledge" is none, and stays."""
+    for match in _BASIC.finditer(text):
+        digits = match[1].translate({ord("-"): "+", ord("_"): "/"}).rstrip("=")
+        if len(digits) % 4 != 1:
+            raw = b64decode(digits + "=" * (-len(digits) % 4))
+            if b":" in raw:
+                yield match.span(1)
+
+
+T = TypeVar("T")
+
+TURNS: Final = 10
+PLACEHOLDER: Final = "SCRUBBED"
+"""Stands where something was; scrubbing it again changes nothing."""
+
+
+class Finder:
+    """Finds the given secrets and what looks like a key."""
+
+    __slots__ = ("_forms",)
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._forms = Forms(secrets)
+
+    def spans(self, text: str) -> list[Span]:
+        """Return where something must be replaced, in order and not overlapping."""
+        return merged([*self._forms.spans(text), *shape_spans(text)])
+
+    def known(self, text: str) -> bool:
+        """Tell whether one of the given secrets stands there, in any form."""
+        return next(self._forms.spans(text), None) is not None
+
+    def clean(self, text: str) -> str:
+        """Return the text with placeholders."""
+        return settled(lambda each: edited([each], self.spans(each))[0], text)
+
+
+def settled(clean: Callable[[T], T], value: T) -> T:
+    """Clean a value until that changes nothing.
+
+    A placeholder may end one secret and begin what looks like another. It takes a few
+    turns; a value that still changes then is refused where it would be written.
+    """
+    for _ in range(TURNS):
+        found = clean(value)
+        if found == value:
+            break
+        value = found
+    return value
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Return the spans in order, those that touch as one."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        elif start < end:
+            found.append((start, end))
+    return found
+
+
+def edited(pieces: Sequence[str], spans: Sequence[Span]) -> list[str]:
+    """Return pieces of one text without the spans of that text.
+
+    The placeholder goes where a span begins; what it has in later pieces is taken out.
+    """
+    whole = list(_edits(pieces, spans))
+    return ["".join(parts) for parts in whole]
+
+
+def _edits(pieces: Sequence[str], spans: Sequence[Span]) -> Iterator[list[str]]:
+    begin = 0
+    for piece in pieces:
+        end, at = begin + len(piece), begin
+        parts: list[str] = []
+        for start, stop in spans:
+            if stop <= begin or start >= end:
+                continue
+            parts.append(piece[at - begin : max(start, begin) - begin])
+            parts.extend([PLACEHOLDER] if start >= begin else [])
+            at = min(stop, end)
+        parts.append(piece[at - begin :])
+        yield parts
+        begin = end
