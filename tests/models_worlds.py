@@ -7,10 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from compat.models.derive import INDEX, cassettes, derive
-from compat.models.derived import Derived, read_derived
+from compat.models.derive import INDEX, Derived, cassettes, derive, read_derived
 from compat.models.errors import TrafficError
-from compat.models.scripts import Session
+from compat.models.scripts import RecordedSession
 from compat.wire.errors import WireError
 
 ROOT: Final = Path(__file__).parent.parent
@@ -42,7 +41,7 @@ def of_folder() -> list[Derived]:
     return found
 
 
-def named(found: list[Derived]) -> dict[str, Session]:
+def named(found: list[Derived]) -> dict[str, RecordedSession]:
     """Return the sessions by the name of their file and their first exchange."""
     return {
         f"{each.file}:{session.exchanges[0]}": session
@@ -51,6 +50,6 @@ def named(found: list[Derived]) -> dict[str, Session]:
     }
 
 
-def worlds() -> dict[str, Session]:
+def worlds() -> dict[str, RecordedSession]:
     """Return all sessions; those of the folder stand for shipped ones of their name."""
     return {**named(shipped()), **named(of_folder())}

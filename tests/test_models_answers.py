@@ -5,20 +5,19 @@ from typing import Any
 
 import pytest
 
-from compat.models.apis import CHAT, OTHER, api_of
-from compat.models.chat_answers import Answer, answer_of
-from compat.models.chat_parts import Left
-from compat.models.chat_requests import asked_of
+from compat.models.chat_answers import RecordedAnswer, answer_of
+from compat.models.chat_parts import LeftOut
+from compat.models.chat_requests import request_of
 from compat.models.errors import RequestError, ShapeError
-from compat.models.openai_chat import read_exchanges
+from compat.models.exchanges import CHAT, OTHER, api_of, read_exchanges
 from compat.wire.exchanges import Exchange, Request, Response
 from refengine.messages import Message, ToolCall
 
 URL = "https://vendor.example/v1/chat/completions"
 
 
-def answered(tree: Any, status: int = 200) -> tuple[Answer, dict[str, int]]:
-    left = Left()
+def answered(tree: Any, status: int = 200) -> tuple[RecordedAnswer, dict[str, int]]:
+    left = LeftOut()
     body = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
     return answer_of(status, body, left), dict(left.found)
 
@@ -189,8 +188,8 @@ def test_text_of_an_error_is_left_out_and_counted():
 
 
 def asked(**parts: Any) -> tuple[Any, dict[str, int]]:
-    left = Left()
-    return asked_of(json.dumps(parts).encode(), left), dict(left.found)
+    left = LeftOut()
+    return request_of(json.dumps(parts).encode(), left), dict(left.found)
 
 
 def test_request_has_messages_tools_and_whether_it_streams():
@@ -276,7 +275,7 @@ def test_message_of_a_request_is_read(tree: Any, made: Message):
 )
 def test_request_without_input_is_refused_with_its_place(body: bytes, problem: str):
     with pytest.raises(ShapeError) as caught:
-        asked_of(body, Left())
+        request_of(body, LeftOut())
     assert problem in str(caught.value)
 
     exchange = Exchange(Request("POST", URL, {}, body), Response(200))

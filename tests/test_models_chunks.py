@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletionChunk
 
-from compat.models.chat_answers import Answer
-from compat.models.chat_chunks import stream_of
-from compat.models.chat_parts import Left
-from compat.models.openai_chat import read_response
+from compat.models.chat_answers import RecordedAnswer, stream_of
+from compat.models.chat_parts import LeftOut
+from compat.models.exchanges import read_response
 from compat.wire.exchanges import Response
 from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
 
@@ -32,8 +31,8 @@ def body(*events: Any, done: bool = True) -> bytes:
     return "".join(f"data: {text}\n\n" for text in texts).encode()
 
 
-def read(*events: Any, done: bool = True) -> tuple[Answer, dict[str, int]]:
-    left = Left()
+def read(*events: Any, done: bool = True) -> tuple[RecordedAnswer, dict[str, int]]:
+    left = LeftOut()
     return stream_of(body(*events, done=done), left), dict(left.found)
 
 
@@ -227,9 +226,9 @@ def test_stream_fails_where_a_client_could_not_read_on(events: Any, failure: str
 
 
 def test_event_of_type_error_is_a_failure():
-    answer = stream_of(b'event: error\ndata: {"message": "x"}\n\n', Left())
+    answer = stream_of(b'event: error\ndata: {"message": "x"}\n\n', LeftOut())
 
-    assert answer == Answer(failure="in stream")
+    assert answer == RecordedAnswer(failure="in stream")
 
 
 def test_stream_without_any_chunk_has_no_answer():
@@ -244,7 +243,7 @@ def test_finish_reason_ends_a_stream_without_a_last_mark():
 
 
 def test_event_that_nothing_ends_is_counted():
-    left = Left()
+    left = LeftOut()
 
     stream_of(body(event({"content": "a"}, "stop")) + b"data: {}", left)
 
@@ -264,7 +263,7 @@ def test_event_that_nothing_ends_is_counted():
     ],
 )
 def test_stream_is_told_by_its_body(headers: Any, text: str, whole: Message | None):
-    answer = read_response(Response(200, "", headers, text.encode()), Left())
+    answer = read_response(Response(200, "", headers, text.encode()), LeftOut())
 
     assert answer.whole == whole
 
@@ -311,7 +310,7 @@ BODIES = st.one_of(
 @settings(searching, max_examples=500)
 @given(BODIES, st.sampled_from([200, 201, 302, 400, 500]))
 def test_whatever_a_server_sends_is_an_answer_or_a_failure(sent: bytes, status: int):
-    answer = read_response(Response(status, "", {}, sent), Left())
+    answer = read_response(Response(status, "", {}, sent), LeftOut())
 
     assert (answer.whole is None) == (answer.failure is not None)
     assert answer.failure is None or len(answer.failure) < 130

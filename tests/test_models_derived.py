@@ -9,21 +9,23 @@ from typing import Any
 
 import pytest
 
-from compat.models.apis import CHAT
 from compat.models.conversations import key_of
 from compat.models.derive import (
     INDEX,
+    Derived,
+    Source,
     cassettes,
     derive,
     index_of,
     left_for_later,
     main,
+    read_derived,
     read_index,
     script_of,
     sources,
     table_of,
+    text_of,
 )
-from compat.models.derived import Derived, Source, read_derived, text_of
 from compat.models.errors import (
     DerivedError,
     NoTrafficError,
@@ -31,7 +33,7 @@ from compat.models.errors import (
     SecretError,
     SourcesError,
 )
-from compat.models.openai_chat import read_exchanges
+from compat.models.exchanges import CHAT, read_exchanges
 from compat.wire.cassette_files import read_cassette
 from compat.wire.errors import CassetteError
 from refengine.profile import SEED_001
@@ -161,7 +163,7 @@ def test_engine_sends_what_was_recorded_unless_a_note_says_otherwise(file: str):
             for seen in trace.of("model_request")
         ]
         asked = [
-            [key_of(each) for each in steps[n].asked.messages]
+            [key_of(each) for each in steps[n].request.messages]
             for n in session.exchanges
         ]
         changed = any("the client sent" in note for note in session.notes)

@@ -11,7 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compat.models.playing import (
+from refengine.messages import Message, ToolCall, join_chunks
+from refengine.profile import SEED_001
+from refengine.testing import ReferenceEngine, run
+from refengine.testing.scenario import ModelChunks, Scenario
+from refengine.testing.session import Session
+from tests.models_playing import (
     Outcome,
     chunks_of,
     in_mode,
@@ -21,11 +26,6 @@ from compat.models.playing import (
     recut,
     with_passing,
 )
-from refengine.messages import Message, ToolCall, join_chunks
-from refengine.profile import SEED_001
-from refengine.testing import ReferenceEngine, run
-from refengine.testing.scenario import ModelChunks, Scenario
-from refengine.testing.session import Session
 from tests.models_worlds import ROOT, worlds
 
 WORLDS = {name: session.scenario for name, session in sorted(worlds().items())}

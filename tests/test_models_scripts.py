@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from compat.models.conversations import key_of
 from compat.models.errors import RequestError
-from compat.models.openai_chat import Step, read_exchanges
-from compat.models.playing import in_mode, outcome
-from compat.models.scripts import Session, sessions
+from compat.models.exchanges import RecordedStep, read_exchanges
+from compat.models.scripts import RecordedSession, sessions
 from compat.wire.exchanges import Exchange, Request, Response
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine, Trace, play, run
 from refengine.testing.scenario import ModelFailure
+from tests.models_playing import in_mode, outcome
 
 URL = "https://vendor.example/v1/chat/completions"
 USER = {"role": "user", "content": "hi"}
@@ -24,7 +24,7 @@ DONE = {"role": "assistant", "content": "done"}
 FAILED = (429, {"error": {"code": 429}})
 
 
-def steps(*exchanges: tuple[Sequence[Any], Any]) -> tuple[Step, ...]:
+def steps(*exchanges: tuple[Sequence[Any], Any]) -> tuple[RecordedStep, ...]:
     """Return steps: messages of the request, then the message or the error."""
     found: list[Exchange] = []
     for messages, answer in exchanges:
@@ -43,7 +43,7 @@ def steps(*exchanges: tuple[Sequence[Any], Any]) -> tuple[Step, ...]:
     return read_exchanges(found, "x.yaml").steps
 
 
-def told(*exchanges: tuple[Sequence[Any], Any]) -> tuple[Session, ...]:
+def told(*exchanges: tuple[Sequence[Any], Any]) -> tuple[RecordedSession, ...]:
     return sessions(steps(*exchanges))
 
 
@@ -56,21 +56,21 @@ def result(id_: str, text: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": id_, "content": text}
 
 
-def traced(session: Session, *, streaming: bool = False) -> Trace:
+def traced(session: RecordedSession, *, streaming: bool = False) -> Trace:
     scenario = in_mode(session.scenario, streaming=streaming)
     return run(play(scenario, ReferenceEngine(SEED_001)))
 
 
-def requests(session: Session) -> list[Any]:
+def requests(session: RecordedSession) -> list[Any]:
     seen: Any = traced(session).of("model_request")
     return [[key_of(message) for message in each.data["messages"]] for each in seen]
 
 
 def recorded(*exchanges: tuple[Sequence[Any], Any]) -> list[Any]:
-    return [[key_of(m) for m in step.asked.messages] for step in steps(*exchanges)]
+    return [[key_of(m) for m in step.request.messages] for step in steps(*exchanges)]
 
 
-def statuses(session: Session) -> list[Any]:
+def statuses(session: RecordedSession) -> list[Any]:
     return [each.data["status"] for each in traced(session).of("run_end")]
 
 
@@ -328,7 +328,7 @@ def test_any_exchanges_become_sessions_that_can_be_played(
         ends = [traced(session, streaming=each).of("run_end") for each in (False, True)]
         assert len(ends[0]) == len(ends[1]) == len(session.scenario.runs)
         if not any("the client sent" in note for note in session.notes):
-            asked = {step.number: step.asked.messages for step in made}
+            asked = {step.number: step.request.messages for step in made}
             wanted = [list(map(key_of, asked[n])) for n in session.exchanges]
             assert requests(session)[: len(wanted)] == wanted
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compat.models.sse import Event, EventParser, events_of
+from compat.models.sse import EventParser, ServerSentEvent, events_of
 
 searching = settings(max_examples=300, deadline=None, derandomize=True, database=None)
 
 
-def parsed(text: str) -> list[Event]:
+def parsed(text: str) -> list[ServerSentEvent]:
     return events_of([text.encode()])[0]
 
 
@@ -19,31 +19,40 @@ def parsed(text: str) -> list[Event]:
 def test_lines_end_in_three_ways(end: str):
     text = f"data: a{end}data: b{end}{end}data: c{end}{end}"
 
-    assert parsed(text) == [Event("a\nb"), Event("c")]
+    assert parsed(text) == [ServerSentEvent("a\nb"), ServerSentEvent("c")]
 
 
 @pytest.mark.parametrize(
     ("text", "events"),
     [
-        (": a comment\n\ndata: a\n\n", [Event("a")]),
-        ("data:a\n\n", [Event("a")]),
-        ("data:  a\n\n", [Event(" a")]),
-        ("data\n\n", [Event("")]),
-        ("data:\ndata:\n\n", [Event("\n")]),
-        ("event: error\ndata: a\n\ndata: b\n\n", [Event("a", "error"), Event("b")]),
-        ("event: ping\n\ndata: b\n\n", [Event("b")]),
-        ("id: 7\ndata: a\n\ndata: b\n\n", [Event("a", id="7"), Event("b", id="7")]),
-        ("id: 7\ndata: a\n\nid\ndata: b\n\n", [Event("a", id="7"), Event("b")]),
-        ("id: 7\0\ndata: a\n\n", [Event("a")]),
-        ("retry: 5\nunknown: x\ndata: a\n\n", [Event("a")]),
-        ("\ufeffdata: a\n\n", [Event("a")]),
-        ("\ufeff\ufeffdata: a\n\ndata: b\n\n", [Event("b")]),
-        ("data: a: b\n\n", [Event("a: b")]),
-        ("data: [DONE]\n\n", [Event("[DONE]")]),
+        (": a comment\n\ndata: a\n\n", [ServerSentEvent("a")]),
+        ("data:a\n\n", [ServerSentEvent("a")]),
+        ("data:  a\n\n", [ServerSentEvent(" a")]),
+        ("data\n\n", [ServerSentEvent("")]),
+        ("data:\ndata:\n\n", [ServerSentEvent("\n")]),
+        (
+            "event: error\ndata: a\n\ndata: b\n\n",
+            [ServerSentEvent("a", "error"), ServerSentEvent("b")],
+        ),
+        ("event: ping\n\ndata: b\n\n", [ServerSentEvent("b")]),
+        (
+            "id: 7\ndata: a\n\ndata: b\n\n",
+            [ServerSentEvent("a", id="7"), ServerSentEvent("b", id="7")],
+        ),
+        (
+            "id: 7\ndata: a\n\nid\ndata: b\n\n",
+            [ServerSentEvent("a", id="7"), ServerSentEvent("b")],
+        ),
+        ("id: 7\0\ndata: a\n\n", [ServerSentEvent("a")]),
+        ("retry: 5\nunknown: x\ndata: a\n\n", [ServerSentEvent("a")]),
+        ("\ufeffdata: a\n\n", [ServerSentEvent("a")]),
+        ("\ufeff\ufeffdata: a\n\ndata: b\n\n", [ServerSentEvent("b")]),
+        ("data: a: b\n\n", [ServerSentEvent("a: b")]),
+        ("data: [DONE]\n\n", [ServerSentEvent("[DONE]")]),
         ("\n\n\n", []),
     ],
 )
-def test_fields_are_read_as_the_standard_says(text: str, events: list[Event]):
+def test_fields_are_read_as_the_standard_says(text: str, events: list[ServerSentEvent]):
     assert parsed(text) == events
 
 
@@ -51,7 +60,7 @@ def test_fields_are_read_as_the_standard_says(text: str, events: list[Event]):
 def test_event_that_no_empty_line_ends_is_dropped_and_told(text: str):
     events, unended = events_of([text.encode()])
 
-    assert events == [Event("a")]
+    assert events == [ServerSentEvent("a")]
     assert unended
 
 
@@ -64,18 +73,21 @@ def test_event_comes_out_as_soon_as_its_empty_line_is_there():
     parser = EventParser()
 
     assert parser.feed(b"data: a\n") == []
-    assert parser.feed(b"\n") == [Event("a")]
+    assert parser.feed(b"\n") == [ServerSentEvent("a")]
 
 
 def test_carriage_return_waits_for_a_line_feed_that_may_come():
     parser = EventParser()
 
     assert parser.feed(b"data: a\r\n\r") == []
-    assert parser.feed(b"\ndata: b\r\n\r\n") == [Event("a"), Event("b")]
+    assert parser.feed(b"\ndata: b\r\n\r\n") == [
+        ServerSentEvent("a"),
+        ServerSentEvent("b"),
+    ]
 
 
 def test_bytes_that_are_no_utf_8_become_replacement_characters():
-    assert events_of([b"data: \xff\n\n"])[0] == [Event("\ufffd")]
+    assert events_of([b"data: \xff\n\n"])[0] == [ServerSentEvent("\ufffd")]
 
 
 STREAMS = st.lists(

@@ -1,21 +1,35 @@
-"""An answer of chat completions: a message, the chunks of a stream, or a failure.
+"""An answer of chat completions, whole or as a stream: a message, chunks, or a failure.
 
 Whatever a server sent is an answer: what no client could read is a failure with a name
 that says why, because a world has to play that, too. Names have the status, the type
 and the code that the vendor gave, never its text: that may name people and accounts.
+
+Texts beside the content (a refusal, reasoning) come in pieces, too; the whole stands
+in ``extra`` of the chunk that brings the last one, since later keys win in a join.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from compat.models.chat_parts import MESSAGE, Left, calls_of, extras_of, text_of
+from compat.models.chat_parts import (
+    MESSAGE,
+    LeftOut,
+    calls_of,
+    extras_of,
+    function_of,
+    index_of,
+    named_of,
+    text_of,
+    words,
+)
 from compat.models.errors import ShapeError
-from refengine.messages import Message, MessageChunk, join_chunks
+from compat.models.sse import ServerSentEvent, events_of
+from refengine.messages import Message, MessageChunk, ToolCallChunk, join_chunks
 from refengine.testing.narrowing import is_list, is_mapping
 
 _WORD: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9_.-]{0,47}|\d{1,5})\Z")
@@ -23,7 +37,7 @@ PLAIN_ENDS: Final = frozenset(("stop", "tool_calls", "function_call"))
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RecordedAnswer:
     """What the model said: a message, or chunks; then, if named, the failure.
 
     ``notes`` tell what a reader of the world should know of it.
@@ -42,12 +56,12 @@ class Answer:
         return self.message if self.message is not None else join_chunks(self.chunks)
 
 
-def failed(name: str, *notes: str) -> Answer:
+def failed(name: str, *notes: str) -> RecordedAnswer:
     """Return the answer that is a failure from the start."""
-    return Answer(failure=name, notes=notes)
+    return RecordedAnswer(failure=name, notes=notes)
 
 
-def answer_of(status: int, body: bytes, left: Left) -> Answer:
+def answer_of(status: int, body: bytes, left: LeftOut) -> RecordedAnswer:
     """Read an answer that came in one piece, or an error."""
     try:
         tree = json.loads(body.decode("utf-8-sig"))
@@ -64,17 +78,17 @@ def answer_of(status: int, body: bytes, left: Left) -> Answer:
         return failed(f"HTTP {status} of another shape", str(error))
 
 
-def failure_name(begin: str, tree: Mapping[str, Any], left: Left) -> str:
+def failure_name(begin: str, tree: Mapping[str, Any], left: LeftOut) -> str:
     """Return how it begins, then type and code: ``HTTP 400 invalid_request_error``.
 
     The rest of the error is counted in ``left``.
     """
-    inner, place = tree, "response"
+    inner, path = tree, "response"
     if is_mapping(tree.get("error")):
-        left.rest(place, tree, {"error"})
-        inner, place = tree["error"], "response.error"
+        left.rest(path, tree, {"error"})
+        inner, path = tree["error"], "response.error"
     words = {key: _word(inner.get(key)) for key in ("type", "code")}
-    left.rest(place, inner, {key for key, word in words.items() if word})
+    left.rest(path, inner, {key for key, word in words.items() if word})
     named = [word for word in words.values() if word and word not in begin.split()]
     return " ".join(dict.fromkeys([begin, *named]))
 
@@ -86,39 +100,39 @@ def _word(value: object) -> str:
     return value if isinstance(value, str) and _WORD.match(value) else ""
 
 
-def _said(status: int, tree: Mapping[str, Any], left: Left) -> Answer:
+def _said(status: int, tree: Mapping[str, Any], left: LeftOut) -> RecordedAnswer:
     left.rest("response", tree, {"choices"})
     choice = first_choice(tree, "response", left)
     if choice is None:
         return failed(f"HTTP {status} without a choice")
     if choice.get("error"):
         return failed(failure_name(f"HTTP {status}", choice, left))
-    place = "response.choices[]"
-    left.rest(place, choice, {"index", "message"})
+    path = "response.choices[]"
+    left.rest(path, choice, {"index", "message"})
     message = choice.get("message")
     if not is_mapping(message):
         return failed(f"HTTP {status} without a message")
-    place += ".message"
-    left.rest(place, message, MESSAGE)
-    content, extra = text_of(message.get("content"), f"{place}.content", left)
-    extra |= extras_of(message, place, left)
-    calls = calls_of(message, place, left)
+    path += ".message"
+    left.rest(path, message, MESSAGE)
+    content, extra = text_of(message.get("content"), f"{path}.content", left)
+    extra |= extras_of(message, path, left)
+    calls = calls_of(message, path, left)
     said = Message("assistant", content, calls, extra=extra)
-    return Answer(said, notes=end_notes(choice.get("finish_reason")))
+    return RecordedAnswer(said, notes=end_notes(choice.get("finish_reason")))
 
 
 def first_choice(
-    tree: Mapping[str, Any], place: str, left: Left
+    tree: Mapping[str, Any], path: str, left: LeftOut
 ) -> Mapping[str, Any] | None:
     """Return the choice that a client takes; others are counted in ``left``."""
     choices = tree.get("choices")
     if choices is None:
         return None
     if not is_list(choices) or not all(map(is_mapping, choices)):
-        raise ShapeError(f"{place}.choices", "is no list of objects")
+        raise ShapeError(f"{path}.choices", "is no list of objects")
     found = [each for each in choices if each.get("index") in (0, None)]
     for _ in range(len(choices) - len(found[:1])):
-        left.one(f"{place}.choices[1:]")
+        left.one(f"{path}.choices[1:]")
     return found[0] if found else None
 
 
@@ -127,3 +141,165 @@ def end_notes(reason: object) -> tuple[str, ...]:
     if not isinstance(reason, str) or reason in PLAIN_ENDS or not _WORD.match(reason):
         return ()
     return (f"the answer ended by {reason}",)
+
+
+class CallIndexes:
+    """Gives each call of a streamed answer an index that only it has.
+
+    By the API the index tells calls apart. Some servers leave it out, and some give
+    all calls the same: then an id of its own that comes with a name begins another
+    call, and a piece without an id goes on with the last one.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[int, str] = {}
+        self._latest: dict[int | None, int] = {}
+        self.renumbered = False
+
+    def of(self, given: int | None, id_: str, name: str) -> int:
+        """Return the index of the call that a piece with these belongs to."""
+        at = self._latest.get(given)
+        if at is not None and not self._another(at, given, id_, name):
+            self._ids[at] = self._ids[at] or id_
+            return at
+        known = [index for index, each in self._ids.items() if id_ and each == id_]
+        free = given is not None and given not in self._ids
+        if known and not free:
+            found = known[0]
+        else:
+            found = given if given is not None and free else self._next()
+            self._ids[found] = id_
+            self.renumbered |= found != given
+        self._latest[given] = found
+        return found
+
+    def _another(self, at: int, given: int | None, id_: str, name: str) -> bool:
+        """Tell whether a piece is of another call than the last of its index."""
+        if not id_:
+            return given is None and bool(name)
+        return self._ids[at] not in {"", id_} and (bool(name) or given is None)
+
+    def _next(self) -> int:
+        return 1 + max(self._ids, default=-1)
+
+
+DONE = "[DONE]"
+CUT = "the stream ends before the answer does"
+NO_ANSWER = "the stream has no answer"
+
+
+def stream_of(body: bytes, left: LeftOut) -> RecordedAnswer:
+    """Read a streamed answer; what cannot be read is where the stream fails."""
+    events, unended = events_of([body])
+    if unended:
+        left.one("the last event, which nothing ends")
+    reading = _Reading(left)
+    failure = reading.all(events)
+    chunks = reading.chunks
+    if not chunks:
+        return failed(failure or NO_ANSWER, *reading.notes)
+    if failure is None and not reading.ended:
+        failure = CUT
+    if reading.indexes.renumbered:
+        reading.notes.append("calls that share an index, or have none, are numbered")
+    for key, at in reading.extra_at.items():
+        extra = {**chunks[at].extra, key: reading.extra[key]}
+        chunks[at] = replace(chunks[at], extra=extra)
+    return RecordedAnswer(
+        chunks=tuple(chunks), failure=failure, notes=tuple(reading.notes)
+    )
+
+
+@dataclass
+class _Reading:
+    """What was read of one stream so far."""
+
+    left: LeftOut
+    chunks: list[MessageChunk] = field(default_factory=list[MessageChunk])
+    notes: list[str] = field(default_factory=list[str])
+    extra: dict[str, str] = field(default_factory=dict[str, str])
+    extra_at: dict[str, int] = field(default_factory=dict[str, int])
+    indexes: CallIndexes = field(default_factory=CallIndexes)
+    ended: bool = False
+
+    def all(self, events: Iterable[ServerSentEvent]) -> str | None:
+        """Read the events up to the end; return how the stream failed, if it did."""
+        for event in events:
+            if event.data.strip() == DONE:
+                self.ended = True
+                return None
+            try:
+                failure = self.event(event)
+            except ShapeError as error:
+                self.notes.append(str(error))
+                failure = "an event of another shape"
+            if failure is not None:
+                return failure
+        return None
+
+    def event(self, event: ServerSentEvent) -> str | None:
+        """Read one event; return the failure that it is, if it is one."""
+        try:
+            tree = json.loads(event.data)
+        except (ValueError, RecursionError):
+            return "an event that is no JSON"
+        if not is_mapping(tree):
+            raise ShapeError("event", "is no object")
+        if event.type == "error" or tree.get("error"):
+            return failure_name("in stream", tree, self.left)
+        self.left.rest("event", tree, {"choices"})
+        choice = first_choice(tree, "event", self.left)
+        if choice is not None and choice.get("error"):
+            return failure_name("in stream", choice, self.left)
+        if choice is not None:
+            self.choice(choice)
+        return None
+
+    def choice(self, choice: Mapping[str, Any]) -> None:
+        """Make a chunk of one choice."""
+        path = "event.choices[]"
+        # Some servers put the pieces under the name of the whole.
+        key = "delta" if choice.get("delta") is not None else "message"
+        self.left.rest(path, choice, {"index", key})
+        reason = choice.get("finish_reason")
+        if reason is not None:
+            self.ended = True
+            self.notes.extend(end_notes(reason))
+        delta = choice.get(key)
+        if delta is None:
+            self.chunks.append(MessageChunk())
+            return
+        if not is_mapping(delta):
+            raise ShapeError(f"{path}.{key}", "is no object")
+        self.left.rest(f"{path}.{key}", delta, MESSAGE)
+        self.delta(delta, f"{path}.{key}")
+
+    def delta(self, delta: Mapping[str, Any], path: str) -> None:
+        """Make a chunk of what came."""
+        content, extra = text_of(delta.get("content"), f"{path}.content", self.left)
+        pieces = self.pieces(delta, path)
+        for key, text in {**extra, **extras_of(delta, path, self.left)}.items():
+            self.extra[key] = self.extra.get(key, "") + text
+            self.extra_at[key] = len(self.chunks)
+        self.chunks.append(MessageChunk(content, pieces))
+
+    def pieces(self, delta: Mapping[str, Any], path: str) -> tuple[ToolCallChunk, ...]:
+        """Return the pieces of calls that came."""
+        given = delta.get("tool_calls")
+        if given is not None and not is_list(given):
+            raise ShapeError(f"{path}.tool_calls", "is no list")
+        found = [self.piece(each, f"{path}.tool_calls[]") for each in given or ()]
+        old = delta.get("function_call")
+        if old is not None:
+            named = function_of(old, f"{path}.function_call", self.left)
+            found.append(ToolCallChunk(self.indexes.of(0, "", ""), "", *named))
+        return tuple(found)
+
+    def piece(self, call: object, path: str) -> ToolCallChunk:
+        """Return one piece of a call, with an index that only its call has."""
+        if not is_mapping(call):
+            raise ShapeError(path, "is no object")
+        name, arguments = named_of(call, path, self.left)
+        id_ = words(call.get("id"), f"{path}.id")
+        index = self.indexes.of(index_of(call), id_, name)
+        return ToolCallChunk(index, id_, name, arguments)

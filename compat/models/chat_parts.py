@@ -2,7 +2,7 @@
 
 Vendors agree on the names and differ in the shapes: text is a string, null, or a list
 of parts; a call may lack its type, its id or its arguments. What is neither text nor a
-call nor kept in ``extra`` is counted in ``Left`` by its place, so that nothing is
+call nor kept in ``extra`` is counted in ``LeftOut`` by its place, so that nothing is
 dropped without a word.
 """
 
@@ -25,26 +25,24 @@ MESSAGE: Final = frozenset(("role", "content", "tool_calls", "function_call", *E
 _CALL: Final = frozenset(("id", "index", "type", "function", "custom"))
 
 
-class Left:
+class LeftOut:
     """Counts what is not carried, by its place; null is nothing."""
 
     def __init__(self) -> None:
         self.found: Counter[str] = Counter()
 
-    def rest(
-        self, place: str, tree: Mapping[str, Any], taken: AbstractSet[str]
-    ) -> None:
+    def rest(self, path: str, tree: Mapping[str, Any], taken: AbstractSet[str]) -> None:
         """Count the keys of an object that nobody took."""
         for key, value in tree.items():
             if key not in taken and value is not None:
-                self.found[f"{place}.{key}"] += 1
+                self.found[f"{path}.{key}"] += 1
 
-    def one(self, place: str) -> None:
+    def one(self, path: str) -> None:
         """Count one thing that is not carried."""
-        self.found[place] += 1
+        self.found[path] += 1
 
 
-def text_of(content: object, place: str, left: Left) -> tuple[str, dict[str, str]]:
+def text_of(content: object, path: str, left: LeftOut) -> tuple[str, dict[str, str]]:
     """Return the text of a content and what of it goes to ``extra``.
 
     Parts are put one behind the other, as the pieces of a stream are. Raises
@@ -53,11 +51,11 @@ def text_of(content: object, place: str, left: Left) -> tuple[str, dict[str, str
     if content is None or isinstance(content, str):
         return content or "", {}
     if not is_list(content):
-        raise ShapeError(place, "is no text and no list of parts")
+        raise ShapeError(path, "is no text and no list of parts")
     texts: list[str] = []
     extra: dict[str, str] = {}
     for part in content:
-        kind, text = _part(part, place, left)
+        kind, text = _part(part, path, left)
         if kind == "text":
             texts.append(text)
         elif text:
@@ -65,25 +63,25 @@ def text_of(content: object, place: str, left: Left) -> tuple[str, dict[str, str
     return "".join(texts), extra
 
 
-def _part(part: object, place: str, left: Left) -> tuple[str, str]:
+def _part(part: object, path: str, left: LeftOut) -> tuple[str, str]:
     """Return where the text of a part goes, and the text."""
     if isinstance(part, str):
         return "text", part
     if not is_mapping(part):
-        raise ShapeError(place, "has a part that is no text and no object")
+        raise ShapeError(path, "has a part that is no text and no object")
     kind = str(part.get("type", "text"))
     if kind in {"text", "input_text", "output_text"}:
-        left.rest(f"{place}[{kind}]", part, {"type", "text"})
-        return "text", words(part.get("text"), f"{place}[{kind}].text")
+        left.rest(f"{path}[{kind}]", part, {"type", "text"})
+        return "text", words(part.get("text"), f"{path}[{kind}].text")
     if kind in _PART_EXTRAS:
-        left.rest(f"{place}[{kind}]", part, {"type", kind})
-        text, _ = text_of(part.get(kind), f"{place}[{kind}]", left)
+        left.rest(f"{path}[{kind}]", part, {"type", kind})
+        text, _ = text_of(part.get(kind), f"{path}[{kind}]", left)
         return _PART_EXTRAS[kind], text
-    left.one(f"{place}[{kind}]")
+    left.one(f"{path}[{kind}]")
     return kind, ""
 
 
-def extras_of(message: Mapping[str, Any], place: str, left: Left) -> dict[str, str]:
+def extras_of(message: Mapping[str, Any], path: str, left: LeftOut) -> dict[str, str]:
     """Return the texts beside the content that are not empty."""
     found: dict[str, str] = {}
     for key in EXTRAS:
@@ -91,67 +89,67 @@ def extras_of(message: Mapping[str, Any], place: str, left: Left) -> dict[str, s
         if isinstance(value, str):
             found |= {key: value} if value else {}
         elif value is not None:
-            left.one(f"{place}.{key}")
+            left.one(f"{path}.{key}")
     return found
 
 
 def calls_of(
-    message: Mapping[str, Any], place: str, left: Left
+    message: Mapping[str, Any], path: str, left: LeftOut
 ) -> tuple[ToolCall, ...]:
     """Return the calls of a whole message, old and new form; raises ShapeError."""
     calls = message.get("tool_calls")
     if calls is not None and not is_list(calls):
-        raise ShapeError(f"{place}.tool_calls", "is no list")
-    found = [_call(each, f"{place}.tool_calls[]", left) for each in calls or ()]
+        raise ShapeError(f"{path}.tool_calls", "is no list")
+    found = [_call(each, f"{path}.tool_calls[]", left) for each in calls or ()]
     old = message.get("function_call")
     if old is not None:
-        found.append(ToolCall("", *function_of(old, f"{place}.function_call", left)))
+        found.append(ToolCall("", *function_of(old, f"{path}.function_call", left)))
     return tuple(found)
 
 
-def _call(call: object, place: str, left: Left) -> ToolCall:
+def _call(call: object, path: str, left: LeftOut) -> ToolCall:
     if not is_mapping(call):
-        raise ShapeError(place, "is no object")
-    name, arguments = named_of(call, place, left)
-    return ToolCall(words(call.get("id"), f"{place}.id"), name, arguments)
+        raise ShapeError(path, "is no object")
+    name, arguments = named_of(call, path, left)
+    return ToolCall(words(call.get("id"), f"{path}.id"), name, arguments)
 
 
-def named_of(call: Mapping[str, Any], place: str, left: Left) -> tuple[str, str]:
+def named_of(call: Mapping[str, Any], path: str, left: LeftOut) -> tuple[str, str]:
     """Return name and arguments of a call or a piece of one, as far as it has them."""
-    left.rest(place, call, _CALL)
+    left.rest(path, call, _CALL)
     kind = call.get("type")
     if kind and kind != "function":
-        left.one(f"{place}.type={kind}")
+        left.one(f"{path}.type={kind}")
     if call.get("custom") is not None:
-        return function_of(call["custom"], f"{place}.custom", left, "input")
-    return function_of(call.get("function"), f"{place}.function", left)
+        return function_of(call["custom"], f"{path}.custom", left, "input")
+    return function_of(call.get("function"), f"{path}.function", left)
 
 
 def function_of(
-    function: object, place: str, left: Left, key: str = "arguments"
+    function: object, path: str, left: LeftOut, key: str = "arguments"
 ) -> tuple[str, str]:
     """Return name and arguments; arguments that came as a tree are written as JSON."""
     if function is None:
         return "", ""
     if not is_mapping(function):
-        raise ShapeError(place, "is no object")
-    left.rest(place, function, {"name", key})
+        raise ShapeError(path, "is no object")
+    left.rest(path, function, {"name", key})
     arguments: Json = function.get(key)
     if is_mapping(arguments) or is_list(arguments):
-        left.one(f"{place}.{key} as a tree")
+        left.one(f"{path}.{key} as a tree")
         arguments = json.dumps(arguments, ensure_ascii=False)
-    name = words(function.get("name"), f"{place}.name")
-    return name, words(arguments, f"{place}.{key}")
+    name = words(function.get("name"), f"{path}.name")
+    return name, words(arguments, f"{path}.{key}")
 
 
-def words(value: object, place: str) -> str:
+def words(value: object, path: str) -> str:
     """Return a text, of null the empty one and of a number its digits."""
     if value is None:
         return ""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        raise ShapeError(place, "is no text")
+        raise ShapeError(path, "is no text")
     return value
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from compat.models.chat_parts import (
     MESSAGE,
-    Left,
+    LeftOut,
     calls_of,
     extras_of,
     text_of,
@@ -31,7 +31,7 @@ _TAKEN: Final = frozenset(("messages", "tools", "functions", "stream"))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecordedRequest:
     """The messages of a request, the names of its tools, and how it was answered."""
 
     messages: tuple[Message, ...]
@@ -39,14 +39,14 @@ class Asked:
     streaming: bool
 
 
-def asked_of(body: bytes, left: Left) -> Asked:
+def request_of(body: bytes, left: LeftOut) -> RecordedRequest:
     """Read the body of a request; raises ShapeError."""
     tree = body_of(body)
     if not is_list(tree.get("messages")):
         raise ShapeError("request", "has no list of messages")
     left.rest("request", tree, _TAKEN)
     messages = tuple(message_of(each, left) for each in tree["messages"])
-    return Asked(messages, _tools(tree, left), tree.get("stream") is True)
+    return RecordedRequest(messages, _tools(tree, left), tree.get("stream") is True)
 
 
 def body_of(body: bytes) -> Mapping[str, Any]:
@@ -60,27 +60,27 @@ def body_of(body: bytes) -> Mapping[str, Any]:
     return tree
 
 
-def message_of(tree: object, left: Left) -> Message:
+def message_of(tree: object, left: LeftOut) -> Message:
     """Read one message of a request; raises ShapeError."""
-    place = "request.messages[]"
+    path = "request.messages[]"
     if not is_mapping(tree):
-        raise ShapeError(place, "is no object")
+        raise ShapeError(path, "is no object")
     role = ROLES.get(str(tree.get("role")))
     if role is None:
-        raise ShapeError(f"{place}.role", "is none of chat completions")
+        raise ShapeError(f"{path}.role", "is none of chat completions")
     if role != tree["role"]:
-        left.one(f"{place}.role={tree['role']}")
-    content, extra = text_of(tree.get("content"), f"{place}.content", left)
+        left.one(f"{path}.role={tree['role']}")
+    content, extra = text_of(tree.get("content"), f"{path}.content", left)
     if role == "assistant":
-        left.rest(place, tree, MESSAGE)
-        extra |= extras_of(tree, place, left)
-        return Message(role, content, calls_of(tree, place, left), extra=extra)
-    left.rest(place, tree, {"role", "content", "tool_call_id"})
-    of = words(tree.get("tool_call_id"), place) if role == "tool" else None
+        left.rest(path, tree, MESSAGE)
+        extra |= extras_of(tree, path, left)
+        return Message(role, content, calls_of(tree, path, left), extra=extra)
+    left.rest(path, tree, {"role", "content", "tool_call_id"})
+    of = words(tree.get("tool_call_id"), path) if role == "tool" else None
     return Message(role, content, tool_call_id=of)
 
 
-def _tools(tree: Mapping[str, Any], left: Left) -> tuple[str, ...]:
+def _tools(tree: Mapping[str, Any], left: LeftOut) -> tuple[str, ...]:
     names = [_tool(each, left) for each in _listed(tree, "tools")]
     old = _listed(tree, "functions")
     names += [_named(each, "request.functions[]", left) for each in old]
@@ -94,21 +94,21 @@ def _listed(tree: Mapping[str, Any], key: str) -> Sequence[object]:
     return given or ()
 
 
-def _tool(tool: object, left: Left) -> str:
-    place = "request.tools[]"
+def _tool(tool: object, left: LeftOut) -> str:
+    path = "request.tools[]"
     if not is_mapping(tool):
-        raise ShapeError(place, "is no object")
+        raise ShapeError(path, "is no object")
     kind = str(tool.get("type", "function"))
     inner = tool.get(kind)
     if kind not in {"function", "custom"} or not is_mapping(inner):
-        left.one(f"{place} of type {kind}")  # run by the vendor, not by an agent
+        left.one(f"{path} of type {kind}")  # run by the vendor, not by an agent
         return ""
-    left.rest(place, tool, {"type", kind})
-    return _named(inner, f"{place}.{kind}", left)
+    left.rest(path, tool, {"type", kind})
+    return _named(inner, f"{path}.{kind}", left)
 
 
-def _named(function: object, place: str, left: Left) -> str:
+def _named(function: object, path: str, left: LeftOut) -> str:
     if not is_mapping(function):
-        raise ShapeError(place, "is no object")
-    left.rest(place, function, {"name"})
-    return words(function.get("name"), f"{place}.name")
+        raise ShapeError(path, "is no object")
+    left.rest(path, function, {"name"})
+    return words(function.get("name"), f"{path}.name")

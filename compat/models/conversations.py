@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from compat.models.openai_chat import Step
+from compat.models.exchanges import RecordedStep
 from refengine.messages import Message, ToolCall
 
 SAME: Final = 2
@@ -40,11 +40,11 @@ class Link:
 class Conversation:
     """Steps in their order, each but the first with its link to the one before."""
 
-    steps: list[Step]
+    steps: list[RecordedStep]
     links: list[Link] = field(default_factory=list[Link])
 
 
-def conversations(steps: Sequence[Step]) -> list[Conversation]:
+def conversations(steps: Sequence[RecordedStep]) -> list[Conversation]:
     """Put steps into conversations, in the order in which they began."""
     found: list[Conversation] = []
     for step in steps:
@@ -62,9 +62,9 @@ def conversations(steps: Sequence[Step]) -> list[Conversation]:
     return found
 
 
-def link_of(last: Step, step: Step) -> Link | None:
+def link_of(last: RecordedStep, step: RecordedStep) -> Link | None:
     """Return how a step goes on from another, or None if it does not."""
-    before, now = last.asked.messages, step.asked.messages
+    before, now = last.request.messages, step.request.messages
     if len(now) <= len(before) or not all(map(_equal, before, now)):
         return None
     rest = now[len(before) :]

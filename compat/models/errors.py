@@ -6,7 +6,7 @@
     ├── SecretError         something that looks like a key would be written
     ├── NoTrafficError      a folder without cassettes
     ├── SourcesError        an index that does not say where cassettes come from
-    └── PlaceError          scripts would be written among the cassettes
+    └── OutputFolderError   scripts would be written among the cassettes
 
 A response is never an error here: what no client could read is a failure that the
 world plays (see ``chat_answers``). Messages name file and interaction, not what stood
@@ -21,12 +21,12 @@ class TrafficError(ValueError):
 
 
 class ShapeError(ValueError):
-    """A part of a body that is of another shape than the API has; told by its place."""
+    """A part of a body that is of another shape than the API has; named by its path."""
 
-    def __init__(self, place: str, problem: str) -> None:
-        self.place = place
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
         self.problem = problem
-        super().__init__(f"{place} {problem}")
+        super().__init__(f"{path} {problem}")
 
 
 class RequestError(TrafficError):
@@ -84,7 +84,7 @@ class SourcesError(TrafficError):
         )
 
 
-class PlaceError(TrafficError):
+class OutputFolderError(TrafficError):
     """Scripts would be written among the cassettes, and read as such the next time."""
 
     def __init__(self, out: str) -> None:

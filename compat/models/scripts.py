@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from compat.models.chat_answers import Answer
+from compat.models.chat_answers import RecordedAnswer
 from compat.models.conversations import Conversation, Link, conversations
-from compat.models.openai_chat import Step
+from compat.models.exchanges import RecordedStep
 from refengine.messages import Message
 from refengine.testing.notation import decoded, encoded, write_chunk, write_message
 from refengine.testing.reading import read_scenario
@@ -27,7 +27,7 @@ ITERATIONS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class RecordedSession:
     """One conversation: its scenario, the numbers of its exchanges in the file.
 
     ``notes`` tell what the scenario plays otherwise than it was recorded.
@@ -38,21 +38,27 @@ class Session:
     notes: tuple[str, ...] = ()
 
 
-def sessions(steps: Sequence[Step]) -> tuple[Session, ...]:
+def sessions(steps: Sequence[RecordedStep]) -> tuple[RecordedSession, ...]:
     """Return a session for each conversation."""
     return tuple(map(_session, conversations(steps)))
 
 
-def _session(told: Conversation) -> Session:
-    script = [entry_of(step.answer) for step in told.steps]
-    if _open(told):
+def _session(conversation: Conversation) -> RecordedSession:
+    script = [entry_of(step.answer) for step in conversation.steps]
+    if _open(conversation):
         script.append({"error": NOT_RECORDED})
-    scenario = {"agent": _agent(told), "model_script": script, "runs": _runs(told)}
-    numbers = tuple(step.number for step in told.steps)
-    return Session(read_scenario(scenario), numbers, tuple(_notes(told)))
+    scenario = {
+        "agent": _agent(conversation),
+        "model_script": script,
+        "runs": _runs(conversation),
+    }
+    numbers = tuple(step.number for step in conversation.steps)
+    return RecordedSession(
+        read_scenario(scenario), numbers, tuple(_notes(conversation))
+    )
 
 
-def entry_of(answer: Answer) -> str | dict[str, Any]:
+def entry_of(answer: RecordedAnswer) -> str | dict[str, Any]:
     """Return an answer as an entry of a model script."""
     if answer.chunks:
         chunks: dict[str, Any] = {"chunks": list(map(write_chunk, answer.chunks))}
@@ -62,38 +68,40 @@ def entry_of(answer: Answer) -> str | dict[str, Any]:
     return write_message(answer.message)
 
 
-def _open(told: Conversation) -> bool:
+def _open(conversation: Conversation) -> bool:
     """Tell whether the recording ends before the last calls were answered."""
-    last = told.steps[-1].answer.whole
+    last = conversation.steps[-1].answer.whole
     return last is not None and bool(last.tool_calls)
 
 
-def _agent(told: Conversation) -> dict[str, Any]:
+def _agent(conversation: Conversation) -> dict[str, Any]:
     agent: dict[str, Any] = {}
-    tools = _tools(told)
+    tools = _tools(conversation)
     if tools:
         agent["tools"] = tools
-    added = list(_added(told))
+    added = list(_added(conversation))
     if added:
         agent["handlers"] = [{"id": CLIENT, "before_model": added}]
-    longest = max(map(len, _run_steps(told))) + _open(told)
+    longest = max(map(len, _run_steps(conversation))) + _open(conversation)
     if longest > ITERATIONS:
         agent["max_iterations"] = longest
     return agent
 
 
-def _tools(told: Conversation) -> list[dict[str, Any]]:
+def _tools(conversation: Conversation) -> list[dict[str, Any]]:
     """Return the tools of all requests, and those that were called without being any.
 
     A tool that a later request brings is there from the start.
     """
-    names = [name for step in told.steps for name in step.asked.tools]
-    names += sorted(_called(told))
-    return [_tool(name, told.links) for name in dict.fromkeys(names)]
+    names = [name for step in conversation.steps for name in step.request.tools]
+    names += sorted(_called(conversation))
+    return [_tool(name, conversation.links) for name in dict.fromkeys(names)]
 
 
-def _called(told: Conversation) -> set[str]:
-    answers = [each for step in told.steps if (each := step.answer.whole) is not None]
+def _called(conversation: Conversation) -> set[str]:
+    answers = [
+        each for step in conversation.steps if (each := step.answer.whole) is not None
+    ]
     return {call.name for each in answers for call in each.tool_calls if call.name}
 
 
@@ -106,31 +114,33 @@ def _tool(name: str, links: Sequence[Link]) -> dict[str, Any]:
     return spec | ({"by_call": by_call} if by_call else {})
 
 
-def _added(told: Conversation) -> Iterator[dict[str, Any]]:
+def _added(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield operations that do what the client did before a model call."""
-    for number, link in enumerate(told.links, 2):
+    for number, link in enumerate(conversation.links, 2):
         for message in () if link.turn else link.added:
             text = write_message(message)
             yield {"op": "append", "on_call": number, "msg": text}
 
 
-def _runs(told: Conversation) -> list[dict[str, Any]]:
-    inputs: list[tuple[Message, ...]] = [told.steps[0].asked.messages]
-    inputs += [link.added for link in told.links if link.turn]
+def _runs(conversation: Conversation) -> list[dict[str, Any]]:
+    inputs: list[tuple[Message, ...]] = [conversation.steps[0].request.messages]
+    inputs += [link.added for link in conversation.links if link.turn]
     return [
         {
             "input": list(map(write_message, given)),
             **({"continues": True} if at else {}),
-            **({"streaming": True} if steps[0].asked.streaming else {}),
+            **({"streaming": True} if steps[0].request.streaming else {}),
         }
-        for at, (given, steps) in enumerate(zip(inputs, _run_steps(told), strict=True))
+        for at, (given, steps) in enumerate(
+            zip(inputs, _run_steps(conversation), strict=True)
+        )
     ]
 
 
-def _run_steps(told: Conversation) -> list[list[Step]]:
+def _run_steps(conversation: Conversation) -> list[list[RecordedStep]]:
     """Return the steps of each run."""
-    found = [[told.steps[0]]]
-    for step, link in zip(told.steps[1:], told.links, strict=True):
+    found = [[conversation.steps[0]]]
+    for step, link in zip(conversation.steps[1:], conversation.links, strict=True):
         if link.turn:
             found.append([step])
         else:
@@ -138,11 +148,11 @@ def _run_steps(told: Conversation) -> list[list[Step]]:
     return found
 
 
-def _notes(told: Conversation) -> Iterator[str]:
+def _notes(conversation: Conversation) -> Iterator[str]:
     """Yield what the scenario plays otherwise, by the number of the exchange."""
-    for step in told.steps:
+    for step in conversation.steps:
         yield from (f"exchange {step.number}: {note}" for note in step.answer.notes)
-    for step, link in zip(told.steps[1:], told.links, strict=True):
+    for step, link in zip(conversation.steps[1:], conversation.links, strict=True):
         notes = dict.fromkeys(link.notes)
         yield from (f"exchange {step.number}: {note}" for note in notes)
         if any(decoded(encoded(text)) != text for _, text in link.results):
@@ -150,10 +160,10 @@ def _notes(told: Conversation) -> Iterator[str]:
         if link.added and not link.turn:
             count = len(link.added)
             yield f"exchange {step.number}: {count} messages put in by a handler"
-    offered = [set(step.asked.tools) for step in told.steps]
+    offered = [set(step.request.tools) for step in conversation.steps]
     if any(each != offered[0] for each in offered):
         yield "the tools changed between requests: all are there from the start"
-    for name in sorted(_called(told).difference(*offered)):
+    for name in sorted(_called(conversation).difference(*offered)):
         yield f"{name!r} is called without being a tool of any request"
-    if _open(told):
+    if _open(conversation):
         yield "the recording ends with calls whose results are not in it"

@@ -17,7 +17,7 @@ _LINE_END: Final = re.compile("\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ServerSentEvent:
     """One event: its data, its type and the last id that the stream gave."""
 
     data: str
@@ -44,7 +44,7 @@ class EventParser:
         """Whether data came that no empty line made an event of."""
         return bool(self._data) or self._rest.startswith("data")
 
-    def feed(self, piece: bytes, *, last: bool = False) -> list[Event]:
+    def feed(self, piece: bytes, *, last: bool = False) -> list[ServerSentEvent]:
         """Return the events that this piece ends."""
         text = self._decode(piece, last)
         if text and not self._begun:
@@ -65,7 +65,7 @@ class EventParser:
         self._rest = self._rest[at:]
         return lines
 
-    def _take(self, line: str) -> Iterator[Event]:
+    def _take(self, line: str) -> Iterator[ServerSentEvent]:
         if not line:
             yield from self._dispatch()
             return
@@ -78,14 +78,16 @@ class EventParser:
         elif field == "id" and "\0" not in value:
             self._id = value
 
-    def _dispatch(self) -> Iterator[Event]:
+    def _dispatch(self) -> Iterator[ServerSentEvent]:
         if self._data:
-            yield Event("\n".join(self._data), self._type or "message", self._id)
+            yield ServerSentEvent(
+                "\n".join(self._data), self._type or "message", self._id
+            )
         self._data = []
         self._type = ""
 
 
-def events_of(pieces: Iterable[bytes]) -> tuple[list[Event], bool]:
+def events_of(pieces: Iterable[bytes]) -> tuple[list[ServerSentEvent], bool]:
     """Return the events of a whole stream, and whether one was left unended."""
     parser = EventParser()
     events = [event for piece in pieces for event in parser.feed(piece)]

@@ -1,4 +1,4 @@
-"""Which API of a vendor an exchange speaks, by its address and, if need be, its shape.
+"""Recorded exchanges: which API each speaks, and the steps of chat completions.
 
 Chat completions are spoken by many vendors, under other addresses as well: a request
 with messages whose answer has choices is one of them.
@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from compat.models.chat_answers import RecordedAnswer, answer_of, stream_of
+from compat.models.chat_parts import LeftOut
+from compat.models.chat_requests import RecordedRequest, request_of
+from compat.models.errors import RequestError, ShapeError
 from compat.models.sse import events_of
 from compat.wire.exchanges import Exchange, Response, first
 from refengine.testing.narrowing import is_list, is_mapping
@@ -74,3 +80,54 @@ def _field(body: bytes, key: str) -> object:
     except (ValueError, RecursionError):
         return None
     return tree.get(key) if is_mapping(tree) else None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedStep:
+    """One exchange: its number in the file, from 1, what was asked and answered."""
+
+    number: int
+    request: RecordedRequest
+    answer: RecordedAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFile:
+    """All of a file: its steps, what they do not carry, and what speaks other APIs."""
+
+    steps: tuple[RecordedStep, ...]
+    left: Mapping[str, int]
+    later: Mapping[str, int]
+
+
+def read_exchanges(exchanges: Sequence[Exchange], file: str) -> RecordedFile:
+    """Read every exchange of chat completions; raises RequestError."""
+    left = LeftOut()
+    steps: list[RecordedStep] = []
+    later: dict[str, int] = {}
+    for number, exchange in enumerate(exchanges, 1):
+        api = api_of(exchange)
+        if api == CHAT:
+            steps.append(read_exchange(exchange, file, number, left))
+        else:
+            later[api] = later.get(api, 0) + 1
+    found = dict(sorted(left.found.items()))
+    return RecordedFile(tuple(steps), found, dict(sorted(later.items())))
+
+
+def read_exchange(
+    exchange: Exchange, file: str, number: int, left: LeftOut
+) -> RecordedStep:
+    """Read one exchange of chat completions; raises RequestError."""
+    try:
+        request = request_of(exchange.request.body, left)
+    except ShapeError as error:
+        raise RequestError(file, number, str(error)) from error
+    return RecordedStep(number, request, read_response(exchange.response, left))
+
+
+def read_response(response: Response, left: LeftOut) -> RecordedAnswer:
+    """Read an answer in one piece or in a stream; whatever it is, it is one."""
+    if is_streamed(response) and response.status < 300:
+        return stream_of(response.body, left)
+    return answer_of(response.status, response.body, left)
