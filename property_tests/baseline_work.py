@@ -22,16 +22,21 @@ from compat.commands import (
 )
 from compat.report.conform_text import plain
 from compat.verdicts.conformance import AnyEvent, ClauseResult, Fault
-from property_tests.baseline import Baseline, JudgedOnce, fresh_baseline, new_baseline
 from property_tests.baseline_command import Wanted
 from property_tests.conforming import judging
 from property_tests.engine_judging import UnusableEngineError
-from property_tests.known import KnownFailuresError, PinnedWorldError
-from property_tests.known_entries import TODO, read_known
-from property_tests.known_text import EditError
+from property_tests.failures import by_worker
+from property_tests.known.baseline import (
+    Baseline,
+    EditError,
+    JudgedOnce,
+    fresh_baseline,
+    new_baseline,
+)
+from property_tests.known.entries import TODO, KnownFailuresError, read_known
+from property_tests.known.states import PinnedWorldError
 from property_tests.pool import EngineLostError, Pool
 from property_tests.registry import UnknownSelectorError, contract
-from property_tests.replaying import by_worker
 from property_tests.running import Asked
 
 MISTAKES: Final = (

@@ -16,7 +16,7 @@ from rich.text import Text
 from compat.commands import NOTHING_RAN, told
 from compat.report.story import story
 from property_tests.clause_command import Which
-from property_tests.explaining import Shown, examples, shown, violating
+from property_tests.explaining import ExplainedClause, examples, shown, violating
 from property_tests.registry import Clause, UnknownSelectorError, contract
 from refengine.profile import PROFILES
 from refengine.testing.trace import to_json
@@ -106,7 +106,7 @@ def _in_worlds(clause: Clause) -> Iterator[Text]:
         yield from _decision(found)
 
 
-def _decision(found: Shown) -> Iterator[Text]:
+def _decision(found: ExplainedClause) -> Iterator[Text]:
     decision = found.decision
     how = "" if decision.variant == "played" else f", {decision.variant}"
     yield Text(f"What {found.mutant.id} does in that world{how}:")

@@ -18,9 +18,9 @@ from compat.report.conform_gathered import gather
 from compat.report.conform_terminal import Terminal
 from compat.verdicts.conformance import AnyEvent, ClauseResult, Progress
 from property_tests.conform_command import Reports, Wanted
-from property_tests.conforming import Judgement, judging
+from property_tests.conforming import EnginesJudgement, judging
 from property_tests.engine_judging import UnusableEngineError
-from property_tests.known import KnownFailuresError
+from property_tests.known.entries import KnownFailuresError
 from property_tests.registry import Clause, UnknownSelectorError, contract
 from property_tests.running import Asked
 
@@ -62,7 +62,7 @@ def _asked(wanted: Wanted) -> Asked:
     )
 
 
-def _run(judgement: Judgement, wanted: Wanted, out: TextIO | None) -> int:
+def _run(judgement: EnginesJudgement, wanted: Wanted, out: TextIO | None) -> int:
     found: list[AnyEvent] = []
     console = Console(highlight=False, soft_wrap=True)
     with Terminal(console, Console(stderr=True)) as terminal:
@@ -142,7 +142,7 @@ def _writer(kind: str) -> Writer:
 
 
 def _traces(
-    judgement: Judgement, events: Sequence[AnyEvent], clause: str
+    judgement: EnginesJudgement, events: Sequence[AnyEvent], clause: str
 ) -> Iterator[str]:
     """Yield the whole trace of a clause's failure, for each engine that has one."""
     failed = {

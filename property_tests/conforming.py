@@ -13,12 +13,13 @@ from compat.commands import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
 from compat.report.conform_stream import Stream
 from compat.verdicts.conformance import AnyEvent, Footer, Header
 from property_tests.engine_judging import EngineJudge, EngineJudged, same_names
-from property_tests.known import KnownFailures, unmatched
+from property_tests.known.entries import KnownFailures
+from property_tests.known.states import unmatched
 from property_tests.registry import contract
 from property_tests.running import Asked, Emit, Made, clause_infos, make_corpus, stored
 
 
-class Judgement:
+class EnginesJudgement:
     """Engines on their way through one corpus.
 
     with judging(asked, command) as judgement:
@@ -101,7 +102,7 @@ class Judgement:
 
 
 @contextmanager
-def judging(asked: Asked, command: str = "") -> Generator[Judgement, None, None]:
+def judging(asked: Asked, command: str = "") -> Generator[EnginesJudgement, None, None]:
     """Make the corpus, start the workers of all engines, and end them afterwards.
 
     Raises UnusableEngineError before anything is told.
@@ -115,4 +116,4 @@ def judging(asked: Asked, command: str = "") -> Generator[Judgement, None, None]
         same_names(judges)
         for each in judges:
             _ = each.known  # a mistake in its file is told before anything is judged
-        yield Judgement(asked, made, judges, command)
+        yield EnginesJudgement(asked, made, judges, command)

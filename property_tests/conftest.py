@@ -1,4 +1,4 @@
-"""What pytest is told about the suite; all of it is in ``property_tests.face``."""
+"""What pytest hooks into: fixtures of the tests, which ``pytest_suite`` has made."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Final, cast
 
 import pytest
 
-from property_tests.face import Face, cases
+from property_tests.pytest_suite import EngineTests, cases
 
-NAME: Final = "refengine-face"
+NAME: Final = "refengine-suite"
 
 
-@pytest.fixture(name="face", scope="session")
-def _face(request: pytest.FixtureRequest) -> Face:
+@pytest.fixture(name="suite", scope="session")
+def _suite(request: pytest.FixtureRequest) -> EngineTests:
     """Return what judges the engines that were asked for."""
-    return cast("Face", request.config.pluginmanager.get_plugin(NAME))
+    return cast("EngineTests", request.config.pluginmanager.get_plugin(NAME))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

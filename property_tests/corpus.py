@@ -26,7 +26,7 @@ REPEATED: Final = ("middlewares", "handlers")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CorpusWorld:
     """One world: what is played, where it comes from, and who looks at it.
 
     ``clause`` is the one it is an example of, "" for none. ``only`` are families of
@@ -71,10 +71,10 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class SuiteCorpus:
     """The worlds of one judgement; the fixed ones come first."""
 
-    worlds: tuple[Entry, ...]
+    worlds: tuple[CorpusWorld, ...]
     seed: int
 
     @property
@@ -104,7 +104,7 @@ def narrowed(path: Path = NARROWED) -> Mapping[str, int]:
     return found
 
 
-def fixed_worlds(folder: Path = FIXED) -> Iterator[Entry]:
+def fixed_worlds(folder: Path = FIXED) -> Iterator[CorpusWorld]:
     """Yield the fixed cases of every family, in the order of their files.
 
     Raises ScenarioError for a case that is no scenario.
@@ -113,30 +113,32 @@ def fixed_worlds(folder: Path = FIXED) -> Iterator[Entry]:
         yield from _entries(json.loads(path.read_text("utf-8")), path.stem, fixed=True)
 
 
-def read_corpus(text: str) -> Corpus:
-    """Return the corpus that a text of ``Corpus.json`` holds; raises ScenarioError."""
+def read_corpus(text: str) -> SuiteCorpus:
+    """Return the corpus that ``SuiteCorpus.json`` wrote; raises ScenarioError."""
     data: dict[str, Any] = json.loads(text)
     worlds = (_entry(each, each["family"], each["fixed"]) for each in data["worlds"])
-    return Corpus(tuple(worlds), data["seed"])
+    return SuiteCorpus(tuple(worlds), data["seed"])
 
 
 def _entries(
     data: Iterable[Mapping[str, Any]], family: str, *, fixed: bool
-) -> Iterator[Entry]:
+) -> Iterator[CorpusWorld]:
     for each in data:
         yield _entry(each, family, fixed)
 
 
 def _entry(
     data: Mapping[str, Any], family: str, fixed: bool
-) -> Entry:  # as it is written
+) -> CorpusWorld:  # as it is written
     clause = str(data.get("clause", ""))
     where = f"world of {clause or family!r}"
     scenario = read_scenario(data["scenario"], where)
     repeat: dict[str, int] = dict(data.get("repeat", {}))
     whole = _repeated(scenario, repeat, where)
     only = tuple(data.get("only", ()))
-    return Entry(whole, family, fixed, clause, only, tuple(sorted(repeat.items())))
+    return CorpusWorld(
+        whole, family, fixed, clause, only, tuple(sorted(repeat.items()))
+    )
 
 
 def _repeated(scenario: Scenario, repeat: Mapping[str, int], where: str) -> Scenario:

@@ -20,10 +20,11 @@ from compat.verdicts.conformance import (
     SmokeResult,
     Verdict,
 )
-from property_tests.corpus import Corpus
+from property_tests.corpus import SuiteCorpus
 from property_tests.defaults import EXAMPLES
-from property_tests.known import (
-    KnownFailures,
+from property_tests.failures import by_worker
+from property_tests.known.entries import KnownFailures
+from property_tests.known.states import (
     KnownState,
     PinnedWorldError,
     applied,
@@ -32,7 +33,6 @@ from property_tests.known import (
 )
 from property_tests.pool import LONG, EngineLostError, Pool, Reply
 from property_tests.registry import Clause
-from property_tests.replaying import by_worker
 from property_tests.running import Asked, Emit
 
 SMOKE: Final = 3
@@ -89,7 +89,7 @@ class EngineJudge:
     """Judges one engine; its state is that of this one judgement."""
 
     def __init__(
-        self, text: str, asked: Asked, corpus: Corpus, path: Path, stack: ExitStack
+        self, text: str, asked: Asked, corpus: SuiteCorpus, path: Path, stack: ExitStack
     ) -> None:
         """Start its workers, which end with ``stack``, and let them load it."""
         self.text = text

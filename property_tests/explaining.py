@@ -13,27 +13,29 @@ from dataclasses import dataclass
 from compat.verdicts.conformance import Seen
 from property_tests.check import PLAYED, Case, Check, Decision
 from property_tests.checks import CHECKS
-from property_tests.corpus import Entry, fixed_worlds
+from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.judging import looks_at
 from property_tests.mutants import MUTANTS, Mutant
-from property_tests.playing import Player, RefusedError
-from property_tests.telling import around
+from property_tests.playing import RefusedError, VariantPlayer
+from property_tests.wording import around
 from refengine.profile import profile
 from refengine.testing.trace import Observation, Trace
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ExplainedClause:
     """A mutant that breaks a clause in a world, and the decision that tells it."""
 
     mutant: Mutant
-    world: Entry
+    world: CorpusWorld
     decision: Decision
     around: tuple[Seen, ...]
     """The observations near the deciding one, which is marked."""
 
 
-def examples(clause: str, worlds: Sequence[Entry] | None = None) -> list[Entry]:
+def examples(
+    clause: str, worlds: Sequence[CorpusWorld] | None = None
+) -> list[CorpusWorld]:
     """Return the fixed worlds named after a clause, the shortest first."""
     known = fixed_worlds() if worlds is None else worlds
     mine = [each for each in known if each.fixed and each.clause == clause]
@@ -46,8 +48,8 @@ def violating(clause: str, mutants: Sequence[Mutant] = MUTANTS) -> list[Mutant]:
 
 
 def shown(
-    clause: str, worlds: Sequence[Entry], checks: Sequence[Check] = CHECKS
-) -> Shown | None:
+    clause: str, worlds: Sequence[CorpusWorld], checks: Sequence[Check] = CHECKS
+) -> ExplainedClause | None:
     """Return how the first mutant of a clause breaks it in the first world it can.
 
     None if none of them does so in these worlds.
@@ -60,21 +62,25 @@ def shown(
     return None
 
 
-def _broken(check: Check, world: Entry) -> Iterator[Shown]:
+def _broken(check: Check, world: CorpusWorld) -> Iterator[ExplainedClause]:
     for mutant in violating(check.clause):
         case = _played(mutant, check, world)
         decisions = () if case is None else check.decisions(case)
         for decision in decisions:
             if case is not None and not decision.holds:
                 trace = _trace_of(case, decision)
-                yield Shown(mutant, world, decision, around(trace, decision.at))
+                yield ExplainedClause(
+                    mutant, world, decision, around(trace, decision.at)
+                )
 
 
-def _played(mutant: Mutant, check: Check, world: Entry) -> Case | None:
+def _played(mutant: Mutant, check: Check, world: CorpusWorld) -> Case | None:
     """Play a world on a mutant; None if it cannot, since some break down in it."""
     under = profile(mutant.under)
     try:
-        return Player(mutant.wrong(under), under).case(world.scenario, check.variants)
+        return VariantPlayer(mutant.wrong(under), under).case(
+            world.scenario, check.variants
+        )
     except RefusedError:
         return None
     except Exception:  # noqa: BLE001  # whatever a broken engine raises
@@ -92,5 +98,5 @@ def _has(trace: Trace, at: Observation | None) -> bool:
     return at is not None and at.seq < len(trace) and trace[at.seq] is at
 
 
-def _length(entry: Entry) -> int:
+def _length(entry: CorpusWorld) -> int:
     return len(json.dumps(entry.as_json()))

@@ -23,14 +23,17 @@ from compat.commands import (
 from compat.report.conform_failure import told as texts_of
 from compat.report.conform_text import plain
 from property_tests.failures import (
+    Asks,
     FailureFile,
     FailureFileError,
+    ReplayedWorld,
+    by_worker,
     failure_files,
     read_failure,
+    replayed,
 )
 from property_tests.pool import Pool
 from property_tests.registry import UnknownSelectorError, contract
-from property_tests.replaying import Asks, Replayed, by_worker, replayed
 
 COMMAND: Final = "failure replay"
 
@@ -89,7 +92,7 @@ def replay(file: Path, engine: str, timeout: float) -> None:
     raise typer.Exit(code_of(found))
 
 
-def replayed_on(asks: Asks, file: Path, failure: FailureFile) -> Replayed:
+def replayed_on(asks: Asks, file: Path, failure: FailureFile) -> ReplayedWorld:
     """Play a failure on the engine that a worker has.
 
     Raises OtherEngineError and OtherProfileError, before anything is played.
@@ -106,7 +109,7 @@ def replayed_on(asks: Asks, file: Path, failure: FailureFile) -> Replayed:
 
 def _replayed(
     file: Path, failure: FailureFile, engine: str, timeout: float
-) -> Replayed:
+) -> ReplayedWorld:
     """Play it on a worker of its own; the profile is asked for only where it must be.
 
     An engine that has just one takes none, and has the right one if it failed.
@@ -121,7 +124,7 @@ def _replayed(
             return replayed_on(pool, file, failure)
 
 
-def code_of(found: Replayed) -> int:
+def code_of(found: ReplayedWorld) -> int:
     """Return the exit code for what came of a replay."""
     if found.usage:
         return USAGE
@@ -132,7 +135,7 @@ def code_of(found: Replayed) -> int:
     return OK if found.holds else NOTHING_RAN
 
 
-def lines(failure: FailureFile, found: Replayed) -> Iterator[Text]:
+def lines(failure: FailureFile, found: ReplayedWorld) -> Iterator[Text]:
     """Yield what is to be told about a replay, for a person."""
     who = f"{failure.clause} on {plain(failure.engine)} ({plain(failure.profile)})"
     if found.broken:

@@ -1,7 +1,10 @@
-"""Failure files: each failure of a judgement as one file, to be played again later.
+"""Failure files: each failure of a judgement as one file, and playing it again.
 
 The engine stands there as a text. Nothing is imported because a file names it: who
 replays a file says on the command line which engine is meant (verdicts).
+
+Known failures are played again the same way. What answers is an engine at hand, or a
+worker that has one; a world that decides nothing is reported as such, never as mended.
 """
 
 from __future__ import annotations
@@ -9,9 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NoReturn, cast
+from typing import Any, Final, Literal, NoReturn, Protocol, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, field_validator
 
@@ -23,8 +27,93 @@ from compat.verdicts.conformance import (
     Failure,
     Header,
 )
+from property_tests.check import Check
+from property_tests.playing import RefusedError, VariantPlayer
+from property_tests.wording import failure_of
 from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedWorld:
+    """What came of it.
+
+    ``failure`` is there if the clause fails. ``decided`` counts the decisions; none,
+    with ``lost`` to say why, is no answer at all. ``broken`` says what broke down, and
+    ``usage`` what is wrong with the engine that was named.
+    """
+
+    decided: int = 0
+    failure: Failure | None = None
+    lost: str = ""
+    broken: str = ""
+    usage: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the check decided, and for the engine."""
+        return self.failure is None and self.decided > 0
+
+
+Replay: TypeAlias = Callable[[str, Scenario], ReplayedWorld]
+"""Plays a world for the check of one clause."""
+
+
+class Asks(Protocol):
+    """What has a worker: ``property_tests.pool.Pool``."""
+
+    def one(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        """Return the answer to one request."""
+        ...
+
+
+def here(player: VariantPlayer, checks: Sequence[Check]) -> Replay:
+    """Return the replay on an engine of this process."""
+    by_clause = {each.clause: each for each in checks}
+
+    def replay(clause: str, world: Scenario) -> ReplayedWorld:
+        check = by_clause.get(clause)
+        if check is None:
+            return ReplayedWorld(lost=f"there is no check of {clause}")
+        try:
+            case = player.case(world, check.variants)
+        except RefusedError as error:
+            return ReplayedWorld(lost=str(error))
+        decided = list(check.decisions(case))
+        failing = next((each for each in decided if not each.holds), None)
+        found = None if failing is None else failure_of(case, failing)
+        return ReplayedWorld(len(decided), found, _undecided(clause, len(decided)))
+
+    return replay
+
+
+def by_worker(pool: Asks) -> Replay:
+    """Return the replay on the engine that a worker has."""
+
+    def replay(clause: str, world: Scenario) -> ReplayedWorld:
+        scenario = world.model_dump(mode="json", exclude_defaults=True)
+        reply = pool.one({"op": "replay", "clause": clause, "scenario": scenario})
+        return replayed(clause, reply)
+
+    return replay
+
+
+def replayed(clause: str, reply: Mapping[str, Any]) -> ReplayedWorld:
+    """Return what a worker's reply says."""
+    said = {name: reply[name] for name in ("lost", "broken", "usage") if name in reply}
+    if said:
+        return ReplayedWorld(**said)
+    failure, decided = reply.get("failure"), int(reply["decided"])
+    return ReplayedWorld(
+        decided,
+        None if failure is None else Failure.model_validate(failure),
+        _undecided(clause, decided),
+    )
+
+
+def _undecided(clause: str, decided: int) -> str:
+    return "" if decided else f"this world no longer lets the check of {clause} decide"
+
 
 VERSION: Final = 1
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")

@@ -1,7 +1,8 @@
 """Generated worlds of a corpus: Hypothesis draws them, always the same for a seed.
 
 Needs the extra ``testing``. Nothing but the seed and the version of Hypothesis decides
-what is drawn: not which modules are loaded, nor where the project is installed.
+what is drawn: not which modules are loaded, nor where the project is installed. Worlds
+around a fixed case keep all that the case has, and drawn neighbours join it.
 """
 
 from __future__ import annotations
@@ -10,19 +11,26 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 from hypothesis.internal.conjecture.providers import (
     AVAILABLE_PROVIDERS,
     HypothesisProvider,
 )
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
-from property_tests.corpus import Entry, narrowed
-from property_tests.grafting import grafts
-from refengine.testing.scenario import Scenario
+from property_tests.corpus import CorpusWorld, narrowed
+from refengine.testing.scenario import (
+    AgentSpec,
+    RunSpec,
+    Scenario,
+)
 from refengine.testing.strategies import scenarios
+from refengine.testing.strategies.extensions import handlers, middlewares
+from refengine.testing.strategies.wanted import ANYTHING
+from refengine.testing.strategies.words import instructions
 
 BACKEND: Final = "refengine-steady"
 
@@ -69,8 +77,8 @@ class SteadyProvider(HypothesisProvider):
 
 
 def generated(
-    examples: int, *, seed: int, fixed: Sequence[Entry] = ()
-) -> Iterator[Entry]:
+    examples: int, *, seed: int, fixed: Sequence[CorpusWorld] = ()
+) -> Iterator[CorpusWorld]:
     """Yield so many generated worlds, the families one after the other.
 
     With ``fixed`` a third of them are grafts: one of these cases, and around it what
@@ -83,14 +91,16 @@ def generated(
         for scenario in drawn(
             scenarios(**FAMILIES[name]), share + (at < more), seed + at
         ):
-            yield Entry(scenario, name, fixed=False)
+            yield CorpusWorld(scenario, name, fixed=False)
     cases = [each for each in fixed if not each.only]
     yield from _spread(cases, grafted, seed + 1_000)
     if fixed:
         yield from _narrowed(fixed, examples / FULL, seed)
 
 
-def _narrowed(fixed: Sequence[Entry], share: float, seed: int) -> Iterator[Entry]:
+def _narrowed(
+    fixed: Sequence[CorpusWorld], share: float, seed: int
+) -> Iterator[CorpusWorld]:
     """Yield more grafts for clauses that other worlds seldom let their check decide.
 
     They are judged by the checks of that family alone: it is their clause they are for.
@@ -102,7 +112,9 @@ def _narrowed(fixed: Sequence[Entry], share: float, seed: int) -> Iterator[Entry
             yield replace(world, only=(clause.partition("-")[0],))
 
 
-def _spread(cases: Sequence[Entry], count: int, seed: int) -> Iterator[Entry]:
+def _spread(
+    cases: Sequence[CorpusWorld], count: int, seed: int
+) -> Iterator[CorpusWorld]:
     """Yield so many grafts, of as many cases as there can be.
 
     Where there are more cases than grafts, cases from all families have one.
@@ -112,12 +124,12 @@ def _spread(cases: Sequence[Entry], count: int, seed: int) -> Iterator[Entry]:
         yield from around(case, share, seed + at)
 
 
-def around(case: Entry, count: int, number: int) -> Iterator[Entry]:
+def around(case: CorpusWorld, count: int, number: int) -> Iterator[CorpusWorld]:
     """Yield so many worlds that have all a case has, and something more."""
     # What Hypothesis draws first is the plainest there is: the case as it stands.
     found = drawn(grafts(case.scenario), count + 1, number)[1:] if count else []
     for scenario in found:
-        yield Entry(scenario, f"around {case.clause}", fixed=False)
+        yield CorpusWorld(scenario, f"around {case.clause}", fixed=False)
 
 
 def drawn(worlds: SearchStrategy[Scenario], count: int, number: int) -> list[Scenario]:
@@ -154,3 +166,56 @@ def _registered() -> Generator[None, None, None]:
         yield
     finally:
         del AVAILABLE_PROVIDERS[BACKEND]
+
+
+T = TypeVar("T")
+NEIGHBOURS: Final = 2
+"""So many extensions of a kind join those of the case at most."""
+
+
+@st.composite
+def grafts(draw: DrawFn, case: Scenario) -> Scenario:
+    """Draw a world that has all that the case has, in its order, and something more.
+
+    A kind of extension that the case does not have does not come in, since a case
+    without handlers is often one about structs alone.
+    """
+    agents = tuple(draw(_grafted(agent)) for agent in case.all_agents)
+    one = {"agent": agents[0]} if case.agent is not None else {"agents": agents}
+    runs = tuple(draw(_run(run)) for run in case.runs)
+    return case.model_copy(update={**one, "runs": runs})
+
+
+@st.composite
+def _grafted(draw: DrawFn, agent: AgentSpec) -> AgentSpec:
+    changed: dict[str, object] = {}
+    if agent.middlewares:
+        more = [draw(middlewares(ANYTHING, f"xm{at}")) for at in range(NEIGHBOURS)]
+        changed["middlewares"] = draw(_among(agent.middlewares, more))
+    if agent.handlers and not any(h.same_as is not None for h in agent.handlers):
+        new = [draw(handlers(ANYTHING, f"xh{at}")) for at in range(NEIGHBOURS)]
+        changed["handlers"] = draw(_among(agent.handlers, new))
+    if not agent.instruction:
+        changed["instruction"] = draw(instructions(ANYTHING))
+    return agent.model_copy(update=changed)
+
+
+@st.composite
+def _run(draw: DrawFn, run: RunSpec) -> RunSpec:
+    history = tuple(f"user:{at}" for at in range(draw(st.sampled_from([0, 1, 40]))))
+    return run.model_copy(
+        update={"streaming": draw(st.booleans()), "input": (*history, *run.input)}
+    )
+
+
+def _among(own: Sequence[T], more: Sequence[T]) -> SearchStrategy[tuple[T, ...]]:
+    """Put up to all of ``more`` somewhere among ``own``, whose order stays."""
+    places = st.lists(st.integers(0, len(own)), min_size=0, max_size=len(more))
+
+    def placed(at: Sequence[int]) -> tuple[T, ...]:
+        found = list(own)
+        for place, each in zip(at, more, strict=False):
+            found.insert(place, each)
+        return tuple(found)
+
+    return places.map(placed)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from property_tests.check import Case, Check, Decision, Meant
-from property_tests.corpus import Entry
-from property_tests.playing import Player, RefusedError
+from property_tests.corpus import CorpusWorld
+from property_tests.playing import RefusedError, VariantPlayer
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Judged:
     refused: str | None = None
 
 
-def judge(player: Player, entry: Entry, checks: Sequence[Check]) -> Judged:
+def judge(player: VariantPlayer, entry: CorpusWorld, checks: Sequence[Check]) -> Judged:
     """Play a world and let every check decide that is meant to look at it.
 
     A check of which some decisions fail is reported by the first of them.
@@ -72,7 +72,7 @@ def _counted(check: Check, case: Case) -> tuple[int, Decision | None]:
     return count, first
 
 
-def looking(checks: Sequence[Check], entry: Entry) -> list[Check]:
+def looking(checks: Sequence[Check], entry: CorpusWorld) -> list[Check]:
     """Return the checks that are meant to look at a world.
 
     Many of them go by the same sign, which is looked for once.
@@ -101,12 +101,12 @@ def settle() -> None:
     gc.freeze()
 
 
-def looks_at(check: Check, entry: Entry) -> bool:
+def looks_at(check: Check, entry: CorpusWorld) -> bool:
     """Tell whether a check is meant to look at a world."""
     return _is_for(entry, check) and check.meant(entry.scenario)
 
 
-def _is_for(entry: Entry, check: Check) -> bool:
+def _is_for(entry: CorpusWorld, check: Check) -> bool:
     """Tell whether a world is for everybody, or for this family or clause."""
     only = entry.only
     return not only or check.family in only or check.clause in only

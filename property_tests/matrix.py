@@ -1,25 +1,194 @@
-"""The matrix: which clauses kill which mutant, on one corpus.
+"""The matrix: which clauses kill which mutant, found by playing it in a corpus.
 
 A check that kills no mutant checks nothing, and a mutant that no clause kills shows
 what the checks do not see (verdicts, Conformance).
+
+Nearly everything a mutant does is right, so its traces are compared with those of the
+right engine first: where all that a check looks at is equal, to the byte, it would
+decide as it does on the right engine, and is left out. A check that has killed is left
+out from then on. Both save time and change no answer.
+
+Two more things are left out unless all is asked for: checks that compare variants,
+where neither they nor the world are of a family that the mutant violates; and generated
+worlds for mutants that every clause which they name has killed without. So a matrix may
+not show all that would kill, but it never shows more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import repeat
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, Final
 
+from property_tests.check import PLAYED, Case, Check
 from property_tests.checks import CHECKS
-from property_tests.corpus import Corpus, read_corpus
-from property_tests.judging import settle
-from property_tests.killing import Killing, Kills, names
+from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
+from property_tests.judging import decide, looks_at, settle
 from property_tests.mutants import MUTANTS, Mutant, mutant
+from property_tests.playing import RefusedError, VariantPlayer
 from property_tests.registry import FAMILIES, Contract
+from refengine.profile import profile
+from refengine.testing.engine import ReferenceEngine
+
+ERROR: Final = "error"
+"""What kills a mutant out of which an exception came where none may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kills:
+    """What kills a mutant: clauses in the order of their checks, then ``error``.
+
+    ``faults`` say which check broke down over what it did; that is never its answer.
+    """
+
+    mutant: str
+    by: tuple[str, ...]
+    faults: tuple[str, ...] = ()
+
+
+class Killing:
+    """The worlds in which mutants are played, and the checks that are asked there."""
+
+    def __init__(
+        self,
+        worlds: Iterable[CorpusWorld],
+        checks: Sequence[Check],
+        *,
+        full: bool = False,
+    ) -> None:
+        self._worlds = tuple(worlds)
+        self._checks = tuple(checks)
+        self._full = full
+        self._right: dict[tuple[str, int], dict[str, int]] = {}
+
+    def kills(self, broken: Mutant) -> Kills:
+        """Return what kills a mutant.
+
+        A world that is kept for some families, because it is huge, is played only for
+        the mutants that say they violate one of them.
+        """
+        under = profile(broken.under)
+        trial = _Trial(broken, VariantPlayer(broken.wrong(under), under))
+        for fixed in (True, False):
+            if fixed or self._full or not trial.is_proved:
+                for at, entry in enumerate(self._worlds):
+                    if entry.fixed is fixed and trial.concerns(entry):
+                        self._play(trial, at, entry)
+        order = [*dict.fromkeys(each.clause for each in self._checks), ERROR]
+        by = tuple(each for each in order if each in trial.found)
+        return Kills(broken.id, by, tuple(trial.faults))
+
+    def _play(self, trial: _Trial, at: int, entry: CorpusWorld) -> None:
+        left = [
+            each
+            for each in self._checks
+            if each.clause not in trial.found
+            and looks_at(each, entry)
+            and (self._full or not each.variants or trial.is_near(each, entry))
+        ]
+        if not left:
+            return
+        try:
+            case = _case(trial.player, entry, left)
+        except RefusedError:
+            return
+        if case is None:
+            trial.found.add(ERROR)
+            return
+        equal = self._equal(at, entry, case)
+        asked = [each for each in left if not equal.issuperset(_looked_at(each))]
+        trial.ask(case, asked)
+
+    def _equal(self, at: int, entry: CorpusWorld, case: Case) -> set[str]:
+        """Return the variants whose traces are as those of the right engine."""
+        right = self._right_traces(at, entry, case)
+        return {
+            name for name, digest in _digests(case) if right.get(name, None) == digest
+        }
+
+    def _right_traces(self, at: int, entry: CorpusWorld, case: Case) -> dict[str, int]:
+        """Return what tells the right engine's traces of a world, for every variant."""
+        key = (case.profile.name, at)
+        if key not in self._right:
+            player = VariantPlayer(ReferenceEngine(case.profile), case.profile)
+            checks = [each for each in self._checks if looks_at(each, entry)]
+            right = _case(player, entry, checks)
+            self._right[key] = dict(() if right is None else _digests(right))
+        return self._right[key]
+
+
+class _Trial:
+    """One mutant on its way through the worlds, and what it was killed by so far."""
+
+    def __init__(self, broken: Mutant, player: VariantPlayer) -> None:
+        self.player = player
+        self.found: set[str] = set()
+        self.faults: dict[str, None] = {}
+        self._violates = broken.violates
+        self._families = frozenset(map(_family, broken.violates))
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether each clause that it names has killed it, and of a family some."""
+        return all(
+            any(names((name,), clause) for clause in self.found)
+            for name in self._violates
+        )
+
+    def concerns(self, entry: CorpusWorld) -> bool:
+        """Tell whether a world is for everybody, or kept for what it violates."""
+        mine = self._families.union(self._violates)
+        return not entry.only or not mine.isdisjoint(entry.only)
+
+    def is_near(self, check: Check, entry: CorpusWorld) -> bool:
+        """Tell whether check or world are of a family that it violates."""
+        near = {_family(check.clause), _family(entry.clause)}
+        return not self._families.isdisjoint(near)
+
+    def ask(self, case: Case, checks: Sequence[Check]) -> None:
+        """Let checks decide."""
+        judged = decide(case, checks)
+        self.found.update(judged.failed)
+        self.faults.update(
+            dict.fromkeys(f"{clause}: {why}" for clause, why in judged.errors.items())
+        )
+
+
+def names(violates: Iterable[str], clause: str) -> bool:
+    """Tell whether a clause is among those violated, itself or by its family."""
+    return not {clause, _family(clause)}.isdisjoint(violates)
+
+
+def _family(clause: str) -> str:
+    return clause.partition("-")[0]
+
+
+def _case(
+    player: VariantPlayer, entry: CorpusWorld, checks: Sequence[Check]
+) -> Case | None:
+    """Play a world; None if an exception came out of it. Raises RefusedError."""
+    variants = dict.fromkeys(name for each in checks for name in each.variants)
+    try:
+        return player.case(entry.scenario, tuple(variants))
+    except RefusedError:
+        raise
+    except (Exception, asyncio.CancelledError):  # noqa: BLE001  # as it is broken
+        return None
+
+
+def _looked_at(check: Check) -> tuple[str, ...]:
+    return (PLAYED, *check.variants)
+
+
+def _digests(case: Case) -> Iterator[tuple[str, int]]:
+    """Yield each variant with what tells its trace from another."""
+    for name, view in case.views.items():
+        yield name, hash(view.trace.to_jsonl())
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +275,7 @@ def unknown_names(
 def matrix(
     clauses: Sequence[str],
     mutants: Sequence[Mutant],
-    worlds: Corpus,
+    worlds: SuiteCorpus,
     *,
     jobs: int = 1,
     full: bool = False,

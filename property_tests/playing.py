@@ -48,7 +48,7 @@ class StructsAdapted:
         return await self._engine.build(adapted, on_notice)
 
 
-class Player:
+class VariantPlayer:
     """Plays worlds on one engine under one profile.
 
     Worlds are cut down to its capabilities first; None stands for all there are.

@@ -38,7 +38,7 @@ PASS: Final[Agent] = {"ctx_append": {"key": "h", "text": "probe"}}
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ProbeWorld:
     """A small world and what shows in its trace that the capability is there."""
 
     agent: Agent
@@ -79,26 +79,26 @@ def _found(
             yield capability
 
 
-def _worlds_of(capability: str, profile: Profile) -> tuple[World, ...]:
+def _worlds_of(capability: str, profile: Profile) -> tuple[ProbeWorld, ...]:
     if capability == "after_agent" and profile.after_agent == "never":
         # A profile under which nobody calls it: what can be shown is that it is taken.
         return (_handler(_completed, after_agent=RECORD),)
     return WORLDS[capability]
 
 
-def _shown(world: World, engine: Engine) -> bool:
+def _shown(world: ProbeWorld, engine: Engine) -> bool:
     try:
         return world.shows(world.trace(engine))
     except Exception:  # noqa: BLE001  # what breaks down shows nothing
         return False
 
 
-def _handler(shows: Shows, **hooks: object) -> World:
-    return World({"handlers": [{"id": "h", **hooks}]}, shows)
+def _handler(shows: Shows, **hooks: object) -> ProbeWorld:
+    return ProbeWorld({"handlers": [{"id": "h", **hooks}]}, shows)
 
 
-def _struct(shows: Shows, **fields: object) -> World:
-    return World({"middlewares": [{"id": "m", **fields}]}, shows)
+def _struct(shows: Shows, **fields: object) -> ProbeWorld:
+    return ProbeWorld({"middlewares": [{"id": "m", **fields}]}, shows)
 
 
 def _entered(hook: str) -> Shows:
@@ -154,10 +154,10 @@ def _one_by_one(trace: Trace) -> bool:
     return calls == [*first, ("tool_start", "c2"), ("tool_end", "c2")]
 
 
-def _crowd(extensions: str, hook: str) -> World:
+def _crowd(extensions: str, hook: str) -> ProbeWorld:
     """Return an agent of very many extensions, the last of which adds a word."""
     many: list[Agent] = [{"id": f"x{at}", hook: RECORD} for at in range(CROWD)]
-    return World({extensions: [*many, {"id": "last", hook: NOTE}]}, _sent)
+    return ProbeWorld({extensions: [*many, {"id": "last", hook: NOTE}]}, _sent)
 
 
 def _left_whole(trace: Trace) -> bool:
@@ -178,7 +178,7 @@ _ASKS: Final[Agent] = {
 }
 _BOTH: Final = "assistant:[c1:slow({})][c2:fast({})]"
 
-WORLDS: Final[Mapping[str, tuple[World, ...]]] = MappingProxyType(
+WORLDS: Final[Mapping[str, tuple[ProbeWorld, ...]]] = MappingProxyType(
     {
         "before_agent": (_handler(_entered("before_agent"), before_agent=RECORD),),
         "before_model": (_handler(_sent, before_model=NOTE),),
@@ -187,7 +187,7 @@ WORLDS: Final[Mapping[str, tuple[World, ...]]] = MappingProxyType(
         "wrap_model": (_handler(_told, wrap_model={"set_content": "probe"}),),
         "wrap_tool": (_handler(_sent, wrap_invokable=PREFIX),),
         "wrap_streamable": (
-            World(
+            ProbeWorld(
                 {
                     "tools": [STREAMED],
                     "handlers": [{"id": "h", "wrap_streamable": PREFIX}],
@@ -201,7 +201,7 @@ WORLDS: Final[Mapping[str, tuple[World, ...]]] = MappingProxyType(
         ),
         "adapted_structs": (_struct(_sent, wrap_tool_call={"invokable": PREFIX}),),
         "struct_tools": (
-            World(
+            ProbeWorld(
                 {"tools": [], "middlewares": [{"id": "m", "additional_tools": [TOOL]}]},
                 _executed,
             ),
@@ -210,24 +210,24 @@ WORLDS: Final[Mapping[str, tuple[World, ...]]] = MappingProxyType(
         "struct_model_hooks": (_struct(_sent, before_chat_model=NOTE),),
         "struct_tool_wrappers": (_struct(_sent, wrap_tool_call={"invokable": PREFIX}),),
         "tool_call_middlewares": (
-            World({"tool_call_middlewares": [{"id": "w", **PREFIX}]}, _sent),
+            ProbeWorld({"tool_call_middlewares": [{"id": "w", **PREFIX}]}, _sent),
         ),
         "unknown_tools_handler": (
-            World(
+            ProbeWorld(
                 {"unknown_tools_handler": "probe"},
                 _sent,
                 ("assistant:[c1:nowhere({})]", "assistant:done"),
             ),
         ),
         "sequential": (
-            World(
+            ProbeWorld(
                 {"tools": [_SLOW, _FAST], "sequential": True},
                 _one_by_one,
                 (_BOTH, "assistant:done"),
             ),
         ),
         "streamable_tools": (
-            World({"tools": [{**STREAMED, "chunks": ["pro", "be"]}]}, _sent),
+            ProbeWorld({"tools": [{**STREAMED, "chunks": ["pro", "be"]}]}, _sent),
         ),
         "edited_config": (
             _handler(
@@ -242,11 +242,11 @@ WORLDS: Final[Mapping[str, tuple[World, ...]]] = MappingProxyType(
             ),
             _handler(_has_context, wrap_invokable=PASS),
             _struct(_has_context, wrap_tool_call={"invokable": PASS}),
-            World({"tool_call_middlewares": [{"id": "w", **PASS}]}, _has_context),
+            ProbeWorld({"tool_call_middlewares": [{"id": "w", **PASS}]}, _has_context),
         ),
-        "run_options": (World({}, _has_options, run={"options": {"probe": 1}}),),
+        "run_options": (ProbeWorld({}, _has_options, run={"options": {"probe": 1}}),),
         "streamed_model_wraps": (
-            World(
+            ProbeWorld(
                 {"handlers": [{"id": "h", "wrap_model": {"set_content": "probe"}}]},
                 _told,
                 ("assistant:done",),
@@ -254,10 +254,10 @@ WORLDS: Final[Mapping[str, tuple[World, ...]]] = MappingProxyType(
             ),
         ),
         "arguments_text": (
-            World({}, _as_written, ("assistant:[c1:t(probe)]", "assistant:done")),
+            ProbeWorld({}, _as_written, ("assistant:[c1:t(probe)]", "assistant:done")),
         ),
         "resume": (
-            World(
+            ProbeWorld(
                 {"tools": [_ASKS]},
                 _sent,
                 run={"checkpoint": "kept"},
@@ -265,7 +265,7 @@ WORLDS: Final[Mapping[str, tuple[World, ...]]] = MappingProxyType(
             ),
         ),
         "cancellation": (
-            World(
+            ProbeWorld(
                 {"tools": [_SLOW]},
                 _left_whole,
                 ("assistant:[c1:slow({})]", "assistant:done"),
@@ -273,7 +273,9 @@ WORLDS: Final[Mapping[str, tuple[World, ...]]] = MappingProxyType(
             ),
         ),
         "retry": (
-            World({"retry": {"max_retries": 1}}, _completed, (FAILS, "assistant:done")),
+            ProbeWorld(
+                {"retry": {"max_retries": 1}}, _completed, (FAILS, "assistant:done")
+            ),
         ),
     }
 )

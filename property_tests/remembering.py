@@ -16,7 +16,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class Replayed(Generic[T]):
+class Rereadable(Generic[T]):
     """What an iterator yields, to be gone through again and again.
 
     It is asked only for as much as somebody wants to see, and an exception that it ends
@@ -67,9 +67,9 @@ def each_once(
     @wraps(read)
     def again(view: View, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
         key = (read, *args, *kwargs.items())
-        found = cast("Replayed[T] | None", view.read.get(key))
+        found = cast("Rereadable[T] | None", view.read.get(key))
         if found is None:
-            found = view.read[key] = Replayed(read(view, *args, **kwargs))
+            found = view.read[key] = Rereadable(read(view, *args, **kwargs))
         return iter(found)
 
     return again

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from compat.verdicts.conformance import AnyEvent, ClauseInfo
-from property_tests.corpus import Corpus, Entry, fixed_worlds
+from property_tests.corpus import CorpusWorld, SuiteCorpus, fixed_worlds
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 from property_tests.registry import Clause, Contract, contract
 
@@ -53,7 +53,7 @@ class Asked:
 class Made:
     """A corpus, and what has to be told about how it came to be."""
 
-    corpus: Corpus
+    corpus: SuiteCorpus
     told: tuple[str, ...] = ()
 
 
@@ -67,16 +67,19 @@ def make_corpus(examples: int, seed: int) -> Made:
     fixed = tuple(fixed_worlds())
     if not examples:
         return Made(
-            Corpus(fixed, seed), ("no world was generated: none was asked for",)
+            SuiteCorpus(fixed, seed), ("no world was generated: none was asked for",)
         )
     try:
         from property_tests.generating import generated  # noqa: PLC0415  # an extra
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "hypothesis":
             raise
-        return Made(Corpus(fixed, seed), (_without(examples),))
-    worlds: tuple[Entry, ...] = (*fixed, *generated(examples, seed=seed, fixed=fixed))
-    return Made(Corpus(worlds, seed))
+        return Made(SuiteCorpus(fixed, seed), (_without(examples),))
+    worlds: tuple[CorpusWorld, ...] = (
+        *fixed,
+        *generated(examples, seed=seed, fixed=fixed),
+    )
+    return Made(SuiteCorpus(worlds, seed))
 
 
 def _without(examples: int) -> str:
@@ -87,7 +90,7 @@ def _without(examples: int) -> str:
 
 
 @contextmanager
-def stored(corpus: Corpus) -> Generator[Path, None, None]:
+def stored(corpus: SuiteCorpus) -> Generator[Path, None, None]:
     """Write a corpus to a file for as long as workers read it."""
     with tempfile.TemporaryDirectory(prefix="refengine-") as folder:
         path = Path(folder) / "corpus.json"

@@ -30,7 +30,7 @@ _LONGEST: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class TypeFault:
     """A field of what a door tells: what is there, and what belongs there."""
 
     field: str
@@ -43,17 +43,17 @@ class Fault:
         return f"{self.field} is {shown} ({type(self.got).__name__}): {self.wanted}"
 
 
-def event_faults(event: object) -> Iterator[Fault]:
+def event_faults(event: object) -> Iterator[TypeFault]:
     """Yield what is wrong with the types of an event."""
     if not isinstance(event, AgentEvent):
-        yield Fault("an event", event, "an AgentEvent is wanted")
+        yield TypeFault("an event", event, "an AgentEvent is wanted")
         return
     each = cast("Any", event)  # its types are what is looked at
     yield from _one_of("event.kind", each.kind, KINDS)
     path = cast("object", each.run_path)
     if not _is_path(path):
         wanted = "a tuple of the agents' names is wanted, outermost first"
-        yield Fault("event.run_path", path, wanted)
+        yield TypeFault("event.run_path", path, wanted)
     yield from _text_or_none("event.call_id", each.call_id)
     if each.kind == "error":
         yield from _is("event.error", each.error, Exception, "the exception is wanted")
@@ -67,10 +67,10 @@ def event_faults(event: object) -> Iterator[Fault]:
         yield from _is("event.action", each.action, AgentAction, wanted)
 
 
-def message_faults(field: str, message: object) -> Iterator[Fault]:
+def message_faults(field: str, message: object) -> Iterator[TypeFault]:
     """Yield what is wrong with the types of a message."""
     if not isinstance(message, Message):
-        yield Fault(field, message, "a refengine.Message is wanted")
+        yield TypeFault(field, message, "a refengine.Message is wanted")
         return
     each = cast("Any", message)
     roles = frozenset(("system", "user", "assistant", "tool"))
@@ -83,10 +83,12 @@ def message_faults(field: str, message: object) -> Iterator[Fault]:
         yield from _call_faults(f"{field}.tool_calls[{at}]", call)
 
 
-def outcome_faults(outcome: object) -> Iterator[Fault]:
+def outcome_faults(outcome: object) -> Iterator[TypeFault]:
     """Yield what is wrong with the types of a run's outcome."""
     if not isinstance(outcome, RunResult):
-        yield Fault("run.outcome", outcome, "a RunResult is wanted once a run is over")
+        yield TypeFault(
+            "run.outcome", outcome, "a RunResult is wanted once a run is over"
+        )
         return
     each = cast("Any", outcome)
     yield from _one_of("outcome.status", each.status, STATUSES)
@@ -98,12 +100,14 @@ def outcome_faults(outcome: object) -> Iterator[Fault]:
     if each.answer is not None:
         yield from message_faults("outcome.answer", each.answer)
     if type(each.iterations) is not int:
-        yield Fault("outcome.iterations", each.iterations, "a whole number is wanted")
+        yield TypeFault(
+            "outcome.iterations", each.iterations, "a whole number is wanted"
+        )
 
 
-def _call_faults(field: str, call: object) -> Iterator[Fault]:
+def _call_faults(field: str, call: object) -> Iterator[TypeFault]:
     if not isinstance(call, ToolCall):
-        yield Fault(field, call, "a refengine.ToolCall is wanted")
+        yield TypeFault(field, call, "a refengine.ToolCall is wanted")
         return
     for name in ("id", "name"):
         yield from _is(f"{field}.{name}", getattr(call, name), str, "a text is wanted")
@@ -111,28 +115,28 @@ def _call_faults(field: str, call: object) -> Iterator[Fault]:
     yield from _is(f"{field}.arguments", call.arguments, str, wanted)
 
 
-def _chunk_faults(chunk: object) -> Iterator[Fault]:
+def _chunk_faults(chunk: object) -> Iterator[TypeFault]:
     wanted = "a MessageChunk, or a text of a tool, is wanted"
     if not isinstance(chunk, MessageChunk | str):
-        yield Fault("a chunk of event.stream", chunk, wanted)
+        yield TypeFault("a chunk of event.stream", chunk, wanted)
     elif isinstance(chunk, MessageChunk):
         content = cast("object", chunk.content)
         yield from _is("chunk.content", content, str, "a text is wanted")
 
 
-def _is(field: str, got: object, kind: type, wanted: str) -> Iterator[Fault]:
+def _is(field: str, got: object, kind: type, wanted: str) -> Iterator[TypeFault]:
     if not isinstance(got, kind):
-        yield Fault(field, got, wanted)
+        yield TypeFault(field, got, wanted)
 
 
-def _text_or_none(field: str, got: object) -> Iterator[Fault]:
+def _text_or_none(field: str, got: object) -> Iterator[TypeFault]:
     if got is not None and not _is_text(got):
-        yield Fault(field, got, "a text or None is wanted")
+        yield TypeFault(field, got, "a text or None is wanted")
 
 
-def _one_of(field: str, got: object, known: AbstractSet[str]) -> Iterator[Fault]:
+def _one_of(field: str, got: object, known: AbstractSet[str]) -> Iterator[TypeFault]:
     if not _is_text(got) or got not in known:
-        yield Fault(field, got, f"one of {', '.join(sorted(known))} is wanted")
+        yield TypeFault(field, got, f"one of {', '.join(sorted(known))} is wanted")
 
 
 def _is_path(got: object) -> bool:
@@ -146,7 +150,7 @@ def _is_text(got: object) -> bool:
     return isinstance(got, str)
 
 
-class Watched:
+class WatchedDoor:
     """An engine whose events and outcomes are looked at; ``faults`` are what was wrong.
 
     ``raised`` are the exceptions that its runs ended with, in order.
@@ -154,7 +158,7 @@ class Watched:
 
     def __init__(self, engine: Engine) -> None:
         self.name = engine.name
-        self.faults: list[Fault] = []
+        self.faults: list[TypeFault] = []
         self.raised: list[Exception] = []
         self._engine = engine
 
@@ -183,7 +187,7 @@ class Watched:
 
 
 class _WatchedAgent:
-    def __init__(self, watch: Watched, agent: EngineAgent) -> None:
+    def __init__(self, watch: WatchedDoor, agent: EngineAgent) -> None:
         self._watch = watch
         self._agent = agent
 
@@ -199,7 +203,7 @@ class _WatchedAgent:
 
 
 class _WatchedRun:
-    def __init__(self, watch: Watched, run: EngineRun) -> None:
+    def __init__(self, watch: WatchedDoor, run: EngineRun) -> None:
         self._watch = watch
         self._run = run
 

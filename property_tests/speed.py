@@ -24,10 +24,10 @@ from typing import Any, Final, TypeAlias
 from compat.commands import DIFFERS, OK
 from compat.verdicts.cost import Bar
 from property_tests.checks import CHECKS
-from property_tests.corpus import Corpus, Entry, read_corpus
+from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
 from property_tests.defaults import EXAMPLES, SEED
 from property_tests.judging import decide, judge, looking, settle, variants_of
-from property_tests.playing import Player
+from property_tests.playing import VariantPlayer
 from property_tests.running import make_corpus, stored
 from property_tests.view import View
 from refengine.profile import profile
@@ -46,7 +46,7 @@ BAR: Final = f"judging: {LEAST:,} worlds a second a core, over what was measured
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class SpeedRound:
     """Seconds for the worlds that all checks look at, and for those kept for some."""
 
     whole: float
@@ -68,7 +68,7 @@ class Speed:
     checks: int
     made: float
     read: float
-    rounds: tuple[Round, ...]
+    rounds: tuple[SpeedRound, ...]
     plays: float
     """The sessions that a whole world takes on average: itself and its variants."""
     seconds: dict[str, float]
@@ -119,10 +119,10 @@ class Spent:
             self.seconds[phase] += self._now() - began
 
 
-class TimedPlayer(Player):
+class TimedPlayer(VariantPlayer):
     """A player that tells what playing takes, and what reading the traces."""
 
-    def __init__(self, like: Player, spent: Spent) -> None:
+    def __init__(self, like: VariantPlayer, spent: Spent) -> None:
         super().__init__(like.engine, like.profile, like.capabilities)
         self._spent = spent
 
@@ -146,12 +146,12 @@ def measured(
     made = make_corpus(examples, seed).corpus
     corpus, generated, read = _read(made, began, now)
     under = profile(PROFILE)
-    player = Player(ReferenceEngine(under), under)
+    player = VariantPlayer(ReferenceEngine(under), under)
     whole = [each for each in corpus.worlds if not each.only]
     kept = [each for each in corpus.worlds if each.only]
     settle()
     timed = tuple(
-        Round(_seconds(player, whole, now), _seconds(player, kept, now))
+        SpeedRound(_seconds(player, whole, now), _seconds(player, kept, now))
         for _ in range(rounds)
     )
     spent = Spent(now)
@@ -170,7 +170,9 @@ def measured(
     )
 
 
-def _read(made: Corpus, began: float, now: Now) -> tuple[Corpus, float, float]:
+def _read(
+    made: SuiteCorpus, began: float, now: Now
+) -> tuple[SuiteCorpus, float, float]:
     """Return the corpus as a file has it, and the seconds to make and to read it."""
     with stored(made) as path:
         written = now()
@@ -178,7 +180,7 @@ def _read(made: Corpus, began: float, now: Now) -> tuple[Corpus, float, float]:
         return corpus, written - began, now() - written
 
 
-def _seconds(player: Player, worlds: Sequence[Entry], now: Now) -> float:
+def _seconds(player: VariantPlayer, worlds: Sequence[CorpusWorld], now: Now) -> float:
     """Judge each of these worlds once; return the seconds."""
     began = now()
     for each in worlds:
@@ -187,7 +189,7 @@ def _seconds(player: Player, worlds: Sequence[Entry], now: Now) -> float:
 
 
 def _phases(
-    player: TimedPlayer, worlds: Sequence[Entry], spent: Spent
+    player: TimedPlayer, worlds: Sequence[CorpusWorld], spent: Spent
 ) -> Generator[str, None, None]:
     """Judge every world with a clock on each phase; yield what is judged wrongly."""
     for at, entry in enumerate(worlds):

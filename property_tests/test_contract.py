@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from property_tests.face import Face
+from property_tests.pytest_suite import EngineTests
 
 
-def test_door(face: Face, engine: str) -> None:
+def test_door(suite: EngineTests, engine: str) -> None:
     """The engine can be judged at all: its door is right, and worlds decide."""
-    face.settle_door(engine)
+    suite.settle_door(engine)
 
 
-def test_clause(face: Face, engine: str, clause: str) -> None:
+def test_clause(suite: EngineTests, engine: str, clause: str) -> None:
     """The engine keeps the clause in every world of the corpus."""
-    face.settle(engine, clause)
+    suite.settle(engine, clause)

@@ -23,7 +23,7 @@ OF_RUN: Final = frozenset(("run_start", "run_end", "event"))
 
 
 @dataclass(slots=True, eq=False)
-class Hook:
+class HookView:
     """One hook that was entered, and left unless something was raised in it."""
 
     enter: Observation
@@ -74,7 +74,7 @@ class Call:
 
     id: str
     call: ToolCall | None = None
-    hooks: list[Hook] = field(default_factory=list[Hook])
+    hooks: list[HookView] = field(default_factory=list[HookView])
     starts: list[Observation] = field(default_factory=list[Observation])
     ends: list[Observation] = field(default_factory=list[Observation])
     errors: list[Observation] = field(default_factory=list[Observation])
@@ -87,12 +87,12 @@ class Iteration:
     """One model call and the tools it leads to. ``number`` counts from 1 in its run."""
 
     number: int
-    before: list[Hook] = field(default_factory=list[Hook])
-    model_wraps: list[Hook] = field(default_factory=list[Hook])
+    before: list[HookView] = field(default_factory=list[HookView])
+    model_wraps: list[HookView] = field(default_factory=list[HookView])
     request: Observation | None = None
     response: Observation | None = None
     model_error: Observation | None = None
-    after: list[Hook] = field(default_factory=list[Hook])
+    after: list[HookView] = field(default_factory=list[HookView])
     model_events: list[Observation] = field(default_factory=list[Observation])
     calls: dict[str, Call] = field(default_factory=dict[str, Call])
     entries: list[Observation] = field(default_factory=list[Observation])
@@ -118,7 +118,7 @@ class Iteration:
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class RunView:
     """One run. ``end`` is its ``run_end``; ``error`` the event of what it raised."""
 
     number: int
@@ -127,9 +127,9 @@ class Run:
     start: Observation | None = None
     end: Observation | None = None
     error: Observation | None = None
-    before_agent: list[Hook] = field(default_factory=list[Hook])
+    before_agent: list[HookView] = field(default_factory=list[HookView])
     iterations: list[Iteration] = field(default_factory=list[Iteration])
-    after_agent: list[Hook] = field(default_factory=list[Hook])
+    after_agent: list[HookView] = field(default_factory=list[HookView])
     entries: list[Observation] = field(default_factory=list[Observation])
 
     @property
@@ -175,12 +175,12 @@ class View:
     profile: Profile
     trace: Trace
     variant: str = "played"
-    built: list[Hook] = field(default_factory=list[Hook])
+    built: list[HookView] = field(default_factory=list[HookView])
     """The hooks that ran while the agent was built."""
     build: list[Observation] = field(default_factory=list[Observation])
     """Everything observed before the first run."""
     build_error: Observation | None = None
-    runs: list[Run] = field(default_factory=list[Run])
+    runs: list[RunView] = field(default_factory=list[RunView])
     read: dict[object, object] = field(default_factory=dict[object, object])
     """What checks have read of it, by the function that reads (``remembering``)."""
 
@@ -216,8 +216,8 @@ class _Reader:
 
     def __init__(self, found: View) -> None:
         self._found = found
-        self._open: dict[tuple[object, ...], list[Hook]] = {}
-        self._run: Run | None = None
+        self._open: dict[tuple[object, ...], list[HookView]] = {}
+        self._run: RunView | None = None
 
     def take(self, seen: Observation) -> None:
         """Take the next observation."""
@@ -235,10 +235,10 @@ class _Reader:
         if not (may_be and self._of_run(run, seen, hook)):
             self._of_iteration(run, seen, hook)
 
-    def _hook(self, seen: Observation) -> Hook | None:
+    def _hook(self, seen: Observation) -> HookView | None:
         """Return the hook that an entry enters; one that leaves it is put with it."""
         if seen.kind == "hook_enter":
-            hook = Hook(seen)
+            hook = HookView(seen)
             self._open.setdefault(_who(seen), []).append(hook)
             return hook
         if seen.kind == "hook_exit":
@@ -247,25 +247,25 @@ class _Reader:
                 entered.pop().exit = seen
         return None
 
-    def _built(self, seen: Observation, hook: Hook | None) -> None:
+    def _built(self, seen: Observation, hook: HookView | None) -> None:
         self._found.build.append(seen)
         if seen.kind == "build_error":
             self._found.build_error = seen
         if hook is not None:
             self._found.built.append(hook)
 
-    def _run_of(self, seen: Observation) -> Run | None:
+    def _run_of(self, seen: Observation) -> RunView | None:
         """Return the run that begins with an entry; None if it is no scenario's."""
         specs = self._found.scenario.runs
         if not 1 <= seen.run <= len(specs):
             return None
         spec = specs[seen.run - 1]
         agent = self._found.scenario.all_agents[spec.agent]
-        self._run = Run(seen.run, spec, agent)
+        self._run = RunView(seen.run, spec, agent)
         self._found.runs.append(self._run)
         return self._run
 
-    def _of_run(self, run: Run, seen: Observation, hook: Hook | None) -> bool:
+    def _of_run(self, run: RunView, seen: Observation, hook: HookView | None) -> bool:
         """Put what belongs to the whole run there, and tell whether it did."""
         if seen.kind == "run_start":
             run.start = seen
@@ -281,7 +281,9 @@ class _Reader:
             return False
         return True
 
-    def _of_iteration(self, run: Run, seen: Observation, hook: Hook | None) -> None:
+    def _of_iteration(
+        self, run: RunView, seen: Observation, hook: HookView | None
+    ) -> None:
         now = self._iteration(run, seen, hook)
         if now is None:
             return
@@ -298,7 +300,7 @@ class _Reader:
             _model(now, seen)
 
     def _iteration(
-        self, run: Run, seen: Observation, hook: Hook | None
+        self, run: RunView, seen: Observation, hook: HookView | None
     ) -> Iteration | None:
         """Return the iteration an entry belongs to, a new one if it begins one."""
         last = run.iterations[-1] if run.iterations else None
@@ -310,7 +312,7 @@ class _Reader:
         return last
 
 
-def _begins(last: Iteration, seen: Observation, hook: Hook | None) -> bool:
+def _begins(last: Iteration, seen: Observation, hook: HookView | None) -> bool:
     """Tell whether an entry is the first one of the iteration after ``last``."""
     if hook is not None and hook.name in BEFORE:
         return bool(last.request or last.model_wraps or last.after or last.calls)
@@ -329,7 +331,7 @@ def _call(now: Iteration, call_id: str) -> Call:
     return now.calls[call_id]
 
 
-def _put(call: Call, seen: Observation, hook: Hook | None) -> None:
+def _put(call: Call, seen: Observation, hook: HookView | None) -> None:
     call.entries.append(seen)
     if hook is not None:
         call.hooks.append(hook)

@@ -21,11 +21,10 @@ from compat.engines.needs import is_crowded
 from compat.migration.shrinking import shrink
 from property_tests.check import Case, Check, Decision
 from property_tests.checks import CHECKS
-from property_tests.corpus import Corpus, Entry, read_corpus
-from property_tests.failing import failure_of
+from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
 from property_tests.judging import Judged, decide, judge, settle
-from property_tests.playing import Player, RefusedError
-from property_tests.telling import lines
+from property_tests.playing import RefusedError, VariantPlayer
+from property_tests.wording import failure_of, lines
 from refengine.errors import UnknownProfileError
 from refengine.testing import Scenario
 from refengine.testing.engine import ReferenceEngine
@@ -59,20 +58,20 @@ class Judge:
         return load_engine(self._asked["engine"], self._asked["profile"])
 
     @cached_property
-    def player(self) -> Player:
+    def player(self) -> VariantPlayer:
         """What plays worlds on the engine."""
         loaded = self.loaded
-        return Player(loaded.engine, loaded.profile, loaded.capabilities)
+        return VariantPlayer(loaded.engine, loaded.profile, loaded.capabilities)
 
     @cached_property
-    def right(self) -> Player:
+    def right(self) -> VariantPlayer:
         """What plays worlds on the reference engine under the same profile."""
         loaded = self.loaded
         engine = ReferenceEngine(loaded.profile)
-        return Player(engine, loaded.profile, loaded.capabilities)
+        return VariantPlayer(engine, loaded.profile, loaded.capabilities)
 
     @cached_property
-    def corpus(self) -> Corpus:
+    def corpus(self) -> SuiteCorpus:
         """The worlds, as the parent wrote them."""
         found = read_corpus(Path(self._asked["corpus"]).read_text("utf-8"))
         settle()
@@ -164,7 +163,7 @@ class Judge:
         case = self.player.case(scenario, (asked["variant"],))
         return {"lines": lines(case[asked["variant"]].trace)}
 
-    def _world(self, asked: Mapping[str, Any]) -> Entry:
+    def _world(self, asked: Mapping[str, Any]) -> CorpusWorld:
         at: int = asked["world"]
         return self.corpus.worlds[at]
 

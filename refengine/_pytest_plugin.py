@@ -103,7 +103,7 @@ def pytest_load_initial_conftests(
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Bring in the face of the suite if one of our options is used."""
+    """Bring in the suite if one of our options is used."""
     given = {_dest(name): config.getoption(_dest(name), None) for name in OPTIONS}
     used = any(value is not None for value in given.values())
     if used:
@@ -116,9 +116,9 @@ def pytest_configure(config: pytest.Config) -> None:
             " ('refengine conform --help' tells what a NAME can be)"
         )
     if used:
-        from property_tests.face import Face  # noqa: PLC0415  # an option is used
+        from property_tests.pytest_suite import EngineTests  # noqa: PLC0415  # an option is used
 
-        config.pluginmanager.register(Face(config, given), "refengine-face")
+        config.pluginmanager.register(EngineTests(config, given), "refengine-suite")
 
 
 def _refuse_shadows() -> None:

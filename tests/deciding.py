@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from property_tests.check import Case, Check
-from property_tests.corpus import Entry, fixed_worlds
+from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.mutants.mutant import Mutant
-from property_tests.playing import Player
+from property_tests.playing import VariantPlayer
 from refengine.profile import PROFILES, profile
 from refengine.testing.engine import Engine, ReferenceEngine
 from refengine.testing.reading import read_scenario
@@ -17,7 +17,7 @@ from refengine.testing.scenario import Scenario
 
 
 @cache
-def worlds(family: str) -> tuple[Entry, ...]:
+def worlds(family: str) -> tuple[CorpusWorld, ...]:
     return tuple(each for each in fixed_worlds() if each.family == family)
 
 
@@ -36,7 +36,7 @@ def scenario(agent: dict[str, Any], *script: Any, **run: Any) -> Scenario:
 
 
 def case_of(world: Scenario, check: Check, engine: Engine, under: str) -> Case:
-    return Player(engine, profile(under)).case(world, check.variants)
+    return VariantPlayer(engine, profile(under)).case(world, check.variants)
 
 
 def decisions(

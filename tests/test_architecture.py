@@ -247,7 +247,7 @@ def test_stranger_in_the_engine_is_found(tmp_path: Path, stranger: str) -> None:
         ("refengine.testing.strategies", "import hypothesis", False),
         ("compat.observe.command", "from rich.console import Console", False),
         ("compat.engines.langchain", "import langchain.agents", True),
-        ("property_tests.face", "import pytest", False),
+        ("property_tests.pytest_suite", "import pytest", False),
     ],
 )
 def test_extra_is_needed_only_where_it_is_listed(

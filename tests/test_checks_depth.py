@@ -5,10 +5,10 @@ import json
 import pytest
 
 from property_tests.checks.depth import CHECKS, MAX_EXTENSIONS, number
-from property_tests.corpus import Corpus, fixed_worlds, read_corpus
+from property_tests.corpus import SuiteCorpus, fixed_worlds, read_corpus
 from property_tests.judging import judge
 from property_tests.mutants.engines.depth import MUTANTS
-from property_tests.playing import Player
+from property_tests.playing import VariantPlayer
 from refengine.profile import profile
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import ScenarioError
@@ -21,7 +21,7 @@ DONE = "assistant:done"
 @pytest.mark.parametrize("under", ["seed-001", "langchain-1"])
 def test_every_clause_is_decided_for_the_reference_engine_in_its_fixed_world(under):
     # Once each: these worlds are long, and profiles differ in the order alone.
-    player = Player(ReferenceEngine(profile(under)), profile(under))
+    player = VariantPlayer(ReferenceEngine(profile(under)), profile(under))
     judged = {each.clause: judge(player, each, CHECKS) for each in worlds("depth")}
 
     assert all(clause in found.decided for clause, found in judged.items())
@@ -81,7 +81,7 @@ def test_the_last_entry_of_a_list_stands_so_often_as_repeat_says(tmp_path):
 
 def test_a_repeated_entry_is_written_once_and_read_back(tmp_path):
     entry = written(tmp_path, {"middlewares": 500}, {"middlewares": [{"id": "m"}]})
-    corpus = Corpus((entry,), 0)
+    corpus = SuiteCorpus((entry,), 0)
 
     assert len(corpus.json) < 500
     assert read_corpus(corpus.json).worlds == (entry,)

@@ -6,7 +6,7 @@ from property_tests.checks.direct import CHECKS
 from property_tests.generating import generated
 from property_tests.judging import judge
 from property_tests.mutants.engines.direct import MUTANTS
-from property_tests.playing import Player
+from property_tests.playing import VariantPlayer
 from refengine.profile import PROFILES
 from refengine.testing.engine import ReferenceEngine
 from tests.deciding import accused, decisions, scenario, surviving, undecided
@@ -38,7 +38,7 @@ def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda each: each.name)
 def test_the_reference_engine_keeps_every_clause_in_generated_worlds(profile):
-    player = Player(ReferenceEngine(profile), profile)
+    player = VariantPlayer(ReferenceEngine(profile), profile)
     judged = [judge(player, each, CHECKS) for each in generated(60, seed=5)]
 
     assert [each.failed for each in judged if each.failed] == []

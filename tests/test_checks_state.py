@@ -12,7 +12,7 @@ from property_tests.checks import (
     retrying,
 )
 from property_tests.checks.kept_runs import cuts, left_open
-from property_tests.corpus import Entry
+from property_tests.corpus import CorpusWorld
 from property_tests.judging import looks_at
 from property_tests.mutants.engines import state, state_cancel, state_retry
 from property_tests.variants import CHANGES, UNASKED
@@ -83,7 +83,7 @@ def test_worlds_that_are_kept_or_cancelled_are_for_checks_that_know_it():
 
 def test_a_world_may_be_for_a_clause_alone():
     world = kept({"tools": [ASKS]}, CALL, DONE)
-    entry = Entry(world, "state", fixed=True, only=("INT-006",))
+    entry = CorpusWorld(world, "state", fixed=True, only=("INT-006",))
 
     assert looks_at(OF["INT-006"], entry)
     assert not looks_at(OF["INT-007"], entry)

@@ -8,7 +8,7 @@ import pytest
 from property_tests import clause_command, clause_work, explaining
 from property_tests.check import Check, Decision
 from property_tests.clause_work import explained
-from property_tests.corpus import Entry, fixed_worlds
+from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.explaining import examples, shown, violating
 from property_tests.registry import Clause, OwnSource, contract
 from refengine.testing.engine import ReferenceEngine
@@ -135,15 +135,17 @@ def test_explain_says_what_each_profile_chooses() -> None:
 
 
 def test_examples_are_the_fixed_worlds_of_a_clause_shortest_first() -> None:
-    short = Entry(read_scenario({"agent": {}, "runs": []}), "a", fixed=True, clause="A")
-    long = Entry(
+    short = CorpusWorld(
+        read_scenario({"agent": {}, "runs": []}), "a", fixed=True, clause="A"
+    )
+    long = CorpusWorld(
         read_scenario({"agent": {"instruction": "B"}, "runs": []}),
         "a",
         fixed=True,
         clause="A",
     )
-    other = Entry(short.scenario, "a", fixed=True, clause="B")
-    drawn = Entry(short.scenario, "a", fixed=False, clause="A")
+    other = CorpusWorld(short.scenario, "a", fixed=True, clause="B")
+    drawn = CorpusWorld(short.scenario, "a", fixed=False, clause="A")
 
     assert examples("A", [long, other, drawn, short]) == [short, long]
 

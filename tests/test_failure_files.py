@@ -22,13 +22,16 @@ from property_tests.failure_work import (
 from property_tests.failures import (
     FailureFile,
     FailureFileError,
+    ReplayedWorld,
+    by_worker,
     failure_files,
+    here,
     read_failure,
+    replayed,
     write_failure,
     write_failures,
 )
-from property_tests.playing import Player
-from property_tests.replaying import Replayed, by_worker, here, replayed
+from property_tests.playing import VariantPlayer
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine
 from tests.backwards import Backwards, placed
@@ -176,7 +179,7 @@ def test_what_is_no_failure_file_is_told_with_its_place(tmp_path, text, said) ->
 
 
 def test_failure_that_is_there_still_is_told_with_both_values() -> None:
-    player = Player(Backwards(SEED_001), SEED_001)
+    player = VariantPlayer(Backwards(SEED_001), SEED_001)
 
     found = here(player, ORD)("ORD-001", failure_file().world)
 
@@ -186,7 +189,7 @@ def test_failure_that_is_there_still_is_told_with_both_values() -> None:
 
 
 def test_failure_that_is_gone_is_fixed() -> None:
-    player = Player(ReferenceEngine(SEED_001), SEED_001)
+    player = VariantPlayer(ReferenceEngine(SEED_001), SEED_001)
 
     found = here(player, ORD)("ORD-001", failure_file().world)
 
@@ -197,7 +200,7 @@ def test_failure_that_is_gone_is_fixed() -> None:
 
 
 def test_trap_3_a_world_that_decides_nothing_is_not_fixed() -> None:
-    player = Player(ReferenceEngine(SEED_001), SEED_001)
+    player = VariantPlayer(ReferenceEngine(SEED_001), SEED_001)
 
     found = here(player, ORD)("ORD-001", failure_file(scenario=NO_HOOKS).world)
 
@@ -241,13 +244,13 @@ def test_a_worker_is_asked_for_the_clause_and_the_world() -> None:
 
     found = by_worker(worker)("ORD-001", failure_file().world)
 
-    assert found == Replayed(2)
+    assert found == ReplayedWorld(2)
     assert worker.asked == [{"op": "replay", "clause": "ORD-001", "scenario": WORLD}]
 
 
 def test_a_worker_that_has_no_answer_is_told_as_such() -> None:
-    assert replayed("ORD-001", {"lost": "why"}) == Replayed(lost="why")
-    assert replayed("ORD-001", {"usage": "why"}) == Replayed(usage="why")
+    assert replayed("ORD-001", {"lost": "why"}) == ReplayedWorld(lost="why")
+    assert replayed("ORD-001", {"usage": "why"}) == ReplayedWorld(usage="why")
     assert replayed("ORD-001", {"decided": 0}).lost.startswith("this world no longer")
 
 

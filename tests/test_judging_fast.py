@@ -18,10 +18,10 @@ from property_tests import speed
 from property_tests.agreeing import agree
 from property_tests.check import Check, Decision
 from property_tests.checks import CHECKS, comparing
-from property_tests.corpus import Corpus, fixed_worlds
+from property_tests.corpus import SuiteCorpus, fixed_worlds
 from property_tests.judging import decide, looking, looks_at, variants_of
-from property_tests.playing import Player
-from property_tests.remembering import Replayed
+from property_tests.playing import VariantPlayer
+from property_tests.remembering import Rereadable
 from property_tests.running import Made
 from refengine import Message, MessageChunk, ToolCall
 from refengine.history import History
@@ -200,7 +200,7 @@ def test_a_reading_is_done_once_and_only_as_far_as_somebody_looks():
             done.append(number)
             yield number
 
-    kept = Replayed(read())
+    kept = Rereadable(read())
     assert next(iter(kept)) == 0
     assert done == [0]
     assert [list(kept), list(kept)] == [[0, 1, 2], [0, 1, 2]]
@@ -208,7 +208,7 @@ def test_a_reading_is_done_once_and_only_as_far_as_somebody_looks():
 
 
 def test_two_who_read_at_once_see_the_same():
-    kept = Replayed(iter("abc"))
+    kept = Rereadable(iter("abc"))
     assert list(zip(kept, kept, strict=True)) == [("a", "a"), ("b", "b"), ("c", "c")]
 
 
@@ -217,7 +217,7 @@ def test_a_reading_that_breaks_off_does_so_for_everybody_who_comes_so_far():
         yield 1
         raise KeyError("hook")
 
-    kept = Replayed(read())
+    kept = Rereadable(read())
     for _ in range(2):
         assert next(iter(kept)) == 1
         with pytest.raises(KeyError, match="hook"):
@@ -302,7 +302,7 @@ SAMPLE = WORLDS[::15]
 @pytest.mark.parametrize("name", ["seed-001", "eino-0.9"])
 def test_a_glance_decides_as_writing_everything_out_does(monkeypatch, name):
     under = profile(name)
-    player = Player(ReferenceEngine(under), under)
+    player = VariantPlayer(ReferenceEngine(under), under)
     for entry in SAMPLE:
         chosen = [each for each in looking(CHECKS, entry) if each.variants]
         case = player.case(entry.scenario, variants_of(chosen))
@@ -353,7 +353,7 @@ def test_the_checks_that_look_are_those_that_would_be_asked_one_by_one():
 def small(monkeypatch):
     """Let the speed be measured on three worlds, one kept for a family."""
     worlds = (*WORLDS[:2], next(each for each in WORLDS if each.only))
-    monkeypatch.setattr(speed, "make_corpus", lambda *_: Made(Corpus(worlds, 0)))
+    monkeypatch.setattr(speed, "make_corpus", lambda *_: Made(SuiteCorpus(worlds, 0)))
     monkeypatch.setattr(speed, "settle", lambda: None)
 
 

@@ -9,26 +9,33 @@ from pathlib import Path
 import pytest
 
 from compat.verdicts.conformance import ClauseResult, Failure
-from property_tests.baseline import JudgedOnce, fresh_baseline, new_baseline
 from property_tests.check import Check, Decision
 from property_tests.checks.order import CHECKS as ORDER
-from property_tests.known import (
+from property_tests.failures import ReplayedWorld, here
+from property_tests.known.baseline import (
+    EditError,
+    JudgedOnce,
+    edited,
+    fresh_baseline,
+    new_baseline,
+)
+from property_tests.known.entries import (
     KnownFailures,
     KnownFailuresError,
+    parse_known,
+    read_known,
+)
+from property_tests.known.states import (
     KnownState,
     PinnedWorldError,
     applied,
     decide_known,
     known_of,
-    read_known,
     state_of,
     unmatched,
 )
-from property_tests.known_entries import parse_known
-from property_tests.known_text import EditError, edited
-from property_tests.playing import Player
+from property_tests.playing import VariantPlayer
 from property_tests.registry import Clause, Contract, OwnSource, Retired
-from property_tests.replaying import Replayed, here
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine
 from tests.backwards import Backwards, placed
@@ -101,7 +108,7 @@ def failing(id_="ORD-001", world=TWO_HOOKS, variant="played"):
 
 
 def player(engine=REVERSED):
-    return Player(engine, SEED_001)
+    return VariantPlayer(engine, SEED_001)
 
 
 # --- the file
@@ -209,7 +216,7 @@ def test_an_entry_is_about_its_engine_only() -> None:
 
 
 def test_a_file_of_ours_is_read_if_none_is_given(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("property_tests.known.FOLDER", tmp_path)
+    monkeypatch.setattr("property_tests.known.states.FOLDER", tmp_path)
     (tmp_path / "mine.toml").write_text(entry(), "utf-8")
     other = tmp_path / "other.toml"
     other.write_text("", "utf-8")
@@ -229,7 +236,7 @@ def test_the_page_about_it_shows_a_sound_entry() -> None:
 
 
 def test_the_files_of_our_own_doors_are_sound() -> None:
-    from property_tests.known import FOLDER
+    from property_tests.known.states import FOLDER
 
     for path in FOLDER.glob("*.toml"):
         assert {each.engine for each in read_known(path).entries} <= {path.stem}
@@ -267,7 +274,7 @@ def test_trap_3_an_engine_that_breaks_down_makes_no_failure_known_or_stale() -> 
     [found] = known(entry()).entries
 
     with pytest.raises(PinnedWorldError, match=r"entry 1 .* cannot be judged: boom"):
-        state_of(found, lambda *_: Replayed(broken="boom"))
+        state_of(found, lambda *_: ReplayedWorld(broken="boom"))
 
 
 def test_trap_10_a_generated_world_that_fails_or_passes_changes_nothing() -> None:

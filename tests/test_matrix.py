@@ -9,10 +9,17 @@ import pytest
 from property_tests import mutant_command, mutant_work
 from property_tests.check import Case, Check, Decision
 from property_tests.checks import CHECKS
-from property_tests.corpus import Corpus, Entry
+from property_tests.corpus import CorpusWorld, SuiteCorpus
 from property_tests.explaining import examples
-from property_tests.killing import ERROR, Killing, Kills, names
-from property_tests.matrix import Matrix, matrix, unknown_names
+from property_tests.matrix import (
+    ERROR,
+    Killing,
+    Kills,
+    Matrix,
+    matrix,
+    names,
+    unknown_names,
+)
 from property_tests.mutants import MUTANTS, Mutant, mutant
 from property_tests.registry import read_contract
 from property_tests.running import Made
@@ -20,7 +27,7 @@ from property_tests.variants import AGAIN
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
 
-WORLD = Entry(
+WORLD = CorpusWorld(
     read_scenario(
         {
             "agent": {"handlers": [{"before_model": []}, {"before_model": []}]},
@@ -74,7 +81,7 @@ def test_a_check_that_killed_is_not_asked_again() -> None:
 
 
 def test_killers_come_in_the_order_of_the_checks() -> None:
-    second, first = Entry(WORLD.scenario, "b", fixed=True, only=("RD",)), WORLD
+    second, first = CorpusWorld(WORLD.scenario, "b", fixed=True, only=("RD",)), WORLD
     checks = [check("RD-001"), check("ORD-009")]
     broken = replace(REVERSED, violates=("RD-001",))
 
@@ -206,7 +213,7 @@ def test_a_check_that_breaks_down_is_a_fault_and_the_others_still_decide() -> No
 
 
 def test_a_world_of_some_families_is_played_for_their_mutants_only() -> None:
-    huge = Entry(WORLD.scenario, "depth", fixed=True, only=("DEEP",))
+    huge = CorpusWorld(WORLD.scenario, "depth", fixed=True, only=("DEEP",))
     checks = [check("DEEP-001"), check("ORD-009")]
 
     assert kills(REVERSED, [huge], checks).by == ()
@@ -297,7 +304,7 @@ def test_a_mutant_that_names_what_is_not_there_is_told() -> None:
 
 def test_more_processes_answer_the_same() -> None:
     some = [REVERSED, *MUTANTS[:3]]
-    worlds = Corpus((WORLD,), 0)
+    worlds = SuiteCorpus((WORLD,), 0)
 
     assert matrix(["ORD-001"], some, worlds, jobs=2) == matrix(
         ["ORD-001"], some, worlds
@@ -312,9 +319,9 @@ def run(*arguments: str) -> int:
     return code
 
 
-def small(monkeypatch, *worlds: Entry) -> None:
+def small(monkeypatch, *worlds: CorpusWorld) -> None:
     """Give the command a corpus of these worlds."""
-    made = Made(Corpus(worlds, 0), ("so it was made",))
+    made = Made(SuiteCorpus(worlds, 0), ("so it was made",))
     monkeypatch.setattr(mutant_work, "make_corpus", lambda *_: made)
 
 

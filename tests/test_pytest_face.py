@@ -13,9 +13,12 @@ from compat.engines.capabilities import CAPABILITIES
 from compat.engines.importing import installed_engines
 from compat.engines.loading import load_engine
 from compat.verdicts.conformance import ClauseResult, EngineInfo, Fault
-from property_tests.face import Face, JudgedEngine
-from property_tests.face_asking import asked_for
-from property_tests.face_telling import corpus_text
+from property_tests.pytest_suite import (
+    EngineTests,
+    JudgedEngine,
+    asked_for,
+    corpus_text,
+)
 from property_tests.registry import contract
 from property_tests.running import Asked
 from tests.backwards import placed
@@ -125,7 +128,7 @@ def test_trap_14_what_our_doors_do_not_declare_is_pinned() -> None:
 
 
 def test_without_hypothesis_it_is_told_that_no_world_was_generated(monkeypatch) -> None:
-    monkeypatch.setattr("property_tests.face_telling.find_spec", lambda _: None)
+    monkeypatch.setattr("property_tests.pytest_suite.find_spec", lambda _: None)
 
     told = corpus_text(Asked(engines=("mine",), examples=400))
 
@@ -204,7 +207,7 @@ def test_trap_4_not_chosen_is_not_told_as_not_applicable(tmp_path: Path) -> None
 
 def face(*results, faults=(), absent=()):
     """Return a face whose one engine was judged so; there is no engine behind it."""
-    made = object.__new__(Face)
+    made = object.__new__(EngineTests)
     info = EngineInfo(engine="mine", profile="seed-001", absent=absent)
     by_id = {each.clause: each for each in results}
     made._judged = {"mine": JudgedEngine(info, by_id, faults)}
@@ -341,7 +344,7 @@ def test_with_xdist_every_engine_stays_on_one_worker(tmp_path: Path) -> None:
 
 
 def test_what_stays_together_is_told_from_the_name_of_a_test() -> None:
-    made = object.__new__(Face)
+    made = object.__new__(EngineTests)
     made.asked = asked_for(
         {
             f"refengine_{key}": None

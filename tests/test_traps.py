@@ -24,9 +24,9 @@ import typer
 from packaging.requirements import Requirement
 
 from property_tests.checks import CHECKS
-from property_tests.corpus import Entry
+from property_tests.corpus import CorpusWorld
 from property_tests.judging import judge
-from property_tests.playing import Player
+from property_tests.playing import VariantPlayer
 from refengine import _pytest_plugin
 from refengine.__main__ import COMMANDS
 from refengine.profile import SEED_001
@@ -406,18 +406,18 @@ def test_trap_11_nothing_that_decides_reads_a_clock() -> None:
     assert {path.name for path in paths if imported(path) & CLOCKS} == set()
 
 
-def slow(milliseconds: int) -> Entry:
+def slow(milliseconds: int) -> CorpusWorld:
     tools = [{"name": "t", "delay_ms": milliseconds}, {"name": "u"}]
     world = {
         "agent": {"tools": tools, "handlers": [{"wrap_invokable": {}}]},
         "model_script": ["assistant:[c1:t({})][c2:u({})]", "assistant:done"],
         "runs": [{}],
     }
-    return Entry(read_scenario(world), "t", fixed=False)
+    return CorpusWorld(read_scenario(world), "t", fixed=False)
 
 
 def test_trap_11_a_year_of_waiting_changes_no_verdict() -> None:
-    player = Player(ReferenceEngine(SEED_001), SEED_001)
+    player = VariantPlayer(ReferenceEngine(SEED_001), SEED_001)
     year = 365 * 24 * 3600 * 1000
 
     short, long = (judge(player, slow(each), CHECKS) for each in (1, year))

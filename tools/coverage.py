@@ -17,11 +17,11 @@ from typing import Final
 
 from compat.commands import DIFFERS, OK
 from property_tests.checks import CHECKS
-from property_tests.corpus import NARROWED, Entry, fixed_worlds
+from property_tests.corpus import NARROWED, CorpusWorld, fixed_worlds
 from property_tests.defaults import EXAMPLES, SEED
 from property_tests.generating import around, generated
 from property_tests.judging import judge
-from property_tests.playing import Player
+from property_tests.playing import VariantPlayer
 from refengine.profile import profile
 from refengine.testing.engine import ReferenceEngine
 
@@ -34,7 +34,7 @@ UNDER: Final[Mapping[str, str]] = MappingProxyType({"ERR-004": "eino-0.9"})
 """Clauses that have a meaning only under another profile than the default."""
 
 
-def counted(worlds: Iterable[Entry]) -> Counter[str]:
+def counted(worlds: Iterable[CorpusWorld]) -> Counter[str]:
     """Return in how many worlds each check decides, on the reference engine."""
     found: Counter[str] = Counter()
     players = {name: _player(name) for name in {"seed-001", *UNDER.values()}}
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
     return OK
 
 
-def _needed(clause: str, count: int, fixed: Sequence[Entry]) -> int:
+def _needed(clause: str, count: int, fixed: Sequence[CorpusWorld]) -> int:
     """Return how many worlds to draw, by how many of some decide."""
     cases = [each for each in fixed if each.clause == clause]
     drawn = [world for case in cases for world in around(case, 8, SEED)]
@@ -85,9 +85,9 @@ def _needed(clause: str, count: int, fixed: Sequence[Entry]) -> int:
     return min(MOST, round((ENOUGH - count) / max(share, 0.05)) + 12)
 
 
-def _player(name: str) -> Player:
+def _player(name: str) -> VariantPlayer:
     under = profile(name)
-    return Player(ReferenceEngine(under), under)
+    return VariantPlayer(ReferenceEngine(under), under)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from property_tests.adapting import about_runs
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.comparing import alike
 from property_tests.checks.message_calls import factories_fail
@@ -18,12 +17,15 @@ from property_tests.checks.taking_part import (
     who,
 )
 from property_tests.variants import ADAPTED
-from property_tests.view import Run, View
+from property_tests.view import RunView, View
 from refengine.profile import Profile
 from refengine.testing.ops import AppendInstruction
 from refengine.testing.recorder import RECORDED
 from refengine.testing.scenario import AgentSpec, HandlerSpec, Scenario
-from refengine.testing.trace import Observation
+from refengine.testing.trace import Observation, Trace
+
+ABOUT_THE_LISTS: Final = frozenset(("MixedExtensionsWarning", "DeprecationWarning"))
+"""What an engine says about which of the two lists is used."""
 
 STRUCTS: Final = frozenset(
     (
@@ -136,7 +138,7 @@ def _states(view: View) -> Iterator[tuple[Observation, int]]:
                 yield hook.enter, numbers[run.spec.agent]
 
 
-def _often(run: Run, profile: Profile, before: int) -> int | None:
+def _often(run: RunView, profile: Profile, before: int) -> int | None:
     """Return how often factories were called when a run is over; None if unknown."""
     if profile.wrapper_factory == "per_call" or not run.iterations:
         return None
@@ -166,7 +168,7 @@ def _calls_a_binding(agent: AgentSpec) -> int:
     )
 
 
-def _counts(run: Run) -> Iterator[tuple[Observation, int]]:
+def _counts(run: RunView) -> Iterator[tuple[Observation, int]]:
     """Yield what the caller put down about factories after a run."""
     for each in run.entries:
         if each.kind == "effect" and each.data.get("name") == RECORDED:
@@ -243,3 +245,19 @@ CHECKS: Final = (
         any_of=frozenset(("struct_tool_wrappers", "tool_call_middlewares")),
     ),
 )
+
+
+def about_runs(trace: Trace) -> Trace:
+    """Return the trace without warnings about the list that structs stand in.
+
+    It is the one thing that COMPAT leaves out: to adapt is to move from one list to the
+    other, which is what those warnings ask for.
+    """
+    return Trace(_without_the_lists(trace))
+
+
+def _without_the_lists(trace: Trace) -> Iterator[Observation]:
+    for each in trace:
+        category = cast("str | None", each.data.get("category"))
+        if each.kind != "warning" or category not in ABOUT_THE_LISTS:
+            yield each

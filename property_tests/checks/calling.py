@@ -9,7 +9,7 @@ from property_tests.checks import positions
 from property_tests.checks.phases import Setup
 from property_tests.checks.specs import limit
 from property_tests.checks.tool_sets import hidden
-from property_tests.view import Iteration, Run
+from property_tests.view import Iteration, RunView
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec
@@ -42,7 +42,7 @@ def calls_once(agent: AgentSpec, setup: Setup, profile: Profile) -> bool:
 
 
 def asked(
-    run: Run, now: Iteration, setup: Setup, profile: Profile
+    run: RunView, now: Iteration, setup: Setup, profile: Profile
 ) -> tuple[ToolCall, ...] | None:
     """Return the calls that an iteration runs, in order; none if it runs none.
 
@@ -87,7 +87,7 @@ def _unanswered(history: Sequence[Message], profile: Profile) -> Iterable[ToolCa
     return [call for call in history[at].tool_calls if call.id not in done]
 
 
-def went_on(run: Run, now: Iteration) -> bool:
+def went_on(run: RunView, now: Iteration) -> bool:
     """Tell whether a run came past the calls of an iteration without an error."""
     if now is not run.iterations[-1]:
         return True
@@ -99,7 +99,7 @@ def went_on(run: Run, now: Iteration) -> bool:
     }
 
 
-def ended(run: Run, now: Iteration) -> str:
+def ended(run: RunView, now: Iteration) -> str:
     """Return how a run went on after an iteration that asked for calls."""
     if now is not run.iterations[-1] or run.status in {"max_iterations", "error"}:
         return "goes on"
@@ -113,7 +113,7 @@ def one_each(calls: Iterable[ToolCall]) -> bool:
 
 
 def history_after(
-    run: Run, now: Iteration
+    run: RunView, now: Iteration
 ) -> tuple[Sequence[Message], Observation] | None:
     """Return the history as it was after the calls of an iteration, if it was seen."""
     if now is run.iterations[-1]:

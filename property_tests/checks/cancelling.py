@@ -8,7 +8,7 @@ from typing import Final
 
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.kept_runs import effects, interrupts
-from property_tests.view import AFTER, BEFORE, Run
+from property_tests.view import AFTER, BEFORE, RunView
 from refengine.messages import Message
 from refengine.testing.recorder import ENTRIES
 from refengine.testing.scenario import Scenario
@@ -92,7 +92,7 @@ def nothing_more(case: Case) -> Iterator[Decision]:
         yield Decision(asked, [], got, (more or [at])[0])
 
 
-def _cancelled(case: Case) -> Iterator[tuple[Run, Observation]]:
+def _cancelled(case: Case) -> Iterator[tuple[RunView, Observation]]:
     """Yield each run that was cancelled, and the entry at which it was."""
     for run in case.played.runs:
         at = _cancelled_at(run)
@@ -100,7 +100,7 @@ def _cancelled(case: Case) -> Iterator[tuple[Run, Observation]]:
             yield run, at
 
 
-def _cancelled_at(run: Run) -> Observation | None:
+def _cancelled_at(run: RunView) -> Observation | None:
     spec = run.spec.cancel
     if spec is None:
         return None
@@ -129,7 +129,7 @@ def _last_calls(messages: Sequence[Message]) -> tuple[list[str], list[Message]]:
     return [], []
 
 
-def _streams(run: Run) -> Counter[tuple[str, str | None]]:
+def _streams(run: RunView) -> Counter[tuple[str, str | None]]:
     """Count the streams that gave a chunk, by whose they are."""
     found: Counter[tuple[str, str | None]] = Counter()
     fresh = False

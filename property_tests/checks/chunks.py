@@ -12,7 +12,7 @@ from typing import TypeAlias, cast
 
 from property_tests.checks.outcomes import raised_in
 from property_tests.checks.passages import Passage, Step, origin
-from property_tests.view import Call, Hook, Iteration
+from property_tests.view import Call, HookView, Iteration
 from refengine.messages import MessageChunk, chunk_of, join_chunks
 from refengine.testing.scenario import AgentSpec, ModelWrapSpec, ToolWrapSpec
 from refengine.testing.trace import Observation
@@ -38,7 +38,7 @@ def of_model(agent: AgentSpec, now: Iteration) -> list[MessageChunk] | None:
     return chunks
 
 
-def _model_wrap(agent: AgentSpec, hook: Hook) -> ModelWrapSpec | None:
+def _model_wrap(agent: AgentSpec, hook: HookView) -> ModelWrapSpec | None:
     if not 0 <= hook.position < len(agent.handlers):
         return None
     return origin(agent, hook.position)[1].wrap_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from property_tests.check import Case, Decision
-from property_tests.view import Run
+from property_tests.view import RunView
 from refengine.testing.trace import Observation
 
 
@@ -20,7 +20,7 @@ def streams_closed(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, begun, closed, last)
 
 
-def _streams(run: Run, of: str) -> Iterator[tuple[int, int, Observation]]:
+def _streams(run: RunView, of: str) -> Iterator[tuple[int, int, Observation]]:
     """Yield how many streams were begun and closed, for each model or tool call."""
     begun: dict[str | None, int] = {}
     closed: dict[str | None, int] = {}
@@ -42,7 +42,7 @@ def _streams(run: Run, of: str) -> Iterator[tuple[int, int, Observation]]:
         yield begun.get(key, 0), closed.get(key, 0), seen
 
 
-def _ended(run: Run, close: Observation, of: str) -> int:
+def _ended(run: RunView, close: Observation, of: str) -> int:
     """Tell whether just before a close a stream ended that had no chunk."""
     ends = {"model_response", "model_error"} if of == "model" else {"tool_end"}
     before = [

@@ -14,7 +14,7 @@ from itertools import pairwise
 from property_tests.checks.phases import Phases, Setup, Step
 from property_tests.checks.positions import place_of
 from property_tests.remembering import each_once, once
-from property_tests.view import Hook, Run, View
+from property_tests.view import HookView, RunView, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +36,22 @@ def setups(view: View) -> Setups:
     return Setups((), {n: agents[run.agent].next() for n, run in enumerate(runs, 1)})
 
 
-def first_runs(view: View) -> list[Run]:
+def first_runs(view: View) -> list[RunView]:
     """Return the first run of each agent."""
-    found: dict[int, Run] = {}
+    found: dict[int, RunView] = {}
     for run in view.runs:
         found.setdefault(run.spec.agent, run)
     return list(found.values())
 
 
-def later_runs(view: View) -> list[Run]:
+def later_runs(view: View) -> list[RunView]:
     """Return the runs of agents that have run before."""
     first = [run.number for run in first_runs(view)]
     return [run for run in view.runs if run.number not in first]
 
 
 @each_once
-def turns(view: View) -> Iterator[tuple[Run | None, Setup, list[Hook]]]:
+def turns(view: View) -> Iterator[tuple[RunView | None, Setup, list[HookView]]]:
     """Yield each ``before_agent`` phase: its run, what it does, and what was entered.
 
     The run is None for a phase of building; one of an agent that was never reached is
@@ -66,9 +66,9 @@ def turns(view: View) -> Iterator[tuple[Run | None, Setup, list[Hook]]]:
             yield run, found.runs[run.number], run.before_agent
 
 
-def built_hooks(view: View) -> list[list[Hook]]:
+def built_hooks(view: View) -> list[list[HookView]]:
     """Return the hooks that ran while each agent was built, agent by agent."""
-    found: list[list[Hook]] = []
+    found: list[list[HookView]] = []
     left = list(view.built)
     for each in view.build:
         if each.kind in {"build", "build_error"}:
@@ -77,7 +77,7 @@ def built_hooks(view: View) -> list[list[Hook]]:
     return found
 
 
-def last_turns(view: View) -> Iterator[tuple[Run, list[Hook]]]:
+def last_turns(view: View) -> Iterator[tuple[RunView, list[HookView]]]:
     """Yield the first run of each agent with the phase that it starts from.
 
     Phases that nothing was entered in, or that fail, are left out.
@@ -92,7 +92,9 @@ def last_turns(view: View) -> Iterator[tuple[Run, list[Hook]]]:
             yield run, hooks
 
 
-def paired(setup: Setup, entered: Sequence[Hook]) -> Iterator[tuple[Step, Hook]]:
+def paired(
+    setup: Setup, entered: Sequence[HookView]
+) -> Iterator[tuple[Step, HookView]]:
     """Yield the handlers' turns with what was seen of them, as long as they agree."""
     for step, hook in zip(setup.steps, entered, strict=False):
         if step.place != place_of(hook):
@@ -100,7 +102,7 @@ def paired(setup: Setup, entered: Sequence[Hook]) -> Iterator[tuple[Step, Hook]]
         yield step, hook
 
 
-def followed(view: View) -> Iterator[tuple[Hook, Hook]]:
+def followed(view: View) -> Iterator[tuple[HookView, HookView]]:
     """Yield each hook of a phase that was left, with the one that was entered next."""
     for _, _, hooks in turns(view):
         for before, after in pairwise(hooks):

@@ -14,7 +14,7 @@ from property_tests.check import Case, Check, Decision
 from property_tests.checks.outcomes import built_by_agent
 from property_tests.checks.passages import Step, passages, redirects
 from property_tests.checks.threading_values import CHECKS as VALUE_CHECKS
-from property_tests.view import Hook, Iteration, Run
+from property_tests.view import HookView, Iteration, RunView
 from refengine.testing.trace import Observation
 
 _UNSET: Final = "-"
@@ -34,7 +34,7 @@ def in_pipelines(case: Case) -> Iterator[Decision]:
                 yield _decided(asked, _left(one), then.enter)
 
 
-def _passes(case: Case) -> Iterator[Sequence[Hook]]:
+def _passes(case: Case) -> Iterator[Sequence[HookView]]:
     """Yield the hooks of each pass through a pipeline."""
     yield from built_by_agent(case.played)
     for run in case.played.runs:
@@ -158,29 +158,29 @@ def run_path(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, [run.agent.name], got, start)
 
 
-def _base(case: Case, run: Run) -> object:
+def _base(case: Case, run: RunView) -> object:
     """Return the value that the before_agent hooks left for a run."""
-    hooks: Sequence[Hook] = run.before_agent
+    hooks: Sequence[HookView] = run.before_agent
     if case.profile.before_agent == "build":
         hooks = built_by_agent(case.played)[run.spec.agent]
     return _left(hooks[-1]) if hooks else _UNSET
 
 
-def _at_model(case: Case, run: Run, now: Iteration) -> object:
+def _at_model(case: Case, run: RunView, now: Iteration) -> object:
     """Return the value that the model is called with."""
     if now.before and case.profile.model_context != "before_hooks":
         return _left(now.before[-1])
     return _base(case, run)
 
 
-def _at_tools(case: Case, run: Run, now: Iteration) -> object:
+def _at_tools(case: Case, run: RunView, now: Iteration) -> object:
     """Return the value that every call of a message starts with."""
     if case.profile.model_context != "iteration":
         return _base(case, run)
     return _left(now.after[-1]) if now.after else _at_model(case, run, now)
 
 
-def _left(hook: Hook) -> object:
+def _left(hook: HookView) -> object:
     return _UNSET if hook.exit is None else hook.exit.data.get("ctx")
 
 
@@ -190,7 +190,7 @@ def _first_point(now: Iteration) -> Observation | None:
     return hooks[0].enter if hooks else now.request
 
 
-def _outermost(run: Run, now: Iteration) -> list[Observation]:
+def _outermost(run: RunView, now: Iteration) -> list[Observation]:
     """Return the first entry that shows a context, for each call of a message."""
     if redirects(run.agent):
         return []
@@ -205,7 +205,7 @@ def _decided(asked: str, wanted: object, point: Observation) -> Decision:
     return Decision(asked, wanted, point.data.get("ctx"), point)
 
 
-def _iterations(case: Case) -> Iterator[tuple[Run, Iteration]]:
+def _iterations(case: Case) -> Iterator[tuple[RunView, Iteration]]:
     for run in case.played.runs:
         for now in run.iterations:
             yield run, now

@@ -18,7 +18,7 @@ from property_tests.checks.taking_part import (
     tool_layers,
     who,
 )
-from property_tests.view import Hook
+from property_tests.view import HookView
 from refengine.extensions import MAX_EXTENSIONS
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.trace import Observation
@@ -100,7 +100,7 @@ def _tool_onions(case: Case, kind: str) -> Iterator[Decision]:
 
 
 def _onion(
-    asked: str, wanted: Sequence[tuple[str, Who]], entered: Sequence[Hook]
+    asked: str, wanted: Sequence[tuple[str, Who]], entered: Sequence[HookView]
 ) -> Iterator[Decision]:
     """Decide that layers were entered from outside in, and left from inside out."""
     got = [(hook.name, who(hook)) for hook in entered]

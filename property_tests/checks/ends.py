@@ -9,14 +9,14 @@ from property_tests.check import Case, Decision
 from property_tests.checks import specs
 from property_tests.checks.histories import Turned, turns
 from property_tests.checks.routes import has_after_hooks, last_assistant
-from property_tests.view import Run
+from property_tests.view import RunView
 from refengine.testing.narrowing import is_mapping
 
 SUCCESS: Final = frozenset(("completed", "returned_directly"))
 _AFTER_RUN: Final = frozenset(("effect", "caller_object_changed"))
 
 
-def point_of(run: Run) -> str | None:
+def point_of(run: RunView) -> str | None:
     """Return where the error arose that ended a run, in the words of traces."""
     error: Any = None if run.error is None else run.error.data.get("error")
     return str(error["point"]) if is_mapping(error) and "point" in error else None
@@ -123,7 +123,7 @@ def after_agent_sees(case: Case) -> Iterator[Decision]:
             yield Decision(asked, run.final, first.seen, first.enter)
 
 
-def _exhausted(case: Case) -> Iterator[tuple[Run, Turned]]:
+def _exhausted(case: Case) -> Iterator[tuple[RunView, Turned]]:
     """Yield runs whose last allowed iteration neither ended nor failed by itself."""
     for run in case.played.runs:
         if run.status in SUCCESS or point_of(run) not in {None, "max_iterations"}:
@@ -134,7 +134,7 @@ def _exhausted(case: Case) -> Iterator[tuple[Run, Turned]]:
                 yield run, turn
 
 
-def _apology(run: Run) -> Iterator[Decision]:
+def _apology(run: RunView) -> Iterator[Decision]:
     """Decide that calls which come too late are not run, and the answer says so."""
     if has_after_hooks(run.agent) or len(run.iterations) != specs.limit(run.agent):
         return
@@ -148,5 +148,5 @@ def _apology(run: Run) -> Iterator[Decision]:
         yield Decision(asked, "completed", run.status, run.end)
 
 
-def _at_limit(run: Run, turn: Turned) -> bool:
+def _at_limit(run: RunView, turn: Turned) -> bool:
     return turn.now.number == specs.limit(run.agent)

@@ -10,7 +10,7 @@ from property_tests.check import Case, Decision
 from property_tests.checks.comparing import Change, Data, alike
 from property_tests.checks.specs import tool_wraps, tools_of
 from property_tests.variants import AGAIN, BUILT_TWICE, RUN_TWICE
-from property_tests.view import Call, Run, View
+from property_tests.view import Call, RunView, View
 from refengine.testing.narrowing import is_mapping
 from refengine.testing.scenario import Scenario, ScriptEntry
 from refengine.testing.trace import to_json
@@ -95,7 +95,8 @@ _COUNTING: Final = ('"on_call":', '"closure_counter":')
 
 
 def _equal(
-    earlier: tuple[Run, Sequence[ScriptEntry]], later: tuple[Run, Sequence[ScriptEntry]]
+    earlier: tuple[RunView, Sequence[ScriptEntry]],
+    later: tuple[RunView, Sequence[ScriptEntry]],
 ) -> bool:
     """Tell whether two runs were given the same, by caller and model.
 
@@ -108,12 +109,12 @@ def _equal(
     return same and _given(a) == _given(b)
 
 
-def _given(run: Run) -> str:
+def _given(run: RunView) -> str:
     """Return what a caller gave to a run, as text: there 1, 1.0 and true differ."""
     return json.dumps(to_json((run.given, run.spec.options)), sort_keys=True)
 
 
-def _with_answers(view: View) -> Iterator[tuple[Run, Sequence[ScriptEntry]]]:
+def _with_answers(view: View) -> Iterator[tuple[RunView, Sequence[ScriptEntry]]]:
     """Yield each run with the answers that the model gave in it, as the script has it.
 
     Every agent has the whole script for itself.

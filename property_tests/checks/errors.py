@@ -20,7 +20,7 @@ from property_tests.checks.outcomes import (
 from property_tests.checks.specs import tool_wraps
 from property_tests.checks.tool_errors import CHECKS as TOOL_CHECKS
 from property_tests.checks.tool_errors import all_is_caught
-from property_tests.view import Hook, Run
+from property_tests.view import HookView, RunView
 from refengine.testing.scenario import AgentSpec
 
 _QUIET: Final = frozenset(("effect", "caller_object_changed"))
@@ -109,7 +109,7 @@ def error_has_cause(case: Case) -> Iterator[Decision]:
             yield Decision(asked, True, cause, run.error)  # noqa: FBT003  # a value
 
 
-def _cause_seen(case: Case, run: Run, point: str) -> bool | None:
+def _cause_seen(case: Case, run: RunView, point: str) -> bool | None:
     """Tell whether something failed at a point; None if the trace cannot say."""
     if point in PIPELINES:
         hooks = pipeline_hooks(run)
@@ -140,11 +140,11 @@ def _sets_null(agent: AgentSpec) -> bool:
     )
 
 
-def _raised(hooks: list[Hook]) -> list[Hook]:
+def _raised(hooks: list[HookView]) -> list[HookView]:
     return [hook for hook in hooks if hook.exit is None]
 
 
-def _error_of(agent: AgentSpec, hook: Hook, due: Due) -> dict[str, object] | None:
+def _error_of(agent: AgentSpec, hook: HookView, due: Due) -> dict[str, object] | None:
     """Return class and point of a hook's error; None if it raised something else."""
     text, names = due.failure(hook), shown_names(agent)
     if text is None or names is None:
@@ -155,7 +155,7 @@ def _error_of(agent: AgentSpec, hook: Hook, due: Due) -> dict[str, object] | Non
     return {"class": "ScriptedError", "error": error}
 
 
-def _told(run: Run, wanted: dict[str, object], hook: Hook) -> Decision:
+def _told(run: RunView, wanted: dict[str, object], hook: HookView) -> Decision:
     got = None if run.error is None else _shown(run.error.data)
     asked = "the error of a hook ends the run, wrapped once: its hook, handler and text"
     return Decision(asked, wanted, got, run.error or hook.enter)

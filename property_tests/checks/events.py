@@ -17,7 +17,7 @@ from property_tests.checks.texts import (
 )
 from property_tests.checks.wrapping import Called, calls_of
 from property_tests.remembering import each_once
-from property_tests.view import Iteration, Run, View
+from property_tests.view import Iteration, RunView, View
 from refengine.messages import Message
 from refengine.testing.trace import Observation
 
@@ -132,7 +132,7 @@ def error_event(case: Case) -> Iterator[Decision]:
 
 
 def _shows(
-    run: Run, now: Iteration, response: Message, asked: str
+    run: RunView, now: Iteration, response: Message, asked: str
 ) -> Iterator[Decision]:
     [event] = now.model_events
     got = text_of_model(event)
@@ -143,7 +143,7 @@ def _shows(
 
 
 @each_once
-def _answered(view: View) -> Iterator[tuple[Run, Iteration, Message]]:
+def _answered(view: View) -> Iterator[tuple[RunView, Iteration, Message]]:
     """Yield the iterations that have an answer, which left the model's onion."""
     for run in view.runs:
         for now in run.iterations:

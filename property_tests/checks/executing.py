@@ -21,7 +21,7 @@ from property_tests.checks.phases import Setup
 from property_tests.checks.specs import all_tools, keeps_ids, tool_wraps
 from property_tests.checks.tool_sets import hidden, implementation
 from property_tests.remembering import each_once
-from property_tests.view import Call, Iteration, Run, View
+from property_tests.view import Call, Iteration, RunView, View
 from refengine.messages import ToolCall
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec
@@ -32,7 +32,7 @@ from refengine.testing.trace import Observation
 class Batch:
     """The calls that an iteration runs, and what the run goes by."""
 
-    run: Run
+    run: RunView
     now: Iteration
     setup: Setup
     profile: Profile

@@ -13,7 +13,7 @@ from property_tests.checks.taking_part import (
     passes,
     who,
 )
-from property_tests.view import Hook, View
+from property_tests.view import HookView, View
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.trace import Observation
 
@@ -77,7 +77,7 @@ def has_twice(scenario: Scenario) -> bool:
     )
 
 
-def _failed_hooks(view: View) -> Iterator[tuple[Hook, Observation, AgentSpec]]:
+def _failed_hooks(view: View) -> Iterator[tuple[HookView, Observation, AgentSpec]]:
     """Yield the pipeline hooks in which something was raised, with the error."""
     if view.build_error is not None and view.built:
         built = sum(each.kind == "build" for each in view.build)
@@ -96,7 +96,7 @@ def _failed_hooks(view: View) -> Iterator[tuple[Hook, Observation, AgentSpec]]:
                 yield hook, run.error, run.agent
 
 
-def _is(agent: AgentSpec, at: int, hook: Hook) -> bool:
+def _is(agent: AgentSpec, at: int, hook: HookView) -> bool:
     return hook.position == at and hook.extension == _given(agent, at)
 
 

@@ -26,7 +26,7 @@ from property_tests.checks.taking_part import (
     who,
 )
 from property_tests.variants import IDENTITY_FIRST, IDENTITY_LAST, PLAIN
-from property_tests.view import Hook, View
+from property_tests.view import HookView, View
 from refengine.profile import Profile
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies_variants import IDENTITY
@@ -171,7 +171,7 @@ def _listed(found: Counter[Who]) -> list[tuple[str, int, int]]:
     return sorted((*one, often) for one, often in found.items())
 
 
-def _all_entered(view: View) -> Iterator[Hook]:
+def _all_entered(view: View) -> Iterator[HookView]:
     yield from view.built
     for run in view.runs:
         yield from run.before_agent

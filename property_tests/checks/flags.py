@@ -9,7 +9,7 @@ from property_tests.check import Case, Decision
 from property_tests.checks.configuring import first_runs, followed, paired, turns
 from property_tests.checks.phases import Step
 from property_tests.checks.tool_sets import is_doubled, tools_in
-from property_tests.view import Hook
+from property_tests.view import HookView
 from refengine.testing.narrowing import is_mapping
 
 
@@ -50,6 +50,6 @@ def flags_in(config: object) -> object:
     return config.get("return_directly") if is_mapping(config) else None
 
 
-def sees(asked: str, step: Step, hook: Hook) -> Decision:
+def sees(asked: str, step: Step, hook: HookView) -> Decision:
     """Decide which flags a handler sees."""
     return Decision(asked, flags_in(step.seen), flags_in(hook.seen), hook.enter)

@@ -15,7 +15,7 @@ from property_tests.checks.model_onions import answer_of
 from property_tests.checks.onions import is_ambiguous, onion_of
 from property_tests.checks.routes import Route, configuring, has_after_hooks, route_of
 from property_tests.remembering import each_once
-from property_tests.view import Hook, Iteration, Run, View
+from property_tests.view import HookView, Iteration, RunView, View
 from refengine.messages import Message, ToolCall
 from refengine.testing.notation import decoded
 from refengine.testing.scenario import AgentSpec
@@ -95,7 +95,7 @@ Seen: TypeAlias = "Point | Turned"
 
 
 @each_once
-def walk(view: View, run: Run) -> Iterator[Seen]:
+def walk(view: View, run: RunView) -> Iterator[Seen]:
     """Yield every point of a run, and after each answer where the run has to go.
 
     It ends where nothing tells how the history goes on, as after an error.
@@ -134,12 +134,12 @@ def points(view: View) -> Iterator[Point]:
 
 
 @each_once
-def turns(view: View, run: Run) -> Iterator[Turned]:
+def turns(view: View, run: RunView) -> Iterator[Turned]:
     """Yield how each iteration of a run has to go on."""
     yield from (each for each in walk(view, run) if isinstance(each, Turned))
 
 
-def system_of(view: View, run: Run) -> tuple[Message, ...] | None:
+def system_of(view: View, run: RunView) -> tuple[Message, ...] | None:
     """Return the system message of a run, or none; None if nothing tells.
 
     What ``before_agent`` hooks left is seen; without any the text is the instruction
@@ -170,7 +170,7 @@ def instruction_of(view: View, agent: AgentSpec) -> str:
     return text
 
 
-def response_of(view: View, run: Run, now: Iteration) -> Message | None:
+def response_of(view: View, run: RunView, now: Iteration) -> Message | None:
     """Return the answer of an iteration; None if it failed, or is the engine's own."""
     answer = answer_of(run.agent, now)
     late = now.number >= specs.limit(run.agent) and not has_after_hooks(run.agent)
@@ -180,7 +180,7 @@ def response_of(view: View, run: Run, now: Iteration) -> Message | None:
 
 
 def results_of(
-    view: View, run: Run, now: Iteration, calls: Sequence[ToolCall]
+    view: View, run: RunView, now: Iteration, calls: Sequence[ToolCall]
 ) -> Segment:
     """Return the tool messages of these calls, in their order."""
     texts = [result_of(run, now, calls, call) for call in calls]
@@ -195,7 +195,7 @@ def results_of(
 
 
 def result_of(
-    run: Run, now: Iteration, calls: Sequence[ToolCall], call: ToolCall
+    run: RunView, now: Iteration, calls: Sequence[ToolCall], call: ToolCall
 ) -> str | None:
     """Return the text of a call's result; None if nothing tells it."""
     if sum(each.id == call.id for each in calls) > 1:
@@ -240,7 +240,7 @@ def _after_model(
 ) -> Generator[Point, None, Segments | None]:
     """Go through the after-hooks; return what is left, None if one of them raised."""
     todo: Segments = (Segment("kept", kept), Segment("response", (response,)))
-    hook: Hook | None = None
+    hook: HookView | None = None
     for hook in now.after:
         yield Point("after", todo, hook.seen, hook.enter)
         if hook.exit is None:

@@ -18,7 +18,7 @@ from property_tests.checks.configuring import (
     turns,
 )
 from property_tests.checks.phases import Setup
-from property_tests.view import Iteration, Run, View
+from property_tests.view import Iteration, RunView, View
 from refengine.messages import Message
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec, Scenario
@@ -28,7 +28,7 @@ Meant: TypeAlias = Callable[[AgentSpec], bool]
 Started: TypeAlias = tuple[Sequence[str], Observation]
 
 
-def started(run: Run, profile: Profile) -> Started | None:
+def started(run: RunView, profile: Profile) -> Started | None:
     """Return the texts that an engine put before the messages of a run, and where.
 
     Under ``in_history`` they are what the first hook sees before the messages that were
@@ -191,7 +191,7 @@ def _instruction(seen: object) -> object:
     return cast("dict[str, object]", seen).get("instruction")
 
 
-def _right(run: Run, found: Setups, profile: Profile) -> bool:
+def _right(run: RunView, found: Setups, profile: Profile) -> bool:
     got, setup = started(run, profile), found.runs[run.number]
     return got is None or setup.failed or list(got[0]) == _texts(setup)
 
@@ -225,7 +225,7 @@ def _first_sent(now: Iteration) -> tuple[Sequence[Message], Observation] | None:
     return now.sent, now.request
 
 
-def _put_before_call(run: Run, now: Iteration, profile: Profile) -> Started | None:
+def _put_before_call(run: RunView, now: Iteration, profile: Profile) -> Started | None:
     seen = _first_sent(now)
     if seen is None:
         return None

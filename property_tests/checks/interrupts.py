@@ -20,7 +20,7 @@ from property_tests.checks.kept_runs import (
     text_of,
 )
 from property_tests.checks.specs import tool_wraps, tools_of
-from property_tests.view import Run
+from property_tests.view import RunView
 from refengine.messages import Json
 from refengine.testing.ops import Ask
 from refengine.testing.scenario import AgentSpec, Scenario
@@ -199,7 +199,7 @@ def changed_refused(case: Case) -> Iterator[Decision]:
                 yield _refusal("ChangedAgentError", after)
 
 
-def _refusal(error: str, run: Run) -> Decision:
+def _refusal(error: str, run: RunView) -> Decision:
     done = [str(each.kind) for each in begun(run)]
     nothing: list[str] = []
     return Decision(
@@ -230,15 +230,15 @@ def _catches(scenario: Scenario) -> bool:
     return caught and any(tool.interrupt for tool in tools_of(scenario))
 
 
-def _starts(run: Run) -> list[Observation]:
+def _starts(run: RunView) -> list[Observation]:
     return [each for each in run.entries if each.kind == "tool_start"]
 
 
-def _ends(run: Run) -> list[Observation]:
+def _ends(run: RunView) -> list[Observation]:
     return [each for each in run.entries if each.kind in {"tool_end", "tool_error"}]
 
 
-def _results(run: Run) -> Mapping[str, str]:
+def _results(run: RunView) -> Mapping[str, str]:
     """Return the results that the first request of a run holds, by call id."""
     first = next((e for e in run.entries if e.kind == "model_request"), None)
     messages = () if first is None else cast("Any", first.data["messages"])

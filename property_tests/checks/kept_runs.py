@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, cast
 
-from property_tests.view import Run, View
+from property_tests.view import RunView, View
 from refengine.messages import Json
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Observation
@@ -28,8 +28,8 @@ class Cut:
     the text of addresses; None lets all go on, with None for an answer.
     """
 
-    before: Run
-    after: Run
+    before: RunView
+    after: RunView
     asked: tuple[Observation, ...]
     answers: Mapping[str, Json] | None
 
@@ -53,9 +53,9 @@ def keeps(scenario: Scenario) -> bool:
     return scenario.keeps
 
 
-def rows(view: View) -> Iterator[Sequence[Run]]:
+def rows(view: View) -> Iterator[Sequence[RunView]]:
     """Yield the runs that were kept under one key each, one after the other."""
-    found: dict[str, list[Run]] = {}
+    found: dict[str, list[RunView]] = {}
     for run in view.runs:
         key = run.spec.resume or run.spec.checkpoint
         if key is not None:
@@ -72,7 +72,7 @@ def cuts(view: View) -> Iterator[Cut]:
         yield from cuts_in(row)
 
 
-def cuts_in(row: Sequence[Run]) -> Iterator[Cut]:
+def cuts_in(row: Sequence[RunView]) -> Iterator[Cut]:
     """Yield those of one key."""
     for before, after in pairwise(row):
         asked = interrupts(before)
@@ -80,14 +80,14 @@ def cuts_in(row: Sequence[Run]) -> Iterator[Cut]:
             yield Cut(before, after, asked, answers_to(after))
 
 
-def is_welcome(before: Run, after: Run) -> bool:
+def is_welcome(before: RunView, after: RunView) -> bool:
     """Tell whether nothing of what a run is resumed with is wrong."""
     given, waiting = answers_to(after), {*map(text_of, interrupts(before))}
     known = given is None or (bool(given) and given.keys() <= waiting)
     return known and before.agent.name == after.agent.name
 
 
-def interrupts(run: Run) -> tuple[Observation, ...]:
+def interrupts(run: RunView) -> tuple[Observation, ...]:
     """Return what a run was interrupted with."""
     return tuple(each for each in run.entries if each.kind == "interrupt")
 
@@ -102,7 +102,7 @@ def address_of(asked: Observation) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", asked.data.get("address", {}))
 
 
-def answers_to(run: Run) -> Mapping[str, Json] | None:
+def answers_to(run: RunView) -> Mapping[str, Json] | None:
     """Return what a run was resumed with."""
     told = next((each for each in run.entries if each.kind == "resume"), None)
     if told is None:
@@ -110,7 +110,7 @@ def answers_to(run: Run) -> Mapping[str, Json] | None:
     return cast("Mapping[str, Json] | None", told.data.get("answers"))
 
 
-def left_open(run: Run) -> list[Observation]:
+def left_open(run: RunView) -> list[Observation]:
     """Return what began in a run, hooks and tools, and did not end."""
     found: list[Observation] = []
     for each in run.entries:
@@ -136,14 +136,14 @@ def is_again(seen: Observation) -> bool:
     return seen.data.get("reentry") is True
 
 
-def effects(run: Run) -> Iterator[tuple[Observation, Mapping[str, Any]]]:
+def effects(run: RunView) -> Iterator[tuple[Observation, Mapping[str, Any]]]:
     """Yield what operations of a run's extensions put down."""
     for each in run.entries:
         if each.kind == "effect":
             yield each, cast("Mapping[str, Any]", each.data.get("data"))
 
 
-def begun(run: Run) -> list[Observation]:
+def begun(run: RunView) -> list[Observation]:
     """Return what a run asked of the model, of tools and of hooks."""
     kinds = {"hook_enter", "model_request", "tool_start"}
     return [each for each in run.entries if each.kind in kinds]

@@ -7,7 +7,7 @@ from typing import Final
 
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.outcomes import Due, built_by_agent, shown_names
-from property_tests.view import Hook, Run
+from property_tests.view import HookView, RunView
 from refengine.testing.narrowing import is_mapping
 from refengine.testing.ops import (
     AppendTools,
@@ -39,7 +39,7 @@ def exhausted(case: Case) -> Iterator[Decision]:
         yield Decision(asked, [most, *wanted], got, run.end)
 
 
-def _unanswered(run: Run) -> bool:
+def _unanswered(run: RunView) -> bool:
     """Tell whether the last iteration surely ran its tools to no end of the run."""
     last = run.iterations[-1]
     flags = (SetReturnDirectly, ReplaceReturnDirectly)
@@ -71,7 +71,7 @@ def null_tools(case: Case) -> Iterator[Decision]:
 
 
 def _refused(
-    agent: AgentSpec, hook: Hook, error: Mapping[str, object] | None
+    agent: AgentSpec, hook: HookView, error: Mapping[str, object] | None
 ) -> Iterator[Decision]:
     names = shown_names(agent)
     if names is None:
@@ -83,7 +83,7 @@ def _refused(
     yield Decision(asked, wanted, got, hook.exit)
 
 
-def _leaves_null(due: Due, hook: Hook) -> bool:
+def _leaves_null(due: Due, hook: HookView) -> bool:
     """Tell whether a hook that returned left null where a list of tools has to be."""
     touching = (AppendTools, RemoveTool, SetTools)
     done = [op for op in due.of(hook) if isinstance(op, touching)]
@@ -106,7 +106,7 @@ def _named_in(data: Mapping[str, object]) -> object:
     return error.get("of") if is_mapping(error) else None
 
 
-def _failed_at(run: Run, point: str) -> bool:
+def _failed_at(run: RunView, point: str) -> bool:
     return run.error is not None and point_in(run.error.data) == point
 
 

@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from property_tests.checks.specs import keeps_ids, tool_wraps
 from property_tests.remembering import each_once
-from property_tests.view import Call, Iteration, Run, View
+from property_tests.view import Call, Iteration, RunView, View
 from refengine.messages import Message
 from refengine.testing.scenario import AgentSpec
 from refengine.testing.trace import Observation
@@ -31,7 +31,7 @@ class Batch:
     ``asked`` are all ids in the message, also those that were not begun.
     """
 
-    run: Run
+    run: RunView
     now: Iteration
     calls: Sequence[Call]
     asked: Sequence[str]

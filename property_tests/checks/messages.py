@@ -11,7 +11,7 @@ from property_tests.checks.histories import Label, Place, Turned, turns, walk
 from property_tests.checks.model_onions import edits_request
 from property_tests.checks.onions import changes_call_id
 from property_tests.checks.routes import answer_of_run
-from property_tests.view import Iteration, Run, View
+from property_tests.view import Iteration, RunView, View
 from refengine.messages import Message
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario import AgentSpec
@@ -119,7 +119,7 @@ def caller_unchanged(case: Case) -> Iterator[Decision]:
 
 def second_turn(case: Case) -> Iterator[Decision]:
     """Decide that a turn starts from what the last run left, but its own first."""
-    last: dict[int, Run] = {}
+    last: dict[int, RunView] = {}
     for run in case.played.runs:
         before = last.get(run.spec.agent)
         last[run.spec.agent] = run
@@ -176,7 +176,7 @@ def _ends_on_assistant(turn: Turned) -> bool:
     return bool(turn.left) and turn.left[-1].role == "assistant"
 
 
-def _leads(run: Run, turn: Turned) -> tuple[object, object]:
+def _leads(run: RunView, turn: Turned) -> tuple[object, object]:
     """Return where the run has to go, and where it went, in comparable words."""
     now, kind = turn.now, turn.route.kind
     nothing: list[str] = []
@@ -205,7 +205,7 @@ def _leads(run: Run, turn: Turned) -> tuple[object, object]:
     )
 
 
-def _without_first(view: View, run: Run) -> Sequence[Message] | None:
+def _without_first(view: View, run: RunView) -> Sequence[Message] | None:
     """Return what a run left without the system message that the engine put first.
 
     That one is told by object; where objects do not last, as the first equal one.

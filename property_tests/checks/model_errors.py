@@ -8,7 +8,7 @@ from typing import Final
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.model_onions import model_wrap_of
 from property_tests.checks.outcomes import shown_names
-from property_tests.view import Hook, Iteration, Run
+from property_tests.view import HookView, Iteration, RunView
 from refengine.testing.trace import Observation
 
 _ACTS: Final = frozenset(("hook_enter", "model_request", "tool_start"))
@@ -51,7 +51,7 @@ def wrapper_error_stops(case: Case) -> Iterator[Decision]:
         yield _stops(asked, run, hook.enter)
 
 
-def _raised(case: Case) -> Iterator[tuple[Run, Hook, str]]:
+def _raised(case: Case) -> Iterator[tuple[RunView, HookView, str]]:
     """Yield each model wrapper that was called to raise, with the error's text."""
     for run, now in _iterations(case):
         if any(each.same_as is not None for each in run.agent.handlers):
@@ -62,14 +62,14 @@ def _raised(case: Case) -> Iterator[tuple[Run, Hook, str]]:
                 yield run, hook, text
 
 
-def _iterations(case: Case) -> Iterator[tuple[Run, Iteration]]:
+def _iterations(case: Case) -> Iterator[tuple[RunView, Iteration]]:
     for run in case.played.runs:
         for now in run.iterations:
             yield run, now
 
 
 def _told(
-    asked: str, run: Run, error: Mapping[str, object], raised: Observation
+    asked: str, run: RunView, error: Mapping[str, object], raised: Observation
 ) -> Decision:
     wanted = {"class": "ScriptedError", "error": error}
     got = None
@@ -79,7 +79,7 @@ def _told(
     return Decision(asked, wanted, got, run.error or raised)
 
 
-def _stops(asked: str, run: Run, raised: Observation) -> Decision:
+def _stops(asked: str, run: RunView, raised: Observation) -> Decision:
     later = [e for e in run.entries if e.seq > raised.seq and e.kind in _ACTS]
     at = later[0] if later else raised
     return Decision(asked, [], [each.kind for each in later], at)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from property_tests.remembering import kept_in
-from property_tests.view import Hook, Iteration
+from property_tests.view import HookView, Iteration
 from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario import AgentSpec, ModelWrapSpec
@@ -36,7 +36,7 @@ def entered_of(agent: AgentSpec) -> tuple[list[str], bool]:
     return found, True
 
 
-def model_wrap_of(agent: AgentSpec, hook: Hook) -> ModelWrapSpec:
+def model_wrap_of(agent: AgentSpec, hook: HookView) -> ModelWrapSpec:
     """Return what the wrapper does that was entered."""
     known = 0 <= hook.position < len(agent.handlers)
     spec = agent.handlers[hook.position].wrap_model if known else None

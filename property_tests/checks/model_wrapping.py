@@ -19,7 +19,7 @@ from property_tests.checks.model_onions import (
     shown_by,
 )
 from property_tests.checks.texts import shown_model, text_of_model
-from property_tests.view import Hook, Iteration, Run
+from property_tests.view import HookView, Iteration, RunView
 from refengine.messages import Message
 from refengine.testing.trace import Observation
 
@@ -99,13 +99,13 @@ def options(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, run.spec.options, got, now.request)
 
 
-def _is_late(case: Case, run: Run, now: Iteration, answer: Message) -> bool:
+def _is_late(case: Case, run: RunView, now: Iteration, answer: Message) -> bool:
     """Tell whether the engine may put an apology in the place of the answer."""
     apologises = case.profile.exhaustion == "apology"
     return apologises and bool(answer.tool_calls) and now is run.iterations[-1]
 
 
-def _wrapped(case: Case) -> Iterator[tuple[Run, Iteration]]:
+def _wrapped(case: Case) -> Iterator[tuple[RunView, Iteration]]:
     """Yield iterations that came to the model, of agents with wrappers around it."""
     for run in case.played.runs:
         twice = any(each.same_as is not None for each in run.agent.handlers)
@@ -116,13 +116,13 @@ def _wrapped(case: Case) -> Iterator[tuple[Run, Iteration]]:
                 yield run, now
 
 
-def _inwards(now: Iteration) -> Iterator[tuple[Hook, Hook | None]]:
+def _inwards(now: Iteration) -> Iterator[tuple[HookView, HookView | None]]:
     """Yield each wrapper with the one next inside; None stands for the model."""
-    inner: list[Hook | None] = [*now.model_wraps[1:]]
+    inner: list[HookView | None] = [*now.model_wraps[1:]]
     if now.request is not None:
         inner.append(None)
     yield from zip(now.model_wraps, inner, strict=False)
 
 
-def _place(now: Iteration, inner: Hook | None) -> Observation | None:
+def _place(now: Iteration, inner: HookView | None) -> Observation | None:
     return now.request if inner is None else inner.enter

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, cast
 from property_tests.check import Case, Check, Decide, Decision
 from property_tests.checks.specs import all_tools
 from property_tests.variants import INVOKED, RECHUNKED, STREAMED
-from property_tests.view import Run
+from property_tests.view import RunView
 from refengine.testing.notation import CALL_START
 from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import ModelChunks, Scenario, ScriptEntry
@@ -23,7 +23,7 @@ from refengine.testing.trace import Observation
 
 Told: TypeAlias = "tuple[object, Observation | None]"
 """What is compared, and the observation that it was read from."""
-Read: TypeAlias = Callable[[Run], Sequence[Told]]
+Read: TypeAlias = Callable[[RunView], Sequence[Told]]
 
 _TOOL_EVENT: Final = re.compile(r"tool\([^()]*\):")
 
@@ -56,7 +56,7 @@ def _whole(entry: ScriptEntry) -> bool:
     return entry.stream_error is None and bool(entry.chunks) and not pieces
 
 
-def _requests(run: Run) -> Sequence[Told]:
+def _requests(run: RunView) -> Sequence[Told]:
     """Return what the model was asked, and how it failed."""
     return [
         ({key: each.data[key] for key in each.data if key != "n"}, each)
@@ -65,7 +65,7 @@ def _requests(run: Run) -> Sequence[Told]:
     ]
 
 
-def _executions(run: Run) -> Sequence[Told]:
+def _executions(run: RunView) -> Sequence[Told]:
     """Return what tools ran, call by call; the mode is all that may differ."""
     acts = [each for each in run.entries if each.kind in {"tool_start", "tool_error"}]
     return [
@@ -78,7 +78,7 @@ def _without_mode(data: Mapping[str, object]) -> dict[str, object]:
     return {key: data[key] for key in data if key != "mode"}
 
 
-def _ends(run: Run) -> Sequence[Told]:
+def _ends(run: RunView) -> Sequence[Told]:
     """Return how a run ended: status, answer, messages, and the error if there is one.
 
     Which class of the engine's own errors it is may hang on the mode; its point not.
@@ -87,7 +87,7 @@ def _ends(run: Run) -> Sequence[Told]:
     return [] if run.end is None else [({**run.end.data, **error}, run.end)]
 
 
-def _contents(run: Run) -> Sequence[Told]:
+def _contents(run: RunView) -> Sequence[Told]:
     """Return what each event told in the end: the answers, then results by call."""
     model: list[Told] = []
     tools: list[tuple[str, Told]] = []
@@ -145,7 +145,7 @@ def _compared(
     return Decision(asked, wanted and wanted[0], value, at, variant)
 
 
-def _cancelled(case: Case, left: Run, right: Run) -> bool:
+def _cancelled(case: Case, left: RunView, right: RunView) -> bool:
     """Tell whether a failing call may have cancelled others, in either run.
 
     How far those had come is a matter of time, and streams take another.
@@ -155,7 +155,7 @@ def _cancelled(case: Case, left: Run, right: Run) -> bool:
     return "error" in {left.status, right.status}
 
 
-def _late(case: Case, run: Run) -> bool:
+def _late(case: Case, run: RunView) -> bool:
     """Tell whether an apology may have taken the place of the last answer.
 
     A stream has been told when it is known that its calls come too late.

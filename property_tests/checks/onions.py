@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
 from property_tests.checks.specs import keeps_ids
-from property_tests.view import Call, Hook
+from property_tests.view import Call, HookView
 from refengine.messages import ToolCall
 from refengine.testing.scenario import AgentSpec, ToolWrapSpec
 from refengine.testing.trace import Observation
@@ -64,7 +64,7 @@ class Frame:
     """One wrapper while it was entered, and what its ``next`` led to."""
 
     at: int
-    hook: Hook
+    hook: HookView
     spec: ToolWrapSpec
     """Its own, or the one it has for the tool that it was asked for."""
     inner: list[Frame | Execution] = field(default_factory=list["Frame | Execution"])

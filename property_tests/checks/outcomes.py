@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from property_tests.checks.passages import Layer, Passage, Step, calls_next, origin
-from property_tests.view import Call, Hook, Run, View
+from property_tests.view import Call, HookView, RunView, View
 from refengine.testing.ops import Fail, Op
 from refengine.testing.scenario import AgentSpec
 from refengine.testing.trace import Observation
@@ -25,7 +25,7 @@ PIPELINES: Final = STRUCT_HOOKS | {
 }
 
 
-def ops_of(agent: AgentSpec, hook: Hook) -> Sequence[Op]:
+def ops_of(agent: AgentSpec, hook: HookView) -> Sequence[Op]:
     """Return the operations of a pipeline's hook; none for any other."""
     if hook.name in STRUCT_HOOKS:
         if not 0 <= hook.position < len(agent.middlewares):
@@ -51,16 +51,16 @@ class Due:
                 op for op in ops_of(agent, hook) if op.on_call in (None, counted[who])
             ]
 
-    def of(self, hook: Hook) -> Sequence[Op]:
+    def of(self, hook: HookView) -> Sequence[Op]:
         """Return the operations that this entering of a hook does, in order."""
         return self._ops.get(id(hook.enter), ())
 
-    def failure(self, hook: Hook) -> str | None:
+    def failure(self, hook: HookView) -> str | None:
         """Return the text of the error that it raises, None if it raises none."""
         return next((op.text for op in self.of(hook) if isinstance(op, Fail)), None)
 
 
-def _hooks(view: View) -> Iterator[tuple[int, AgentSpec, Hook]]:
+def _hooks(view: View) -> Iterator[tuple[int, AgentSpec, HookView]]:
     """Yield the hooks of pipelines as they were entered, with their agent."""
     for index, hooks in enumerate(built_by_agent(view)):
         for hook in hooks:
@@ -73,10 +73,10 @@ def _hooks(view: View) -> Iterator[tuple[int, AgentSpec, Hook]]:
             yield run.spec.agent, run.agent, hook
 
 
-def built_by_agent(view: View) -> list[list[Hook]]:
+def built_by_agent(view: View) -> list[list[HookView]]:
     """Return the hooks that ran at build, agent by agent."""
     built = [each.seq for each in view.build if each.kind == "build"]
-    found: list[list[Hook]] = [[] for _ in view.scenario.all_agents]
+    found: list[list[HookView]] = [[] for _ in view.scenario.all_agents]
     for hook in view.built:
         index = sum(seq < hook.enter.seq for seq in built)
         if index < len(found):
@@ -84,7 +84,7 @@ def built_by_agent(view: View) -> list[list[Hook]]:
     return found
 
 
-def pipeline_hooks(run: Run) -> list[Hook]:
+def pipeline_hooks(run: RunView) -> list[HookView]:
     """Return the hooks of a run's pipelines, as they were entered."""
     found = [*run.before_agent, *run.after_agent]
     for now in run.iterations:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from property_tests.checks.specs import all_tools, tool_wraps
-from property_tests.remembering import Replayed, kept_in
-from property_tests.view import Call, Hook, Iteration, Run
+from property_tests.remembering import Rereadable, kept_in
+from property_tests.view import Call, HookView, Iteration, RunView
 from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import AgentSpec, HandlerSpec, ToolWrapSpec
 from refengine.testing.trace import Observation
@@ -61,7 +61,7 @@ class Step:
 
     layer: Layer
     depth: int
-    hook: Hook
+    hook: HookView
     outer: Step | None = None
     inner: list[Step | Observation] = field(default_factory=list["Step | Observation"])
 
@@ -138,7 +138,7 @@ def redirects(agent: AgentSpec) -> bool:
     )
 
 
-def kind_of(run: Run, call: Call, name: str, *, answered: bool) -> Kind | None:
+def kind_of(run: RunView, call: Call, name: str, *, answered: bool) -> Kind | None:
     """Return the kind of wrapper that a call goes through; None if none can tell.
 
     Of several tools of one name the one that ran counts. ``answered`` tells that a
@@ -200,16 +200,16 @@ def calls_of(now: Iteration) -> list[Call]:
 
 
 def passages(
-    run: Run, now: Iteration, *, answered: bool
+    run: RunView, now: Iteration, *, answered: bool
 ) -> Iterator[tuple[Call, str, Passage]]:
     """Yield each call of an iteration with its tool and its way, where it is plain."""
     yield from kept_in(
-        now, (passages, answered), lambda: Replayed(_passages(run, now, answered))
+        now, (passages, answered), lambda: Rereadable(_passages(run, now, answered))
     )
 
 
 def _passages(
-    run: Run, now: Iteration, answered: bool
+    run: RunView, now: Iteration, answered: bool
 ) -> Iterator[tuple[Call, str, Passage]]:
     if redirects(run.agent):
         return

@@ -13,7 +13,7 @@ from typing import Final
 from property_tests.check import Decision
 from property_tests.checks import positions
 from property_tests.checks.configuring import built_hooks, turns
-from property_tests.view import Hook, Iteration, Run, View
+from property_tests.view import HookView, Iteration, RunView, View
 from refengine.testing.trace import Observation
 
 SUCCEEDED: Final = frozenset(("completed", "returned_directly"))
@@ -27,7 +27,7 @@ class Pass:
     should if it is None. ``at`` is where something is missing if no hook was entered.
     """
 
-    hooks: Sequence[Hook]
+    hooks: Sequence[HookView]
     wanted: Sequence[str]
     at: Observation | None
     there: Collection[str] | None = None
@@ -113,17 +113,17 @@ def all_once(asked: str, passes: Iterable[Pass]) -> Iterator[Decision]:
             yield Decision(asked, sorted(wanted), sorted(known), each.at)
 
 
-def _iterations(view: View) -> Iterator[tuple[Run, Iteration]]:
+def _iterations(view: View) -> Iterator[tuple[RunView, Iteration]]:
     for run in view.runs:
         for now in run.iterations:
             yield run, now
 
 
-def _first(hooks: Sequence[Hook], else_: Observation | None) -> Observation | None:
+def _first(hooks: Sequence[HookView], else_: Observation | None) -> Observation | None:
     return hooks[0].enter if hooks else else_
 
 
-def _came_past(run: Run, now: Iteration) -> bool:
+def _came_past(run: RunView, now: Iteration) -> bool:
     """Tell whether a run went on after the response: what breaks a stream ends it."""
     if now is not run.iterations[-1] or now.calls:
         return True

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, TypeAlias
 
-from property_tests.view import Hook
+from property_tests.view import HookView
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec, HandlerSpec
 from refengine.testing.trace import Observation
@@ -34,7 +34,7 @@ def place(hook: str, position: int, extension: str) -> str:
     return f"{hook}[{position}] {extension}"
 
 
-def place_of(hook: Hook) -> str:
+def place_of(hook: HookView) -> str:
     """Return the place of a hook that was entered."""
     return place(hook.name, hook.position, hook.extension)
 
@@ -45,7 +45,7 @@ def place_in(seen: Observation) -> str:
     return f"{data['hook']}[{data['position']}] {data['extension']}"
 
 
-def places_of(hooks: Iterable[Hook]) -> list[str]:
+def places_of(hooks: Iterable[HookView]) -> list[str]:
     """Return the places of hooks, in the order in which they were entered."""
     return list(map(place_of, hooks))
 

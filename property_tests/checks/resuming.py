@@ -21,7 +21,7 @@ from property_tests.checks.kept_runs import (
 )
 from property_tests.checks.specs import tool_wraps
 from property_tests.variants import UNASKED
-from property_tests.view import AFTER, BEFORE, Run
+from property_tests.view import AFTER, BEFORE, RunView
 from refengine.messages import Json
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Observation, in_call_order
@@ -182,7 +182,7 @@ def runs_once(scenario: Scenario) -> bool:
     return keeps(scenario) and all(each.call_next == 1 for each in wraps)
 
 
-def _ended(case: Case) -> Iterator[tuple[Sequence[Run], Observation]]:
+def _ended(case: Case) -> Iterator[tuple[Sequence[RunView], Observation]]:
     """Yield runs that were interrupted, as rows that end, with their last entry.
 
     Where a profile begins an interrupted iteration again, only calls are left.
@@ -198,7 +198,7 @@ def _ended(case: Case) -> Iterator[tuple[Sequence[Run], Observation]]:
             yield row, last.end
 
 
-def _compared(row: Sequence[Run]) -> list[Json]:
+def _compared(row: Sequence[RunView]) -> list[Json]:
     """Return the runs of a row as one, in call order."""
     entries = [
         each.canonical()
@@ -226,7 +226,7 @@ def _locals(cut: Cut) -> Mapping[str, Json]:
     return cast("Any", written[-1].data["locals"]) if written else {}
 
 
-def _told(run: Run, call_id: str | None) -> str | None:
+def _told(run: RunView, call_id: str | None) -> str | None:
     """Return the result of a call as the consumer was told it."""
     for each in run.events:
         if each.call_id == call_id and each.data.get("kind") == "tool":

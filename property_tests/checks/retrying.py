@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from property_tests.check import Case, Check, Decision
 from property_tests.checks.kept_runs import effects
-from property_tests.view import AFTER, BEFORE, Run
+from property_tests.view import AFTER, BEFORE, RunView
 from refengine.testing.scenario import RetrySpec, Scenario
 from refengine.testing.trace import Observation
 
@@ -126,7 +126,7 @@ def not_kept(case: Case) -> Iterator[Decision]:
             yield Decision(asked, answers + given, kept, run.end)
 
 
-def _retrying(case: Case) -> Iterator[tuple[Run, RetrySpec, Sequence[Attempt]]]:
+def _retrying(case: Case) -> Iterator[tuple[RunView, RetrySpec, Sequence[Attempt]]]:
     """Yield each run of an agent with a policy, and its attempts."""
     for run in case.played.runs:
         spec = run.agent.retry
@@ -134,7 +134,7 @@ def _retrying(case: Case) -> Iterator[tuple[Run, RetrySpec, Sequence[Attempt]]]:
             yield run, spec, attempts
 
 
-def _attempts(run: Run) -> list[Attempt]:
+def _attempts(run: RunView) -> list[Attempt]:
     noted = {id(each): entry for each, entry in effects(run)}
     found: list[Attempt] = []
     for each in run.entries:
@@ -154,7 +154,7 @@ def _attempts(run: Run) -> list[Attempt]:
     return found
 
 
-def _entered(run: Run) -> Counter[tuple[str, str]]:
+def _entered(run: RunView) -> Counter[tuple[str, str]]:
     """Count the entries into hooks, by hook and extension."""
     return Counter(
         (str(each.data["hook"]), str(each.data["extension"]))

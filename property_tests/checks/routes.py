@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from property_tests.checks.onions import layers_of
-from property_tests.view import Hook, Run, View
+from property_tests.view import HookView, RunView, View
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec
@@ -27,7 +27,9 @@ class Route:
     calls: tuple[ToolCall, ...] = ()
 
 
-def route_of(view: View, run: Run, response: Message, left: Sequence[Message]) -> Route:
+def route_of(
+    view: View, run: RunView, response: Message, left: Sequence[Message]
+) -> Route:
     """Return where a run goes, given the response and what is left of the history."""
     profile = view.profile
     if calls_once(view, run):
@@ -69,7 +71,7 @@ def has_after_hooks(agent: AgentSpec) -> bool:
     )
 
 
-def configuring(view: View, run: Run) -> list[Hook]:
+def configuring(view: View, run: RunView) -> list[HookView]:
     """Return the ``before_agent`` hooks that a run goes by, wherever they ran."""
     if view.profile.before_agent == "run":
         return run.before_agent
@@ -80,7 +82,7 @@ def configuring(view: View, run: Run) -> list[Hook]:
     return [hook for hook in view.built if start < hook.enter.seq < end]
 
 
-def has_tools(view: View, run: Run) -> bool:
+def has_tools(view: View, run: RunView) -> bool:
     """Tell whether the agent has tools, by whatever means."""
     agent = run.agent
     if agent.tools or any(each.additional_tools for each in agent.middlewares):
@@ -90,7 +92,7 @@ def has_tools(view: View, run: Run) -> bool:
     return left is not None and bool(left["tools"])
 
 
-def calls_once(view: View, run: Run) -> bool:
+def calls_once(view: View, run: RunView) -> bool:
     """Tell whether the run is one model call and its end, as an agent without tools."""
     rule = view.profile.without_tools
     if rule == "loop" or has_tools(view, run):

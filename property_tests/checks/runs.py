@@ -13,7 +13,7 @@ from property_tests.checks.model_onions import names_in
 from property_tests.checks.onions import changes_call_id, layers_of
 from property_tests.checks.parts import PARTS, part_of
 from property_tests.checks.routes import calls_once, has_after_hooks, has_tools
-from property_tests.view import Iteration, Run, View
+from property_tests.view import Iteration, RunView, View
 from refengine.messages import ToolCall
 from refengine.testing.trace import Observation
 
@@ -100,7 +100,7 @@ def without_tools(case: Case) -> Iterator[Decision]:
             yield Decision(asked, "unknown", unknown and "unknown", now.entries[-1])
 
 
-def _asks_in_vain(case: Case, run: Run) -> bool:
+def _asks_in_vain(case: Case, run: RunView) -> bool:
     """Tell whether the first answer calls tools that a run looks for, and fails."""
     message = run.iterations[0].message
     plain = not has_after_hooks(run.agent) and not run.iterations[0].model_error
@@ -162,7 +162,7 @@ def _was_run(turn: Turned, call: ToolCall) -> bool:
     return seen is not None and bool(seen.hooks or seen.starts or seen.events)
 
 
-def _unwrapped(view: View) -> Iterator[tuple[Run, Turned]]:
+def _unwrapped(view: View) -> Iterator[tuple[RunView, Turned]]:
     """Yield the turns of runs that nobody wraps the tools of."""
     for run in view.runs:
         if layers_of(run.agent, "invoke") or layers_of(run.agent, "stream"):
@@ -171,7 +171,7 @@ def _unwrapped(view: View) -> Iterator[tuple[Run, Turned]]:
             yield run, turn
 
 
-def _broke_off(case: Case, run: Run, turn: Turned) -> bool:
+def _broke_off(case: Case, run: RunView, turn: Turned) -> bool:
     """Tell whether a call may not have been run because another one ended the run."""
     if run.error is None or turn.now is not run.iterations[-1]:
         return False

@@ -19,7 +19,7 @@ from property_tests.checks.passages import (
     passages,
     redirects,
 )
-from property_tests.view import Call, Hook, Iteration, Run, View
+from property_tests.view import Call, HookView, Iteration, RunView, View
 from refengine.messages import Message, MessageChunk
 from refengine.testing.notation import show_chunk, show_message
 from refengine.testing.trace import Observation
@@ -188,7 +188,7 @@ def joined_result(case: Case) -> Iterator[Decision]:
 
 
 def _next_look(
-    run: Run, now: Iteration, *, answer: bool
+    run: RunView, now: Iteration, *, answer: bool
 ) -> tuple[Sequence[Message], Observation] | None:
     """Return the history where it is seen first after an answer, or after its tools."""
     if answer and now.after:
@@ -206,7 +206,7 @@ def _next_look(
     return run.final, run.end
 
 
-def _messages(hook: Hook) -> Sequence[Message]:
+def _messages(hook: HookView) -> Sequence[Message]:
     """Return the history that a model hook, or a model wrapper, was given."""
     wrap = hook.name == "wrap_model"
     return cast("Sequence[Message]", hook.seen["messages"] if wrap else hook.seen)
@@ -223,7 +223,7 @@ def _filled(shown: object) -> object:
     return [each for each in chunks if not _EMPTY.fullmatch(each)]
 
 
-def _late(case: Case, run: Run, now: Iteration) -> bool:
+def _late(case: Case, run: RunView, now: Iteration) -> bool:
     """Tell whether an apology may have taken the place of the answer."""
     last = now.number == run.agent.max_iterations
     return case.profile.exhaustion == "apology" and last
@@ -237,7 +237,7 @@ def _shown(chunk: str, call_id: str) -> str:
     return show_message(Message("tool", chunk, tool_call_id=call_id))
 
 
-def _iterations(view: View) -> Iterator[tuple[Run, Iteration]]:
+def _iterations(view: View) -> Iterator[tuple[RunView, Iteration]]:
     for run in view.runs:
         for now in run.iterations:
             yield run, now
@@ -247,7 +247,7 @@ def _answered(case: Case) -> bool:
     return case.profile.unknown_tool == "answered"
 
 
-def _calls(case: Case) -> Iterator[tuple[Run, Iteration, Call, str, Passage]]:
+def _calls(case: Case) -> Iterator[tuple[RunView, Iteration, Call, str, Passage]]:
     for run, now in _iterations(case.played):
         for call, name, way in passages(run, now, answered=_answered(case)):
             yield run, now, call, name, way

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from property_tests.checks.positions import objects
 from property_tests.checks.specs import keeps_ids
 from property_tests.remembering import each_once
-from property_tests.view import Call, Hook, Iteration, Run, View
+from property_tests.view import Call, HookView, Iteration, RunView, View
 from refengine.testing.scenario import AgentSpec, HandlerSpec
 
 Who: TypeAlias = tuple[str, int]
@@ -36,7 +36,7 @@ class Pass:
     """
 
     hooks: tuple[str, ...]
-    entered: Sequence[Hook]
+    entered: Sequence[HookView]
     agent: AgentSpec
     kind: str
 
@@ -90,7 +90,7 @@ def tool_layers(agent: AgentSpec, kind: str) -> list[tuple[str, Who]]:
     ]
 
 
-def who(hook: Hook) -> Who:
+def who(hook: HookView) -> Who:
     """Return the extension whose hook was entered."""
     return hook.extension, hook.position
 
@@ -128,14 +128,14 @@ def _building(view: View) -> Iterator[Pass]:
         yield Pass(("before_agent",), entered, agent, "before_agent")
 
 
-def _of_run(run: Run, after_agent: bool) -> Iterator[Pass]:
+def _of_run(run: RunView, after_agent: bool) -> Iterator[Pass]:
     if run.before_agent and run.iterations:
         yield Pass(("before_agent",), run.before_agent, run.agent, "before_agent")
     if after_agent and run.status in SUCCESS:
         yield Pass(("after_agent",), run.after_agent, run.agent, "after_agent")
 
 
-def _of_iteration(run: Run, now: Iteration) -> Iterator[Pass]:
+def _of_iteration(run: RunView, now: Iteration) -> Iterator[Pass]:
     if now.request is not None or now.model_wraps:
         hooks = ("before_chat_model", "before_model")
         yield Pass(hooks, now.before, run.agent, "before_model")
@@ -147,7 +147,7 @@ def _of_iteration(run: Run, now: Iteration) -> Iterator[Pass]:
         yield Pass(hooks, now.after, run.agent, "after_model")
 
 
-def calls_reached(run: Run) -> Iterator[tuple[Call, str]]:
+def calls_reached(run: RunView) -> Iterator[tuple[Call, str]]:
     """Yield the calls that reached their tool, and the kind of onion around them.
 
     None where a wrapper changes the id of a call: the hooks inside of it are then seen

@@ -17,7 +17,7 @@ from property_tests.checks.outcomes import (
     pipeline_hooks,
 )
 from property_tests.checks.specs import all_tools, tool_wraps
-from property_tests.view import Hook, Iteration, Run
+from property_tests.view import HookView, Iteration, RunView
 from refengine.testing.ops import (
     CtxAppend,
     CtxGet,
@@ -56,7 +56,7 @@ def other_keys(case: Case) -> Iterator[Decision]:
 
 
 def _in_run(
-    case: Case, run: Run, due: Due, base: Values, number: int
+    case: Case, run: RunView, due: Due, base: Values, number: int
 ) -> Iterator[Decision]:
     for hook in run.before_agent:
         base, told = _through(due, hook, base, number)
@@ -79,7 +79,7 @@ def _in_run(
         yield from _looked(hook, told, run.entries)
 
 
-def _in_tools(run: Run, now: Iteration, values: Values) -> Iterator[Decision]:
+def _in_tools(run: RunView, now: Iteration, values: Values) -> Iterator[Decision]:
     """Decide about what the bodies of tools find, of keys that no call changes."""
     bodies = [op for tool in all_tools(run.agent) for op in tool.body]
     changed = {op.key for op in bodies if isinstance(op, (CtxSet, CtxAppend))}
@@ -96,7 +96,7 @@ def _in_tools(run: Run, now: Iteration, values: Values) -> Iterator[Decision]:
 
 
 def _through(
-    due: Due, hook: Hook, values: Values, number: int
+    due: Due, hook: HookView, values: Values, number: int
 ) -> tuple[Values, list[object]]:
     """Return the values that a hook leaves, and what it puts down of them."""
     seen, told = dict(values), list[object]()
@@ -117,7 +117,7 @@ def _through(
 
 
 def _looked(
-    hook: Hook, wanted: Sequence[object], entries: Sequence[Observation]
+    hook: HookView, wanted: Sequence[object], entries: Sequence[Observation]
 ) -> Iterator[Decision]:
     notes = _notes(hook, entries, "ctx_get")
     for told, (note, at) in zip(wanted, notes, strict=False):
@@ -126,7 +126,7 @@ def _looked(
 
 
 def _notes(
-    hook: Hook, entries: Sequence[Observation], what: str
+    hook: HookView, entries: Sequence[Observation], what: str
 ) -> list[tuple[object, Observation]]:
     """Return what a hook of a pipeline put down between its entry and its end."""
     end = None if hook.exit is None else hook.exit.seq
@@ -193,7 +193,7 @@ def _locals(case: Case) -> Iterator[Found]:
 class _Locals:
     """The run-local values of one run, as its hooks set and drop them."""
 
-    def __init__(self, run: Run, due: Due) -> None:
+    def __init__(self, run: RunView, due: Due) -> None:
         self._run = run
         self._due = due
         self._values: dict[str, object] = {}
@@ -215,7 +215,7 @@ class _Locals:
             elif seen.kind == "effect" and seen.call_id is not None:
                 yield from self._in_call(seen)
 
-    def _by_hook(self, hook: Hook) -> Iterator[Found]:
+    def _by_hook(self, hook: HookView) -> Iterator[Found]:
         wanted: list[tuple[Values, bool, bool]] = []
         for op in self._due.of(hook):
             if isinstance(op, Fail):

@@ -9,7 +9,7 @@ from property_tests.check import Case, Check, Decision
 from property_tests.checks.outcomes import Failed, fate, raised_in, shown_names
 from property_tests.checks.passages import Layer, Passage, calls_of, layers, passages
 from property_tests.checks.specs import tool_wraps
-from property_tests.view import Call, Iteration, Run
+from property_tests.view import Call, Iteration, RunView
 
 _WRAPPERS: Final = frozenset(
     ("wrap_tool", "wrap_streamable", "struct_tool_wrappers", "tool_call_middlewares")
@@ -62,7 +62,7 @@ def _whose(wrapper: Layer, names: Mapping[int, str]) -> dict[str, str]:
     return {"hook": hook} if dot else {"hook": hook, "by": names[wrapper.position]}
 
 
-def _told(run: Run, error: dict[str, str], class_: str, call: Call) -> Decision:
+def _told(run: RunView, error: dict[str, str], class_: str, call: Call) -> Decision:
     at = run.error or call.entries[-1]
     got = None
     if run.error is not None:
@@ -113,7 +113,7 @@ def travels_on(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, True, step.raised, at)  # noqa: FBT003  # a value
 
 
-def all_is_caught(case: Case, run: Run, now: Iteration) -> bool:
+def all_is_caught(case: Case, run: RunView, now: Iteration) -> bool:
     """Tell whether every call of an iteration surely came out without an error."""
     ways = {call.id: (call, name, way) for call, name, way in _plain(case, run, now)}
     if any(each.factory_error is not None for each in tool_wraps(run.agent)):
@@ -136,7 +136,9 @@ def _unclear(call: Call, way: Passage) -> bool:
     return len(call.ends) < len(call.starts) or not call.starts
 
 
-def _failures(case: Case, run: Run, now: Iteration) -> list[tuple[Call, str, Failed]]:
+def _failures(
+    case: Case, run: RunView, now: Iteration
+) -> list[tuple[Call, str, Failed]]:
     found: list[tuple[Call, str, Failed]] = []
     for call, name, way in _plain(case, run, now):
         failed = fate(call, name, way)
@@ -146,7 +148,7 @@ def _failures(case: Case, run: Run, now: Iteration) -> list[tuple[Call, str, Fai
 
 
 def _only_failure(
-    case: Case, run: Run, now: Iteration
+    case: Case, run: RunView, now: Iteration
 ) -> list[tuple[Call, str, Failed]]:
     """Return the failing call of an iteration, if there surely is just one."""
     found = _failures(case, run, now)
@@ -159,7 +161,7 @@ def _only_failure(
     return [] if _may_fail_unseen(run, now) else found
 
 
-def _may_fail_unseen(run: Run, now: Iteration) -> bool:
+def _may_fail_unseen(run: RunView, now: Iteration) -> bool:
     """Tell whether a call may have failed before anything of it was observed."""
     asked = now.message.tool_calls if now.message else ()
     if now.after and now.after[-1].left:
@@ -170,18 +172,18 @@ def _may_fail_unseen(run: Run, now: Iteration) -> bool:
     return any(each.factory_error(call.name) for each in kinds for call in asked)
 
 
-def _plain(case: Case, run: Run, now: Iteration) -> list[tuple[Call, str, Passage]]:
+def _plain(case: Case, run: RunView, now: Iteration) -> list[tuple[Call, str, Passage]]:
     answered = case.profile.unknown_tool == "answered"
     return list(passages(run, now, answered=answered)) if calls_of(now) else []
 
 
-def _ways(case: Case) -> Iterator[tuple[Run, Iteration, Call, str, Passage]]:
+def _ways(case: Case) -> Iterator[tuple[RunView, Iteration, Call, str, Passage]]:
     for run, now in _iterations(case):
         for call, name, way in _plain(case, run, now):
             yield run, now, call, name, way
 
 
-def _iterations(case: Case) -> Iterator[tuple[Run, Iteration]]:
+def _iterations(case: Case) -> Iterator[tuple[RunView, Iteration]]:
     for run in case.played.runs:
         for now in run.iterations:
             yield run, now

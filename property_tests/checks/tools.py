@@ -26,7 +26,7 @@ from property_tests.checks.tool_sets import (
     offered,
     tools_in,
 )
-from property_tests.view import Hook, Run
+from property_tests.view import HookView, RunView
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.trace import Observation
@@ -219,7 +219,7 @@ def _once(names: Sequence[str], profile: Profile) -> list[str]:
     return list(dict.fromkeys(names)) if one_entry else list(names)
 
 
-def _right(asked: str, run: Run, found: Setups) -> bool:
+def _right(asked: str, run: RunView, found: Setups) -> bool:
     setup = found.runs[run.number]
     return all(each.holds for each in _request(asked, run, setup))
 
@@ -232,7 +232,7 @@ def _first_request(case: Case, asked: str, meant: Meant) -> Iterator[Decision]:
             yield from _request(asked, run, setup)
 
 
-def _request(asked: str, run: Run, setup: Setup) -> Iterator[Decision]:
+def _request(asked: str, run: RunView, setup: Setup) -> Iterator[Decision]:
     """Decide about the first request of a run that no wrapper takes tools out of."""
     now = run.iterations[0] if run.iterations else None
     if now is not None and now.request is not None and _plain(run.agent, setup):
@@ -243,13 +243,13 @@ def _offered(asked: str, agent: AgentSpec, setup: Setup, at: Observation) -> Dec
     return Decision(asked, offers(agent, setup), offered(at), at)
 
 
-def _sees(asked: str, step: Step, hook: Hook) -> Decision:
+def _sees(asked: str, step: Step, hook: HookView) -> Decision:
     seen = cast("dict[str, object]", hook.seen)
     return Decision(asked, step.seen["tools"], seen.get("tools"), hook.enter)
 
 
 def _seen_by_wrappers(
-    setup: Setup, takes: Sequence[Sequence[str]], hooks: Sequence[Hook]
+    setup: Setup, takes: Sequence[Sequence[str]], hooks: Sequence[HookView]
 ) -> Iterator[Decision]:
     """Decide what each wrapper saw: what those around it took out is missing."""
     left = [each.name for each in setup.shown]

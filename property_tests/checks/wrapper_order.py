@@ -8,7 +8,7 @@ from property_tests.check import Case, Decision
 from property_tests.checks import positions
 from property_tests.checks.nesting import Onion, Reached, onion
 from property_tests.checks.specs import keeps_ids
-from property_tests.view import Call, Run, View
+from property_tests.view import Call, RunView, View
 
 
 def model_order(case: Case) -> Iterator[Decision]:
@@ -89,7 +89,7 @@ def _tool_onions(view: View) -> Iterator[tuple[Onion, list[str]]]:
             yield onion(call.entries, layers, "tool_start"), layers
 
 
-def _calls(view: View) -> Iterator[tuple[Run, Call]]:
+def _calls(view: View) -> Iterator[tuple[RunView, Call]]:
     """Yield the calls whose entries no other one's are mixed with."""
     for run in view.runs:
         if not keeps_ids(run.agent):

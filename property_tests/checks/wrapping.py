@@ -25,7 +25,7 @@ from property_tests.checks.passages import calls_next
 from property_tests.checks.specs import tool_wraps
 from property_tests.checks.texts import shown_result, text_of_tool
 from property_tests.remembering import each_once
-from property_tests.view import Call, Iteration, Run, View
+from property_tests.view import Call, Iteration, RunView, View
 from refengine.messages import ToolCall
 
 TOOL_WRAPS: Final = frozenset(
@@ -37,7 +37,7 @@ TOOL_WRAPS: Final = frozenset(
 class Called:
     """One call that a run was sent to, with what was seen of it."""
 
-    run: Run
+    run: RunView
     now: Iteration
     asked: ToolCall
     seen: Call

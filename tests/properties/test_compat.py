@@ -12,7 +12,6 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from compat.adapters import adapt, handler_of, middlewares_of, tool_middleware_of
-from property_tests.adapting import SEARCHES, WORLDS, adapting_divergence, played
 from property_tests.mutants.doors import Arrange, ArrangedEngine, as_given
 from refengine.agent import ChatModelAgentConfig
 from refengine.profile import SEED_001, Profile, choosing, options, profile
@@ -22,6 +21,7 @@ from refengine.testing.ops import MessageOp
 from refengine.testing.scenario import HandlerSpec
 from refengine.testing.strategies import scenarios
 from tests.properties.support import searching, under_every_profile
+from tools.adapted import SEARCHES, WORLDS, adapting_divergence, played
 
 HISTORY_OPS_OF_THE_CONTEXT = {"ctx_set", "ctx_append"}
 ADDS_NOTHING = choosing(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, note
 
-from property_tests.adapting import about_runs, played
+from property_tests.checks.adapted import about_runs
 from property_tests.mutants.doors import ArrangedEngine
 from refengine.agent import ChatModelAgentConfig
 from refengine.middleware import AgentMiddleware
@@ -18,6 +18,7 @@ from refengine.testing import ReferenceEngine, Scenario, Trace, first_divergence
 from refengine.testing.scenario import MiddlewareSpec, WrapToolCallSpec
 from refengine.testing.strategies import scenarios
 from tests.properties.support import searching
+from tools.adapted import played
 
 PAGE = Path(__file__).parents[2] / "docs" / "migrating-from-struct.md"
 ALWAYS = "additional_instruction"

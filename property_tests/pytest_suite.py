@@ -1,4 +1,4 @@
-"""The pytest face of the suite: engines judged once, a test for each clause.
+"""The suite as tests of pytest: engines judged once, a test for each clause.
 
     pytest --pyargs property_tests --engine NAME
 
@@ -9,29 +9,148 @@ came of it. With pytest-xdist every engine stays on one worker.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import pytest
 
-from compat.report.conform_text import plain
+from compat.report.conform_failure import told as texts_of
+from compat.report.conform_text import counted, plain
 from compat.verdicts.conformance import AnyEvent, ClauseResult, EngineInfo, Fault
 from property_tests.conforming import judging
+from property_tests.defaults import EXAMPLES, SEED
 from property_tests.engine_judging import UnusableEngineError
-from property_tests.face_asking import MISTAKES, asked_for, mistakes
-from property_tests.face_telling import (
-    corpus_text,
-    fault_lines,
-    lines,
-    some,
-    stale_line,
+from property_tests.known.entries import KnownFailures, KnownFailuresError
+from property_tests.known.states import known_of, unmatched
+from property_tests.pool import EngineLostError, Pool
+from property_tests.registry import Clause, UnknownSelectorError, contract
+from property_tests.running import Asked
+from refengine.errors import UnknownProfileError
+from refengine.profile import profile
+
+
+def lines(result: ClauseResult, clause: Clause) -> Iterator[str]:
+    """Yield why a clause is not kept: what was asked, both values, the world."""
+    head = f"{clause.id} {clause.level} on {plain(result.engine)}: {result.verdict}"
+    yield head
+    yield f"  {clause.sentence}"
+    if result.reason:
+        yield f"  because   {plain(result.reason)}"
+    if result.failure is None:
+        return
+    found = texts_of(result.failure)
+    yield f"  asked     {found.asked}, variant {found.variant}"
+    yield f"  expected  {found.expected}"
+    yield f"  got       {found.got}"
+    if found.differs:
+        yield f"  differs   {found.differs}"
+    yield f"  fails in  {result.failing} of {counted(result.worlds, 'world')}"
+    yield "  observations around it, > decided:"
+    yield from (f"  {each.mark} {each.text}" for each in found.around)
+    yield "  the smallest world found:"
+    yield from (f"    {each}" for each in found.world)
+    yield f"  again     {found.reproduce}"
+
+
+def fault_lines(faults: Iterable[Fault]) -> Iterator[str]:
+    """Yield what broke down."""
+    yield "it could not be judged:"
+    yield from (f"  {each.whose}: {plain(each.text)}" for each in faults)
+
+
+def stale_line(result: ClauseResult) -> str:
+    """Return what is wrong with a known failure that is none any more."""
+    return (
+        f"listed as a known failure ({plain(result.known_issue)}), but"
+        f" {plain(result.known_reason)} ('refengine baseline update' mends the file)"
+    )
+
+
+def corpus_text(asked: Asked) -> str:
+    """Return which worlds are run, and which are not."""
+    if not asked.examples:
+        return "fixed cases only: no generated worlds were asked for"
+    if find_spec("hypothesis") is None:
+        return (
+            f"fixed cases only: {asked.examples} generated worlds are NOT run, they"
+            " need Hypothesis (pip install 'refengine[testing]')"
+        )
+    return f"fixed cases and {asked.examples} generated worlds of seed {asked.seed}"
+
+
+def some(ids: Sequence[str]) -> str:
+    """Return the first of some ids, in brackets."""
+    more = ", …" if len(ids) > 3 else ""
+    return f" ({', '.join(ids[:3])}{more})" if ids else ""
+
+
+MISTAKES: Final = (
+    KnownFailuresError,
+    OSError,
+    UnknownProfileError,
+    UnknownSelectorError,
+    UnusableEngineError,
+    EngineLostError,
 )
-from property_tests.known import KnownFailures, known_of, unmatched
-from property_tests.pool import Pool
-from property_tests.registry import Clause, contract
+
+
+@contextmanager
+def mistakes() -> Generator[None, None, None]:
+    """Tell a user's mistake as pytest tells one."""
+    try:
+        yield
+    except OSError as error:
+        _refuse(f"{error.filename}: {error.strerror}")
+    except MISTAKES as error:
+        _refuse(str(error))
+
+
+def asked_for(given: Mapping[str, Any]) -> Asked:
+    """Return what the options ask for, by their destinations; raises UsageError.
+
+    Also raises UnknownSelectorError and UnknownProfileError.
+    """
+    examples, seed = (given[f"refengine_engine_{n}"] for n in ("examples", "seed"))
+    if examples is not None and examples < 0:
+        _refuse(f"--engine-examples is {examples}: give 0 or more")
+    under = given["refengine_engine_profile"]
+    known = given["refengine_engine_known"]
+    return Asked(
+        engines=_engines(given["refengine_engine"] or ()),
+        profile=None if under is None else profile(under).name,
+        clauses=_clauses(given["refengine_engine_clause"] or ()),
+        examples=EXAMPLES if examples is None else examples,
+        seed=SEED if seed is None else seed,
+        known=None if known is None else Path(known),
+    )
+
+
+def _engines(names: Sequence[str]) -> tuple[str, ...]:
+    if not names or not all(names):
+        _refuse("no engine is named: --engine NAME")
+    for at, each in enumerate(names):
+        if each in names[:at]:
+            _refuse(f"{each!r} is named twice")
+    return tuple(names)
+
+
+def _clauses(ids: Sequence[str]) -> tuple[Clause, ...]:
+    """Return the chosen clauses, all if none is; one that nothing checks is refused."""
+    found = contract().select(ids=ids)
+    for each in found if ids else ():
+        if each.status != "checked":
+            _refuse(f"{each.id} is {each.status}, so no check decides it: {each.why}")
+    return found
+
+
+def _refuse(why: str) -> NoReturn:
+    raise pytest.UsageError(f"--engine: {why}")
+
 
 FOLDER: Final = Path(__file__).parent
 
@@ -45,7 +164,7 @@ class JudgedEngine:
     faults: Sequence[Fault]
 
 
-class Face:
+class EngineTests:
     """What was asked for on the command line, and the engines as they are judged."""
 
     def __init__(self, config: pytest.Config, given: Mapping[str, Any]) -> None:
@@ -182,10 +301,10 @@ class Face:
             raise pytest.UsageError("\n".join(told))
 
 
-def cases(metafunc: pytest.Metafunc, face: Face | None) -> None:
+def cases(metafunc: pytest.Metafunc, suite: EngineTests | None) -> None:
     """Make the tests: one for each engine, and one for each of its clauses."""
-    engines = () if face is None else face.asked.engines
-    clauses = () if face is None else face.checked
+    engines = () if suite is None else suite.asked.engines
+    clauses = () if suite is None else suite.checked
     if "clause" in metafunc.fixturenames:
         found = [(engine, clause.id) for engine in engines for clause in clauses]
         ids = [f"{engine}-{clause}" for engine, clause in found]

@@ -13,34 +13,17 @@ from typing import Any, Final, Literal, TypeAlias
 
 from compat.verdicts.conformance import ClauseResult
 from property_tests.check import Check
-from property_tests.known_entries import (
+from property_tests.failures import Replay, here
+from property_tests.known.entries import (
     Known,
     KnownFailures,
-    KnownFailuresError,
     read_known,
 )
-from property_tests.playing import Player
+from property_tests.playing import VariantPlayer
 from property_tests.registry import Contract, UnknownSelectorError
-from property_tests.replaying import Replay, here
 from refengine.errors import RefengineError
 
-__all__ = [
-    "FOLDER",
-    "Known",
-    "KnownFailures",
-    "KnownFailuresError",
-    "KnownState",
-    "PinnedWorldError",
-    "State",
-    "applied",
-    "decide_known",
-    "known_of",
-    "read_known",
-    "state_of",
-    "unmatched",
-]
-
-FOLDER: Final = Path(__file__).with_name("known")
+FOLDER: Final = Path(__file__).parent
 """Where the files of our own doors stand."""
 
 State: TypeAlias = Literal["known", "stale"]
@@ -76,7 +59,7 @@ def known_of(engine: str, file: Path | None = None) -> KnownFailures:
     return KnownFailures() if file is None else read_known(file)
 
 
-def decide_known(known: Known, player: Player, checks: Sequence[Check]) -> State:
+def decide_known(known: Known, player: VariantPlayer, checks: Sequence[Check]) -> State:
     """Return whether the clause still fails in the pinned world; PinnedWorldError."""
     return state_of(known, here(player, checks)).state
 
