@@ -35,7 +35,7 @@ from refengine.run import NOT_KEPT, Kept, Run
 from refengine.tools import NO_OPTIONS, Options, ToolsConfig
 
 if TYPE_CHECKING:
-    from refengine.values import Types
+    from refengine.checkpoint import TypeRegistry
 
 DEFAULT_MAX_ITERATIONS: Final = 20
 
@@ -284,13 +284,13 @@ def _compile(
     )
 
 
-def _types_of(config: ChatModelAgentConfig) -> Types | None:
+def _types_of(config: ChatModelAgentConfig) -> TypeRegistry | None:
     """Return the types by which kept values are looked at, None if nobody looks."""
     if config.checkpoints is not None:
         return config.checkpoints.types
     if not config.strict_state:
         return None
-    from refengine.values import Types  # noqa: PLC0415  # seldom used
+    from refengine.state.values import Types  # noqa: PLC0415  # seldom used
 
     return Types()
 

@@ -18,11 +18,7 @@ from typing import TypeAlias
 from refengine.call import ToolCallRun
 from refengine.checkpoint import Entry, Pending
 from refengine.context import Context
-from refengine.errors import (
-    InterruptOutsideHookError,
-    ToolError,
-    ToolResultTypeError,
-)
+from refengine.errors import InterruptOutsideHookError, ToolError, ToolResultTypeError
 from refengine.events import AgentEvent
 from refengine.interrupts import Interrupt
 from refengine.leaving import FAILED, ended, in_turn, result_of

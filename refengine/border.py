@@ -16,15 +16,14 @@ from refengine.messages import NOTHING, Message
 from refengine.middleware import ChatModelAgentState
 
 if TYPE_CHECKING:
+    from refengine.checkpoint import TypeRegistry
     from refengine.context import Context
-    from refengine.values import Types
-    from refengine.values_builtin import Tree
 
 Where: TypeAlias = tuple[str, str]
 """Whose doing it is: an extension by name, and its hook."""
 
 
-def packed(types: Types, value: object, where: Where, what: str) -> Tree:
+def packed(types: TypeRegistry, value: object, where: Where, what: str) -> object:
     """Return a value as it is kept; NotKeepableError if it could not come back."""
     try:
         return types.pack(value, at=what)
@@ -32,12 +31,14 @@ def packed(types: Types, value: object, where: Where, what: str) -> Tree:
         raise refused.at(*where) from None
 
 
-def check(types: Types, value: object, where: Where, what: str) -> None:
+def check(types: TypeRegistry, value: object, where: Where, what: str) -> None:
     """Raise NotKeepableError if ``value`` could not come back as it is."""
     packed(types, value, where, what)
 
 
-def check_message(types: Types, message: Message, where: Where, what: str) -> None:
+def check_message(
+    types: TypeRegistry, message: Message, where: Where, what: str
+) -> None:
     """Check what a message carries, and that its text is no class of its own."""
     if message.content.__class__ is not str:
         check(types, message.content, where, f"{what}.content")
@@ -50,7 +51,7 @@ def check_message(types: Types, message: Message, where: Where, what: str) -> No
 
 
 def check_new(
-    types: Types, new: Sequence[Message], old: Sequence[Message], where: Where
+    types: TypeRegistry, new: Sequence[Message], old: Sequence[Message], where: Where
 ) -> None:
     """Check the messages that a hook put into a history, and no others."""
     first = 0
@@ -71,7 +72,9 @@ def _is_plain(message: Message) -> bool:
     return message.extra is NOTHING and message.content.__class__ is str
 
 
-def check_context(types: Types, new: Context, old: Context, where: Where) -> None:
+def check_context(
+    types: TypeRegistry, new: Context, old: Context, where: Where
+) -> None:
     """Check the values that a hook put into the context of the iteration."""
     for key, value in changed_values(new, old).items():
         check(types, {key: None}, where, "ctx")
@@ -98,7 +101,7 @@ def changed_values(new: Context, old: Context) -> dict[str, object]:
 class CheckedLocals(dict[str, object]):
     """The run-local values of a run that is kept; each is checked when it is set."""
 
-    def __init__(self, types: Types, values: Mapping[str, object]) -> None:
+    def __init__(self, types: TypeRegistry, values: Mapping[str, object]) -> None:
         super().__init__(values)
         self._types = types
 
@@ -110,7 +113,7 @@ class CheckedLocals(dict[str, object]):
         super().__setitem__(key, value)
 
 
-def check_all(types: Types, messages: Iterable[Message], where: Where) -> None:
+def check_all(types: TypeRegistry, messages: Iterable[Message], where: Where) -> None:
     """Check messages that are new as a whole: what a run is given."""
     for at, message in enumerate(messages):
         check_message(types, message, where, f"messages[{at}]")

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from refengine.actions import AgentAction
 from refengine.messages import Json, Message, MessageChunk
-
-if TYPE_CHECKING:
-    from refengine.values import Types
 
 Phase: TypeAlias = Literal[
     "iteration", "before", "model", "after", "tools", "after_agent", "end"
@@ -199,11 +196,27 @@ class Saved:
     first: Message | None = None
 
 
+class TypeRegistry(Protocol):
+    """Knows which values can be kept; ``refengine.Types`` is one."""
+
+    def pack(self, value: object, *, at: str = "") -> object:
+        """Return the value as a tree of JSON; raises Refused."""
+        ...
+
+    def unpack(self, tree: object, *, at: str = "") -> object:
+        """Return the value that was packed."""
+        ...
+
+    def check_extra(self, extra: Mapping[str, Json], *, at: str = "extra") -> None:
+        """Raise Refused if a message's ``extra`` would not come back as it is."""
+        ...
+
+
 class Keeper(Protocol):
     """Keeps the steps of runs by key; ``refengine.state.Checkpoints`` is one."""
 
     @property
-    def types(self) -> Types:
+    def types(self) -> TypeRegistry:
         """The registry by which values that are kept are checked and packed."""
         ...
 

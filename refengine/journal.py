@@ -13,9 +13,8 @@ from refengine.checkpoint import Address, Entry, Pending, answered, goes_on
 from refengine.place import Place
 
 if TYPE_CHECKING:
-    from refengine.checkpoint import Saved
+    from refengine.checkpoint import Saved, TypeRegistry
     from refengine.messages import Json
-    from refengine.values import Types
 
 
 class Journal:
@@ -31,7 +30,7 @@ class Journal:
     )
 
     def __init__(
-        self, run_path: tuple[str, ...], types: Types, *, raises_again: bool
+        self, run_path: tuple[str, ...], types: TypeRegistry, *, raises_again: bool
     ) -> None:
         self.run_path = run_path
         self.types = types

@@ -34,10 +34,10 @@ from refengine.journal import Journal
 from refengine.messages import Json, Message
 
 if TYPE_CHECKING:
+    from refengine.checkpoint import TypeRegistry
     from refengine.context import Context, RunLocals
     from refengine.profile import Profile
     from refengine.scope import LayerName
-    from refengine.values import Types
 
 
 State: TypeAlias = "tuple[Context, Sequence[Message]]"
@@ -69,7 +69,7 @@ class Keeping:
     def __init__(  # noqa: PLR0913  # whose run it is, and how it is kept
         self,
         keeper: Keeper | None,
-        types: Types,
+        types: TypeRegistry,
         key: str | None,
         run_path: tuple[str, ...],
         profile: Profile,

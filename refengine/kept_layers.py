@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from refengine.errors import ChangedAgentError, NotKeepableError
+from refengine.errors import NotKeepableError
 from refengine.interrupts import ENTERED, Interrupt
 from refengine.kept_input import Given, changes, given, put_back
 from refengine.outcome import blamed
 from refengine.place import here
+from refengine.resume.errors import ChangedAgentError
 from refengine.scope import INNERMOST, SCOPE, LayerName, Scope
 from refengine.stream import StreamReader
 

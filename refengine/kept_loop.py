@@ -16,13 +16,13 @@ from refengine.batch import AnyCall, CallBatch, UnknownCall
 from refengine.border import changed_values
 from refengine.call import ToolCallRun
 from refengine.checkpoint import Pending, Phase, Point, Saved, Splice
-from refengine.errors import ChangedAgentError
 from refengine.history import History, as_history
 from refengine.interrupts import ENTERED, Interrupt
 from refengine.kept_pass import KeptPass, Stop
 from refengine.messages import Message, ToolCall
 from refengine.place import refuse_other
 from refengine.react import AFTER, AFTER_AGENT, BEFORE, MODEL, TOOLS, Loop, Status
+from refengine.resume.errors import ChangedAgentError
 from refengine.tools import ToolInfo
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from refengine.profile import Profile
 from refengine.tools import ToolsConfig
 
 if TYPE_CHECKING:
-    from refengine.values import Types
+    from refengine.checkpoint import TypeRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Machine:
     binder: Binder
     on_notice: OnNotice | None
     keeper: Keeper | None = None
-    types: Types | None = None
+    types: TypeRegistry | None = None
     asks_bare: bool = field(init=False)
     sends_history: bool = field(init=False)
     apologises: bool = field(init=False)

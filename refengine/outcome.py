@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from refengine.checkpoint import Changes, Entry, Failure
-from refengine.errors import JournalledError, base_of, journalled
 from refengine.messages import Message, MessageChunk
+from refengine.resume.errors import JournalledError, base_of, journalled
 from refengine.scope import INNERMOST, SCOPE
 from refengine.stream import StreamReader, convert_stream, read_rest
 from refengine.tools import StreamToolCallResult, ToolCallResult

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from refengine.border import check
 from refengine.checkpoint import Address, Changes, Entry, Pending
-from refengine.errors import ChangedAgentError
 from refengine.interrupts import ENTERED, Interrupt, interrupt_in
 from refengine.outcome import Blame, Outcome, blamed, failure_of
+from refengine.resume.errors import ChangedAgentError
 from refengine.scope import INNERMOST
 
 if TYPE_CHECKING:

@@ -18,10 +18,7 @@ from refengine.call import AbsentCall, AbsentTool, ToolCallRun
 from refengine.chain import Pipeline
 from refengine.checkpoint import Address, Pending
 from refengine.context import Context, RunLocals
-from refengine.errors import (
-    MaxIterationsExceededError,
-    ToolNotFound,
-)
+from refengine.errors import MaxIterationsExceededError, ToolNotFound
 from refengine.events import AgentEvent, Chunk, Notice
 from refengine.history import History, as_history
 from refengine.interrupts import Interrupt, interrupt_in

@@ -9,24 +9,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from refengine.context import Context
-from refengine.errors import (
-    ChangedAgentError,
-    NotResumableError,
-    UnknownInterruptError,
-)
 from refengine.events import AgentEvent
 from refengine.history import History
 from refengine.leaving import Watch
 from refengine.messages import Json, Message
 from refengine.react import Loop, Status
+from refengine.resume.errors import (
+    ChangedAgentError,
+    NotResumableError,
+    UnknownInterruptError,
+)
 from refengine.tools import Options
 
 if TYPE_CHECKING:
     from refengine.agent import Agent
-    from refengine.checkpoint import Pending, Saved
+    from refengine.checkpoint import Pending, Saved, TypeRegistry
     from refengine.machine import Machine
     from refengine.plan import Plan
-    from refengine.values import Types
 
 Parts: TypeAlias = "tuple[Machine, Plan, Context, tuple[Message, ...], bool, Options]"
 """What a loop is made of."""
@@ -231,7 +230,7 @@ class Run:
         self._streaming = start.streaming
         return saved
 
-    def _kept(self, types: Types, parts: Parts, saved: Saved | None) -> Loop:
+    def _kept(self, types: TypeRegistry, parts: Parts, saved: Saved | None) -> Loop:
         from refengine.keeping import Keeping  # noqa: PLC0415  # most runs are not kept
         from refengine.kept_loop import KeptLoop  # noqa: PLC0415  # as Keeping
 
@@ -272,7 +271,7 @@ class Run:
 
 
 def _check_answers(
-    answers: Mapping[str, Json] | None, saved: Saved, types: Types
+    answers: Mapping[str, Json] | None, saved: Saved, types: TypeRegistry
 ) -> None:
     """Raise UnknownInterruptError for an answer to what does not wait, or for none.
 

@@ -11,16 +11,11 @@ from typing import Any
 import pytest
 
 from refengine.actions import AgentAction
-from refengine.errors import (
-    ChangedAgentError,
-    HookError,
-    InterruptInStreamError,
-    ToolError,
-    UnknownInterruptError,
-)
+from refengine.errors import HookError, InterruptInStreamError, ToolError
 from refengine.interrupts import Interrupt, interrupt
 from refengine.messages import Message
 from refengine.profile import SEED_001, profile
+from refengine.resume.errors import ChangedAgentError, UnknownInterruptError
 from refengine.scope import attach_action
 from refengine.state import Checkpoints, MemoryStore
 from refengine.stream import StreamReader

@@ -27,7 +27,7 @@ from refengine.checkpoint import (
 from refengine.messages import Message, ToolCall
 from refengine.state import Checkpoints, SqliteStore
 from refengine.state.codec import encode_step
-from refengine.values import Types
+from refengine.state.values import Types
 
 START = Start("main", "seed-001", streaming=False, given=1, has_first=True)
 CALL = ToolCall("c1", "deploy", '{"to":"prod"}')

@@ -15,31 +15,35 @@ import pytest
 from refengine.actions import AgentAction
 from refengine.context import get_run_local, set_run_local
 from refengine.errors import (
-    JOURNALLED,
-    ChangedAgentError,
-    CheckpointConflictError,
-    CheckpointNotFoundError,
     FieldTypeError,
     HookError,
     HookReturnError,
     InterruptInStreamError,
     InterruptOutsideHookError,
     InterruptTooEarlyError,
-    JournalledError,
     NoCheckpointsError,
     NotKeepableError,
-    NotResumableError,
     RetryFunctionError,
     ToolError,
-    UnknownInterruptError,
-    journalled,
 )
 from refengine.interrupts import Interrupt, interrupt, is_reentry
 from refengine.messages import Message, MessageChunk
 from refengine.profile import SEED_001
+from refengine.resume.errors import (
+    JOURNALLED,
+    ChangedAgentError,
+    JournalledError,
+    NotResumableError,
+    UnknownInterruptError,
+    journalled,
+)
 from refengine.retry import ModelRetry
 from refengine.scope import attach_action
 from refengine.state import Checkpoints, MemoryStore
+from refengine.state.store_errors import (
+    CheckpointConflictError,
+    CheckpointNotFoundError,
+)
 from refengine.stream import StreamReader
 from refengine.tools import StreamToolCallResult, ToolCallResult, ToolInfo, ToolsConfig
 from tests.support import DONE, USER, Model, Pieces, Whole, build, calls, finish, run

@@ -14,6 +14,9 @@ import pytest
 
 import refengine
 from refengine import errors
+from refengine.resume import errors as resume_errors
+from refengine.state import errors as state_errors
+from refengine.state import store_errors
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ["refengine", "compat", "property_tests", "benchmarks"]
@@ -74,17 +77,19 @@ def test_public_name_resolves(name: str) -> None:
     assert getattr(refengine, name) is not None
 
 
-def test_table_checkers_and_all_name_the_same() -> None:
-    tree = ast.parse((ROOT / "refengine" / "__init__.py").read_text("utf-8"))
-    seen_by_checkers = {
-        alias.name: node.module
+def test_table_and_stub_name_the_same() -> None:
+    """Checkers read the stub, programs the table: neither knows a name alone."""
+    tree = ast.parse((ROOT / "refengine" / "__init__.pyi").read_text("utf-8"))
+    stub = {
+        alias.asname: node.module
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and "refengine." in str(node.module)
+        if isinstance(node, ast.ImportFrom)
         for alias in node.names
+        if alias.asname == alias.name
     }
-    table = {name: f"refengine.{room}" for name, room in refengine._ROOM_OF.items()}
+    table = {name: f"refengine.{each}" for name, each in refengine._MODULE_OF.items()}
 
-    assert table == seen_by_checkers
+    assert table == stub
     assert sorted(table) == refengine.__all__
 
 
@@ -94,26 +99,55 @@ def test_public_name_hides_no_module() -> None:
     assert modules.isdisjoint(refengine.__all__)
 
 
+def classes_of(module):
+    """Return the classes that a module of errors defines, by name."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and value.__module__ == module.__name__
+    }
+
+
+OF_EVERY_STORE = {"CheckpointConflictError", "CheckpointNotFoundError"}
+OF_VALUES = {"BadTreeError", "DecodeError", "StateError", "UnknownTypeError"}
+
+
 def test_every_error_is_public() -> None:
-    defined = {
+    """Those of records and stores are not: they are named by ``refengine.state``."""
+    registry = {
         name
-        for name, value in vars(errors).items()
-        if inspect.isclass(value) and value.__module__ == "refengine.errors"
+        for name, value in classes_of(state_errors).items()
+        if issubclass(value, errors.ConfigurationError)
     }
 
-    assert defined <= set(refengine.__all__)
+    assert {name for name in classes_of(errors) if name[0] != "_"} <= set(
+        refengine.__all__
+    )
+    assert classes_of(resume_errors).keys() <= set(refengine.__all__)
+    assert registry | OF_EVERY_STORE | OF_VALUES <= set(refengine.__all__)
 
 
-def test_error_tree_in_the_docstring_is_the_real_one() -> None:
+@pytest.mark.parametrize("module", [errors, resume_errors, state_errors, store_errors])
+def test_error_tree_in_the_docstring_is_the_real_one(module) -> None:
     defined = {
         name
-        for name, value in vars(errors).items()
-        if inspect.isclass(value) and issubclass(value, errors.RefengineError)
+        for name, value in classes_of(module).items()
+        if issubclass(value, errors.RefengineError)
     }
-    lines = (errors.__doc__ or "").splitlines()
-    drawn = set(re.findall(r"── (\w+)", "\n".join(lines))) | {lines[2].strip()}
+    tree = re.findall(
+        r"^    (?:[ │├└─]*── )?([A-Z]\w+)(.*)$", module.__doc__, re.MULTILINE
+    )
+    drawn = {name for name, rest in tree if "(in refengine.errors)" not in rest}
 
-    assert drawn == defined
+    assert drawn - {"RefengineError"} == defined - {"RefengineError"}
+
+
+def test_an_error_says_what_its_fields_are_and_keeps_them() -> None:
+    made = errors.HookError("audit", 2, "after_agent", ValueError("no"), tool="t")
+    text = "after_agent of 'audit' (position 2) around tool 't' (call None) raised"
+
+    assert (made.handler, made.position, made.tool) == ("audit", 2, "t")
+    assert made.args == (str(made),) == (f"{text} ValueError: no",)
 
 
 def test_names_are_completed() -> None:

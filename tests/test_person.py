@@ -18,9 +18,9 @@ from refengine import (
     with_invokable_tool_wrapper,
 )
 from refengine.state import Checkpoints, MemoryStore
+from refengine.state.values import Types
 from refengine.testing import Scenario, Trace, play_alone, play_subject, run
 from refengine.testing.person import EndlessQuestionsError
-from refengine.values import Types
 from tests.players import CALLS, world
 
 

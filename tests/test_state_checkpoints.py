@@ -7,14 +7,19 @@ import pytest
 
 import refengine.state
 from refengine.checkpoint import GONE, Keeper, Point, Splice, Start, Step
-from refengine.errors import CheckpointConflictError, CheckpointNotFoundError
 from refengine.messages import Message
 from refengine.state import Checkpoints, MemoryStore, SqliteStore, store_errors
 from refengine.state.codec import encode_step
 from refengine.state.errors import DamagedCheckpointError
 from refengine.state.rows import row_faults
-from refengine.state.store_errors import BadRowError, NoStoreError, NoTypesError
-from refengine.values import Types
+from refengine.state.store_errors import (
+    BadRowError,
+    CheckpointConflictError,
+    CheckpointNotFoundError,
+    NoStoreError,
+    NoTypesError,
+)
+from refengine.state.values import Types
 
 START = Start("main", "seed-001", streaming=True, given=1, has_first=True)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from refengine.state import decode_step, encode_step
-from refengine.values import Types
+from refengine.state.values import Types
 from tests.state_strategies import strictly_equal
 from tools.state.golden import golden, main
 from tools.state.samples import WRITER, Mood, sample_types, samples

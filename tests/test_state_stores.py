@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from refengine.errors import CheckpointConflictError, CheckpointNotFoundError
 from refengine.state import sqlite_file
 from refengine.state.sqlite import SqliteStore
 from refengine.state.sqlite_naming import named
 from refengine.state.store_errors import (
+    CheckpointConflictError,
+    CheckpointNotFoundError,
     ForeignStoreError,
     NewerStoreError,
     StoreBusyError,

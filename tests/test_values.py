@@ -13,17 +13,12 @@ import pytest
 from hypothesis import given
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator
 
-from refengine import errors, values_packing
-from refengine.errors import (
-    BadTreeError,
-    DecodeError,
-    NotKeepableError,
-    Refused,
-    UnknownTypeError,
-)
+from refengine.errors import NotKeepableError, Refused
 from refengine.messages import NOTHING, FrozenDict, Message
-from refengine.values import Opaque, Types
-from refengine.values_packing import MAX_DEPTH
+from refengine.state import errors, packing
+from refengine.state.errors import BadTreeError, DecodeError, UnknownTypeError
+from refengine.state.packing import MAX_DEPTH
+from refengine.state.values import Opaque, Types
 from tests.state_strategies import EXTRAS, VALUES, searching, strictly_equal
 from tools.state.samples import Money, Mood, Note, sample_types
 
@@ -232,7 +227,7 @@ def test_depth_is_limited_and_never_overflows(levels) -> None:
 
 
 def test_what_fans_out_is_refused_before_it_fills_the_memory(monkeypatch) -> None:
-    monkeypatch.setattr(values_packing, "MAX_ITEMS", 10_000)
+    monkeypatch.setattr(packing, "MAX_ITEMS", 10_000)
     value = []
     for _ in range(64):
         value = [value, value]

@@ -10,7 +10,7 @@ from compat.state.reading import Contents, Kept
 from compat.state.telling import resume_line, state_of
 from refengine.checkpoint import GONE, Pending, Saved, Step
 from refengine.messages import Message
-from refengine.values import Types
+from refengine.state.values import Types
 
 Form: TypeAlias = dict[str, object]
 

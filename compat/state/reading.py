@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from refengine.checkpoint import Saved, Step, folded
-from refengine.errors import StateError
 from refengine.state.codec import decode_step
 from refengine.state.envelope import read_records
-from refengine.state.errors import ForeignFileError
+from refengine.state.errors import ForeignFileError, StateError
 from refengine.state.rows import is_part, row_faults
 from refengine.state.sqlite import SqliteStore
 from refengine.state.store_errors import ForeignStoreError, StoreDamagedError
 from refengine.state.stores import not_found
-from refengine.values import Types
+from refengine.state.values import Types
 
 _SQLITE: Final = b"SQLite format 3\0"
 _TODO: Final = "take a copy from before, or delete the run under that key"

@@ -17,8 +17,7 @@ from compat.state.telling import (
     run_lines,
     verify_lines,
 )
-from refengine.errors import CheckpointNotFoundError
-from refengine.state.store_errors import StoreError
+from refengine.state.store_errors import CheckpointNotFoundError, StoreError
 
 MISTAKES = (OSError, StoreError, CheckpointNotFoundError)
 

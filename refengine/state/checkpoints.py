@@ -11,7 +11,7 @@ from refengine.state.codec import decode_step, encode_step
 from refengine.state.rows import row_faults
 from refengine.state.store_errors import BadRowError, NoStoreError, NoTypesError
 from refengine.state.stores import CheckpointStore
-from refengine.values import Types
+from refengine.state.values import Types
 
 _ASKED: Final = ("append", "read", "delete", "keys")
 

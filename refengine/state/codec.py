@@ -11,12 +11,13 @@ from importlib.metadata import PackageNotFoundError
 
 import refengine
 from refengine.checkpoint import Step
-from refengine.errors import Refused, UnknownTypeError
+from refengine.errors import Refused
 from refengine.state.decoding import Decoding
 from refengine.state.encoding import Encoding
 from refengine.state.envelope import opened, sealed
+from refengine.state.errors import UnknownTypeError
 from refengine.state.limits import LIMITS, Limits, check_shape, check_size, parsed
-from refengine.values import Types
+from refengine.state.values import Types
 
 
 def encode_step(

@@ -43,7 +43,7 @@ from refengine.state.shapes import (
     StepShape,
     Text,
 )
-from refengine.values import Types
+from refengine.state.values import Types
 
 _TEXT: Final[TypeAdapter[str]] = TypeAdapter(Text)
 

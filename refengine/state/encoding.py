@@ -32,9 +32,9 @@ from refengine.messages import (
     ToolCall,
     ToolCallChunk,
 )
+from refengine.state.kinds import Tree, pieces, splits
 from refengine.state.shapes import MOST
-from refengine.values import Types
-from refengine.values_builtin import Tree, pieces, splits
+from refengine.state.values import Types
 
 Object = dict[str, Tree]
 T = TypeVar("T")

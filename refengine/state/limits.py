@@ -29,7 +29,7 @@ _UP_AND_DOWN: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 class Limits:
     """What one record may have at most: bytes, levels of nesting, values.
 
-    Depth leaves room for values of ``refengine.values.MAX_DEPTH`` levels.
+    Depth leaves room for values of ``refengine.state.packing.MAX_DEPTH`` levels.
     """
 
     max_bytes: int = 64 * 2**20

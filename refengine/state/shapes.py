@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from refengine.values_builtin import pieces
+from refengine.state.kinds import pieces
 
 MOST: Final = 2**63 - 1
 

@@ -27,10 +27,10 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self, TypeAlias, TypeVar, get_args
 
-from refengine.errors import CheckpointConflictError
 from refengine.state.sqlite_file import Synchronous, opened
 from refengine.state.sqlite_naming import is_busy, named
 from refengine.state.store_errors import (
+    CheckpointConflictError,
     StoreBusyError,
     StoreClosedError,
     StoreDamagedError,

@@ -12,8 +12,12 @@ from itertools import islice
 from threading import Lock
 from typing import Final, Protocol
 
-from refengine.errors import CheckpointConflictError, CheckpointNotFoundError
-from refengine.state.store_errors import StoreKeyError, StoreRecordError
+from refengine.state.store_errors import (
+    CheckpointConflictError,
+    CheckpointNotFoundError,
+    StoreKeyError,
+    StoreRecordError,
+)
 
 _COMPARED: Final = 1_000
 """So many keys are compared with one that is not there: a hint may not take seconds."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refengine.checkpoint import GONE, Keeper, Pending, Point, Saved, Step
+from refengine.checkpoint import GONE, Keeper, Pending, Point, Saved, Step, TypeRegistry
 from refengine.messages import Json, Message
 
 if TYPE_CHECKING:
     from refengine.checkpoint import Address
     from refengine.testing.recorder import Recorder
     from refengine.testing.scenario import Scenario
-    from refengine.values import Types
 
 
 class RecordingKeeper:
@@ -28,7 +27,7 @@ class RecordingKeeper:
         self._locals: dict[str, dict[str, object]] = {}
 
     @property
-    def types(self) -> Types:
+    def types(self) -> TypeRegistry:
         """The registry of the keeper inside."""
         return self._inner.types
 

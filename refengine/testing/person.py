@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.testing.engine import Engine
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from refengine.plan import OnNotice
     from refengine.run import RunResult
     from refengine.state import CheckpointStore
+    from refengine.state.values import Types
     from refengine.testing.engine import EngineAgent, EngineRun
     from refengine.testing.recorder import Recorder
     from refengine.testing.scenario import RunSpec, Scenario
@@ -78,7 +79,8 @@ class Person:
         """
         from refengine.state import Checkpoints  # noqa: PLC0415  # seldom used
 
-        types = None if given is None else given.types
+        # What keeps steps by another registry cannot be put on top of a store.
+        types = None if given is None else cast("Types", given.types)
         return RecordingKeeper(self._seen, Checkpoints(self._store, types))
 
     @cached_property

@@ -8,26 +8,30 @@ from __future__ import annotations
 from typing import Final
 
 from refengine.errors import (
-    ChangedAgentError,
-    CheckpointConflictError,
-    CheckpointNotFoundError,
     HookError,
     HookReturnError,
-    JournalledError,
     MaxIterationsExceededError,
     ModelError,
     NoCheckpointsError,
     NoMessagesLeftError,
     NotKeepableError,
-    NotResumableError,
     RetriesExhaustedError,
     RoutingError,
-    StateError,
     ToolError,
     ToolNotFound,
     ToolResultTypeError,
     UnansweredCallsError,
+)
+from refengine.resume.errors import (
+    ChangedAgentError,
+    JournalledError,
+    NotResumableError,
     UnknownInterruptError,
+)
+from refengine.state.errors import StateError
+from refengine.state.store_errors import (
+    CheckpointConflictError,
+    CheckpointNotFoundError,
 )
 from refengine.testing.wrapping import FactoryError
 

@@ -18,12 +18,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.checkpoint import Pending
-from refengine.errors import (
-    HookError,
-    HookReturnError,
-    RefengineError,
-    WillRetryError,
-)
+from refengine.errors import HookError, HookReturnError, RefengineError, WillRetryError
 from refengine.events import AgentEvent, Chunk, Notice
 from refengine.interrupts import Interrupt
 from refengine.messages import Json, Message, MessageChunk, join_chunks

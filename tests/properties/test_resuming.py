@@ -18,10 +18,10 @@ from property_tests.generating import drawn
 from refengine.checkpoint import Keeper, Saved, Step
 from refengine.profile import profile
 from refengine.state import Checkpoints, MemoryStore, SqliteStore
+from refengine.state.values import Types
 from refengine.testing import Scenario
 from refengine.testing.reading import read_scenario
 from refengine.testing.strategies import scenarios
-from refengine.values import Types
 from tools.resuming import search
 from tools.resuming.halves import in_two_processes
 from tools.resuming.judging import PROFILES, Broken, Figures, Judge, Stores

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from refengine.errors import HookError, JournalledError, ModelError, ToolError
+from refengine.errors import HookError, ModelError, ToolError
 from refengine.events import AgentEvent, Chunk
 from refengine.messages import Message
 from refengine.profile import SEED_001, Profile
+from refengine.resume.errors import JournalledError
 from refengine.stream import StreamReader
 from refengine.testing.points import class_of, point_of
 from refengine.testing.recorder import Recorder

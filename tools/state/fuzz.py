@@ -21,19 +21,21 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from refengine.errors import BadTreeError, DecodeError, UnknownTypeError
 from refengine.state.codec import decode_step, encode_step
 from refengine.state.errors import (
     BadCheckpointError,
+    BadTreeError,
     DamagedCheckpointError,
+    DecodeError,
     ForeignFileError,
     NewerFormatError,
     OversizedCheckpointError,
     TooDeepError,
     TruncatedCheckpointError,
     UnknownCodecError,
+    UnknownTypeError,
 )
-from refengine.values import Types
+from refengine.state.values import Types
 from tools.state.mutating import WAYS, resealed
 from tools.state.samples import WRITER, sample_types, samples
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Final, TypeAlias, cast
 
 from refengine.state.envelope import opened, sealed
-from refengine.values_builtin import BUILT_IN
+from refengine.state.kinds import BUILT_IN
 
 Made: TypeAlias = Callable[[Random, Sequence[bytes]], bytes]
 FORGED: Final = (

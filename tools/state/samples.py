@@ -36,7 +36,7 @@ from refengine.messages import (
     ToolCall,
     ToolCallChunk,
 )
-from refengine.values import Types
+from refengine.state.values import Types
 
 WRITER: Final = "refengine golden"
 """Who is told to have written the samples, so that a release changes no file."""

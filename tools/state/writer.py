@@ -18,11 +18,11 @@ from random import Random
 from typing import Final
 
 from refengine.checkpoint import Point, Splice, Start, Step
-from refengine.errors import CheckpointConflictError
 from refengine.messages import Message
 from refengine.state import SqliteStore
 from refengine.state.codec import encode_step
-from refengine.values import Types
+from refengine.state.store_errors import CheckpointConflictError
+from refengine.state.values import Types
 
 _SIZES: Final = (20, 300, 5_000, 150_000)
 """Characters of a message: within a page of the file, and over many."""

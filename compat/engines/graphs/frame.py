@@ -13,12 +13,7 @@ from typing import Final, NoReturn, TypeVar
 
 from compat.engines.capabilities import CapabilityError
 from refengine.context import Context, RunLocals
-from refengine.errors import (
-    HookError,
-    ModelError,
-    RefengineError,
-    ToolError,
-)
+from refengine.errors import HookError, ModelError, RefengineError, ToolError
 from refengine.scope import LayerName
 from refengine.tools import Options, no_options
 

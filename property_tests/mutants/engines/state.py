@@ -24,9 +24,9 @@ from refengine.place import Place
 from refengine.profile import Profile, choosing
 from refengine.react import MODEL, Loop
 from refengine.run import Run
+from refengine.state.values import Types
 from refengine.testing.engine import ReferenceEngine
 from refengine.tools import NO_OPTIONS
-from refengine.values import Types
 
 
 def _places(change: Callable[[Place, Entry], None]) -> Patch:

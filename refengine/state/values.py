@@ -17,9 +17,10 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from refengine.errors import (
+from refengine.errors import Refused
+from refengine.messages import NOTHING, Json
+from refengine.state.errors import (
     BadTreeError,
-    Refused,
     StateError,
     TypeNameError,
     TypesFrozenError,
@@ -27,8 +28,7 @@ from refengine.errors import (
     UnfitTypeError,
     UpgradesError,
 )
-from refengine.messages import NOTHING, Json
-from refengine.values_builtin import (
+from refengine.state.kinds import (
     BUILT_IN,
     NO_UPGRADES,
     PLAIN,
@@ -36,10 +36,11 @@ from refengine.values_builtin import (
     Registered,
     Tree,
     Upgrade,
+    dataclass_ways,
+    enum_ways,
+    model_ways,
 )
-from refengine.values_classes import dataclass_ways, enum_ways, model_ways
-from refengine.values_packing import Packing
-from refengine.values_unpacking import Unpacking
+from refengine.state.packing import Packing, Unpacking
 
 __all__ = ["Opaque", "Tree", "Types"]
 

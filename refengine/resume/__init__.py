@@ -1,0 +1,1 @@
+"""What only runs that are kept need: their steps, their journal, going on."""
