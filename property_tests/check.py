@@ -51,7 +51,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PlayedWorld:
     """One world as an engine played it: a view for each variant that a check needs."""
 
     scenario: Scenario
@@ -71,7 +71,7 @@ class Case:
         return all(each in self.views for each in variants)
 
 
-Decide: TypeAlias = Callable[[Case], Iterable[Decision]]
+Decide: TypeAlias = Callable[[PlayedWorld], Iterable[Decision]]
 Meant: TypeAlias = Callable[[Scenario], bool]
 
 
@@ -107,7 +107,7 @@ class Check:
         some = not self.any_of or bool(self.any_of & capabilities)
         return some and self.needs <= capabilities
 
-    def decisions(self, case: Case) -> Iterator[Decision]:
+    def decisions(self, case: PlayedWorld) -> Iterator[Decision]:
         """Yield the decisions of a case; none if a variant of it does not exist."""
         there = not self.variants or case.has(*self.variants)
         return iter(self.decide(case) if there else ())

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compat.verdicts.conformance import Seen
-from property_tests.check import PLAYED, Case, Check, Decision
+from property_tests.check import PLAYED, Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.judging import looks_at
@@ -74,7 +74,7 @@ def _broken(check: Check, world: CorpusWorld) -> Iterator[ExplainedClause]:
                 )
 
 
-def _played(mutant: Mutant, check: Check, world: CorpusWorld) -> Case | None:
+def _played(mutant: Mutant, check: Check, world: CorpusWorld) -> PlayedWorld | None:
     """Play a world on a mutant; None if it cannot, since some break down in it."""
     under = profile(mutant.under)
     try:
@@ -87,7 +87,7 @@ def _played(mutant: Mutant, check: Check, world: CorpusWorld) -> Case | None:
         return None
 
 
-def _trace_of(case: Case, decision: Decision) -> Trace:
+def _trace_of(case: PlayedWorld, decision: Decision) -> Trace:
     """Return the trace with the deciding observation, that of the variant if none."""
     named = case.views.get(decision.variant, case.views[PLAYED]).trace
     candidates = (named, *(each.trace for each in case.views.values()))

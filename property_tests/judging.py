@@ -6,7 +6,7 @@ import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from property_tests.check import Case, Check, Decision, Meant
+from property_tests.check import Check, Decision, Meant, PlayedWorld
 from property_tests.corpus import CorpusWorld
 from property_tests.playing import RefusedError, VariantPlayer
 
@@ -44,7 +44,7 @@ def variants_of(checks: Sequence[Check]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in checks for name in each.variants))
 
 
-def decide(case: Case, checks: Sequence[Check]) -> Judged:
+def decide(case: PlayedWorld, checks: Sequence[Check]) -> Judged:
     """Return what these checks decide in a case that was played."""
     decided: dict[str, int] = {}
     failed: dict[str, Decision] = {}
@@ -62,7 +62,7 @@ def decide(case: Case, checks: Sequence[Check]) -> Judged:
     return Judged(decided, failed, errors)
 
 
-def _counted(check: Check, case: Case) -> tuple[int, Decision | None]:
+def _counted(check: Check, case: PlayedWorld) -> tuple[int, Decision | None]:
     """Return how many decisions there are, and the first that fails."""
     count, first = 0, None
     for each in check.decisions(case):

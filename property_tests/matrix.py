@@ -25,7 +25,7 @@ from itertools import repeat
 from multiprocessing import get_context
 from typing import Any, Final
 
-from property_tests.check import PLAYED, Case, Check
+from property_tests.check import PLAYED, Check, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
 from property_tests.judging import decide, looks_at, settle
@@ -104,14 +104,16 @@ class Killing:
         asked = [each for each in left if not equal.issuperset(_looked_at(each))]
         trial.ask(case, asked)
 
-    def _equal(self, at: int, entry: CorpusWorld, case: Case) -> set[str]:
+    def _equal(self, at: int, entry: CorpusWorld, case: PlayedWorld) -> set[str]:
         """Return the variants whose traces are as those of the right engine."""
         right = self._right_traces(at, entry, case)
         return {
             name for name, digest in _digests(case) if right.get(name, None) == digest
         }
 
-    def _right_traces(self, at: int, entry: CorpusWorld, case: Case) -> dict[str, int]:
+    def _right_traces(
+        self, at: int, entry: CorpusWorld, case: PlayedWorld
+    ) -> dict[str, int]:
         """Return what tells the right engine's traces of a world, for every variant."""
         key = (case.profile.name, at)
         if key not in self._right:
@@ -150,7 +152,7 @@ class _Trial:
         near = {_family(check.clause), _family(entry.clause)}
         return not self._families.isdisjoint(near)
 
-    def ask(self, case: Case, checks: Sequence[Check]) -> None:
+    def ask(self, case: PlayedWorld, checks: Sequence[Check]) -> None:
         """Let checks decide."""
         judged = decide(case, checks)
         self.found.update(judged.failed)
@@ -170,7 +172,7 @@ def _family(clause: str) -> str:
 
 def _case(
     player: VariantPlayer, entry: CorpusWorld, checks: Sequence[Check]
-) -> Case | None:
+) -> PlayedWorld | None:
     """Play a world; None if an exception came out of it. Raises RefusedError."""
     variants = dict.fromkeys(name for each in checks for name in each.variants)
     try:
@@ -185,7 +187,7 @@ def _looked_at(check: Check) -> tuple[str, ...]:
     return (PLAYED, *check.variants)
 
 
-def _digests(case: Case) -> Iterator[tuple[str, int]]:
+def _digests(case: PlayedWorld) -> Iterator[tuple[str, int]]:
     """Yield each variant with what tells its trace from another."""
     for name, view in case.views.items():
         yield name, hash(view.trace.to_jsonl())

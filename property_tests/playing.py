@@ -9,7 +9,7 @@ from dataclasses import replace
 from compat.adapters import adapt
 from compat.engines.capabilities import CAPABILITIES, CapabilityError, refusal_of
 from compat.engines.needs import hidden_needs
-from property_tests.check import PLAYED, Case
+from property_tests.check import PLAYED, PlayedWorld
 from property_tests.reducing import reduced
 from property_tests.variants import ADAPTED, AGAIN, CHANGES
 from property_tests.view import View, view
@@ -69,7 +69,7 @@ class VariantPlayer:
         self._adapted = StructsAdapted(engine, profile)
         self._loops = clock.Loops()
 
-    def case(self, scenario: Scenario, variants: Collection[str] = ()) -> Case:
+    def case(self, scenario: Scenario, variants: Collection[str] = ()) -> PlayedWorld:
         """Play a scenario and these variants of it; raises RefusedError.
 
         A variant that is equal to the scenario is not played again, and one that the
@@ -86,7 +86,7 @@ class VariantPlayer:
             found = self._variant(variant, scenario, first)
             if found is not None:
                 views[variant] = found
-        return Case(scenario, self.profile, views)
+        return PlayedWorld(scenario, self.profile, views)
 
     def _reduced(self, scenario: Scenario) -> Scenario:
         return scenario if self._whole else reduced(scenario, self.capabilities)

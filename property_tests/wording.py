@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from compat.verdicts.conformance import Failure, Seen
-from property_tests.check import Case, Decision
+from property_tests.check import Decision, PlayedWorld
 from refengine.messages import Json
 from refengine.testing.trace import Observation, Trace, to_json
 
@@ -15,7 +15,7 @@ WHOLE: Final = 600
 """Values of so many characters are shown whole, longer ones where they differ."""
 
 
-def failure_of(case: Case, decision: Decision) -> Failure:
+def failure_of(case: PlayedWorld, decision: Decision) -> Failure:
     """Return the event: what was asked, both values, what was seen around it.
 
     Of long values only the part is kept in which they differ, at ``path``.

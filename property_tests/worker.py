@@ -19,7 +19,7 @@ from compat.engines.load_errors import LoadError
 from compat.engines.loading import Loaded, load_engine
 from compat.engines.needs import is_crowded
 from compat.migration.shrinking import shrink
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
 from property_tests.judging import Judged, decide, judge, settle
@@ -176,7 +176,7 @@ class Judge:
         except Exception:  # noqa: BLE001  # then it is another failure
             return False
 
-    def _first(self, check: Check, case: Case) -> Decision | None:
+    def _first(self, check: Check, case: PlayedWorld) -> Decision | None:
         return next((each for each in check.decisions(case) if not each.holds), None)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from property_tests.check import Case, Check
+from property_tests.check import Check, PlayedWorld
 from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.mutants.mutant import Mutant
 from property_tests.playing import VariantPlayer
@@ -35,7 +35,7 @@ def scenario(agent: dict[str, Any], *script: Any, **run: Any) -> Scenario:
     return read_scenario(data, "a test")
 
 
-def case_of(world: Scenario, check: Check, engine: Engine, under: str) -> Case:
+def case_of(world: Scenario, check: Check, engine: Engine, under: str) -> PlayedWorld:
     return VariantPlayer(engine, profile(under)).case(world, check.variants)
 
 

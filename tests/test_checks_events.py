@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from property_tests.check import Case
+from property_tests.check import PlayedWorld
 from property_tests.checks.events import CHECKS
 from property_tests.mutants.engines.events import MUTANTS
 from property_tests.view import view
@@ -64,7 +64,7 @@ def test_pieces_of_calls_may_be_shown_as_they_came_or_joined(joined):
         for each in trace
     ]
     played = view(world, SEED_001, Trace(seen))
-    found = list(OF["EVT-002"].decide(Case(world, SEED_001, {"played": played})))
+    found = list(OF["EVT-002"].decide(PlayedWorld(world, SEED_001, {"played": played})))
 
     assert [each.holds for each in found] == [True, True]
 
@@ -78,7 +78,7 @@ def test_a_sound_answer_whose_event_broke_off_is_told():
         for each in trace
     ]
     played = view(world, SEED_001, Trace(seen))
-    (found,) = OF["EVT-002"].decide(Case(world, SEED_001, {"played": played}))
+    (found,) = OF["EVT-002"].decide(PlayedWorld(world, SEED_001, {"played": played}))
 
     assert (found.expected, found.got) == ("one two", "one ")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from property_tests.checks.histories import Point, Segment
+from property_tests.checks.histories import HistoryPoint, Segment
 from property_tests.checks.messages import CHECKS
 from property_tests.mutants.engines.messages import MUTANTS
 from refengine.messages import Message
@@ -70,7 +70,7 @@ def test_the_answer_behind_a_message_of_another_role_is_a_posture(under, answer)
 def test_a_message_too_many_counts_to_one_part_only():
     given = (Message("user", "hi"),)
     parts = (Segment("system", ()), Segment("given", given))
-    point = Point("model side", parts, (Message("system"), *given), SEEN)
+    point = HistoryPoint("model side", parts, (Message("system"), *given), SEEN)
 
     assert [(part.label, list(got)) for part, _, got in point.parts()] == [
         ("system", [Message("system")]),
@@ -81,7 +81,7 @@ def test_a_message_too_many_counts_to_one_part_only():
 def test_a_response_that_is_last_is_found_behind_whatever_was_kept():
     kept, response = (Message("user", "hi"),), Message("assistant", "done")
     parts = (Segment("kept", kept), Segment("response", (response,)))
-    point = Point("after", parts, (*kept, *kept, response), SEEN)
+    point = HistoryPoint("after", parts, (*kept, *kept, response), SEEN)
 
     assert [list(got) for _, _, got in point.parts()] == [[*kept, *kept], [response]]
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from property_tests.check import Case
+from property_tests.check import PlayedWorld
 from property_tests.checks.order import CHECKS
 from property_tests.generating import generated
 from property_tests.judging import judge
@@ -109,7 +109,7 @@ def test_a_hook_before_the_agent_that_is_called_after_the_build_is_told():
     hook = next(each for each in trace if each.kind == "hook_enter")
     start = next(each.seq for each in trace if each.kind == "run_start")
     late = Trace([*trace[:start], replace(hook, seq=start), *trace[start:]])
-    case = Case(world, SEED_001, {"played": view(world, SEED_001, late)})
+    case = PlayedWorld(world, SEED_001, {"played": view(world, SEED_001, late)})
 
     assert [each.got for each in OF["ORD-006"].decide(case) if not each.holds] == [
         ["before_agent[0] h0"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from property_tests.checks.onions import Frame
+from property_tests.checks.onions import EnteredWrapper
 from property_tests.checks.wrapping import CHECKS, onions
 from property_tests.mutants.engines.wrapping import MUTANTS
 from refengine.profile import SEED_001
@@ -69,7 +69,7 @@ def test_a_wrapper_that_tries_again_has_every_try_inside_it():
     onion = onion_in(agent)
     [root] = onion.roots
 
-    assert isinstance(root, Frame)
+    assert isinstance(root, EnteredWrapper)
     assert onion.named(root.inner) == ["wrap_invokable of h1 (1)"] * 3
     assert len(onion.executions) == 3
 

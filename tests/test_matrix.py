@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from property_tests import mutant_command, mutant_work
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus
 from property_tests.explaining import examples
@@ -48,7 +48,7 @@ def kills(broken: Mutant, worlds, checks, **more) -> Kills:
     return Killing(worlds, checks, **more).kills(broken)
 
 
-def red(case: Case):
+def red(case: PlayedWorld):
     yield Decision("something", 1, 2, case.played.trace[0])
 
 
@@ -70,9 +70,9 @@ def test_a_mutant_is_killed_by_the_clause_it_names_and_the_right_engine_is_not()
 
 
 def test_a_check_that_killed_is_not_asked_again() -> None:
-    asked: list[Case] = []
+    asked: list[PlayedWorld] = []
 
-    def once(case: Case):
+    def once(case: PlayedWorld):
         asked.append(case)
         yield Decision("something", 1, 2)
 
@@ -88,10 +88,10 @@ def test_killers_come_in_the_order_of_the_checks() -> None:
     assert kills(broken, [first, second], checks).by == ("RD-001", "ORD-009")
 
 
-def counting(asked: list[Case], clause: str = "ORD-009", **more) -> Check:
+def counting(asked: list[PlayedWorld], clause: str = "ORD-009", **more) -> Check:
     """Return a check that never fails, and notes what it was asked about."""
 
-    def decide(case: Case):
+    def decide(case: PlayedWorld):
         asked.append(case)
         yield Decision("something", 1, 1)
 
@@ -99,7 +99,7 @@ def counting(asked: list[Case], clause: str = "ORD-009", **more) -> Check:
 
 
 def test_a_check_is_not_asked_where_all_is_as_on_the_right_engine() -> None:
-    asked: list[Case] = []
+    asked: list[PlayedWorld] = []
     kills(RIGHT, [WORLD], [counting(asked), counting(asked, variants=(AGAIN,))])
 
     assert asked == []
@@ -118,7 +118,7 @@ class Forgetful:
 
 
 def test_a_check_is_asked_where_only_a_variant_is_wrong() -> None:
-    asked: list[Case] = []
+    asked: list[PlayedWorld] = []
     broken = replace(REVERSED, wrong=Forgetful)
     plain, again = counting([], "ORD-008"), counting(asked, variants=(AGAIN,))
 
@@ -140,7 +140,7 @@ def test_a_check_is_asked_where_only_a_variant_is_wrong() -> None:
 def test_variants_are_compared_near_what_a_mutant_violates(
     violates, clause, of, full, asked_of
 ) -> None:
-    asked: list[Case] = []
+    asked: list[PlayedWorld] = []
     broken = replace(REVERSED, violates=(violates,))
     world = replace(WORLD, clause=of)
 
@@ -161,7 +161,7 @@ def test_variants_are_compared_near_what_a_mutant_violates(
 def test_generated_worlds_are_for_mutants_that_the_fixed_ones_do_not_prove(
     violates, full, asked_of
 ) -> None:
-    asked: list[Case] = []
+    asked: list[PlayedWorld] = []
     broken = replace(REVERSED, violates=violates)
     worlds = [replace(WORLD, fixed=False), WORLD]
 
@@ -203,7 +203,7 @@ def test_an_engine_that_breaks_down_is_killed_by_no_clause() -> None:
 
 
 def test_a_check_that_breaks_down_is_a_fault_and_the_others_still_decide() -> None:
-    def broken(case: Case):
+    def broken(case: PlayedWorld):
         raise KeyError(case.scenario.runs[0].input[0])
         yield
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.comparing import alike
 from property_tests.checks.message_calls import factories_fail
 from property_tests.checks.specs import tool_wraps, tools_of
@@ -39,20 +39,20 @@ HARMLESS: Final = frozenset(
 """What a handler may do before the agent without changing which tools there are."""
 
 
-def adapted_alone(case: Case) -> Iterator[Decision]:
+def adapted_alone(case: PlayedWorld) -> Iterator[Decision]:
     """Without handlers, adapted structs have the trace that native ones have."""
     if not _has_handlers(case.scenario) and not _loses_state(case.profile):
         yield _same(case, "the run with adapted structs, without handlers")
 
 
-def adapted_beside_handlers(case: Case) -> Iterator[Decision]:
+def adapted_beside_handlers(case: PlayedWorld) -> Iterator[Decision]:
     """Beside handlers too, where after-hooks go through both lists in their order."""
     in_order = case.profile.after_hooks == "in_order"
     if _has_handlers(case.scenario) and in_order and not _loses_state(case.profile):
         yield _same(case, "the run with adapted structs, beside handlers")
 
 
-def native_everywhere(case: Case) -> Iterator[Decision]:
+def native_everywhere(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that what a struct has is called, whatever the profile."""
     asked = "struct middlewares entered, where their callback has its turn"
     for each in passes(case.played):
@@ -71,7 +71,7 @@ def native_everywhere(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, sorted(wanted), got, call.starts[0])
 
 
-def state_objects(case: Case) -> Iterator[Decision]:
+def state_objects(case: PlayedWorld) -> Iterator[Decision]:
     """Callbacks of one pass are given one state object, and it is of that pass."""
     for view in _native_and_adapted(case):
         for at, wanted in _states(view):
@@ -79,7 +79,7 @@ def state_objects(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, at.data.get("state"), at, view.variant)
 
 
-def factory_calls(case: Case) -> Iterator[Decision]:
+def factory_calls(case: PlayedWorld) -> Iterator[Decision]:
     """Factories of tool wrappers are called as often as the profile says."""
     if not _countable(case.scenario):
         return
@@ -95,12 +95,12 @@ def factory_calls(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, often, count, at, view.variant)
 
 
-def _same(case: Case, asked: str) -> Decision:
+def _same(case: PlayedWorld, asked: str) -> Decision:
     native, adapted = case.played.trace, case[ADAPTED].trace
     return alike(asked, about_runs(native), about_runs(adapted), variant=ADAPTED)
 
 
-def _native_and_adapted(case: Case) -> Iterator[View]:
+def _native_and_adapted(case: PlayedWorld) -> Iterator[View]:
     """Yield the run as it is, and the adapted one where it must not differ."""
     yield case.played
     in_order = case.profile.after_hooks == "in_order"

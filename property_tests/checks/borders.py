@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from refengine.messages import Json
 from refengine.testing.narrowing import is_list, is_mapping
 from refengine.testing.notation import parse_message
@@ -17,7 +17,7 @@ ERROR: Final = "NotKeepableError"
 LARGEST: Final = 2**63 - 1
 
 
-def values(case: Case) -> Iterator[Decision]:
+def values(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a value nobody can keep ends the run, naming who put it in and where."""
     for run in case.played.runs:
         found = next(_unkeepable(run.agent, messages=False), None)
@@ -31,7 +31,7 @@ def values(case: Case) -> Iterator[Decision]:
             yield Decision(asked, [ERROR, *named], [run.failed_as, *got], error)
 
 
-def messages(case: Case) -> Iterator[Decision]:
+def messages(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that extra of a new message is looked at exactly where runs are kept."""
     for run in case.played.runs:
         found = next(_unkeepable(run.agent, messages=True), None)

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from property_tests.checks import positions
-from property_tests.checks.phases import Setup
+from property_tests.checks.phases import Setup, hidden
 from property_tests.checks.specs import limit
-from property_tests.checks.tool_sets import hidden
 from property_tests.view import Iteration, RunView
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile

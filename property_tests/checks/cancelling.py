@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.kept_runs import effects, interrupts
 from property_tests.view import AFTER, BEFORE, RunView
 from refengine.messages import Message
@@ -18,7 +18,7 @@ CANCEL: Final = frozenset(("cancellation",))
 PASSES: Final = BEFORE | AFTER | {"after_agent"}
 
 
-def statuses(case: Case) -> Iterator[Decision]:
+def statuses(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a run which was cancelled or interrupted says so."""
     for run in case.played.runs:
         cancelled = run.spec.cancel is not None and _cancelled_at(run) is not None
@@ -29,7 +29,7 @@ def statuses(case: Case) -> Iterator[Decision]:
             yield Decision(what, wanted, run.status, run.end)
 
 
-def no_event(case: Case) -> Iterator[Decision]:
+def no_event(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that no event tells of a cancellation, as an error or otherwise."""
     for run, _ in _cancelled(case):
         events = [e for e in run.events if e.data.get("kind") in {"error", "interrupt"}]
@@ -37,7 +37,7 @@ def no_event(case: Case) -> Iterator[Decision]:
         yield Decision("events that tell how a run ended", 0, len(events), at)
 
 
-def no_dangling_call(case: Case) -> Iterator[Decision]:
+def no_dangling_call(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that each call of the last answer has a result, marked where it is none."""
     for run, _ in _cancelled(case):
         calls, results = _last_calls(run.final)
@@ -52,7 +52,7 @@ def no_dangling_call(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, expected=True, got=got, at=run.end)
 
 
-def streams_closed(case: Case) -> Iterator[Decision]:
+def streams_closed(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that each stream that was begun is closed, once."""
     for run, _ in _cancelled(case):
         begun = _streams(run)
@@ -66,7 +66,7 @@ def streams_closed(case: Case) -> Iterator[Decision]:
             yield Decision(asked, count, closed[stream], run.end)
 
 
-def wrappers_left(case: Case) -> Iterator[Decision]:
+def wrappers_left(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that each wrapper that was entered is left, its ``finally`` run."""
     for run, _ in _cancelled(case):
         phases: dict[str, list[str]] = {"enter": [], "exit": []}
@@ -83,7 +83,7 @@ def wrappers_left(case: Case) -> Iterator[Decision]:
             )
 
 
-def nothing_more(case: Case) -> Iterator[Decision]:
+def nothing_more(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that nothing of a run begins after it was cancelled."""
     for run, at in _cancelled(case):
         more = [each for each in run.entries if each.seq > at.seq and _begins(each)]
@@ -92,7 +92,7 @@ def nothing_more(case: Case) -> Iterator[Decision]:
         yield Decision(asked, [], got, (more or [at])[0])
 
 
-def _cancelled(case: Case) -> Iterator[tuple[RunView, Observation]]:
+def _cancelled(case: PlayedWorld) -> Iterator[tuple[RunView, Observation]]:
     """Yield each run that was cancelled, and the entry at which it was."""
     for run in case.played.runs:
         at = _cancelled_at(run)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias, cast
 
 from property_tests.checks.outcomes import raised_in
-from property_tests.checks.passages import Passage, Step, origin
+from property_tests.checks.passages import Passage, PassageStep, origin
 from property_tests.view import Call, HookView, Iteration
 from refengine.messages import MessageChunk, chunk_of, join_chunks
 from refengine.testing.scenario import AgentSpec, ModelWrapSpec, ToolWrapSpec
@@ -66,7 +66,7 @@ _Given: TypeAlias = "tuple[list[str], bool]"
 """Chunks, and whether they are all of a stream: one may break off."""
 
 
-def _of_step(call: Call, name: str, way: Passage, step: Step) -> _Given | None:
+def _of_step(call: Call, name: str, way: Passage, step: PassageStep) -> _Given | None:
     """Return what a layer gave that returned."""
     spec = step.layer.acting(name)
     if spec.error is not None:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final, cast
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import executing
-from property_tests.checks.equal_runs import (
+from property_tests.checks.comparing import (
     again,
     built_twice,
     earlier_runs,
 )
 from property_tests.checks.message_calls import (
-    Batch,
+    BegunCalls,
     after_start,
     at_work,
     batches,
@@ -34,7 +34,7 @@ from refengine.testing.trace import Observation
 from refengine.tools import ToolInfo
 
 
-def concurrent(case: Case) -> Iterator[Decision]:
+def concurrent(case: PlayedWorld) -> Iterator[Decision]:
     """No call that takes its time ends before all others have begun."""
     slow = _slow(case.scenario)
     for batch in _several(case):
@@ -55,7 +55,7 @@ def concurrent(case: Case) -> Iterator[Decision]:
             )
 
 
-def every_call_runs(case: Case) -> Iterator[Decision]:
+def every_call_runs(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a message's calls all begin, also those behind one that failed."""
     if not _finish(case):
         return
@@ -73,7 +73,7 @@ def every_call_runs(case: Case) -> Iterator[Decision]:
             yield Decision("calls of the message that were begun", wanted, begun, at)
 
 
-def every_call_ends(case: Case) -> Iterator[Decision]:
+def every_call_ends(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that executions come to their own end, whatever becomes of siblings."""
     if not _finish(case) or _bodies_fail(case.scenario):
         return
@@ -86,7 +86,7 @@ def every_call_ends(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, len(call.starts), ended, call.starts[-1])
 
 
-def events_in_order(case: Case) -> Iterator[Decision]:
+def events_in_order(case: PlayedWorld) -> Iterator[Decision]:
     """Events of results come in the order of the calls, whoever was first.
 
     That of the result which ends the run may come last (posture ``direct_event``).
@@ -105,7 +105,7 @@ def events_in_order(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, got, told[-1])
 
 
-def events_before_error(case: Case) -> Iterator[Decision]:
+def events_before_error(case: PlayedWorld) -> Iterator[Decision]:
     """Those calls that came out of their onions are told before the error is."""
     if case.profile.direct_event == "last" and _ends_directly(case.scenario):
         return  # the event of a direct call is held back and then not told at all
@@ -120,7 +120,7 @@ def events_before_error(case: Case) -> Iterator[Decision]:
         )
 
 
-def first_failing(case: Case) -> Iterator[Decision]:
+def first_failing(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that the run ends with the error of the first call that failed."""
     for batch, error in _failing(case):
         named = cast("dict[str, object]", error.data["error"]).get("call")
@@ -130,7 +130,7 @@ def first_failing(case: Case) -> Iterator[Decision]:
             yield Decision(asked, broken[0], named, error)
 
 
-def one_by_one(case: Case) -> Iterator[Decision]:
+def one_by_one(case: PlayedWorld) -> Iterator[Decision]:
     """Sequential calls are made one after the other, in call order."""
     for batch in _several(case):
         if batch.run.agent.sequential:
@@ -141,13 +141,13 @@ def one_by_one(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, got, seen[0])
 
 
-def _batches(case: Case) -> Iterator[Batch]:
+def _batches(case: PlayedWorld) -> Iterator[BegunCalls]:
     """Yield the calls of each message in worlds where all of them leave a sign."""
     if not any(factories_fail(agent) for agent in case.scenario.all_agents):
         yield from batches(case.played)
 
 
-def _ending(batch: executing.Batch) -> str | None:
+def _ending(batch: executing.CallBatch) -> str | None:
     """Return the call whose result ended the run: its message is the answer."""
     direct = batch.run.status == "returned_directly"
     last = batch.now is batch.run.iterations[-1]
@@ -155,11 +155,11 @@ def _ending(batch: executing.Batch) -> str | None:
     return answer.tool_call_id if answer is not None and direct and last else None
 
 
-def _several(case: Case) -> Iterator[Batch]:
+def _several(case: PlayedWorld) -> Iterator[BegunCalls]:
     return (each for each in _batches(case) if len(each.calls) > 1)
 
 
-def _failing(case: Case) -> Iterator[tuple[Batch, Observation]]:
+def _failing(case: PlayedWorld) -> Iterator[tuple[BegunCalls, Observation]]:
     """Yield the calls after which a run ended with an error, because one failed."""
     if not _finish(case):
         return
@@ -170,7 +170,7 @@ def _failing(case: Case) -> Iterator[tuple[Batch, Observation]]:
             yield batch, error
 
 
-def _finish(case: Case) -> bool:
+def _finish(case: PlayedWorld) -> bool:
     """Tell whether siblings of a failing call are to finish, under this profile."""
     return case.profile.failing_call == "siblings_finish"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from property_tests.checks.phases import Phases, Setup, Step
+from property_tests.checks.phases import HandlerTurn, Phases, Setup
 from property_tests.checks.positions import place_of
 from property_tests.remembering import each_once, once
 from property_tests.view import HookView, RunView, View
@@ -94,7 +94,7 @@ def last_turns(view: View) -> Iterator[tuple[RunView, list[HookView]]]:
 
 def paired(
     setup: Setup, entered: Sequence[HookView]
-) -> Iterator[tuple[Step, HookView]]:
+) -> Iterator[tuple[HandlerTurn, HookView]]:
     """Yield the handlers' turns with what was seen of them, as long as they agree."""
     for step, hook in zip(setup.steps, entered, strict=False):
         if step.place != place_of(hook):

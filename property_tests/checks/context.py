@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.outcomes import built_by_agent
-from property_tests.checks.passages import Step, passages, redirects
+from property_tests.checks.passages import PassageStep, passages, redirects
 from property_tests.checks.threading_values import CHECKS as VALUE_CHECKS
 from property_tests.view import HookView, Iteration, RunView
 from refengine.testing.trace import Observation
@@ -25,7 +25,7 @@ _WRAPPERS: Final = frozenset(
 )
 
 
-def in_pipelines(case: Case) -> Iterator[Decision]:
+def in_pipelines(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether each hook of a pass gets the context that the last one left."""
     for hooks in _passes(case):
         for one, then in pairwise(hooks):
@@ -34,7 +34,7 @@ def in_pipelines(case: Case) -> Iterator[Decision]:
                 yield _decided(asked, _left(one), then.enter)
 
 
-def _passes(case: Case) -> Iterator[Sequence[HookView]]:
+def _passes(case: PlayedWorld) -> Iterator[Sequence[HookView]]:
     """Yield the hooks of each pass through a pipeline."""
     yield from built_by_agent(case.played)
     for run in case.played.runs:
@@ -45,7 +45,7 @@ def _passes(case: Case) -> Iterator[Sequence[HookView]]:
         yield run.after_agent
 
 
-def from_before_agent(case: Case) -> Iterator[Decision]:
+def from_before_agent(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether every run starts with the context that before_agent left."""
     for run, now in _iterations(case):
         point = _first_point(now)
@@ -54,7 +54,7 @@ def from_before_agent(case: Case) -> Iterator[Decision]:
             yield _decided(asked, _base(case, run), point)
 
 
-def to_the_model(case: Case) -> Iterator[Decision]:
+def to_the_model(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether model and model wrappers get what the before-hooks left."""
     for run, now in _iterations(case):
         wanted = _at_model(case, run, now)
@@ -65,7 +65,7 @@ def to_the_model(case: Case) -> Iterator[Decision]:
             yield _decided(asked, wanted, point)
 
 
-def to_after_hooks(case: Case) -> Iterator[Decision]:
+def to_after_hooks(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the after-hooks get the context that the before-hooks left."""
     for run, now in _iterations(case):
         for hook in now.after[:1]:
@@ -73,7 +73,7 @@ def to_after_hooks(case: Case) -> Iterator[Decision]:
             yield _decided(asked, _at_model(case, run, now), hook.enter)
 
 
-def next_iteration(case: Case) -> Iterator[Decision]:
+def next_iteration(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether an iteration starts with the run's context, not the last one's."""
     for run, now in _iterations(case):
         point = _first_point(now)
@@ -82,7 +82,7 @@ def next_iteration(case: Case) -> Iterator[Decision]:
             yield _decided(asked, _base(case, run), point)
 
 
-def to_the_tools(case: Case) -> Iterator[Decision]:
+def to_the_tools(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the first call of a message gets the iteration's context."""
     for run, now in _iterations(case):
         for point in _outermost(run, now)[:1]:
@@ -90,7 +90,7 @@ def to_the_tools(case: Case) -> Iterator[Decision]:
             yield _decided(asked, _at_tools(case, run, now), point)
 
 
-def not_to_siblings(case: Case) -> Iterator[Decision]:
+def not_to_siblings(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether every other call of a message starts with that context too."""
     for run, now in _iterations(case):
         for point in _outermost(run, now)[1:]:
@@ -98,25 +98,27 @@ def not_to_siblings(case: Case) -> Iterator[Decision]:
             yield _decided(asked, _at_tools(case, run, now), point)
 
 
-def inwards(case: Case) -> Iterator[Decision]:
+def inwards(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a wrapper's context reaches the layers and the tool inside it."""
     answered = case.profile.unknown_tool == "answered"
     for run, now in _iterations(case):
         for _, name, way in passages(run, now, answered=answered):
             for step in way.steps:
                 for inner in step.inner:
-                    point = inner.hook.enter if isinstance(inner, Step) else inner
+                    point = (
+                        inner.hook.enter if isinstance(inner, PassageStep) else inner
+                    )
                     asked = "what a wrapper hands inwards is what stands inside it gets"
                     yield _decided(asked, _handed_on(step, name), point)
 
 
-def _handed_on(step: Step, name: str) -> object:
+def _handed_on(step: PassageStep, name: str) -> object:
     """Return the value that a wrapper calls next with."""
     seen, added = step.hook.ctx_seen, step.layer.acting(name).ctx_append
     return f"{seen}{added.text}" if added and added.key == "h" else seen
 
 
-def after_agent(case: Case) -> Iterator[Decision]:
+def after_agent(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether after_agent gets the run's context, and no iteration's."""
     for run in case.played.runs:
         for hook in run.after_agent[:1]:
@@ -124,7 +126,7 @@ def after_agent(case: Case) -> Iterator[Decision]:
             yield _decided(asked, _base(case, run), hook.enter)
 
 
-def call_id(case: Case) -> Iterator[Decision]:
+def call_id(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a tool finds the id of its call, whatever wrappers did."""
     taken_over = case.profile.changed_call_id == "taken_over"
     for run, now in _iterations(case):
@@ -148,7 +150,7 @@ def _asked_ids(now: Iteration, name: object) -> list[str]:
     return sorted({call.id for call in calls if call.name == name})
 
 
-def run_path(case: Case) -> Iterator[Decision]:
+def run_path(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a tool finds the path of the agents around it."""
     for run, now in _iterations(case):
         for start in now.entries:
@@ -158,7 +160,7 @@ def run_path(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, [run.agent.name], got, start)
 
 
-def _base(case: Case, run: RunView) -> object:
+def _base(case: PlayedWorld, run: RunView) -> object:
     """Return the value that the before_agent hooks left for a run."""
     hooks: Sequence[HookView] = run.before_agent
     if case.profile.before_agent == "build":
@@ -166,14 +168,14 @@ def _base(case: Case, run: RunView) -> object:
     return _left(hooks[-1]) if hooks else _UNSET
 
 
-def _at_model(case: Case, run: RunView, now: Iteration) -> object:
+def _at_model(case: PlayedWorld, run: RunView, now: Iteration) -> object:
     """Return the value that the model is called with."""
     if now.before and case.profile.model_context != "before_hooks":
         return _left(now.before[-1])
     return _base(case, run)
 
 
-def _at_tools(case: Case, run: RunView, now: Iteration) -> object:
+def _at_tools(case: PlayedWorld, run: RunView, now: Iteration) -> object:
     """Return the value that every call of a message starts with."""
     if case.profile.model_context != "iteration":
         return _base(case, run)
@@ -205,7 +207,7 @@ def _decided(asked: str, wanted: object, point: Observation) -> Decision:
     return Decision(asked, wanted, point.data.get("ctx"), point)
 
 
-def _iterations(case: Case) -> Iterator[tuple[RunView, Iteration]]:
+def _iterations(case: PlayedWorld) -> Iterator[tuple[RunView, Iteration]]:
     for run in case.played.runs:
         for now in run.iterations:
             yield run, now

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.taking_part import (
     ENDS,
     STRUCT_FIELDS,
-    Pass,
+    CompletePass,
     Who,
     calls_reached,
     handlers_with,
@@ -27,7 +27,7 @@ DEEP: Final = 1_000
 """So many extensions are very many: as deep as Python's stack is by default."""
 
 
-def accepted(case: Case) -> Iterator[Decision]:
+def accepted(case: PlayedWorld) -> Iterator[Decision]:
     """As many as are promised are not refused."""
     if all(number(agent) <= MAX_EXTENSIONS for agent in case.scenario.all_agents):
         error = case.played.build_error
@@ -35,7 +35,7 @@ def accepted(case: Case) -> Iterator[Decision]:
         yield Decision("building an agent with very many extensions", None, got, error)
 
 
-def refused(case: Case) -> Iterator[Decision]:
+def refused(case: PlayedWorld) -> Iterator[Decision]:
     """One more is refused at build, and both numbers are told."""
     given = max(map(number, case.scenario.all_agents))
     if given <= MAX_EXTENSIONS:
@@ -47,7 +47,7 @@ def refused(case: Case) -> Iterator[Decision]:
     yield Decision("numbers told in the refusal at build", wanted, told, error)
 
 
-def pipelines(case: Case) -> Iterator[Decision]:
+def pipelines(case: PlayedWorld) -> Iterator[Decision]:
     """Every hook of a pipeline is entered, each once and in its place."""
     for each in passes(case.played):
         if each.kind != "wrap_model":
@@ -59,7 +59,7 @@ def pipelines(case: Case) -> Iterator[Decision]:
                 yield _lists(asked, wanted, got, at)
 
 
-def model_onion(case: Case) -> Iterator[Decision]:
+def model_onion(case: PlayedWorld) -> Iterator[Decision]:
     """Every wrapper around the model is entered, and left again from inside out."""
     for each in passes(case.played):
         if each.kind == "wrap_model":
@@ -69,17 +69,17 @@ def model_onion(case: Case) -> Iterator[Decision]:
                 yield from _onion("wrappers around the model", wanted, each.entered)
 
 
-def invokable_onion(case: Case) -> Iterator[Decision]:
+def invokable_onion(case: PlayedWorld) -> Iterator[Decision]:
     """Ask the same of calls of tools that give their result in one piece."""
     return _tool_onions(case, "invokable")
 
 
-def streamable_onion(case: Case) -> Iterator[Decision]:
+def streamable_onion(case: PlayedWorld) -> Iterator[Decision]:
     """Ask the same of calls of tools that give their result in chunks."""
     return _tool_onions(case, "streamable")
 
 
-def ends_well(case: Case) -> Iterator[Decision]:
+def ends_well(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a run through very many extensions ends as one through few."""
     for run in case.played.runs:
         got = "well" if run.status in ENDS else run.failed_as or run.status
@@ -91,7 +91,7 @@ def number(agent: AgentSpec) -> int:
     return len(agent.middlewares) + len(agent.handlers)
 
 
-def _tool_onions(case: Case, kind: str) -> Iterator[Decision]:
+def _tool_onions(case: PlayedWorld, kind: str) -> Iterator[Decision]:
     for run in case.played.runs:
         for call, seen in calls_reached(run):
             wanted = tool_layers(run.agent, kind)
@@ -138,7 +138,7 @@ def _with(agent: AgentSpec, hook: str) -> list[Who]:
     return handlers_with(agent, hook)
 
 
-def _in_order(each: Pass, after_hooks: str) -> list[tuple[str, Who]]:
+def _in_order(each: CompletePass, after_hooks: str) -> list[tuple[str, Who]]:
     """Return the hooks of a pass in the order in which a profile goes through them."""
     lists = [[(name, one) for one in _with(each.agent, name)] for name in each.hooks]
     if each.kind.startswith("after") and after_hooks != "in_order":

@@ -3,21 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Final, TypeAlias
 
-from property_tests.check import Case, Check, Decision
-from property_tests.checks import flags
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.calling import ended, history_after, result_of, went_on
-from property_tests.checks.configuring import first_runs, paired, turns
-from property_tests.checks.executing import Batch, batches
-from property_tests.view import View
+from property_tests.checks.configuring import first_runs, followed, paired, turns
+from property_tests.checks.executing import CallBatch, batches
+from property_tests.checks.phases import HandlerTurn, is_doubled, tools_in
+from property_tests.view import HookView, View
 from refengine.messages import ToolCall
+from refengine.testing.narrowing import is_mapping
 from refengine.testing.scenario import Scenario
 
-Meant: TypeAlias = Callable[[Batch], bool]
+
+def first_flags(case: PlayedWorld) -> Iterator[Decision]:
+    """Tell which flags the first handler sees."""
+    first = {run.number for run in first_runs(case.played)}
+    for run, setup, hooks in turns(case.played):
+        if run is None or run.number in first:
+            for step, hook in list(paired(setup, hooks))[:1]:
+                yield sees(
+                    "the first handler sees the flags of the profile", step, hook
+                )
 
 
-def flagging(batch: Batch) -> list[ToolCall]:
+def next_flags(case: PlayedWorld) -> Iterator[Decision]:
+    """Tell whether a handler sees the flags that the one before left."""
+    asked = "a handler sees the flags that the one before left"
+    for before, after in followed(case.played):
+        if not is_doubled(tools_in(before.left)):
+            left, seen = flags_in(before.left), flags_in(after.seen)
+            yield Decision(asked, left, seen, after.enter)
+
+
+def folded_flags(case: PlayedWorld) -> Iterator[Decision]:
+    """Tell whether of equal names the last set flag stays."""
+    if case.profile.equal_tool_names != "one_entry":
+        return
+    for _, setup, hooks in turns(case.played):
+        both = list(paired(setup, hooks))
+        for (before, _), (step, hook) in pairwise(both):
+            if before.doubled:
+                asked = "of equal names the last flag that was set stays"
+                yield sees(asked, step, hook)
+
+
+def flags_in(config: object) -> object:
+    """Return the flags in a configuration as a trace puts it down."""
+    return config.get("return_directly") if is_mapping(config) else None
+
+
+def sees(asked: str, step: HandlerTurn, hook: HookView) -> Decision:
+    """Decide which flags a handler sees."""
+    return Decision(asked, flags_in(step.seen), flags_in(hook.seen), hook.enter)
+
+
+Meant: TypeAlias = Callable[[CallBatch], bool]
+
+
+def flagging(batch: CallBatch) -> list[ToolCall]:
     """Return the calls of a batch that a flag may count for.
 
     Where flags stand on tools, a call whose tool is not there has none.
@@ -27,12 +72,12 @@ def flagging(batch: Batch) -> list[ToolCall]:
     return list(batch.calls)
 
 
-def counted(batch: Batch) -> list[ToolCall]:
+def counted(batch: CallBatch) -> list[ToolCall]:
     """Return the calls of a batch whose tools return directly, in message order."""
     return [each for each in flagging(batch) if each.name in batch.setup.direct]
 
 
-def ending(batch: Batch) -> ToolCall | None:
+def ending(batch: CallBatch) -> ToolCall | None:
     """Return the call that ends the run: the last direct one, if it may."""
     direct = counted(batch)
     if batch.profile.direct_calls == "all" and len(direct) < len(flagging(batch)):
@@ -40,7 +85,7 @@ def ending(batch: Batch) -> ToolCall | None:
     return direct[-1] if direct else None
 
 
-def configured_true(case: Case) -> Iterator[Decision]:
+def configured_true(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a call ends the run whose tool the configuration flags."""
     yield from _one_name(
         case,
@@ -51,7 +96,7 @@ def configured_true(case: Case) -> Iterator[Decision]:
     )
 
 
-def unflagged(case: Case) -> Iterator[Decision]:
+def unflagged(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the run goes on after calls that nobody flagged."""
     yield from _one_name(
         case,
@@ -62,7 +107,7 @@ def unflagged(case: Case) -> Iterator[Decision]:
     )
 
 
-def configured_false(case: Case) -> Iterator[Decision]:
+def configured_false(case: PlayedWorld) -> Iterator[Decision]:
     """Tell what a configured false does."""
     yield from _one_name(
         case,
@@ -73,7 +118,7 @@ def configured_false(case: Case) -> Iterator[Decision]:
     )
 
 
-def set_true(case: Case) -> Iterator[Decision]:
+def set_true(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a handler's true ends the run."""
     yield from _one_name(
         case,
@@ -82,7 +127,7 @@ def set_true(case: Case) -> Iterator[Decision]:
     )
 
 
-def set_false(case: Case) -> Iterator[Decision]:
+def set_false(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a handler's false overrules the configuration."""
     yield from _one_name(
         case,
@@ -91,7 +136,7 @@ def set_false(case: Case) -> Iterator[Decision]:
     )
 
 
-def last_write(case: Case) -> Iterator[Decision]:
+def last_write(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether of several writes the last one counts."""
     yield from _one_name(
         case,
@@ -102,7 +147,7 @@ def last_write(case: Case) -> Iterator[Decision]:
     )
 
 
-def unset_keeps(case: Case) -> Iterator[Decision]:
+def unset_keeps(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether an unset flag leaves what the configuration says."""
     yield from _one_name(
         case,
@@ -114,7 +159,7 @@ def unset_keeps(case: Case) -> Iterator[Decision]:
     )
 
 
-def several(case: Case) -> Iterator[Decision]:
+def several(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether of several direct calls the last in message order is the answer."""
     for batch in _finished(case.played):
         direct, wanted = counted(batch), ending(batch)
@@ -128,7 +173,7 @@ def several(case: Case) -> Iterator[Decision]:
             )
 
 
-def one_among_others(case: Case) -> Iterator[Decision]:
+def one_among_others(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether one direct call among others ends the run."""
     for batch in _finished(case.played):
         direct = counted(batch)
@@ -139,7 +184,7 @@ def one_among_others(case: Case) -> Iterator[Decision]:
             yield _ends(asked, batch)
 
 
-def answer(case: Case) -> Iterator[Decision]:
+def answer(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the answer is the result of the call that ended the run."""
     for batch in _finished(case.played):
         wanted = ending(batch)
@@ -153,7 +198,7 @@ def answer(case: Case) -> Iterator[Decision]:
             )
 
 
-def all_kept(case: Case) -> Iterator[Decision]:
+def all_kept(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the results of all calls are kept though the run ends."""
     for batch in _finished(case.played):
         seen = history_after(batch.run, batch.now)
@@ -165,7 +210,7 @@ def all_kept(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, got, seen[1])
 
 
-def unknown_has_none(case: Case) -> Iterator[Decision]:
+def unknown_has_none(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a flag of a name counts for a call whose tool is not there."""
     for batch in _finished(case.played):
         flagged = batch.agent.return_directly
@@ -175,7 +220,7 @@ def unknown_has_none(case: Case) -> Iterator[Decision]:
             yield _ends(asked, batch)
 
 
-def held_event(case: Case) -> Iterator[Decision]:
+def held_event(case: PlayedWorld) -> Iterator[Decision]:
     """Tell where the event of the call that ends the run stands among the others."""
     for batch in _finished(case.played):
         wanted = ending(batch)
@@ -195,21 +240,21 @@ def held_event(case: Case) -> Iterator[Decision]:
             yield Decision(asked, order, got, told[-1])
 
 
-def later_flags(case: Case) -> Iterator[Decision]:
+def later_flags(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a later run starts with the flags of the first."""
     first = {run.number for run in first_runs(case.played)}
     asked = "a later run starts with no more flags than the first one did"
     for run, setup, hooks in turns(case.played):
         if run is not None and run.number not in first:
             for step, hook in list(paired(setup, hooks))[:1]:
-                yield flags.sees(asked, step, hook)
+                yield sees(asked, step, hook)
     for batch in _finished(case.played):
         if batch.run.number not in first and len(counted(batch)) < 2:
             yield _ends(asked, batch)
 
 
 def _one_name(
-    case: Case, asked: str, meant: Callable[[Batch, str], bool]
+    case: PlayedWorld, asked: str, meant: Callable[[CallBatch, str], bool]
 ) -> Iterator[Decision]:
     """Decide about first runs and messages all of whose calls are of one known tool."""
     first = {run.number for run in first_runs(case.played)}
@@ -221,39 +266,39 @@ def _one_name(
             yield _ends(asked, batch)
 
 
-def _ends(asked: str, batch: Batch) -> Decision:
+def _ends(asked: str, batch: CallBatch) -> Decision:
     wanted = "goes on" if ending(batch) is None else "returned_directly"
     last = batch.now is batch.run.iterations[-1]
     at = batch.run.end if last else batch.run.iterations[batch.now.number].entries[0]
     return Decision(asked, wanted, ended(batch.run, batch.now), at)
 
 
-def _finished(view: View) -> Iterator[Batch]:
+def _finished(view: View) -> Iterator[CallBatch]:
     """Yield the batches that no error ended."""
     for batch in batches(view):
         if went_on(batch.run, batch.now):
             yield batch
 
 
-def _ended(batch: Batch) -> bool:
+def _ended(batch: CallBatch) -> bool:
     return ended(batch.run, batch.now) == "returned_directly"
 
 
-def _answering(batch: Batch, direct: ToolCall) -> str:
+def _answering(batch: CallBatch, direct: ToolCall) -> str:
     """Return the call whose result is the answer: the direct one, or the last kept."""
     at_end = batch.profile.answer == "end_of_history"
     return batch.calls[-1].id if at_end else direct.id
 
 
-def _configured(batch: Batch, name: str) -> bool | None:
+def _configured(batch: CallBatch, name: str) -> bool | None:
     return batch.agent.return_directly.get(name)
 
 
-def _writes(batch: Batch, name: str) -> tuple[bool | None, ...]:
+def _writes(batch: CallBatch, name: str) -> tuple[bool | None, ...]:
     return tuple(batch.setup.writes.get(name, ()))
 
 
-def _untouched(batch: Batch, name: str) -> bool:
+def _untouched(batch: CallBatch, name: str) -> bool:
     return not _writes(batch, name) and name not in batch.setup.readded
 
 
@@ -279,10 +324,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(clause="RD-011", decide=all_kept),
     Check(clause="RD-012", decide=unknown_has_none, needs=ANSWERED),
     Check(clause="RD-013", decide=held_event),
-    Check(clause="RD-014", decide=flags.first_flags, needs=EDITED, meant=with_handlers),
-    Check(clause="RD-015", decide=flags.next_flags, needs=EDITED, meant=with_handlers),
-    Check(
-        clause="RD-016", decide=flags.folded_flags, needs=EDITED, meant=with_handlers
-    ),
+    Check(clause="RD-014", decide=first_flags, needs=EDITED, meant=with_handlers),
+    Check(clause="RD-015", decide=next_flags, needs=EDITED, meant=with_handlers),
+    Check(clause="RD-016", decide=folded_flags, needs=EDITED, meant=with_handlers),
     Check(clause="RD-017", decide=later_flags),
 )

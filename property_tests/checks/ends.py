@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from property_tests.check import Case, Decision
+from property_tests.check import Decision, PlayedWorld
 from property_tests.checks import specs
-from property_tests.checks.histories import Turned, turns
+from property_tests.checks.histories import Continuation, turns
 from property_tests.checks.routes import has_after_hooks, last_assistant
 from property_tests.view import RunView
 from refengine.testing.narrowing import is_mapping
@@ -22,7 +22,7 @@ def point_of(run: RunView) -> str | None:
     return str(error["point"]) if is_mapping(error) and "point" in error else None
 
 
-def limit(case: Case) -> Iterator[Decision]:
+def limit(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that no hook of an iteration beyond the limit is called, and no model."""
     for run in case.played.runs:
         most = specs.limit(run.agent)
@@ -32,7 +32,7 @@ def limit(case: Case) -> Iterator[Decision]:
         yield Decision(asked, 0, len(beyond), at)
 
 
-def exhaustion(case: Case) -> Iterator[Decision]:
+def exhaustion(case: PlayedWorld) -> Iterator[Decision]:
     """Decide how a run ends that has no answer after its last iteration."""
     rule = case.profile.exhaustion
     for run, turn in _exhausted(case):
@@ -52,7 +52,7 @@ def exhaustion(case: Case) -> Iterator[Decision]:
             yield Decision(asked, specs.limit(run.agent), had, run.error or run.end)
 
 
-def answer_at_limit(case: Case) -> Iterator[Decision]:
+def answer_at_limit(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a run which used up its iterations answers with what it said last."""
     for run in case.played.runs:
         if run.status == "max_iterations":
@@ -61,7 +61,7 @@ def answer_at_limit(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, run.answer, run.end)
 
 
-def limit_below_one(case: Case) -> Iterator[Decision]:
+def limit_below_one(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that max_iterations below one is refused at build, or is the default."""
     if all(each.max_iterations >= 1 for each in case.scenario.all_agents):
         return
@@ -76,7 +76,7 @@ def limit_below_one(case: Case) -> Iterator[Decision]:
         yield Decision(asked, wanted, kind, at)
 
 
-def always_an_end(case: Case) -> Iterator[Decision]:
+def always_an_end(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that every run that began has one end, after all that happened in it."""
     for run in case.played.runs:
         last = [e for e in run.entries if e.kind not in _AFTER_RUN][-1:]
@@ -88,7 +88,7 @@ def always_an_end(case: Case) -> Iterator[Decision]:
             yield Decision(asked, "run_end", last[0].kind, last[0])
 
 
-def returned_directly(case: Case) -> Iterator[Decision]:
+def returned_directly(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a run ended by results of tools, without error, says so."""
     for run in case.played.runs:
         found = list(turns(case.played, run))
@@ -102,7 +102,7 @@ def returned_directly(case: Case) -> Iterator[Decision]:
             yield Decision(asked, "returned_directly", run.status, run.end)
 
 
-def counted(case: Case) -> Iterator[Decision]:
+def counted(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a run tells how many iterations it had."""
     for run in case.played.runs:
         if run.end is not None and run.error is None:
@@ -111,7 +111,7 @@ def counted(case: Case) -> Iterator[Decision]:
             yield Decision(asked, len(run.iterations), got, run.end)
 
 
-def after_agent_sees(case: Case) -> Iterator[Decision]:
+def after_agent_sees(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that ``after_agent`` sees the history that the run hands back.
 
     What a run hands back that failed in a later hook is nowhere laid down.
@@ -123,7 +123,7 @@ def after_agent_sees(case: Case) -> Iterator[Decision]:
             yield Decision(asked, run.final, first.seen, first.enter)
 
 
-def _exhausted(case: Case) -> Iterator[tuple[RunView, Turned]]:
+def _exhausted(case: PlayedWorld) -> Iterator[tuple[RunView, Continuation]]:
     """Yield runs whose last allowed iteration neither ended nor failed by itself."""
     for run in case.played.runs:
         if run.status in SUCCESS or point_of(run) not in {None, "max_iterations"}:
@@ -148,5 +148,5 @@ def _apology(run: RunView) -> Iterator[Decision]:
         yield Decision(asked, "completed", run.status, run.end)
 
 
-def _at_limit(run: RunView, turn: Turned) -> bool:
+def _at_limit(run: RunView, turn: Continuation) -> bool:
     return turn.now.number == specs.limit(run.agent)

@@ -1,14 +1,15 @@
-"""ERR: where errors go (contract §2 ERR)."""
+"""ERR: where errors go (contract §2 ERR).
+
+Also where a run or a hook comes to a limit: no iteration left, no list of tools.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from property_tests.check import Case, Check, Decision
-from property_tests.checks.limits import CHECKS as LIMIT_CHECKS
-from property_tests.checks.limits import point_in, sets_null
-from property_tests.checks.model_errors import CHECKS as MODEL_CHECKS
+from property_tests.check import Check, Decision, PlayedWorld
+from property_tests.checks.call_errors import MODEL_CHECKS, TOOL_CHECKS, all_is_caught
 from property_tests.checks.outcomes import (
     PIPELINES,
     STRUCT_HOOKS,
@@ -18,10 +19,128 @@ from property_tests.checks.outcomes import (
     shown_names,
 )
 from property_tests.checks.specs import tool_wraps
-from property_tests.checks.tool_errors import CHECKS as TOOL_CHECKS
-from property_tests.checks.tool_errors import all_is_caught
 from property_tests.view import HookView, RunView
+from refengine.testing.narrowing import is_mapping
+from refengine.testing.ops import (
+    AppendTools,
+    Op,
+    RemoveTool,
+    ReplaceReturnDirectly,
+    SetReturnDirectly,
+    SetTools,
+)
 from refengine.testing.scenario import AgentSpec
+
+_DEFAULT: Final = 20
+"""So many iterations a run has where fewer than one are asked for (a posture)."""
+
+
+def exhausted(case: PlayedWorld) -> Iterator[Decision]:
+    """Decide how a run ends that has no answer after its last iteration."""
+    rule = case.profile.exhaustion
+    for run in case.played.runs:
+        most, done = _limit(run.agent), len(run.iterations)
+        told = run.status == "max_iterations" or _failed_at(run, "max_iterations")
+        if run.end is None or not (told or (done >= most and _unanswered(run))):
+            continue
+        by_error = rule == "error" or (rule == "apology" and _has_after(run.agent))
+        wanted = ["error", "max_iterations"] if by_error else ["max_iterations", None]
+        point = None if run.error is None else point_in(run.error.data)
+        asked = "a run without an answer after max_iterations ends by its posture"
+        got = [done, run.status, point]
+        yield Decision(asked, [most, *wanted], got, run.end)
+
+
+def _unanswered(run: RunView) -> bool:
+    """Tell whether the last iteration surely ran its tools to no end of the run."""
+    last = run.iterations[-1]
+    flags = (SetReturnDirectly, ReplaceReturnDirectly)
+    ops = [op for each in run.agent.handlers for op in each.before_agent or ()]
+    if run.agent.return_directly or any(isinstance(op, flags) for op in ops):
+        return False
+    calls = last.message.tool_calls if last.message else ()
+    ran = all(each.id in last.calls and last.calls[each.id].ends for each in calls)
+    others = run.error is not None and not _failed_at(run, "max_iterations")
+    return bool(calls) and ran and not last.after and not others
+
+
+def null_tools(case: PlayedWorld) -> Iterator[Decision]:
+    """Decide whether leaving no list of tools is refused, in the handler's name."""
+    if case.profile.null_tools != "refused":
+        return
+    view, due = case.played, Due(case.played)
+    for index, hooks in enumerate(built_by_agent(view)):
+        agent = view.scenario.all_agents[index]
+        for hook in hooks:
+            if _leaves_null(due, hook):
+                error = None if view.build_error is None else view.build_error.data
+                yield from _refused(agent, hook, error)
+    for run in view.runs:
+        for hook in run.before_agent:
+            if _leaves_null(due, hook):
+                error = None if run.error is None else run.error.data
+                yield from _refused(run.agent, hook, error)
+
+
+def _refused(
+    agent: AgentSpec, hook: HookView, error: Mapping[str, object] | None
+) -> Iterator[Decision]:
+    names = shown_names(agent)
+    if names is None:
+        return
+    data = error or {}
+    got = [data.get("class"), point_in(data), _named_in(data)]
+    asked = "a hook that leaves another shape raises HookReturnError, in its name"
+    wanted = ["HookReturnError", "before_agent", names[hook.position]]
+    yield Decision(asked, wanted, got, hook.exit)
+
+
+def _leaves_null(due: Due, hook: HookView) -> bool:
+    """Tell whether a hook that returned left null where a list of tools has to be."""
+    touching = (AppendTools, RemoveTool, SetTools)
+    done = [op for op in due.of(hook) if isinstance(op, touching)]
+    return hook.exit is not None and bool(done) and sets_null(done[-1])
+
+
+def sets_null(op: Op) -> bool:
+    """Tell whether an operation puts null where a list of tools has to be."""
+    return isinstance(op, SetTools) and op.value is None
+
+
+def point_in(data: Mapping[str, object]) -> object:
+    """Return the point at which an error arose, as an entry tells it."""
+    error = data.get("error")
+    return error.get("point") if is_mapping(error) else None
+
+
+def _named_in(data: Mapping[str, object]) -> object:
+    error = data.get("error")
+    return error.get("of") if is_mapping(error) else None
+
+
+def _failed_at(run: RunView, point: str) -> bool:
+    return run.error is not None and point_in(run.error.data) == point
+
+
+def _limit(agent: AgentSpec) -> int:
+    return agent.max_iterations if agent.max_iterations >= 1 else _DEFAULT
+
+
+def _has_after(agent: AgentSpec) -> bool:
+    structs = any(each.after_chat_model for each in agent.middlewares)
+    return structs or any(each.after_model is not None for each in agent.handlers)
+
+
+LIMIT_CHECKS: Final = (
+    Check(clause="ERR-015", decide=exhausted),
+    Check(
+        clause="ERR-016",
+        decide=null_tools,
+        needs=frozenset(("before_agent", "edited_config")),
+    ),
+)
+"""What the limits of a run and of a configuration have to keep."""
+
 
 _QUIET: Final = frozenset(("effect", "caller_object_changed"))
 _HOOKS: Final = frozenset(
@@ -29,7 +148,7 @@ _HOOKS: Final = frozenset(
 )
 
 
-def hook_error_stops(case: Case) -> Iterator[Decision]:
+def hook_error_stops(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether anything follows a hook of a pipeline that raised."""
     asked = "after a hook that raised nothing follows but the error and the end"
     for run in case.played.runs:
@@ -43,27 +162,27 @@ def hook_error_stops(case: Case) -> Iterator[Decision]:
             yield Decision(asked, ["event", "run_end"], kinds, hook.enter)
 
 
-def hook_error_told(case: Case) -> Iterator[Decision]:
+def hook_error_told(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the error of a run's hook names the hook and its handler."""
     due = Due(case.played)
     for run in case.played.runs:
         for hook in _raised(pipeline_hooks(run))[:1]:
             wanted = _error_of(run.agent, hook, due)
             if wanted is not None and hook.name != "before_agent":
-                yield _told(run, wanted, hook)
+                yield _hook_report(run, wanted, hook)
 
 
-def run_start_error(case: Case) -> Iterator[Decision]:
+def run_start_error(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether an error of ``before_agent`` in a run is told before anything."""
     due = Due(case.played)
     for run in case.played.runs if case.profile.before_agent == "run" else ():
         for hook in _raised(run.before_agent)[:1]:
             wanted = _error_of(run.agent, hook, due)
             if wanted is not None:
-                yield _told(run, wanted, hook)
+                yield _hook_report(run, wanted, hook)
 
 
-def build_error(case: Case) -> Iterator[Decision]:
+def build_error(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether an error of ``before_agent`` at build comes out of the build."""
     if case.profile.before_agent != "build":
         return
@@ -85,7 +204,7 @@ def build_error(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, wanted, _shown(error.data), error)
 
 
-def error_is_last(case: Case) -> Iterator[Decision]:
+def error_is_last(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether just the runs with status error have an error, as last event."""
     for run in case.played.runs:
         if run.end is None:
@@ -98,7 +217,7 @@ def error_is_last(case: Case) -> Iterator[Decision]:
         yield Decision(asked, wanted, failing, run.end)
 
 
-def error_has_cause(case: Case) -> Iterator[Decision]:
+def error_has_cause(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether what a run says failed in it has failed."""
     for run in case.played.runs:
         if run.error is None:
@@ -109,7 +228,7 @@ def error_has_cause(case: Case) -> Iterator[Decision]:
             yield Decision(asked, True, cause, run.error)  # noqa: FBT003  # a value
 
 
-def _cause_seen(case: Case, run: RunView, point: str) -> bool | None:
+def _cause_seen(case: PlayedWorld, run: RunView, point: str) -> bool | None:
     """Tell whether something failed at a point; None if the trace cannot say."""
     if point in PIPELINES:
         hooks = pipeline_hooks(run)
@@ -125,7 +244,7 @@ def _cause_seen(case: Case, run: RunView, point: str) -> bool | None:
     return None
 
 
-def error_is_own(case: Case) -> Iterator[Decision]:
+def error_is_own(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether errors of runs are the engine's own, which tell their point."""
     for run in case.played.runs:
         if run.error is not None:
@@ -155,7 +274,7 @@ def _error_of(agent: AgentSpec, hook: HookView, due: Due) -> dict[str, object] |
     return {"class": "ScriptedError", "error": error}
 
 
-def _told(run: RunView, wanted: dict[str, object], hook: HookView) -> Decision:
+def _hook_report(run: RunView, wanted: dict[str, object], hook: HookView) -> Decision:
     got = None if run.error is None else _shown(run.error.data)
     asked = "the error of a hook ends the run, wrapped once: its hook, handler and text"
     return Decision(asked, wanted, got, run.error or hook.enter)

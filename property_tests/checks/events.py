@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.histories import response_of, turns
-from property_tests.checks.model_onions import chunks_of
-from property_tests.checks.onions import changes_call_id, onion_of
-from property_tests.checks.texts import (
+from property_tests.checks.model_onions import (
+    chunks_of,
     shown_model,
     shown_result,
     text_of_model,
     text_of_tool,
 )
+from property_tests.checks.onions import changes_call_id, onion_of
 from property_tests.checks.wrapping import Called, calls_of
 from property_tests.remembering import each_once
 from property_tests.view import Iteration, RunView, View
@@ -24,7 +24,7 @@ from refengine.testing.trace import Observation
 _AFTER: Final = frozenset(("after_model", "struct_model_hooks"))
 
 
-def model_event(case: Case) -> Iterator[Decision]:
+def model_event(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that there is exactly one event for each response of the model."""
     for _, now, _ in _answered(case.played):
         asked = "one event for a response of the model"
@@ -38,14 +38,14 @@ def model_event(case: Case) -> Iterator[Decision]:
         yield Decision("no event before a response", given, told, run.end)
 
 
-def model_content(case: Case) -> Iterator[Decision]:
+def model_content(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the event of a response shows its text and its calls."""
     for run, now, response in _answered(case.played):
         if len(now.model_events) == 1:
             yield from _shows(run, now, response, "the event shows the response")
 
 
-def snapshot(case: Case) -> Iterator[Decision]:
+def snapshot(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that what after-hooks make of a response does not change its event."""
     for run, now, response in _answered(case.played):
         left = now.after[-1].left if now.after else None
@@ -54,7 +54,7 @@ def snapshot(case: Case) -> Iterator[Decision]:
             yield from _shows(run, now, response, asked)
 
 
-def tool_event(case: Case) -> Iterator[Decision]:
+def tool_event(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that there is exactly one event for each result of a tool."""
     for called in calls_of(case.played):
         onion = onion_of(called.run.agent, called.seen, called.asked)
@@ -64,7 +64,7 @@ def tool_event(case: Case) -> Iterator[Decision]:
             yield Decision("one event for a result", 1, len(events), at)
 
 
-def failed_call(case: Case) -> Iterator[Decision]:
+def failed_call(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a call which failed before it gave anything has no event."""
     for called in calls_of(case.played):
         onion = onion_of(called.run.agent, called.seen, called.asked)
@@ -77,7 +77,7 @@ def failed_call(case: Case) -> Iterator[Decision]:
             yield Decision(asked, 0, len(called.seen.events), at)
 
 
-def tool_content(case: Case) -> Iterator[Decision]:
+def tool_content(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the event of a result shows what left the onion of the call."""
     for called in calls_of(case.played):
         onion = onion_of(called.run.agent, called.seen, called.asked)
@@ -88,7 +88,7 @@ def tool_content(case: Case) -> Iterator[Decision]:
         yield Decision(asked, shown_result(onion.result), text_of_tool(event), event)
 
 
-def call_id(case: Case) -> Iterator[Decision]:
+def call_id(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that every event of a result is under the id of a call of its message."""
     for run in case.played.runs:
         if changes_call_id(run.agent):
@@ -101,7 +101,7 @@ def call_id(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, wanted, event.call_id, event)
 
 
-def agent(case: Case) -> Iterator[Decision]:
+def agent(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the run path of every event ends with the agent's name."""
     for run in case.played.runs:
         for event in run.events:
@@ -109,7 +109,7 @@ def agent(case: Case) -> Iterator[Decision]:
             yield Decision(asked, run.agent.name, event.data.get("agent"), event)
 
 
-def response_first(case: Case) -> Iterator[Decision]:
+def response_first(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a response's event comes before those of the results it leads to."""
     for now in case.played.iterations:
         if now.tool_events:
@@ -119,7 +119,7 @@ def response_first(case: Case) -> Iterator[Decision]:
             yield Decision(asked, 1, len(before), first)
 
 
-def error_event(case: Case) -> Iterator[Decision]:
+def error_event(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that an error is told once, as the last event of a failed run."""
     for run in case.played.runs:
         kinds = [_kind(each) for each in run.events]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from property_tests.check import Case, Decision
+from property_tests.check import Decision, PlayedWorld
 from property_tests.checks.calling import (
     asked,
     history_after,
@@ -17,9 +17,8 @@ from property_tests.checks.calling import (
 )
 from property_tests.checks.configuring import setups
 from property_tests.checks.passages import calls_next
-from property_tests.checks.phases import Setup
+from property_tests.checks.phases import Setup, hidden, implementation
 from property_tests.checks.specs import all_tools, keeps_ids, tool_wraps
-from property_tests.checks.tool_sets import hidden, implementation
 from property_tests.remembering import each_once
 from property_tests.view import Call, Iteration, RunView, View
 from refengine.messages import ToolCall
@@ -29,7 +28,7 @@ from refengine.testing.trace import Observation
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class CallBatch:
     """The calls that an iteration runs, and what the run goes by."""
 
     run: RunView
@@ -64,23 +63,23 @@ class Batch:
 
 
 @each_once
-def batches(view: View) -> Iterator[Batch]:
+def batches(view: View) -> Iterator[CallBatch]:
     """Yield the calls of each iteration, where entries tell them apart."""
     return (each for each in every_batch(view) if each.told_apart)
 
 
 @each_once
-def every_batch(view: View) -> Iterator[Batch]:
+def every_batch(view: View) -> Iterator[CallBatch]:
     """Yield the calls of each iteration."""
     found = setups(view)
     for run in view.runs:
         setup = found.runs[run.number]
         for now in run.iterations if not setup.failed else ():
             if calls := asked(run, now, setup, view.profile):
-                yield Batch(run, now, setup, view.profile, calls)
+                yield CallBatch(run, now, setup, view.profile, calls)
 
 
-def last_of_equals(case: Case) -> Iterator[Decision]:
+def last_of_equals(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether of tools of one name the last one runs."""
     for batch, call, start in _started(case.played):
         if len(_candidates(batch, call.name)) > 1:
@@ -89,7 +88,7 @@ def last_of_equals(case: Case) -> Iterator[Decision]:
             yield Decision(text, wanted, start.data.get("implementation"), start)
 
 
-def by_name(case: Case) -> Iterator[Decision]:
+def by_name(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a call runs the tool of its name, wherever that came from."""
     text = "a call runs the tool of its name"
     for batch, call, start in _started(case.played):
@@ -105,7 +104,7 @@ def by_name(case: Case) -> Iterator[Decision]:
             yield Decision(text, "found", "ToolNotFound", batch.run.error)
 
 
-def removed(case: Case) -> Iterator[Decision]:
+def removed(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a tool that a handler removed is never executed."""
     for batch in batches(case.played):
         for call in batch.calls:
@@ -113,7 +112,7 @@ def removed(case: Case) -> Iterator[Decision]:
                 yield _not_run("a tool that was removed is not executed", batch, call)
 
 
-def taken_out(case: Case) -> Iterator[Decision]:
+def taken_out(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a tool that was taken out of the request is known."""
     text = "a tool taken out of the request is unknown, or runs as the profile has it"
     for batch in every_batch(case.played):
@@ -130,7 +129,7 @@ def taken_out(case: Case) -> Iterator[Decision]:
                 yield Decision(text, "runs", "runs" if starts else "unknown", at)
 
 
-def unknown(case: Case) -> Iterator[Decision]:
+def unknown(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a call of an unknown tool ends the run, or is answered."""
     for batch in every_batch(case.played):
         missing = [call for call in batch.calls if not batch.knows(call)]
@@ -143,7 +142,7 @@ def unknown(case: Case) -> Iterator[Decision]:
                 yield from _told(batch, missing)
 
 
-def siblings(case: Case) -> Iterator[Decision]:
+def siblings(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether calls beside one of an unknown tool run, if that ends no run."""
     for batch in batches(case.played):
         handled = batch.agent.unknown_tools_handler is not None
@@ -163,7 +162,7 @@ def siblings(case: Case) -> Iterator[Decision]:
                 yield Decision(text, [call.name], got, at)
 
 
-def answered(case: Case) -> Iterator[Decision]:
+def answered(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the text of unknown_tools_handler is the result."""
     for batch, call, answer in _handled(case.played):
         seen = history_after(batch.run, batch.now)
@@ -174,7 +173,7 @@ def answered(case: Case) -> Iterator[Decision]:
             yield Decision(text, answer.replace("<name>", call.name), got, seen[1])
 
 
-def unseen(case: Case) -> Iterator[Decision]:
+def unseen(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether no wrapper and no event sees a call that was answered so."""
     for batch, call, _ in _handled(case.played):
         seen = batch.seen(call).entries
@@ -183,7 +182,7 @@ def unseen(case: Case) -> Iterator[Decision]:
         yield Decision(text, [], got, seen[0] if seen else batch.now.response)
 
 
-def _started(view: View) -> Iterator[tuple[Batch, ToolCall, Observation]]:
+def _started(view: View) -> Iterator[tuple[CallBatch, ToolCall, Observation]]:
     """Yield each execution that a call should lead to."""
     for batch in batches(view):
         if any(each.set_input_name for each in tool_wraps(batch.agent)):
@@ -194,7 +193,7 @@ def _started(view: View) -> Iterator[tuple[Batch, ToolCall, Observation]]:
                     yield batch, call, start
 
 
-def _handled(view: View) -> Iterator[tuple[Batch, ToolCall, str]]:
+def _handled(view: View) -> Iterator[tuple[CallBatch, ToolCall, str]]:
     for batch in batches(view):
         answer = batch.agent.unknown_tools_handler
         for call in batch.calls:
@@ -202,14 +201,14 @@ def _handled(view: View) -> Iterator[tuple[Batch, ToolCall, str]]:
                 yield batch, call, answer
 
 
-def _reach(batch: Batch) -> bool:
+def _reach(batch: CallBatch) -> bool:
     """Tell whether every call had to reach its tool: nobody answers in its place."""
     wraps = tool_wraps(batch.agent)
     kept = all(calls_next(each) and each.factory_error is None for each in wraps)
     return kept and went_on(batch.run, batch.now)
 
 
-def _not_run(text: str, batch: Batch, call: ToolCall) -> Decision:
+def _not_run(text: str, batch: CallBatch, call: ToolCall) -> Decision:
     alone = len(batch.calls) == 1
     seen = batch.now.calls.values() if alone else (batch.seen(call),)
     starts = [start for each in seen for start in each.starts]
@@ -217,7 +216,7 @@ def _not_run(text: str, batch: Batch, call: ToolCall) -> Decision:
     return Decision(text, [], got, starts[0] if starts else batch.now.response)
 
 
-def _aborted(batch: Batch, call: ToolCall) -> Decision:
+def _aborted(batch: CallBatch, call: ToolCall) -> Decision:
     text = "an unknown tool ends the run with ToolNotFound"
     wanted = {"class": "ToolNotFound", "of": call.name}
     if batch.now is not batch.run.iterations[-1] or batch.run.error is None:
@@ -228,14 +227,14 @@ def _aborted(batch: Batch, call: ToolCall) -> Decision:
     return Decision(text, wanted, got, batch.run.error)
 
 
-def _goes_on(batch: Batch) -> Decision:
+def _goes_on(batch: CallBatch) -> Decision:
     text = "where an unknown tool is answered the run does not end with ToolNotFound"
     got = "ToolNotFound" if batch.not_found else "answered"
     at = batch.run.error if batch.not_found else batch.now.response
     return Decision(text, "answered", got, at)
 
 
-def _told(batch: Batch, missing: Iterable[ToolCall]) -> Iterator[Decision]:
+def _told(batch: CallBatch, missing: Iterable[ToolCall]) -> Iterator[Decision]:
     seen = history_after(batch.run, batch.now)
     if seen is None or not went_on(batch.run, batch.now):
         return
@@ -245,14 +244,14 @@ def _told(batch: Batch, missing: Iterable[ToolCall]) -> Iterator[Decision]:
         yield Decision(text, call.id, got and got.tool_call_id, seen[1])
 
 
-def _candidates(batch: Batch, name: str) -> set[str]:
+def _candidates(batch: CallBatch, name: str) -> set[str]:
     """Return the implementations that a name has or had, wherever they come from."""
     specs = [*batch.setup.default, *all_tools(batch.agent)]
     same = [each for each in specs if each.name == name]
     return {implementation(each) for each in [*same, batch.setup.runnable[name]]}
 
 
-def _was_there(batch: Batch, name: str) -> bool:
+def _was_there(batch: CallBatch, name: str) -> bool:
     left = [each.left for each in batch.setup.steps if each.left is not None]
     names = {n for each in left for n in cast("Sequence[str]", each["tools"])}
     return name in names or any(each.name == name for each in batch.setup.default)

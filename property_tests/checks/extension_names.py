@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from property_tests.check import Case, Decision
+from property_tests.check import Decision, PlayedWorld
 from property_tests.checks.taking_part import (
     PIPELINES,
     handlers_with,
@@ -18,7 +18,7 @@ from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.trace import Observation
 
 
-def same_object(case: Case) -> Iterator[Decision]:
+def same_object(case: PlayedWorld) -> Iterator[Decision]:
     """One handler object at two positions is refused, or acts at both: a posture."""
     error = case.played.build_error
     if case.profile.same_handler_twice == "refused":
@@ -36,7 +36,7 @@ def same_object(case: Case) -> Iterator[Decision]:
                     yield Decision(asked, often, got[one], at)
 
 
-def equal_names(case: Case) -> Iterator[Decision]:
+def equal_names(case: PlayedWorld) -> Iterator[Decision]:
     """Handlers of one name are told apart by a number, where that is the posture."""
     if case.profile.equal_handler_names != "numbered":
         return
@@ -49,7 +49,7 @@ def equal_names(case: Case) -> Iterator[Decision]:
             yield Decision(asked, names[whose[0]], told, error)
 
 
-def equal_names_refused(case: Case) -> Iterator[Decision]:
+def equal_names_refused(case: PlayedWorld) -> Iterator[Decision]:
     """Handlers of one name are refused at build, where that is the posture."""
     often = [
         Counter(_given(agent, at) for at in range(len(agent.handlers)))

@@ -1,21 +1,23 @@
-"""EXT: what an extension is, and which are refused (contract §2, "Decided")."""
+"""EXT: what an extension is, and which are refused (contract §2, "Decided").
+
+And SURF: what of the surface a trace can show (contract §0).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, get_args
 
-from property_tests.check import Case, Check, Decision
-from property_tests.checks.comparing import Change, Data, alike
-from property_tests.checks.equal_runs import of_luck, wraps_count
+from property_tests.check import Check, Decision, PlayedWorld
+from property_tests.checks.comparing import Change, Data, alike, of_luck, wraps_count
 from property_tests.checks.extension_names import (
     equal_names,
     equal_names_refused,
     has_twice,
     same_object,
 )
-from property_tests.checks.surface import CHECKS as SURFACE
+from property_tests.checks.specs import keeps_ids
 from property_tests.checks.taking_part import (
     HANDLER_HOOKS,
     Who,
@@ -26,10 +28,60 @@ from property_tests.checks.taking_part import (
     who,
 )
 from property_tests.variants import IDENTITY_FIRST, IDENTITY_LAST, PLAIN
-from property_tests.view import HookView, View
+from property_tests.view import Call, HookView, View
 from refengine.profile import Profile
+from refengine.react import Status
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies_variants import IDENTITY
+from refengine.testing.trace import Observation
+
+
+def arguments_are_text(case: PlayedWorld) -> Iterator[Decision]:
+    """Ask that the first one to see a call is given the model's very text."""
+    if not all(map(keeps_ids, case.scenario.all_agents)):
+        return
+    for now in case.played.iterations:
+        ids = [each.id for each in now.message.tool_calls] if now.message else []
+        # An after-hook may put another call of that id in the place of the model's.
+        if now.after or len(set(ids)) < len(ids):
+            continue
+        for call in now.calls.values():
+            found = _first_arguments(call)
+            if call.call is not None and found is not None:
+                at, got = found
+                asked = "arguments of a call, as the model wrote them"
+                yield Decision(asked, call.call.arguments, got, at)
+
+
+def ends_are_known(case: PlayedWorld) -> Iterator[Decision]:
+    """Ask that every run has an end, and one of those that there are."""
+    if case.played.build_error is not None:
+        return
+    for run in case.played.runs:
+        known = run.status in get_args(Status)
+        asked = "the status of a run is one of those that the contract names"
+        wanted = run.status if known else list(get_args(Status))
+        yield Decision(asked, wanted, run.status, run.end)
+
+
+def _first_arguments(call: Call) -> tuple[Observation, object] | None:
+    """Return the arguments that the outermost wrapper, or the tool, was given."""
+    if call.hooks:
+        return call.hooks[0].enter, call.hooks[0].seen["arguments"]
+    if call.starts:
+        return call.starts[0], call.starts[0].data["arguments"]
+    return None
+
+
+SURFACE_CHECKS: Final = (
+    Check(
+        clause="SURF-001",
+        decide=arguments_are_text,
+        needs=frozenset(("arguments_text",)),
+    ),
+    Check(clause="SURF-002", decide=ends_are_known),
+)
+
 
 EVERY_HOOK: Final = frozenset(
     (
@@ -49,7 +101,7 @@ POSITION: Final = frozenset(("position",))
 ANY_HOOK: Final = EVERY_HOOK | {"struct_model_hooks", "struct_tool_wrappers"}
 
 
-def identity(case: Case) -> Iterator[Decision]:
+def identity(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a handler that passes everything through changes nothing."""
     if not _free(case) or _refused(case.played):
         return  # who is refused is called by the place
@@ -61,7 +113,7 @@ def identity(case: Case) -> Iterator[Decision]:
         yield alike(asked, ours, theirs, change=change, variant=variant)
 
 
-def plain(case: Case) -> Iterator[Decision]:
+def plain(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a plain hook does what a coroutine function of the same body does."""
     if of_luck(case.played):
         return
@@ -69,7 +121,7 @@ def plain(case: Case) -> Iterator[Decision]:
     yield alike(asked, case.played.trace, case[PLAIN].trace, variant=PLAIN)
 
 
-def present_hooks(case: Case) -> Iterator[Decision]:
+def present_hooks(case: PlayedWorld) -> Iterator[Decision]:
     """Every handler that has a hook is entered there, none is skipped."""
     asked = "handlers entered, where their hook has its turn"
     for each in passes(case.played):
@@ -90,7 +142,7 @@ def present_hooks(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, sorted(every), sorted(seen), call.starts[0])
 
 
-def absent_hooks(case: Case) -> Iterator[Decision]:
+def absent_hooks(case: PlayedWorld) -> Iterator[Decision]:
     """No hook is entered that its extension does not have."""
     view = case.played
     known = {hook for agent in view.scenario.all_agents for hook in all_hooks(agent)}
@@ -103,7 +155,7 @@ def absent_hooks(case: Case) -> Iterator[Decision]:
     yield Decision(asked, [], [(each.name, *who(each)) for each in strange], at)
 
 
-def deprecation(case: Case) -> Iterator[Decision]:
+def deprecation(case: PlayedWorld) -> Iterator[Decision]:
     """Struct middlewares are warned about under profiles that deprecate them."""
     view = case.played
     deprecated = case.profile.struct_middleware == "deprecated"
@@ -122,7 +174,7 @@ def deprecation(case: Case) -> Iterator[Decision]:
     yield Decision(asked, used if deprecated else 0, len(told), at)
 
 
-def _free(case: Case) -> bool:
+def _free(case: PlayedWorld) -> bool:
     """Tell whether a handler that does nothing has a right to change nothing.
 
     Where a graph is drawn anew for each hook, that there is one can be seen. Where
@@ -199,7 +251,7 @@ def _has_pipeline_hook(scenario: Scenario) -> bool:
 
 
 CHECKS: Final = (
-    *SURFACE,
+    *SURFACE_CHECKS,
     Check(
         clause="EXT-001",
         decide=identity,

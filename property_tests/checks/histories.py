@@ -24,7 +24,7 @@ from refengine.testing.trace import Observation
 Label: TypeAlias = Literal[
     "system", "given", "left", "sent", "kept", "response", "after", "results"
 ]
-Place: TypeAlias = Literal["model side", "after", "end"]
+PointKind: TypeAlias = Literal["model side", "after", "end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class HistoryPoint:
     """One place where a history was seen: of what it has to be made, what it was."""
 
-    place: Place
+    place: PointKind
     segments: tuple[Segment, ...]
     got: Sequence[Message]
     at: Observation
@@ -81,7 +81,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class Continuation:
     """How one iteration went on: its answer, what was left, and where that leads."""
 
     now: Iteration
@@ -91,11 +91,11 @@ class Turned:
 
 
 Segments: TypeAlias = tuple[Segment, ...]
-Seen: TypeAlias = "Point | Turned"
+HistoryStep: TypeAlias = "HistoryPoint | Continuation"
 
 
 @each_once
-def walk(view: View, run: RunView) -> Iterator[Seen]:
+def walk(view: View, run: RunView) -> Iterator[HistoryStep]:
     """Yield every point of a run, and after each answer where the run has to go.
 
     It ends where nothing tells how the history goes on, as after an error.
@@ -118,25 +118,25 @@ def walk(view: View, run: RunView) -> Iterator[Seen]:
             return
         messages = [each for part in left for each in part.messages]
         route = route_of(view, run, response, messages)
-        yield Turned(now, response, messages, route)
+        yield Continuation(now, response, messages, route)
         todo = left
         if route.kind == "calls":
             todo = (*left, results_of(view, run, now, route.calls))
     if run.status in {"completed", "returned_directly", "max_iterations"}:
-        yield Point("end", todo, run.final, cast("Observation", run.end))
+        yield HistoryPoint("end", todo, run.final, cast("Observation", run.end))
 
 
 @each_once
-def points(view: View) -> Iterator[Point]:
+def points(view: View) -> Iterator[HistoryPoint]:
     """Yield every point of all runs."""
     for run in view.runs:
-        yield from (each for each in walk(view, run) if isinstance(each, Point))
+        yield from (each for each in walk(view, run) if isinstance(each, HistoryPoint))
 
 
 @each_once
-def turns(view: View, run: RunView) -> Iterator[Turned]:
+def turns(view: View, run: RunView) -> Iterator[Continuation]:
     """Yield how each iteration of a run has to go on."""
-    yield from (each for each in walk(view, run) if isinstance(each, Turned))
+    yield from (each for each in walk(view, run) if isinstance(each, Continuation))
 
 
 def system_of(view: View, run: RunView) -> tuple[Message, ...] | None:
@@ -210,14 +210,14 @@ def result_of(
 
 def _until_model(
     view: View, now: Iteration, todo: Segments, front: Segments
-) -> Generator[Point, None, Sequence[Message] | None]:
+) -> Generator[HistoryPoint, None, Sequence[Message] | None]:
     """Go through the before-hooks to the model; return what is kept, None if nothing.
 
     What is sent comes behind the system message where that stands in no history.
     """
     this_call = view.profile.before_model_edits == "this_call"
     for hook in now.before:
-        yield Point("model side", todo, hook.seen, hook.enter)
+        yield HistoryPoint("model side", todo, hook.seen, hook.enter)
         if hook.exit is None:
             return None
         todo = (Segment("left", hook.left),)
@@ -228,7 +228,7 @@ def _until_model(
     first = _first_request(now)
     if first is None:
         return None
-    yield Point("model side", (*front, *todo), *first)
+    yield HistoryPoint("model side", (*front, *todo), *first)
     if now.before:
         return whole if this_call else now.before[-1].left
     system = front[0].messages if front else ()
@@ -237,12 +237,12 @@ def _until_model(
 
 def _after_model(
     now: Iteration, kept: Sequence[Message], response: Message
-) -> Generator[Point, None, Segments | None]:
+) -> Generator[HistoryPoint, None, Segments | None]:
     """Go through the after-hooks; return what is left, None if one of them raised."""
     todo: Segments = (Segment("kept", kept), Segment("response", (response,)))
     hook: HookView | None = None
     for hook in now.after:
-        yield Point("after", todo, hook.seen, hook.enter)
+        yield HistoryPoint("after", todo, hook.seen, hook.enter)
         if hook.exit is None:
             return None
         todo = (Segment("left", hook.left),)

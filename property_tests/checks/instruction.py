@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias, cast
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import positions
 from property_tests.checks.configuring import (
     Setups,
@@ -43,7 +43,7 @@ def started(run: RunView, profile: Profile) -> Started | None:
     return None if seen is None else (_before(seen[0], run.given), seen[1])
 
 
-def base_alone(case: Case) -> Iterator[Decision]:
+def base_alone(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a run starts with an instruction that nobody adds to."""
     yield from _starts(
         case,
@@ -52,7 +52,7 @@ def base_alone(case: Case) -> Iterator[Decision]:
     )
 
 
-def no_instruction(case: Case) -> Iterator[Decision]:
+def no_instruction(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether no message is put first where the instruction is empty."""
     view, found = case.played, setups(case.played)
     for run in view.runs:
@@ -64,7 +64,7 @@ def no_instruction(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, [], list(got[0]), got[1])
 
 
-def additions(case: Case) -> Iterator[Decision]:
+def additions(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether structs add in list order, each behind the separator."""
     yield from _starts(
         case,
@@ -73,7 +73,7 @@ def additions(case: Case) -> Iterator[Decision]:
     )
 
 
-def empty_addition(case: Case) -> Iterator[Decision]:
+def empty_addition(case: PlayedWorld) -> Iterator[Decision]:
     """Tell what an empty addition does."""
     yield from _starts(
         case,
@@ -84,7 +84,7 @@ def empty_addition(case: Case) -> Iterator[Decision]:
     )
 
 
-def empty_base(case: Case) -> Iterator[Decision]:
+def empty_base(case: PlayedWorld) -> Iterator[Decision]:
     """Tell what additions to an empty instruction give."""
     yield from _starts(
         case,
@@ -93,14 +93,14 @@ def empty_base(case: Case) -> Iterator[Decision]:
     )
 
 
-def structs_first(case: Case) -> Iterator[Decision]:
+def structs_first(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the first handler finds what the structs added."""
     for setup, seen, at in _first_turns(case.played):
         asked = "the first handler sees the instruction with what structs added"
         yield Decision(asked, setup.steps[0].seen["instruction"], seen, at)
 
 
-def pipeline(case: Case) -> Iterator[Decision]:
+def pipeline(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether each handler sees the instruction that the one before left."""
     asked = "a handler sees the instruction that the one before left"
     for before, after in followed(case.played):
@@ -108,7 +108,7 @@ def pipeline(case: Case) -> Iterator[Decision]:
         yield Decision(asked, left, seen, after.enter)
 
 
-def last_counts(case: Case) -> Iterator[Decision]:
+def last_counts(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a run starts with the instruction that the last handler left."""
     view = case.played
     asked = "the run starts with the instruction that the last handler left"
@@ -119,7 +119,7 @@ def last_counts(case: Case) -> Iterator[Decision]:
             yield Decision(asked, [text] if text else [], list(got[0]), got[1])
 
 
-def nothing_accumulates(case: Case) -> Iterator[Decision]:
+def nothing_accumulates(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether later runs of an agent start as if they were the first.
 
     Of an agent whose first run starts wrongly other clauses tell.
@@ -139,7 +139,7 @@ def nothing_accumulates(case: Case) -> Iterator[Decision]:
             yield Decision(asked, _texts(setup), list(got[0]), got[1])
 
 
-def every_request(case: Case) -> Iterator[Decision]:
+def every_request(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether later requests begin with the instruction too.
 
     Where it stands in the history a hook may have edited it, so only histories that
@@ -166,7 +166,7 @@ def _edited(agent: AgentSpec, profile: Profile) -> bool:
     return kept and bool(hooks)
 
 
-def _starts(case: Case, asked: str, meant: Meant) -> Iterator[Decision]:
+def _starts(case: PlayedWorld, asked: str, meant: Meant) -> Iterator[Decision]:
     """Decide about the first runs of agents whose handlers leave the instruction."""
     view, found = case.played, setups(case.played)
     for run in first_runs(view):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final, cast
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.kept_runs import (
     address_of,
     begun,
@@ -30,7 +30,7 @@ RESUME: Final = frozenset(("resume",))
 REFUSED: Final = "the class of the error that ends it, and what it did before"
 
 
-def raised_again(case: Case) -> Iterator[Decision]:
+def raised_again(case: PlayedWorld) -> Iterator[Decision]:
     """Ask whether an interrupt that a wrapper catches ends the run all the same."""
     wanted = case.profile.swallowed_interrupt == "raised_again"
     for run in case.played.runs:
@@ -50,7 +50,7 @@ def raised_again(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, got, run.end or first)
 
 
-def siblings(case: Case) -> Iterator[Decision]:
+def siblings(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that calls beside one that asks end, and the model gets what they gave."""
     for cut in cuts(case.played):
         if cut.before.agent.sequential or not cut.in_tools:
@@ -71,7 +71,7 @@ def siblings(case: Case) -> Iterator[Decision]:
                     yield Decision(asked, text, _part(sent, text), end)
 
 
-def own_addresses(case: Case) -> Iterator[Decision]:
+def own_addresses(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that each interrupt has an address of its own, by call where a call asks."""
     for run in case.played.runs:
         asked = interrupts(run)
@@ -94,7 +94,7 @@ def own_addresses(case: Case) -> Iterator[Decision]:
             )
 
 
-def used_once(case: Case) -> Iterator[Decision]:
+def used_once(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that an address which was answered is not told again."""
     for row in rows(case.played):
         answered_before: set[str] = set()
@@ -107,7 +107,7 @@ def used_once(case: Case) -> Iterator[Decision]:
                 yield Decision(what, 0, len(again), (again or asked)[0])
 
 
-def told(case: Case) -> Iterator[Decision]:
+def told(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that an interrupted run is told by its last event, and not as an error."""
     for run in case.played.runs:
         asked = interrupts(run)
@@ -126,7 +126,7 @@ def told(case: Case) -> Iterator[Decision]:
             )
 
 
-def answered(case: Case) -> Iterator[Decision]:
+def answered(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that whoever asked is given the answer to just that, however often."""
     for row in rows(case.played):
         given: dict[str, Json] = {}
@@ -152,7 +152,7 @@ def answered(case: Case) -> Iterator[Decision]:
                     yield Decision(what, given[payload], answer, at)
 
 
-def partly(case: Case) -> Iterator[Decision]:
+def partly(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that what is not answered waits further, and is not entered."""
     for cut in cuts(case.played):
         waiting = [each for each in cut.asked if not cut.goes_on(each)]
@@ -168,7 +168,7 @@ def partly(case: Case) -> Iterator[Decision]:
         yield Decision(asked, 0, len(entered), (entered or cut.after.entries)[-1])
 
 
-def unknown_refused(case: Case) -> Iterator[Decision]:
+def unknown_refused(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that an answer to what nobody asks is refused before anything is done."""
     for row in rows(case.played):
         for before, after in pairwise(row):
@@ -182,7 +182,7 @@ def unknown_refused(case: Case) -> Iterator[Decision]:
                 yield _refusal("UnknownInterruptError", after)
 
 
-def ended_refused(case: Case) -> Iterator[Decision]:
+def ended_refused(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a run which has come to its end is not resumed."""
     ends = {"completed", "returned_directly", "max_iterations"}
     for row in rows(case.played):
@@ -191,7 +191,7 @@ def ended_refused(case: Case) -> Iterator[Decision]:
                 yield _refusal("NotResumableError", after)
 
 
-def changed_refused(case: Case) -> Iterator[Decision]:
+def changed_refused(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a run is not resumed by an agent of another name."""
     for row in rows(case.played):
         for before, after in pairwise(row):

@@ -21,7 +21,7 @@ OF_TOOLS: Final = frozenset(("wrap_tool_call", "wrap_invokable", "wrap_streamabl
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ResumedRun:
     """A run that was interrupted, and the run that went on from it.
 
     ``asked`` is what it was interrupted with, ``answers`` what the other was given by
@@ -63,7 +63,7 @@ def rows(view: View) -> Iterator[Sequence[RunView]]:
     yield from found.values()
 
 
-def cuts(view: View) -> Iterator[Cut]:
+def cuts(view: View) -> Iterator[ResumedRun]:
     """Yield each run that was interrupted, with the one that went on from it.
 
     One that must have been refused, because of its answers or its agent, is none.
@@ -72,12 +72,12 @@ def cuts(view: View) -> Iterator[Cut]:
         yield from cuts_in(row)
 
 
-def cuts_in(row: Sequence[RunView]) -> Iterator[Cut]:
+def cuts_in(row: Sequence[RunView]) -> Iterator[ResumedRun]:
     """Yield those of one key."""
     for before, after in pairwise(row):
         asked = interrupts(before)
         if asked and is_welcome(before, after):
-            yield Cut(before, after, asked, answers_to(after))
+            yield ResumedRun(before, after, asked, answers_to(after))
 
 
 def is_welcome(before: RunView, after: RunView) -> bool:

@@ -25,7 +25,7 @@ WORK: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BegunCalls:
     """The calls of one message that were begun, in the order of the message.
 
     ``asked`` are all ids in the message, also those that were not begun.
@@ -38,7 +38,7 @@ class Batch:
 
 
 @each_once
-def batches(view: View) -> Iterator[Batch]:
+def batches(view: View) -> Iterator[BegunCalls]:
     """Yield the calls of each message, where it can be told which is which.
 
     It cannot where a message has an id twice, or a call was given another id.
@@ -52,7 +52,7 @@ def batches(view: View) -> Iterator[Batch]:
             known = {each.id for each in begun} <= set(asked)
             if begun and known and len(set(asked)) == len(asked):
                 begun.sort(key=lambda each: asked.index(each.id))
-                yield Batch(run, now, begun, asked)
+                yield BegunCalls(run, now, begun, asked)
 
 
 def _asked(now: Iteration, by_hooks: bool) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, cast
 
-from property_tests.check import Case, Check, Decide, Decision
+from property_tests.check import Check, Decide, Decision, PlayedWorld
 from property_tests.checks.ends import point_of
-from property_tests.checks.histories import Label, Place, Turned, turns, walk
+from property_tests.checks.histories import Continuation, Label, PointKind, turns, walk
 from property_tests.checks.model_onions import edits_request
 from property_tests.checks.onions import changes_call_id
 from property_tests.checks.routes import answer_of_run
@@ -38,16 +38,16 @@ def _has_none(agent: AgentSpec) -> bool:
 def _part(
     label: Label,
     asked: str,
-    *places: Place,
+    *places: PointKind,
     of: Callable[[AgentSpec], bool] = _any_agent,
 ) -> Decide:
     """Return a check of one part of the history, at points of these places."""
 
-    def decide(case: Case) -> Iterator[Decision]:
+    def decide(case: PlayedWorld) -> Iterator[Decision]:
         for run in case.played.runs:
             seen = walk(case.played, run) if of(run.agent) else ()
             for point in seen:
-                if isinstance(point, Turned) or point.place not in places:
+                if isinstance(point, Continuation) or point.place not in places:
                     continue
                 for part, expected, got in point.parts():
                     if part.label == label:
@@ -56,18 +56,18 @@ def _part(
     return decide
 
 
-def final_messages(case: Case) -> Iterator[Decision]:
+def final_messages(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a run hands back what was left in the end, and nothing else."""
     for run in case.played.runs:
         for point in walk(case.played, run):
-            if isinstance(point, Turned) or point.place != "end":
+            if isinstance(point, Continuation) or point.place != "end":
                 continue
             wanted = [m for _, messages, _ in point.parts() for m in messages]
             asked = "the run's messages are the history as it was left"
             yield Decision(asked, wanted, point.got, point.at)
 
 
-def route(case: Case) -> Iterator[Decision]:
+def route(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that what was left decides how the run goes on.
 
     Where nothing is left is a clause of its own.
@@ -83,7 +83,7 @@ def route(case: Case) -> Iterator[Decision]:
             )
 
 
-def none_left(case: Case) -> Iterator[Decision]:
+def none_left(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that leaving no message is an error by name, or as postured."""
     for run in case.played.runs:
         for turn in turns(case.played, run):
@@ -98,17 +98,17 @@ def none_left(case: Case) -> Iterator[Decision]:
             yield Decision("leaving no message is an error by name", wanted, got, at)
 
 
-def answer(case: Case) -> Iterator[Decision]:
+def answer(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a run that completes on an assistant message has it as its answer."""
     yield from _answers(case, other_role=False)
 
 
-def answer_of_other_role(case: Case) -> Iterator[Decision]:
+def answer_of_other_role(case: PlayedWorld) -> Iterator[Decision]:
     """Decide the answer of a run that completes on a message of another role."""
     yield from _answers(case, other_role=True)
 
 
-def caller_unchanged(case: Case) -> Iterator[Decision]:
+def caller_unchanged(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that what the caller gave is as it was when the run is over."""
     for run in case.played.runs:
         changed = [e for e in run.entries if e.kind == "caller_object_changed"]
@@ -117,7 +117,7 @@ def caller_unchanged(case: Case) -> Iterator[Decision]:
         yield Decision("no object of the caller's is changed", [], paths, at)
 
 
-def second_turn(case: Case) -> Iterator[Decision]:
+def second_turn(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a turn starts from what the last run left, but its own first."""
     last: dict[int, RunView] = {}
     for run in case.played.runs:
@@ -132,7 +132,7 @@ def second_turn(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, run.given, run.start)
 
 
-def unanswered(case: Case) -> Iterator[Decision]:
+def unanswered(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether calls without results are sent, or refused."""
     sends = case.profile.unanswered_calls == "sent"
     for now in case.played.iterations:
@@ -156,7 +156,7 @@ def _to_be_sent(now: Iteration) -> Sequence[Message]:
     return (now.before[-1].left or ()) if now.before else ()
 
 
-def _answers(case: Case, *, other_role: bool) -> Iterator[Decision]:
+def _answers(case: PlayedWorld, *, other_role: bool) -> Iterator[Decision]:
     for run in case.played.runs:
         found = list(turns(case.played, run))
         if (
@@ -172,11 +172,11 @@ def _answers(case: Case, *, other_role: bool) -> Iterator[Decision]:
         yield Decision("the answer of a completed run", wanted, run.answer, run.end)
 
 
-def _ends_on_assistant(turn: Turned) -> bool:
+def _ends_on_assistant(turn: Continuation) -> bool:
     return bool(turn.left) and turn.left[-1].role == "assistant"
 
 
-def _leads(run: RunView, turn: Turned) -> tuple[object, object]:
+def _leads(run: RunView, turn: Continuation) -> tuple[object, object]:
     """Return where the run has to go, and where it went, in comparable words."""
     now, kind = turn.now, turn.route.kind
     nothing: list[str] = []
@@ -214,7 +214,7 @@ def _without_first(view: View, run: RunView) -> Sequence[Message] | None:
         return None
     if view.profile.instruction_place != "in_history":
         return run.final
-    start = next((e for e in walk(view, run) if not isinstance(e, Turned)), None)
+    start = next((e for e in walk(view, run) if not isinstance(e, Continuation)), None)
     if start is None or start.segments[0].label != "system":
         return None
     if not start.segments[0].messages or not start.got:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from property_tests.check import Case, Decision
+from property_tests.check import Decision, PlayedWorld
 from property_tests.checks.model_onions import (
     answer_of,
     answered_by,
@@ -17,14 +17,15 @@ from property_tests.checks.model_onions import (
     model_wraps_of,
     names_in,
     shown_by,
+    shown_model,
+    text_of_model,
 )
-from property_tests.checks.texts import shown_model, text_of_model
 from property_tests.view import HookView, Iteration, RunView
 from refengine.messages import Message
 from refengine.testing.trace import Observation
 
 
-def nesting(case: Case) -> Iterator[Decision]:
+def nesting(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that every wrapper is entered once a model call, the model inside."""
     for run, now in _wrapped(case):
         wanted, reaches = entered_of(run.agent)
@@ -36,7 +37,7 @@ def nesting(case: Case) -> Iterator[Decision]:
         yield Decision(asked, wanted, got, now.entries[-1])
 
 
-def messages(case: Case) -> Iterator[Decision]:
+def messages(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the messages a wrapper asks with are what is asked further in."""
     for run, now in _wrapped(case):
         for hook, inner in _inwards(now):
@@ -47,7 +48,7 @@ def messages(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, got, _place(now, inner))
 
 
-def tools(case: Case) -> Iterator[Decision]:
+def tools(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the tools a wrapper asks with are what the model is told of."""
     for run, now in _wrapped(case):
         for hook, inner in _inwards(now):
@@ -58,7 +59,7 @@ def tools(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, got, _place(now, inner))
 
 
-def answers(case: Case) -> Iterator[Decision]:
+def answers(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that ``next`` gives what the wrapper inside, or the model, answered."""
     for run, now in _wrapped(case):
         for hook, inner in _inwards(now):
@@ -71,7 +72,7 @@ def answers(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, wanted, hook.left, hook.exit)
 
 
-def changed_answer(case: Case) -> Iterator[Decision]:
+def changed_answer(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that what leaves the outermost wrapper is the response."""
     for run, now in _wrapped(case):
         specs = [model_wrap_of(run.agent, hook) for hook in now.model_wraps]
@@ -89,7 +90,7 @@ def changed_answer(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, got, now.model_events[0])
 
 
-def options(case: Case) -> Iterator[Decision]:
+def options(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the options of a run reach every model call as they are."""
     for run in case.played.runs:
         for now in run.iterations:
@@ -99,13 +100,13 @@ def options(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, run.spec.options, got, now.request)
 
 
-def _is_late(case: Case, run: RunView, now: Iteration, answer: Message) -> bool:
+def _is_late(case: PlayedWorld, run: RunView, now: Iteration, answer: Message) -> bool:
     """Tell whether the engine may put an apology in the place of the answer."""
     apologises = case.profile.exhaustion == "apology"
     return apologises and bool(answer.tool_calls) and now is run.iterations[-1]
 
 
-def _wrapped(case: Case) -> Iterator[tuple[RunView, Iteration]]:
+def _wrapped(case: PlayedWorld) -> Iterator[tuple[RunView, Iteration]]:
     """Yield iterations that came to the model, of agents with wrappers around it."""
     for run in case.played.runs:
         twice = any(each.same_as is not None for each in run.agent.handlers)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final, TypeAlias, cast
 
-from property_tests.check import Case, Check, Decide, Decision
+from property_tests.check import Check, Decide, Decision, PlayedWorld
 from property_tests.checks.specs import all_tools
 from property_tests.variants import INVOKED, RECHUNKED, STREAMED
 from property_tests.view import RunView
@@ -21,9 +21,9 @@ from refengine.testing.scenario import ModelChunks, Scenario, ScriptEntry
 from refengine.testing.strategies_distribution import distributes
 from refengine.testing.trace import Observation
 
-Told: TypeAlias = "tuple[object, Observation | None]"
+Compared: TypeAlias = "tuple[object, Observation | None]"
 """What is compared, and the observation that it was read from."""
-Read: TypeAlias = Callable[[RunView], Sequence[Told]]
+Read: TypeAlias = Callable[[RunView], Sequence[Compared]]
 
 _TOOL_EVENT: Final = re.compile(r"tool\([^()]*\):")
 
@@ -56,7 +56,7 @@ def _whole(entry: ScriptEntry) -> bool:
     return entry.stream_error is None and bool(entry.chunks) and not pieces
 
 
-def _requests(run: RunView) -> Sequence[Told]:
+def _requests(run: RunView) -> Sequence[Compared]:
     """Return what the model was asked, and how it failed."""
     return [
         ({key: each.data[key] for key in each.data if key != "n"}, each)
@@ -65,7 +65,7 @@ def _requests(run: RunView) -> Sequence[Told]:
     ]
 
 
-def _executions(run: RunView) -> Sequence[Told]:
+def _executions(run: RunView) -> Sequence[Compared]:
     """Return what tools ran, call by call; the mode is all that may differ."""
     acts = [each for each in run.entries if each.kind in {"tool_start", "tool_error"}]
     return [
@@ -78,7 +78,7 @@ def _without_mode(data: Mapping[str, object]) -> dict[str, object]:
     return {key: data[key] for key in data if key != "mode"}
 
 
-def _ends(run: RunView) -> Sequence[Told]:
+def _ends(run: RunView) -> Sequence[Compared]:
     """Return how a run ended: status, answer, messages, and the error if there is one.
 
     Which class of the engine's own errors it is may hang on the mode; its point not.
@@ -87,10 +87,10 @@ def _ends(run: RunView) -> Sequence[Told]:
     return [] if run.end is None else [({**run.end.data, **error}, run.end)]
 
 
-def _contents(run: RunView) -> Sequence[Told]:
+def _contents(run: RunView) -> Sequence[Compared]:
     """Return what each event told in the end: the answers, then results by call."""
-    model: list[Told] = []
-    tools: list[tuple[str, Told]] = []
+    model: list[Compared] = []
+    tools: list[tuple[str, Compared]] = []
     for event in run.events:
         told: object = {"call": event.call_id, "content": _content(event)}
         if event.data.get("kind") == "model":
@@ -125,7 +125,7 @@ def _content(event: Observation) -> object:
 def _same(first: str, then: str, read: Read, asked: str) -> Decide:
     """Return what decides that a reading of every run is the same in two variants."""
 
-    def decide(case: Case) -> Iterator[Decision]:
+    def decide(case: PlayedWorld) -> Iterator[Decision]:
         one, two = case[first], case[then]
         for left, right in zip(one.runs, two.runs, strict=False):
             if _cancelled(case, left, right) or _late(case, left):
@@ -139,13 +139,13 @@ def _same(first: str, then: str, read: Read, asked: str) -> Decide:
 
 
 def _compared(
-    asked: str, wanted: Told | None, got: Told | None, variant: str
+    asked: str, wanted: Compared | None, got: Compared | None, variant: str
 ) -> Decision:
     value, at = got or (None, None)
     return Decision(asked, wanted and wanted[0], value, at, variant)
 
 
-def _cancelled(case: Case, left: RunView, right: RunView) -> bool:
+def _cancelled(case: PlayedWorld, left: RunView, right: RunView) -> bool:
     """Tell whether a failing call may have cancelled others, in either run.
 
     How far those had come is a matter of time, and streams take another.
@@ -155,7 +155,7 @@ def _cancelled(case: Case, left: RunView, right: RunView) -> bool:
     return "error" in {left.status, right.status}
 
 
-def _late(case: Case, run: RunView) -> bool:
+def _late(case: PlayedWorld, run: RunView) -> bool:
     """Tell whether an apology may have taken the place of the last answer.
 
     A stream has been told when it is known that its calls come too late.

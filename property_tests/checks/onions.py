@@ -23,7 +23,7 @@ TOOL = "the tool"
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class ToolLayer:
     """One wrapper around tool calls: whose it is, and what it does."""
 
     key: Key
@@ -60,14 +60,16 @@ class Execution:
 
 
 @dataclass(slots=True)
-class Frame:
+class EnteredWrapper:
     """One wrapper while it was entered, and what its ``next`` led to."""
 
     at: int
     hook: HookView
     spec: ToolWrapSpec
     """Its own, or the one it has for the tool that it was asked for."""
-    inner: list[Frame | Execution] = field(default_factory=list["Frame | Execution"])
+    inner: list[EnteredWrapper | Execution] = field(
+        default_factory=list["EnteredWrapper | Execution"]
+    )
 
     @property
     def start(self) -> Observation:
@@ -103,16 +105,18 @@ class Frame:
 
 
 @dataclass(slots=True)
-class Onion:
+class CallOnion:
     """All wrappers and executions of one call."""
 
     call: ToolCall
     mode: Mode
-    layers: Sequence[Layer]
-    roots: list[Frame | Execution] = field(default_factory=list["Frame | Execution"])
+    layers: Sequence[ToolLayer]
+    roots: list[EnteredWrapper | Execution] = field(
+        default_factory=list["EnteredWrapper | Execution"]
+    )
 
     @property
-    def frames(self) -> Iterator[Frame]:
+    def frames(self) -> Iterator[EnteredWrapper]:
         """Every wrapper that was entered, outer ones first."""
         return _frames(self.roots)
 
@@ -130,7 +134,7 @@ class Onion:
         extension, position, hook = self.layers[at].key
         return f"{hook} of {extension} ({position})"
 
-    def named(self, inner: Iterable[Frame | Execution]) -> list[str]:
+    def named(self, inner: Iterable[EnteredWrapper | Execution]) -> list[str]:
         """Return the names of what was entered."""
         return [
             TOOL if isinstance(each, Execution) else self.name(each.at)
@@ -155,28 +159,28 @@ class Onion:
         return any(e.error is not None and e.chunks for e in self.executions)
 
 
-def layers_of(agent: AgentSpec, mode: Mode) -> tuple[Layer, ...]:
+def layers_of(agent: AgentSpec, mode: Mode) -> tuple[ToolLayer, ...]:
     """Return the wrappers around a call of that mode, outermost first."""
     kind: Literal["invokable", "streamable"]
     kind = "invokable" if mode == "invoke" else "streamable"
-    found: list[Layer] = []
+    found: list[ToolLayer] = []
     for at, spec in enumerate(agent.tool_call_middlewares):
         who = spec.id or f"tool-middleware-{at}"
-        found.append(Layer((who, at, f"tool_call_middlewares.{kind}"), spec))
+        found.append(ToolLayer((who, at, f"tool_call_middlewares.{kind}"), spec))
     for at, struct in enumerate(agent.middlewares):
         wrap = getattr(struct.wrap_tool_call, kind)
         if wrap is not None:
             who = struct.id or f"middleware-{at}"
-            found.append(Layer((who, at, f"wrap_tool_call.{kind}"), wrap))
+            found.append(ToolLayer((who, at, f"wrap_tool_call.{kind}"), wrap))
     for at, handler in enumerate(agent.handlers):
         wrap = getattr(handler, f"wrap_{kind}")
         if wrap is not None:
             who = handler.id or f"handler-{at}"
-            found.append(Layer((who, at, f"wrap_{kind}"), wrap))
+            found.append(ToolLayer((who, at, f"wrap_{kind}"), wrap))
     return tuple(found)
 
 
-def onion_of(agent: AgentSpec, call: Call, asked: ToolCall) -> Onion | None:
+def onion_of(agent: AgentSpec, call: Call, asked: ToolCall) -> CallOnion | None:
     """Read the onion of a call; None if nothing was seen of it, or it is ambiguous.
 
     It is where one handler stands at two places, and where a wrapper changes the call
@@ -185,7 +189,7 @@ def onion_of(agent: AgentSpec, call: Call, asked: ToolCall) -> Onion | None:
     mode = _mode(call)
     if mode is None or is_ambiguous(agent):
         return None
-    found = Onion(asked, mode, layers_of(agent, mode))
+    found = CallOnion(asked, mode, layers_of(agent, mode))
     _Reader(found, call).read()
     return found
 
@@ -201,9 +205,9 @@ def changes_call_id(agent: AgentSpec) -> bool:
     return not keeps_ids(agent)
 
 
-def returned(inner: Frame | Execution) -> object:
+def returned(inner: EnteredWrapper | Execution) -> object:
     """Return what was given outwards in one piece, None if nothing was."""
-    if isinstance(inner, Frame):
+    if isinstance(inner, EnteredWrapper):
         return inner.hook.left
     return None if inner.end is None else inner.end.data["result"]
 
@@ -233,10 +237,10 @@ def effective(spec: ToolWrapSpec, tool: object) -> ToolWrapSpec:
 class _Reader:
     """Puts the entries of a call into its onion."""
 
-    def __init__(self, found: Onion, call: Call) -> None:
+    def __init__(self, found: CallOnion, call: Call) -> None:
         self._found = found
         self._call = call
-        self._open: list[Frame] = []
+        self._open: list[EnteredWrapper] = []
         self._last: Execution | None = None
         self._at = {layer.key: at for at, layer in enumerate(found.layers)}
         self._hooks = {hook.enter.seq: hook for hook in call.hooks}
@@ -253,7 +257,7 @@ class _Reader:
             elif self._last is not None:
                 _put(self._last, seen)
 
-    def _within(self) -> list[Frame | Execution]:
+    def _within(self) -> list[EnteredWrapper | Execution]:
         return self._open[-1].inner if self._open else self._found.roots
 
     def _enter(self, seen: Observation) -> None:
@@ -266,7 +270,7 @@ class _Reader:
             self._open.pop()
         asked: Any = hook.seen
         spec = effective(self._found.layers[at].spec, asked["tool"])
-        frame = Frame(at, hook, spec)
+        frame = EnteredWrapper(at, hook, spec)
         self._within().append(frame)
         self._open.append(frame)
 
@@ -286,7 +290,7 @@ def _put(execution: Execution, seen: Observation) -> None:
         execution.chunks.append(str(seen.data["chunk"]))
 
 
-def _streamed(inner: Frame | Execution) -> Sequence[str] | None:
+def _streamed(inner: EnteredWrapper | Execution) -> Sequence[str] | None:
     """Return the chunks that come out of a frame, None if that is not known."""
     if isinstance(inner, Execution):
         return None if inner.error is not None else inner.chunks
@@ -298,7 +302,7 @@ def _streamed(inner: Frame | Execution) -> Sequence[str] | None:
 
 
 def _streamed_through(
-    spec: ToolWrapSpec, inner: Frame | Execution
+    spec: ToolWrapSpec, inner: EnteredWrapper | Execution
 ) -> Sequence[str] | None:
     """Return what a wrapper makes of the chunks, or the error, of what is inside."""
     if inner.raised is not None:
@@ -322,9 +326,9 @@ def _edited_chunks(spec: ToolWrapSpec, chunks: Sequence[str]) -> Sequence[str]:
     return [template.replace("<result>", chunk) for chunk in chunks]
 
 
-def _frames(inner: Iterable[Frame | Execution]) -> Iterator[Frame]:
+def _frames(inner: Iterable[EnteredWrapper | Execution]) -> Iterator[EnteredWrapper]:
     for each in inner:
-        if isinstance(each, Frame):
+        if isinstance(each, EnteredWrapper):
             yield each
             yield from _frames(each.inner)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import passes, wrapper_order
-from property_tests.checks.parts import part_of
-from property_tests.checks.passes import Pass
+from property_tests.checks.passes import PipelinePass, part_of
 from property_tests.view import View
 
 
-def ends(case: Case) -> Iterator[Decision]:
+def ends(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether before_agent comes before all iterations, after_agent after them."""
     asked = "a run: before_agent, then the iterations, then after_agent"
     for run in case.played.runs:
@@ -27,7 +26,7 @@ def ends(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, got, parts[0][1])
 
 
-def warned(case: Case) -> Iterator[Decision]:
+def warned(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether an agent with both lists is warned of once."""
     view = case.played
     if view.build_error is not None:
@@ -47,14 +46,14 @@ def warned(case: Case) -> Iterator[Decision]:
 
 
 def _ordered(
-    asked: str, of: Callable[[View], Iterator[Pass]]
-) -> Callable[[Case], Iterator[Decision]]:
+    asked: str, of: Callable[[View], Iterator[PipelinePass]]
+) -> Callable[[PlayedWorld], Iterator[Decision]]:
     return lambda case: passes.in_order(asked, of(case.played))
 
 
 def _all(
-    asked: str, of: Callable[[View], Iterator[Pass]]
-) -> Callable[[Case], Iterator[Decision]]:
+    asked: str, of: Callable[[View], Iterator[PipelinePass]]
+) -> Callable[[PlayedWorld], Iterator[Decision]]:
     return lambda case: passes.all_once(asked, of(case.played))
 
 

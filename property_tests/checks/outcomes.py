@@ -10,7 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from property_tests.checks.passages import Layer, Passage, Step, calls_next, origin
+from property_tests.checks.passages import (
+    Passage,
+    PassageLayer,
+    PassageStep,
+    calls_next,
+    origin,
+)
 from property_tests.view import Call, HookView, RunView, View
 from refengine.testing.ops import Fail, Op
 from refengine.testing.scenario import AgentSpec
@@ -118,7 +124,7 @@ class Failed:
 
     text: str
     handler: int | None = None
-    wrapper: Layer | None = None
+    wrapper: PassageLayer | None = None
 
     @property
     def by_tool(self) -> bool:
@@ -139,7 +145,7 @@ def fate(call: Call, name: str, way: Passage) -> Failed | None:
     return _in_stream(call, way)
 
 
-def raised_by(call: Call, name: str, way: Passage, step: Step) -> Failed | None:
+def raised_by(call: Call, name: str, way: Passage, step: PassageStep) -> Failed | None:
     """Return what leaves a layer as an error: its own, or what was raised inside."""
     own = step.layer.acting(name).error
     if own is not None:
@@ -147,19 +153,21 @@ def raised_by(call: Call, name: str, way: Passage, step: Step) -> Failed | None:
     return raised_in(call, name, way, step)
 
 
-def raised_in(call: Call, name: str, way: Passage, step: Step) -> Failed | None:
+def raised_in(call: Call, name: str, way: Passage, step: PassageStep) -> Failed | None:
     """Return what was raised inside a layer, by the last call of its ``next``."""
     if not calls_next(step.layer.acting(name)):
         return None
     if not step.inner:
         return _inside(call, name, way, step)
     last = step.inner[-1]
-    if isinstance(last, Step):
+    if isinstance(last, PassageStep):
         return raised_by(call, name, way, last) if last.raised else None
     return _by_tool(call, last)
 
 
-def _inside(call: Call, name: str, way: Passage, step: Step | None) -> Failed | None:
+def _inside(
+    call: Call, name: str, way: Passage, step: PassageStep | None
+) -> Failed | None:
     """Return what was raised where no further layer was entered."""
     depth = 0 if step is None else step.depth + 1
     if depth < len(way.layers):

@@ -19,11 +19,11 @@ from refengine.testing.scenario import AgentSpec, HandlerSpec, ToolWrapSpec
 from refengine.testing.trace import Observation
 
 Kind: TypeAlias = Literal["invokable", "streamable"]
-Place: TypeAlias = tuple[str, int, str]
+LayerKey: TypeAlias = tuple[str, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class PassageLayer:
     """One extension's wrapper around tool calls of one kind, as a trace names it."""
 
     extension: str
@@ -32,7 +32,7 @@ class Layer:
     spec: ToolWrapSpec
 
     @property
-    def place(self) -> Place:
+    def key(self) -> LayerKey:
         """What tells it from the other layers."""
         return self.extension, self.position, self.hook
 
@@ -56,14 +56,16 @@ class Layer:
 
 
 @dataclass(slots=True)
-class Step:
+class PassageStep:
     """One layer that a call entered: around which others, and what it reached."""
 
-    layer: Layer
+    layer: PassageLayer
     depth: int
     hook: HookView
-    outer: Step | None = None
-    inner: list[Step | Observation] = field(default_factory=list["Step | Observation"])
+    outer: PassageStep | None = None
+    inner: list[PassageStep | Observation] = field(
+        default_factory=list["PassageStep | Observation"]
+    )
 
     @property
     def raised(self) -> bool:
@@ -76,9 +78,9 @@ class Passage:
     """A call's way through its onion. ``starts`` are executions of the tool."""
 
     kind: Kind
-    layers: tuple[Layer, ...]
-    steps: tuple[Step, ...]
-    starts: tuple[tuple[Observation, Step | None], ...]
+    layers: tuple[PassageLayer, ...]
+    steps: tuple[PassageStep, ...]
+    starts: tuple[tuple[Observation, PassageStep | None], ...]
 
 
 def calls_next(spec: ToolWrapSpec) -> bool:
@@ -95,27 +97,27 @@ def origin(agent: AgentSpec, at: int) -> tuple[int, HandlerSpec]:
     return at, spec
 
 
-def layers(agent: AgentSpec, kind: Kind) -> tuple[Layer, ...]:
+def layers(agent: AgentSpec, kind: Kind) -> tuple[PassageLayer, ...]:
     """Return the layers around calls of that kind: tools config, structs, handlers."""
     return (*_config(agent, kind), *_structs(agent, kind), *_handlers(agent, kind))
 
 
-def _config(agent: AgentSpec, kind: Kind) -> Iterator[Layer]:
+def _config(agent: AgentSpec, kind: Kind) -> Iterator[PassageLayer]:
     for at, spec in enumerate(agent.tool_call_middlewares):
         name = spec.id or f"tool-middleware-{at}"
-        yield Layer(name, at, f"tool_call_middlewares.{kind}", spec)
+        yield PassageLayer(name, at, f"tool_call_middlewares.{kind}", spec)
 
 
-def _structs(agent: AgentSpec, kind: Kind) -> Iterator[Layer]:
+def _structs(agent: AgentSpec, kind: Kind) -> Iterator[PassageLayer]:
     for at, struct in enumerate(agent.middlewares):
         wraps = struct.wrap_tool_call
         spec = wraps.invokable if kind == "invokable" else wraps.streamable
         if spec is not None:
             name = struct.id or f"middleware-{at}"
-            yield Layer(name, at, f"wrap_tool_call.{kind}", spec)
+            yield PassageLayer(name, at, f"wrap_tool_call.{kind}", spec)
 
 
-def _handlers(agent: AgentSpec, kind: Kind) -> Iterator[Layer]:
+def _handlers(agent: AgentSpec, kind: Kind) -> Iterator[PassageLayer]:
     for place in range(len(agent.handlers)):
         at, handler = origin(agent, place)
         spec = handler.wrap_streamable
@@ -123,7 +125,7 @@ def _handlers(agent: AgentSpec, kind: Kind) -> Iterator[Layer]:
             spec = handler.wrap_invokable
         if spec is not None:
             hook = f"wrap_{kind}"
-            yield Layer(handler.id or f"handler-{at}", at, hook, spec)
+            yield PassageLayer(handler.id or f"handler-{at}", at, hook, spec)
 
 
 def redirects(agent: AgentSpec) -> bool:
@@ -223,8 +225,10 @@ def _passages(
             yield call, name, way
 
 
-def _passage(call: Call, kind: Kind, around: tuple[Layer, ...]) -> Passage | None:
-    depths = {layer.place: depth for depth, layer in enumerate(around)}
+def _passage(
+    call: Call, kind: Kind, around: tuple[PassageLayer, ...]
+) -> Passage | None:
+    depths = {layer.key: depth for depth, layer in enumerate(around)}
     if len(depths) < len(around):
         return None  # one object twice: which of its layers an entry means, none knows
     reader = _Reader(call, around, depths)
@@ -238,14 +242,14 @@ class _Reader:
     """Nests the entries of one call."""
 
     def __init__(
-        self, call: Call, around: tuple[Layer, ...], depths: dict[Place, int]
+        self, call: Call, around: tuple[PassageLayer, ...], depths: dict[LayerKey, int]
     ) -> None:
         self._hooks = {id(hook.enter): hook for hook in call.hooks}
         self._around = around
         self._depths = depths
-        self._within: list[Step] = []
-        self.steps: list[Step] = []
-        self.starts: list[tuple[Observation, Step | None]] = []
+        self._within: list[PassageStep] = []
+        self.steps: list[PassageStep] = []
+        self.starts: list[tuple[Observation, PassageStep | None]] = []
 
     def take(self, seen: Observation) -> bool:
         """Take the next entry; False for a hook that is no layer."""
@@ -256,7 +260,7 @@ class _Reader:
                 outer.inner.append(seen)
         if seen.kind not in {"hook_enter", "hook_exit"}:
             return True
-        depth = self._depths.get(_place(seen))
+        depth = self._depths.get(_layer_key(seen))
         if depth is None:
             return False
         while self._within and self._within[-1].depth >= depth:
@@ -267,13 +271,13 @@ class _Reader:
 
     def _enter(self, depth: int, seen: Observation) -> None:
         outer = self._within[-1] if self._within else None
-        step = Step(self._around[depth], depth, self._hooks[id(seen)], outer)
+        step = PassageStep(self._around[depth], depth, self._hooks[id(seen)], outer)
         if outer is not None:
             outer.inner.append(step)
         self._within.append(step)
         self.steps.append(step)
 
 
-def _place(seen: Observation) -> Place:
+def _layer_key(seen: Observation) -> LayerKey:
     data = seen.data
     return str(data["extension"]), int(str(data["position"])), str(data["hook"])

@@ -1,26 +1,63 @@
-"""Passes of pipelines as they were seen, each with the one that the contract asks for.
+"""Passes of pipelines as they were seen, each with the one that the contract wants.
 
-A pass that an error stopped is known by its last hook, which was entered and never
-left; it is a beginning of the whole one.
+An iteration has parts, in order, and an observation is of one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from property_tests.check import Decision
 from property_tests.checks import positions
 from property_tests.checks.configuring import built_hooks, turns
-from property_tests.view import HookView, Iteration, RunView, View
+from property_tests.view import AFTER, BEFORE, HookView, Iteration, RunView, View
 from refengine.testing.trace import Observation
+
+PARTS: Final = (
+    "before-model hooks",
+    "model wrappers",
+    "the model",
+    "its answer",
+    "after-model hooks",
+    "tools",
+)
+"""The parts of an iteration, in order."""
+_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "model_request": "the model",
+        "model_response": "its answer",
+        "model_error": "its answer",
+        "tool_start": "tools",
+        "tool_end": "tools",
+        "tool_error": "tools",
+    }
+)
+
+
+def part_of(seen: Observation) -> str | None:
+    """Return the part of an iteration that an observation is of, None if it is of none.
+
+    A wrapper around the model is left when the model has answered, so it counts where
+    it is entered alone.
+    """
+    if seen.kind not in {"hook_enter", "hook_exit"}:
+        return _OF_KIND.get(seen.kind)
+    name = seen.data["hook"]
+    if name in BEFORE | AFTER:
+        return "before-model hooks" if name in BEFORE else "after-model hooks"
+    if name == "wrap_model":
+        return "model wrappers" if seen.kind == "hook_enter" else None
+    return "tools" if seen.call_id is not None else None
+
 
 SUCCEEDED: Final = frozenset(("completed", "returned_directly"))
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class PipelinePass:
     """The hooks of one pass, and the places that should be entered, in order.
 
     ``there`` are the places that could be entered, also if none should be: those that
@@ -43,41 +80,41 @@ class Pass:
         return bool(self.hooks) and self.hooks[-1].exit is None
 
 
-def before_model(view: View) -> Iterator[Pass]:
+def before_model(view: View) -> Iterator[PipelinePass]:
     """Yield the passes before the model was called."""
     for run, now in _iterations(view):
         wanted = positions.before_model(run.agent)
         if now.before or now.request is not None or now.model_wraps:
-            yield Pass(now.before, wanted, _first(now.before, now.request))
+            yield PipelinePass(now.before, wanted, _first(now.before, now.request))
 
 
-def after_model(view: View) -> Iterator[Pass]:
+def after_model(view: View) -> Iterator[PipelinePass]:
     """Yield the passes after the model answered."""
     for run, now in _iterations(view):
         wanted = positions.after_model(run.agent, view.profile)
         if now.after or (now.response is not None and _came_past(run, now)):
-            yield Pass(now.after, wanted, _first(now.after, now.response))
+            yield PipelinePass(now.after, wanted, _first(now.after, now.response))
 
 
-def before_agent(view: View) -> Iterator[Pass]:
+def before_agent(view: View) -> Iterator[PipelinePass]:
     """Yield the passes of ``before_agent``, at build or at the start of runs."""
     agents = view.scenario.all_agents
     there = [p for each in agents for p in positions.of_handlers(each, "before_agent")]
     for run, setup, hooks in turns(view):
         where = None if run is None else run.start
         wanted = [each.place for each in setup.steps]
-        yield Pass(hooks, wanted, _first(hooks, where), there)
+        yield PipelinePass(hooks, wanted, _first(hooks, where), there)
     if view.profile.before_agent == "build":
         late = view.built[sum(map(len, built_hooks(view))) :]
         if late:
-            yield Pass(late, (), late[0].enter, there)
+            yield PipelinePass(late, (), late[0].enter, there)
         for run in view.runs:
-            yield Pass(run.before_agent, (), run.start, there)
+            yield PipelinePass(run.before_agent, (), run.start, there)
     elif view.built:
-        yield Pass(view.built, (), view.built[0].enter, there)
+        yield PipelinePass(view.built, (), view.built[0].enter, there)
 
 
-def after_agent(view: View) -> Iterator[Pass]:
+def after_agent(view: View) -> Iterator[PipelinePass]:
     """Yield the passes at the end of runs; none is wanted unless a run succeeded."""
     called = view.profile.after_agent == "on_success"
     for run in view.runs:
@@ -86,10 +123,10 @@ def after_agent(view: View) -> Iterator[Pass]:
         stopped = bool(hooks) and hooks[-1].exit is None
         wanted = there if called and (run.status in SUCCEEDED or stopped) else ()
         if run.end is not None:
-            yield Pass(hooks, wanted, _first(hooks, run.end), there)
+            yield PipelinePass(hooks, wanted, _first(hooks, run.end), there)
 
 
-def in_order(asked: str, passes: Iterable[Pass]) -> Iterator[Decision]:
+def in_order(asked: str, passes: Iterable[PipelinePass]) -> Iterator[Decision]:
     """Decide that what was entered of a pass was entered in the wanted order."""
     for each in passes:
         got = each.got
@@ -97,7 +134,7 @@ def in_order(asked: str, passes: Iterable[Pass]) -> Iterator[Decision]:
             yield Decision(asked, positions.in_order(each.wanted, got), got, each.at)
 
 
-def all_once(asked: str, passes: Iterable[Pass]) -> Iterator[Decision]:
+def all_once(asked: str, passes: Iterable[PipelinePass]) -> Iterator[Decision]:
     """Decide that each hook of a pass was entered, and none twice."""
     for each in passes:
         entered = positions.places_of(each.hooks)

@@ -2,20 +2,92 @@
 
 No engine is asked: a scenario says what each handler does to the configuration, and a
 profile how equal names, null and flags are taken (contract INS, TOOL, RD).
+
+A handler sees sets of tools; equal names in them fold (contract TOOL).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from property_tests.checks.positions import has, objects, place
-from property_tests.checks.tool_sets import Entry, folded, names_of
 from refengine.profile import Profile
 from refengine.testing import ops
+from refengine.testing.narrowing import is_mapping
 from refengine.testing.notation import decoded
 from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import AgentSpec
+from refengine.testing.trace import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEntry:
+    """A tool in a set; its flag is None where nobody set one."""
+
+    spec: ToolSpec
+    flag: bool | None = None
+
+
+def folded(entries: Sequence[ToolEntry], profile: Profile) -> list[ToolEntry]:
+    """Fold equal names: the last tool, the last set flag, at the place of the first.
+
+    Under the posture ``all_shown`` all entries stay as they are.
+    """
+    if profile.equal_tool_names == "all_shown":
+        return list(entries)
+    found: dict[str, ToolEntry] = {}
+    for each in entries:
+        earlier = found.get(each.spec.name)
+        flag = earlier.flag if earlier and each.flag is None else each.flag
+        found[each.spec.name] = ToolEntry(each.spec, flag)
+    return list(found.values())
+
+
+def names_of(entries: Iterable[ToolEntry]) -> list[str]:
+    """Return the names of a set, in order."""
+    return [each.spec.name for each in entries]
+
+
+def implementation(spec: ToolSpec) -> str:
+    """Return how a trace tells tools of one name apart."""
+    return spec.result or "".join(spec.chunks)
+
+
+def offered(seen: Observation) -> list[str]:
+    """Return the names of the tools in a model request."""
+    tools = cast("Sequence[object]", seen.data["tools"])
+    return [str(names_shown(each)[0]) for each in tools]
+
+
+def tools_in(config: object) -> list[str]:
+    """Return the names of the tools in a configuration as a trace puts it down."""
+    return list(cast("Sequence[str]", config["tools"])) if is_mapping(config) else []
+
+
+def is_doubled(names: Sequence[str]) -> bool:
+    """Tell whether a name stands there more than once."""
+    return len(set(names)) < len(names)
+
+
+def hidden(agent: AgentSpec) -> list[Sequence[str]]:
+    """Return, for each wrapper around the model, the tools that it takes out."""
+    found: list[Sequence[str]] = []
+    for spec in agent.handlers:
+        origin = spec
+        while origin.same_as is not None:
+            origin = agent.handlers[origin.same_as]
+        if has(origin, "wrap_model") and origin.wrap_model is not None:
+            found.append(origin.wrap_model.hide_tools)
+    return found
+
+
+def names_shown(tool: object) -> tuple[object, object]:
+    """Return name and description of a tool in a request, None for what it lacks."""
+    if is_mapping(tool):
+        return tool.get("name"), tool.get("description")
+    return getattr(tool, "name", None), getattr(tool, "description", None)
 
 
 @dataclass(slots=True)
@@ -23,7 +95,7 @@ class Config:
     """A configuration while handlers act on it; ``flags`` is None without a map."""
 
     instruction: str
-    tools: list[Entry] | None
+    tools: list[ToolEntry] | None
     flags: dict[str, bool] | None
 
     def shown(self) -> dict[str, object]:
@@ -41,7 +113,7 @@ class Config:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HandlerTurn:
     """One handler's turn: what it sees, what it leaves, and what was made of that.
 
     ``left`` is None if it raises. ``doubled`` tells that it leaves equal names,
@@ -65,7 +137,7 @@ class Setup:
     set, by name; ``readded`` the names that were taken out and put in again.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[HandlerTurn, ...]
     failed: bool
     instruction: str = ""
     default: tuple[ToolSpec, ...] = ()
@@ -95,10 +167,10 @@ def joined(base: str, additions: Iterable[str], profile: Profile) -> str:
     return text
 
 
-def default_tools(agent: AgentSpec, profile: Profile) -> list[Entry]:
+def default_tools(agent: AgentSpec, profile: Profile) -> list[ToolEntry]:
     """Return the configured tools and those of struct middlewares."""
-    configured = [Entry(each) for each in agent.tools]
-    added = [Entry(t) for each in agent.middlewares for t in each.additional_tools]
+    configured = [ToolEntry(each) for each in agent.tools]
+    added = [ToolEntry(t) for each in agent.middlewares for t in each.additional_tools]
     if profile.additional_tools == "before_configured":
         return folded([*added, *configured], profile)
     return folded([*configured, *added], profile)
@@ -136,7 +208,7 @@ class _Phase:
         self._config = Config(text, list(self._default), flags)
 
     def setup(self) -> Setup:
-        steps: list[Step] = []
+        steps: list[HandlerTurn] = []
         for at in objects(self._agent):
             if not has(self._agent.handlers[at], "before_agent"):
                 continue
@@ -146,7 +218,7 @@ class _Phase:
                 return Setup(tuple(steps), failed=True)
         return self._resolved(tuple(steps))
 
-    def _step(self, at: int) -> tuple[Step, bool]:
+    def _step(self, at: int) -> tuple[HandlerTurn, bool]:
         spec = self._agent.handlers[at]
         turn = self._turns[at] = self._turns.get(at, 0) + 1
         where = place("before_agent", at, spec.id or f"handler-{at}")
@@ -154,17 +226,17 @@ class _Phase:
         before = set(names_of(self._config.tools or ()))
         todo = [op for op in spec.before_agent or () if op.on_call in (None, turn)]
         if not all(map(self._done, todo)):
-            return Step(where, seen, None), False
+            return HandlerTurn(where, seen, None), False
         left = self._config.shown()
         given = names_of(self._config.tools or ())
         if not self._settled():
-            return Step(where, seen, left), False
+            return HandlerTurn(where, seen, left), False
         after = set(names_of(self._config.tools or ()))
         gone = () if self._nulled else tuple(sorted(before - after))
         self._readded.update(after & self._gone)
         self._gone.update(before - after)
         doubled = len(set(given)) < len(given)
-        return Step(where, seen, left, doubled, gone), True
+        return HandlerTurn(where, seen, left, doubled, gone), True
 
     def _settled(self) -> bool:
         """Take what a handler left; False if that is refused."""
@@ -218,18 +290,18 @@ class _Phase:
         ]
         return True
 
-    def _made(self, spec: ToolSpec) -> Entry:
+    def _made(self, spec: ToolSpec) -> ToolEntry:
         changed = {
             "name": self._numbered(spec.name),
             "result": self._numbered(spec.result),
             "chunks": tuple(map(self._numbered, spec.chunks)),
         }
-        return Entry(spec.model_copy(update=changed))
+        return ToolEntry(spec.model_copy(update=changed))
 
     def _numbered(self, text: str) -> str:
         return text.replace("<run>", str(self._number))
 
-    def _resolved(self, steps: tuple[Step, ...]) -> Setup:
+    def _resolved(self, steps: tuple[HandlerTurn, ...]) -> Setup:
         left = None if self._nulled else self._config.tools
         default = self._default
         shown = runs = left or []
@@ -253,7 +325,7 @@ class _Phase:
             readded=frozenset(self._readded),
         )
 
-    def _direct(self, runs: Sequence[Entry]) -> frozenset[str]:
+    def _direct(self, runs: Sequence[ToolEntry]) -> frozenset[str]:
         """Return the names that end a run, by the posture ``return_directly``."""
         configured, rule = self._agent.return_directly, self._profile.return_directly
         if rule == "configured":
@@ -280,7 +352,7 @@ def _true(flags: Mapping[str, bool]) -> frozenset[str]:
     return frozenset(name for name, flag in flags.items() if flag)
 
 
-def _specs(entries: Iterable[Entry]) -> tuple[ToolSpec, ...]:
+def _specs(entries: Iterable[ToolEntry]) -> tuple[ToolSpec, ...]:
     return tuple(each.spec for each in entries)
 
 

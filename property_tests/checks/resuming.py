@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.kept_runs import (
-    Cut,
+    ResumedRun,
     address_of,
     cuts,
     effects,
@@ -38,7 +38,7 @@ COMPARED: Final = frozenset(
 """What is the same in a run whether or not it was interrupted (the law of INT)."""
 
 
-def hooks_once(case: Case) -> Iterator[Decision]:
+def hooks_once(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that hooks of a pass are entered once an iteration, however often asked."""
     for row, end in _ended(case):
         wanted = end.data["iterations"]
@@ -55,7 +55,7 @@ def hooks_once(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, count, end)
 
 
-def finished_once(case: Case) -> Iterator[Decision]:
+def finished_once(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a tool that had ended is not executed again, and its result is there."""
     for cut in cuts(case.played):
         again = [each for each in cut.after.entries if each.kind == "tool_start"]
@@ -70,7 +70,7 @@ def finished_once(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, text, text if text in told else told, end)
 
 
-def entered_again(case: Case) -> Iterator[Decision]:
+def entered_again(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that what had not ended is entered again, marked."""
     for cut in cuts(case.played):
         open_ = [e for e in left_open(cut.before) if e.call_id in cut.calls]
@@ -84,7 +84,7 @@ def entered_again(case: Case) -> Iterator[Decision]:
             yield Decision(asked, expected=True, got=got, at=entry or cut.after.end)
 
 
-def law(case: Case) -> Iterator[Decision]:
+def law(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that an interrupted run, its re-entries apart, is as one that was not."""
     profile = case.profile
     goes_on = profile.resumed_iteration == "goes_on"
@@ -102,7 +102,7 @@ def law(case: Case) -> Iterator[Decision]:
             )
 
 
-def model_once(case: Case) -> Iterator[Decision]:
+def model_once(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that the model is asked once an iteration, however often a person is."""
     for row, end in _ended(case):
         requests = [e for run in row for e in run.entries if e.kind == "model_request"]
@@ -110,7 +110,7 @@ def model_once(case: Case) -> Iterator[Decision]:
         yield Decision(asked, end.data["iterations"], len(requests), end)
 
 
-def told_once(case: Case) -> Iterator[Decision]:
+def told_once(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that the event of each result comes once, before or after it is resumed."""
     for row, end in _ended(case):
         events = [
@@ -134,7 +134,7 @@ def told_once(case: Case) -> Iterator[Decision]:
         yield Decision(asked, wanted, got, end)
 
 
-def comes_back(case: Case) -> Iterator[Decision]:
+def comes_back(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that what is read is what was written, type-strict."""
     written: dict[object, Observation] = {}
     for each in case.played.trace.of("checkpoint"):
@@ -150,7 +150,7 @@ def comes_back(case: Case) -> Iterator[Decision]:
             )
 
 
-def same_surroundings(case: Case) -> Iterator[Decision]:
+def same_surroundings(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that context and run-local values are there when a run goes on."""
     for cut in cuts(case.played):
         for each in left_open(cut.before):
@@ -166,7 +166,7 @@ def same_surroundings(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, kept[read["key"]], read.get("value"), at)
 
 
-def own_options(case: Case) -> Iterator[Decision]:
+def own_options(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a run that goes on has the options it is given, and none from before."""
     for cut in cuts(case.played):
         for each in cut.after.entries:
@@ -182,7 +182,7 @@ def runs_once(scenario: Scenario) -> bool:
     return keeps(scenario) and all(each.call_next == 1 for each in wraps)
 
 
-def _ended(case: Case) -> Iterator[tuple[Sequence[RunView], Observation]]:
+def _ended(case: PlayedWorld) -> Iterator[tuple[Sequence[RunView], Observation]]:
     """Yield runs that were interrupted, as rows that end, with their last entry.
 
     Where a profile begins an interrupted iteration again, only calls are left.
@@ -220,7 +220,7 @@ def _is_again(seen: Observation, first: Observation) -> bool:
     return seen.kind == first.kind and is_again(seen) and who(seen) == who(first)
 
 
-def _locals(cut: Cut) -> Mapping[str, Json]:
+def _locals(cut: ResumedRun) -> Mapping[str, Json]:
     """Return the run-local values that were kept when a run was interrupted."""
     written = [each for each in cut.before.entries if each.kind == "checkpoint"]
     return cast("Any", written[-1].data["locals"]) if written else {}

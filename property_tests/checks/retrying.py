@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.kept_runs import effects
 from property_tests.view import AFTER, BEFORE, RunView
 from refengine.testing.scenario import RetrySpec, Scenario
@@ -17,7 +17,7 @@ RETRY: Final = frozenset(("retry",))
 
 
 @dataclass(slots=True, eq=False)
-class Attempt:
+class ModelAttempt:
     """One call of the model, ``number`` from 1 in its iteration, and how it ended.
 
     ``then`` is the attempt that follows in the same iteration.
@@ -28,7 +28,7 @@ class Attempt:
     error: Observation | None = None
     response: Observation | None = None
     waits: list[int] = field(default_factory=list[int])
-    then: Attempt | None = None
+    then: ModelAttempt | None = None
 
     def is_retried(self, spec: RetrySpec) -> bool:
         """Tell whether another attempt is to follow one that failed so."""
@@ -38,7 +38,7 @@ class Attempt:
         return worth and self.number <= spec.max_retries
 
 
-def made_again(case: Case) -> Iterator[Decision]:
+def made_again(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a call is made again, as it was, exactly where the policy says so."""
     for _, spec, attempts in _retrying(case):
         for each in attempts:
@@ -55,7 +55,7 @@ def made_again(case: Case) -> Iterator[Decision]:
                     yield Decision(asked, wanted, again.data[name], again)
 
 
-def last_error(case: Case) -> Iterator[Decision]:
+def last_error(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a run whose last attempt failed ends with that error."""
     for run, spec, attempts in _retrying(case):
         last = attempts[-1]
@@ -73,7 +73,7 @@ def last_error(case: Case) -> Iterator[Decision]:
         )
 
 
-def hooks_once(case: Case) -> Iterator[Decision]:
+def hooks_once(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that hooks of a pass run once an iteration, however often it is asked."""
     for run, _, attempts in _retrying(case):
         begun = sum(each.number == 1 for each in attempts)
@@ -85,7 +85,7 @@ def hooks_once(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, wanted, count, run.end)
 
 
-def wrappers_each_time(case: Case) -> Iterator[Decision]:
+def wrappers_each_time(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that wrappers around the model are entered once an attempt."""
     for run, _, attempts in _retrying(case):
         for hook, count in _entered(run).items():
@@ -94,7 +94,7 @@ def wrappers_each_time(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, len(attempts), count, run.end)
 
 
-def waited(case: Case) -> Iterator[Decision]:
+def waited(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that the backoff is asked before each retry, by its number."""
     for _, spec, attempts in _retrying(case):
         for each in attempts if spec.backoff is not None else ():
@@ -104,7 +104,7 @@ def waited(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, wanted, each.waits, each.error)
 
 
-def told_apart(case: Case) -> Iterator[Decision]:
+def told_apart(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a stream's error says whether another attempt follows."""
     for run, spec, attempts in _retrying(case):
         broken = [each for each in run.events if "stream_error" in each.data]
@@ -115,7 +115,7 @@ def told_apart(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, event.data.get("will_retry", False), event)
 
 
-def not_kept(case: Case) -> Iterator[Decision]:
+def not_kept(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a history holds the answers, and nothing of attempts that failed."""
     for run, _, attempts in _retrying(case):
         if any(each.error is not None for each in attempts):
@@ -126,7 +126,9 @@ def not_kept(case: Case) -> Iterator[Decision]:
             yield Decision(asked, answers + given, kept, run.end)
 
 
-def _retrying(case: Case) -> Iterator[tuple[RunView, RetrySpec, Sequence[Attempt]]]:
+def _retrying(
+    case: PlayedWorld,
+) -> Iterator[tuple[RunView, RetrySpec, Sequence[ModelAttempt]]]:
     """Yield each run of an agent with a policy, and its attempts."""
     for run in case.played.runs:
         spec = run.agent.retry
@@ -134,14 +136,14 @@ def _retrying(case: Case) -> Iterator[tuple[RunView, RetrySpec, Sequence[Attempt
             yield run, spec, attempts
 
 
-def _attempts(run: RunView) -> list[Attempt]:
+def _attempts(run: RunView) -> list[ModelAttempt]:
     noted = {id(each): entry for each, entry in effects(run)}
-    found: list[Attempt] = []
+    found: list[ModelAttempt] = []
     for each in run.entries:
         last = found[-1] if found else None
         if each.kind == "model_request":
             again = last is not None and last.response is None
-            made = Attempt(last.number + 1 if last and again else 1, each)
+            made = ModelAttempt(last.number + 1 if last and again else 1, each)
             if last and again:
                 last.then = made
             found.append(made)

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import ends, passes, positions
-from property_tests.checks.histories import Turned, turns
+from property_tests.checks.histories import Continuation, turns
 from property_tests.checks.model_onions import names_in
 from property_tests.checks.onions import changes_call_id, layers_of
-from property_tests.checks.parts import PARTS, part_of
+from property_tests.checks.passes import PARTS, part_of
 from property_tests.checks.routes import calls_once, has_after_hooks, has_tools
 from property_tests.view import Iteration, RunView, View
 from refengine.messages import ToolCall
 from refengine.testing.trace import Observation
 
 
-def order(case: Case) -> Iterator[Decision]:
+def order(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the parts of an iteration come in the contract's order."""
     for now in case.played.iterations:
         seen = [each for each in now.entries if _counts(now, each)]
@@ -33,7 +33,7 @@ def order(case: Case) -> Iterator[Decision]:
             yield Decision(asked, expected=True, got=answered, at=now.after[0].enter)
 
 
-def one_model_call(case: Case) -> Iterator[Decision]:
+def one_model_call(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that an iteration calls the model exactly once."""
     for run in case.played.runs:
         requests = [e for e in run.entries if e.kind == "model_request"]
@@ -49,7 +49,7 @@ def one_model_call(case: Case) -> Iterator[Decision]:
                 yield Decision("one model call an iteration", 1, count, now.request)
 
 
-def all_answered(case: Case) -> Iterator[Decision]:
+def all_answered(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the model is asked again only when every call was run."""
     for run in case.played.runs:
         for turn in turns(case.played, run):
@@ -63,7 +63,7 @@ def all_answered(case: Case) -> Iterator[Decision]:
             yield Decision(asked, [], missing, run.iterations[at].entries[0])
 
 
-def each_call_once(case: Case) -> Iterator[Decision]:
+def each_call_once(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that every call of a message is executed exactly once."""
     for run, turn in _unwrapped(case.played):
         if _broke_off(case, run, turn):
@@ -83,7 +83,7 @@ def each_call_once(case: Case) -> Iterator[Decision]:
                     yield Decision(asked, (call.name, call.arguments), got, start)
 
 
-def without_tools(case: Case) -> Iterator[Decision]:
+def without_tools(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether an agent without tools is one model call, or the same loop."""
     for run in case.played.runs:
         if not run.iterations or has_tools(case.played, run):
@@ -100,7 +100,7 @@ def without_tools(case: Case) -> Iterator[Decision]:
             yield Decision(asked, "unknown", unknown and "unknown", now.entries[-1])
 
 
-def _asks_in_vain(case: Case, run: RunView) -> bool:
+def _asks_in_vain(case: PlayedWorld, run: RunView) -> bool:
     """Tell whether the first answer calls tools that a run looks for, and fails."""
     message = run.iterations[0].message
     plain = not has_after_hooks(run.agent) and not run.iterations[0].model_error
@@ -116,7 +116,7 @@ def _asks_in_vain(case: Case, run: RunView) -> bool:
     )
 
 
-def own_hooks_only(case: Case) -> Iterator[Decision]:
+def own_hooks_only(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that an extension is entered by hooks that it has."""
     for places, entries in _by_agent(case.played):
         for each in entries:
@@ -126,7 +126,7 @@ def own_hooks_only(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, got if got in places else None, got, each)
 
 
-def after_agent(case: Case) -> Iterator[Decision]:
+def after_agent(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that ``after_agent`` is called once a handler, if the run succeeded."""
     asked = "after_agent: once a handler, of a run that succeeded"
     yield from passes.all_once(asked, passes.after_agent(case.played))
@@ -157,12 +157,12 @@ def _out_of_order(seen: Sequence[Observation]) -> Observation:
     return seen[next(wrong, -1)]
 
 
-def _was_run(turn: Turned, call: ToolCall) -> bool:
+def _was_run(turn: Continuation, call: ToolCall) -> bool:
     seen = turn.now.calls.get(call.id)
     return seen is not None and bool(seen.hooks or seen.starts or seen.events)
 
 
-def _unwrapped(view: View) -> Iterator[tuple[RunView, Turned]]:
+def _unwrapped(view: View) -> Iterator[tuple[RunView, Continuation]]:
     """Yield the turns of runs that nobody wraps the tools of."""
     for run in view.runs:
         if layers_of(run.agent, "invoke") or layers_of(run.agent, "stream"):
@@ -171,7 +171,7 @@ def _unwrapped(view: View) -> Iterator[tuple[RunView, Turned]]:
             yield run, turn
 
 
-def _broke_off(case: Case, run: RunView, turn: Turned) -> bool:
+def _broke_off(case: PlayedWorld, run: RunView, turn: Continuation) -> bool:
     """Tell whether a call may not have been run because another one ended the run."""
     if run.error is None or turn.now is not run.iterations[-1]:
         return False

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, cast
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import chunks, modes
-from property_tests.checks.closing import streams_closed
 from property_tests.checks.outcomes import fate
 from property_tests.checks.passages import (
     Passage,
@@ -24,13 +23,58 @@ from refengine.messages import Message, MessageChunk
 from refengine.testing.notation import show_chunk, show_message
 from refengine.testing.trace import Observation
 
+
+def streams_closed(case: PlayedWorld) -> Iterator[Decision]:
+    """Decide whether every stream that was read was closed, once, before the end."""
+    for run in case.played.runs:
+        if run.end is None:
+            continue
+        for of in ("model", "tool"):
+            for begun, closed, last in _streams(run, of):
+                asked = f"every stream of a {of} that was read is closed exactly once"
+                yield Decision(asked, begun, closed, last)
+
+
+def _streams(run: RunView, of: str) -> Iterator[tuple[int, int, Observation]]:
+    """Yield how many streams were begun and closed, for each model or tool call."""
+    begun: dict[str | None, int] = {}
+    closed: dict[str | None, int] = {}
+    last: dict[str | None, Observation] = {}
+    reading: set[str | None] = set()
+    for seen in run.entries:
+        key = seen.call_id
+        if seen.kind == f"{of}_chunk":
+            begun[key] = begun.get(key, 0) + (key not in reading)
+            reading.add(key)
+            last[key] = seen
+        elif seen.kind == "stream_close" and seen.data.get("of") == of:
+            closed[key] = closed.get(key, 0) + 1
+            if key not in reading:  # one without a chunk, or one closed twice
+                begun[key] = begun.get(key, 0) + _ended(run, seen, of)
+            reading.discard(key)
+            last[key] = seen
+    for key, seen in last.items():
+        yield begun.get(key, 0), closed.get(key, 0), seen
+
+
+def _ended(run: RunView, close: Observation, of: str) -> int:
+    """Tell whether just before a close a stream ended that had no chunk."""
+    ends = {"model_response", "model_error"} if of == "model" else {"tool_end"}
+    before = [
+        each
+        for each in run.entries
+        if each.seq < close.seq and each.call_id == close.call_id
+    ]
+    return int(bool(before) and before[-1].kind in ends)
+
+
 _EMPTY: Final = re.compile(r"assistant:|tool\([^()]*\):")
 _WRAPPERS: Final = frozenset(
     ("wrap_tool", "wrap_streamable", "struct_tool_wrappers", "tool_call_middlewares")
 )
 
 
-def tool_mode(case: Case) -> Iterator[Decision]:
+def tool_mode(case: PlayedWorld) -> Iterator[Decision]:
     """Decide how each tool was executed: by its kind, and if it has both by the run."""
     answered = _answered(case)
     for run, now in _iterations(case.played):
@@ -49,7 +93,7 @@ def tool_mode(case: Case) -> Iterator[Decision]:
                 )
 
 
-def wrapper_kind(case: Case) -> Iterator[Decision]:
+def wrapper_kind(case: PlayedWorld) -> Iterator[Decision]:
     """Decide which kind of wrapper each call goes through."""
     answered = _answered(case)
     for run, now in _iterations(case.played):
@@ -64,12 +108,12 @@ def wrapper_kind(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, kind, got, hook.enter)
 
 
-def no_wrapper_dropped(case: Case) -> Iterator[Decision]:
+def no_wrapper_dropped(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether every streamable wrapper stood around a tool that streamed."""
     for run, now in _iterations(case.played):
         if redirects(run.agent):
             continue
-        around = sorted(each.place for each in layers(run.agent, "streamable"))
+        around = sorted(each.key for each in layers(run.agent, "streamable"))
         for call in calls_of(now):
             if not around or not call.starts or call.starts[0].data["mode"] != "stream":
                 continue
@@ -83,7 +127,7 @@ def no_wrapper_dropped(case: Case) -> Iterator[Decision]:
             yield Decision(asked, around, got, start)
 
 
-def model_mode(case: Case) -> Iterator[Decision]:
+def model_mode(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the model is streamed just in a streaming run."""
     for run, now in _iterations(case.played):
         if now.response is None:
@@ -101,7 +145,7 @@ def _without_chunks(now: Iteration) -> bool:
     return message is not None and message == Message("assistant")
 
 
-def model_chunks(case: Case) -> Iterator[Decision]:
+def model_chunks(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the consumer got each chunk of an answer, in order, alone."""
     for run, now in _iterations(case.played):
         wanted = chunks.of_model(run.agent, now) if run.spec.streaming else None
@@ -114,7 +158,7 @@ def model_chunks(case: Case) -> Iterator[Decision]:
             )
 
 
-def tool_chunks(case: Case) -> Iterator[Decision]:
+def tool_chunks(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the consumer got what the outermost wrapper's result holds."""
     for _, _, call, name, way in _calls(case):
         wanted = chunks.of_tool(call, name, way) if way.kind == "streamable" else None
@@ -128,7 +172,7 @@ def tool_chunks(case: Case) -> Iterator[Decision]:
             )
 
 
-def model_stream_error(case: Case) -> Iterator[Decision]:
+def model_stream_error(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the consumer saw an answer break off, once, in its stream."""
     for run, now in _iterations(case.played):
         broke = now.model_error
@@ -142,7 +186,7 @@ def model_stream_error(case: Case) -> Iterator[Decision]:
         yield Decision(asked, [broke.data.get("error")], told, broke)
 
 
-def tool_stream_error(case: Case) -> Iterator[Decision]:
+def tool_stream_error(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the consumer saw a result break off, once, in its stream."""
     at_once = case.profile.direct_event == "call_order"
     for _, now, call, name, way in _calls(case):
@@ -159,7 +203,7 @@ def tool_stream_error(case: Case) -> Iterator[Decision]:
             yield Decision(asked, [failed.text], told, broke)
 
 
-def joined_answer(case: Case) -> Iterator[Decision]:
+def joined_answer(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the history holds the chunks of an answer joined."""
     for run, now in _iterations(case.played):
         given = chunks.of_model(run.agent, now) if run.spec.streaming else None
@@ -172,7 +216,7 @@ def joined_answer(case: Case) -> Iterator[Decision]:
         yield Decision(asked, _content(given), got, seen[1])
 
 
-def joined_result(case: Case) -> Iterator[Decision]:
+def joined_result(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the history holds the chunks of a result joined."""
     for run, now, call, name, way in _calls(case):
         given = chunks.of_tool(call, name, way) if way.kind == "streamable" else None
@@ -223,7 +267,7 @@ def _filled(shown: object) -> object:
     return [each for each in chunks if not _EMPTY.fullmatch(each)]
 
 
-def _late(case: Case, run: RunView, now: Iteration) -> bool:
+def _late(case: PlayedWorld, run: RunView, now: Iteration) -> bool:
     """Tell whether an apology may have taken the place of the answer."""
     last = now.number == run.agent.max_iterations
     return case.profile.exhaustion == "apology" and last
@@ -243,11 +287,13 @@ def _iterations(view: View) -> Iterator[tuple[RunView, Iteration]]:
             yield run, now
 
 
-def _answered(case: Case) -> bool:
+def _answered(case: PlayedWorld) -> bool:
     return case.profile.unknown_tool == "answered"
 
 
-def _calls(case: Case) -> Iterator[tuple[RunView, Iteration, Call, str, Passage]]:
+def _calls(
+    case: PlayedWorld,
+) -> Iterator[tuple[RunView, Iteration, Call, str, Passage]]:
     for run, now in _iterations(case.played):
         for call, name, way in passages(run, now, answered=_answered(case)):
             yield run, now, call, name, way

@@ -29,7 +29,7 @@ ENDS: Final = SUCCESS | {"max_iterations"}
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class CompletePass:
     """One time that a pipeline or an onion was gone through to its end.
 
     ``hooks`` are the hooks it is made of, outermost or first ones first.
@@ -104,7 +104,7 @@ def all_hooks(agent: AgentSpec) -> frozenset[tuple[str, Who]]:
 
 
 @each_once
-def passes(view: View) -> Iterator[Pass]:
+def passes(view: View) -> Iterator[CompletePass]:
     """Yield the passes of pipelines and of the model onion that came to their end.
 
     A pass that an error stopped is none: its later hooks had no turn.
@@ -116,7 +116,7 @@ def passes(view: View) -> Iterator[Pass]:
             yield from _of_iteration(run, now)
 
 
-def _building(view: View) -> Iterator[Pass]:
+def _building(view: View) -> Iterator[CompletePass]:
     """Yield the passes at build, one an agent that was built."""
     if view.profile.before_agent != "build":
         return
@@ -125,26 +125,28 @@ def _building(view: View) -> Iterator[Pass]:
     for agent, done in zip(view.scenario.all_agents, built, strict=False):
         entered = [each for each in hooks if each.enter.seq < done.seq]
         hooks = hooks[len(entered) :]
-        yield Pass(("before_agent",), entered, agent, "before_agent")
+        yield CompletePass(("before_agent",), entered, agent, "before_agent")
 
 
-def _of_run(run: RunView, after_agent: bool) -> Iterator[Pass]:
+def _of_run(run: RunView, after_agent: bool) -> Iterator[CompletePass]:
     if run.before_agent and run.iterations:
-        yield Pass(("before_agent",), run.before_agent, run.agent, "before_agent")
+        yield CompletePass(
+            ("before_agent",), run.before_agent, run.agent, "before_agent"
+        )
     if after_agent and run.status in SUCCESS:
-        yield Pass(("after_agent",), run.after_agent, run.agent, "after_agent")
+        yield CompletePass(("after_agent",), run.after_agent, run.agent, "after_agent")
 
 
-def _of_iteration(run: RunView, now: Iteration) -> Iterator[Pass]:
+def _of_iteration(run: RunView, now: Iteration) -> Iterator[CompletePass]:
     if now.request is not None or now.model_wraps:
         hooks = ("before_chat_model", "before_model")
-        yield Pass(hooks, now.before, run.agent, "before_model")
+        yield CompletePass(hooks, now.before, run.agent, "before_model")
     if now.request is not None:
-        yield Pass(("wrap_model",), now.model_wraps, run.agent, "wrap_model")
+        yield CompletePass(("wrap_model",), now.model_wraps, run.agent, "wrap_model")
     later = now is not run.iterations[-1]
     if now.response is not None and (now.calls or later or run.status in ENDS):
         hooks = ("after_chat_model", "after_model")
-        yield Pass(hooks, now.after, run.agent, "after_model")
+        yield CompletePass(hooks, now.after, run.agent, "after_model")
 
 
 def calls_reached(run: RunView) -> Iterator[tuple[Call, str]]:

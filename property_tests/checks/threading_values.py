@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.outcomes import (
     STRUCT_HOOKS,
     Due,
@@ -37,7 +37,7 @@ _UNSET: Final = "-"
 _NEEDS: Final = frozenset(("context",))
 
 
-def other_keys(case: Case) -> Iterator[Decision]:
+def other_keys(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a context keeps the values of all keys, each by itself."""
     view, due = case.played, Due(case.played)
     based: list[Values] = []
@@ -56,7 +56,7 @@ def other_keys(case: Case) -> Iterator[Decision]:
 
 
 def _in_run(
-    case: Case, run: RunView, due: Due, base: Values, number: int
+    case: PlayedWorld, run: RunView, due: Due, base: Values, number: int
 ) -> Iterator[Decision]:
     for hook in run.before_agent:
         base, told = _through(due, hook, base, number)
@@ -149,7 +149,7 @@ def _recorded(effect: Observation) -> Values:
     return cast("Values", data) if own else {}
 
 
-def locals_last(case: Case) -> Iterator[Decision]:
+def locals_last(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a run-local value is found until the end of its run."""
     for told, note, at, known in _locals(case):
         if known:
@@ -157,7 +157,7 @@ def locals_last(case: Case) -> Iterator[Decision]:
             yield Decision(asked, told, note, at)
 
 
-def locals_end(case: Case) -> Iterator[Decision]:
+def locals_end(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a run starts without run-local values, whatever others set."""
     for told, note, at, known in _locals(case):
         if not known:
@@ -165,7 +165,7 @@ def locals_end(case: Case) -> Iterator[Decision]:
             yield Decision(asked, told, note, at)
 
 
-def no_locals_before(case: Case) -> Iterator[Decision]:
+def no_locals_before(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether ``before_agent`` stands outside the run: it keeps no value."""
     view = case.played
     pairs = [(hook, view.build) for hook in view.built]
@@ -184,7 +184,7 @@ Found: TypeAlias = "tuple[Values, object, Observation, bool]"
 """What has to be found, what was, where, and whether the run has touched the key."""
 
 
-def _locals(case: Case) -> Iterator[Found]:
+def _locals(case: PlayedWorld) -> Iterator[Found]:
     due = Due(case.played)
     for run in case.played.runs:
         yield from _Locals(run, due).read()

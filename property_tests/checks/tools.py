@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias, cast
 
-from property_tests.check import Case, Check, Decision
+from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import executing
 from property_tests.checks.calling import offers
 from property_tests.checks.configuring import (
@@ -18,8 +18,9 @@ from property_tests.checks.configuring import (
     setups,
     turns,
 )
-from property_tests.checks.phases import Setup, Step
-from property_tests.checks.tool_sets import (
+from property_tests.checks.phases import (
+    HandlerTurn,
+    Setup,
     hidden,
     is_doubled,
     names_shown,
@@ -36,7 +37,7 @@ _SAME_IN_A_RUN: Final = "every model call of a run is given the same tools"
 Meant: TypeAlias = Callable[[AgentSpec, Setup], bool]
 
 
-def configured(case: Case) -> Iterator[Decision]:
+def configured(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether configured tools are offered in their order."""
     yield from _first_request(
         case,
@@ -45,7 +46,7 @@ def configured(case: Case) -> Iterator[Decision]:
     )
 
 
-def of_structs(case: Case) -> Iterator[Decision]:
+def of_structs(case: PlayedWorld) -> Iterator[Decision]:
     """Tell where the tools of structs stand."""
     yield from _first_request(
         case,
@@ -54,7 +55,7 @@ def of_structs(case: Case) -> Iterator[Decision]:
     )
 
 
-def equal_names(case: Case) -> Iterator[Decision]:
+def equal_names(case: PlayedWorld) -> Iterator[Decision]:
     """Tell how equal names of configured tools and those of structs are offered."""
     yield from _first_request(
         case,
@@ -63,7 +64,7 @@ def equal_names(case: Case) -> Iterator[Decision]:
     )
 
 
-def first_sees(case: Case) -> Iterator[Decision]:
+def first_sees(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the first handler sees the tools that were there before it."""
     first = {run.number for run in first_runs(case.played)}
     for run, setup, hooks in turns(case.played):
@@ -72,7 +73,7 @@ def first_sees(case: Case) -> Iterator[Decision]:
                 yield _sees("the first handler sees all tools before it", step, hook)
 
 
-def next_sees(case: Case) -> Iterator[Decision]:
+def next_sees(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a handler sees the tools that the one before left."""
     asked = "a handler sees the tools that the one before left"
     for before, after in followed(case.played):
@@ -81,7 +82,7 @@ def next_sees(case: Case) -> Iterator[Decision]:
             yield Decision(asked, left, seen, after.enter)
 
 
-def normalised(case: Case) -> Iterator[Decision]:
+def normalised(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether equal names that a handler leaves are folded before the next."""
     asked = "equal names that a handler leaves are folded before anybody sees them"
     for before, after in followed(case.played):
@@ -91,13 +92,13 @@ def normalised(case: Case) -> Iterator[Decision]:
     yield from _last_left(case, asked, is_doubled)
 
 
-def last_counts(case: Case) -> Iterator[Decision]:
+def last_counts(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the model is offered what the last handler left."""
     asked = "the model is offered what the last handler left, and nothing else"
     yield from _last_left(case, asked, lambda left: bool(left) and not is_doubled(left))
 
 
-def all_removed(case: Case) -> Iterator[Decision]:
+def all_removed(case: PlayedWorld) -> Iterator[Decision]:
     """Tell what is offered where handlers leave no tool."""
     yield from _first_request(
         case,
@@ -106,7 +107,7 @@ def all_removed(case: Case) -> Iterator[Decision]:
     )
 
 
-def null(case: Case) -> Iterator[Decision]:
+def null(case: PlayedWorld) -> Iterator[Decision]:
     """Tell what null in the place of the tools does."""
     asked = "null for the tools is refused, or read as the profile has it"
     yield from _first_request(case, asked, lambda _, setup: setup.left is None)
@@ -118,7 +119,7 @@ def null(case: Case) -> Iterator[Decision]:
             yield Decision(asked, "HookReturnError", got, error or hooks[-1].enter)
 
 
-def same_in_a_run(case: Case) -> Iterator[Decision]:
+def same_in_a_run(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether later model calls of a run are given the tools of the first.
 
     Where wrappers are around the model, what the outermost one is given counts too.
@@ -132,7 +133,7 @@ def same_in_a_run(case: Case) -> Iterator[Decision]:
             yield from _all_alike([(offered(each), each) for each in requests])
 
 
-def nothing_accumulates(case: Case) -> Iterator[Decision]:
+def nothing_accumulates(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether later runs start with the tools they would have had as first.
 
     Of an agent whose first run starts wrongly other clauses tell.
@@ -148,7 +149,7 @@ def nothing_accumulates(case: Case) -> Iterator[Decision]:
             yield from _request(asked, run, setup)
 
 
-def taken_out(case: Case) -> Iterator[Decision]:
+def taken_out(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether tools that wrappers take out are missing in that request alone."""
     view, found = case.played, setups(case.played)
     for run in view.runs:
@@ -163,7 +164,7 @@ def taken_out(case: Case) -> Iterator[Decision]:
                 yield _offered(asked, run.agent, setup, now.request)
 
 
-def described(case: Case) -> Iterator[Decision]:
+def described(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the model is told of a tool what the tool says of itself."""
     for now in case.played.iterations:
         if now.request is None:
@@ -175,7 +176,7 @@ def described(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, f"tool {name}", text, now.request)
 
 
-def removal_told(case: Case) -> Iterator[Decision]:
+def removal_told(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether handlers that leave fewer names are told of."""
     view = case.played
     for run, setup, hooks in turns(view):
@@ -201,7 +202,7 @@ def _all_alike(
 
 
 def _last_left(
-    case: Case, asked: str, meant: Callable[[Sequence[str]], bool]
+    case: PlayedWorld, asked: str, meant: Callable[[Sequence[str]], bool]
 ) -> Iterator[Decision]:
     """Decide whether the first request offers what the last handler left."""
     for run, hooks in last_turns(case.played):
@@ -224,7 +225,7 @@ def _right(asked: str, run: RunView, found: Setups) -> bool:
     return all(each.holds for each in _request(asked, run, setup))
 
 
-def _first_request(case: Case, asked: str, meant: Meant) -> Iterator[Decision]:
+def _first_request(case: PlayedWorld, asked: str, meant: Meant) -> Iterator[Decision]:
     found = setups(case.played)
     for run in first_runs(case.played):
         setup = found.runs[run.number]
@@ -243,7 +244,7 @@ def _offered(asked: str, agent: AgentSpec, setup: Setup, at: Observation) -> Dec
     return Decision(asked, offers(agent, setup), offered(at), at)
 
 
-def _sees(asked: str, step: Step, hook: HookView) -> Decision:
+def _sees(asked: str, step: HandlerTurn, hook: HookView) -> Decision:
     seen = cast("dict[str, object]", hook.seen)
     return Decision(asked, step.seen["tools"], seen.get("tools"), hook.enter)
 

@@ -1,17 +1,124 @@
-"""In which order wrappers nest around model calls and tool calls (contract §2 ORD)."""
+"""ORD of wrappers: in which order they nest around model calls and tool calls.
+
+Onions are read from what was entered and left around a call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
-from property_tests.check import Case, Decision
+from property_tests.check import Decision, PlayedWorld
 from property_tests.checks import positions
-from property_tests.checks.nesting import Onion, Reached, onion
+from property_tests.checks.positions import place_in
 from property_tests.checks.specs import keeps_ids
 from property_tests.view import Call, RunView, View
+from refengine.testing.trace import Observation
 
 
-def model_order(case: Case) -> Iterator[Decision]:
+@dataclass(frozen=True, slots=True)
+class ReachedLayers:
+    """The layers that were open, outermost first, when the innermost was reached.
+
+    ``whole`` is False if it never was: then these are the layers that were entered.
+    """
+
+    at: Observation
+    open: tuple[str, ...]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LeftLayer:
+    """A layer that was left, and the innermost one that was open then."""
+
+    at: Observation
+    layer: str
+    innermost: str | None
+
+
+@dataclass(slots=True)
+class _Frame:
+    layer: str
+    returns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SeenOnion:
+    """What an onion was seen to do in one call."""
+
+    reached: tuple[ReachedLayers, ...]
+    left: tuple[LeftLayer, ...]
+
+
+def onion(
+    entries: Sequence[Observation], layers: Collection[str], leaf: str
+) -> SeenOnion:
+    """Read an onion of these layers around observations of the kind ``leaf``."""
+    reader = _Reader(_returning(entries))
+    for each in entries:
+        if each.kind == leaf:
+            reader.reach(each)
+        elif each.kind in {"hook_enter", "hook_exit"} and place_in(each) in layers:
+            reader.take(each)
+    return reader.onion()
+
+
+def _returning(entries: Sequence[Observation]) -> set[int]:
+    """Return the sequence numbers of the entries into layers that are left again."""
+    open_: dict[str, list[int]] = {}
+    found: set[int] = set()
+    for each in entries:
+        if each.kind == "hook_enter":
+            open_.setdefault(place_in(each), []).append(each.seq)
+        elif each.kind == "hook_exit" and open_.get(place_in(each)):
+            found.add(open_[place_in(each)].pop())
+    return found
+
+
+class _Reader:
+    def __init__(self, returning: Collection[int]) -> None:
+        self._returning = returning
+        self._stack: list[_Frame] = []
+        self._deepest: ReachedLayers | None = None
+        self._reached: list[ReachedLayers] = []
+        self._left: list[LeftLayer] = []
+
+    def take(self, seen: Observation) -> None:
+        if seen.kind == "hook_enter":
+            self._enter(seen, place_in(seen))
+        else:
+            self._exit(seen, place_in(seen))
+
+    def reach(self, seen: Observation) -> None:
+        self._reached.append(ReachedLayers(seen, self._open(), whole=True))
+
+    def onion(self) -> SeenOnion:
+        deepest = () if self._deepest is None else (self._deepest,)
+        return SeenOnion(tuple(self._reached) or deepest, tuple(self._left))
+
+    def _open(self) -> tuple[str, ...]:
+        return tuple(frame.layer for frame in self._stack)
+
+    def _enter(self, seen: Observation, layer: str) -> None:
+        again = [at for at, each in enumerate(self._stack) if each.layer == layer]
+        if again and not any(each.returns for each in self._stack[again[-1] :]):
+            del self._stack[again[-1] :]
+        self._stack.append(_Frame(layer, seen.seq in self._returning))
+        if self._deepest is None or len(self._stack) > len(self._deepest.open):
+            self._deepest = ReachedLayers(seen, self._open(), whole=False)
+
+    def _exit(self, seen: Observation, layer: str) -> None:
+        while self._stack and not self._stack[-1].returns:
+            self._stack.pop()
+        innermost = self._stack[-1].layer if self._stack else None
+        self._left.append(LeftLayer(seen, layer, innermost))
+        at = [n for n, each in enumerate(self._stack) if each.layer == layer]
+        if at:
+            del self._stack[at[-1]]
+
+
+def model_order(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the first wrapper around the model is the outermost."""
     for found, layers in _model_onions(case.played):
         for each in found.reached:
@@ -20,7 +127,7 @@ def model_order(case: Case) -> Iterator[Decision]:
             )
 
 
-def model_whole(case: Case) -> Iterator[Decision]:
+def model_whole(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether every wrapper is around each model request, once."""
     for found, layers in _model_onions(case.played):
         for each in found.reached:
@@ -29,7 +136,7 @@ def model_whole(case: Case) -> Iterator[Decision]:
             )
 
 
-def model_left(case: Case) -> Iterator[Decision]:
+def model_left(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether wrappers around the model are left innermost first."""
     for found, _ in _model_onions(case.played):
         yield from _backwards(
@@ -37,7 +144,7 @@ def model_left(case: Case) -> Iterator[Decision]:
         )
 
 
-def tool_lists(case: Case) -> Iterator[Decision]:
+def tool_lists(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether of the lists the tools configuration is outermost, then structs."""
     asked = "around a call: tools configuration, then structs, then handlers"
     for found, layers in _tool_onions(case.played):
@@ -48,7 +155,7 @@ def tool_lists(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, positions.in_order(lists, got), got, each.at)
 
 
-def tool_order(case: Case) -> Iterator[Decision]:
+def tool_order(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether of each list the first wrapper is the outermost."""
     for found, layers in _tool_onions(case.played):
         for name in dict.fromkeys(map(_list_of, layers)):
@@ -59,7 +166,7 @@ def tool_order(case: Case) -> Iterator[Decision]:
                 )
 
 
-def tool_whole(case: Case) -> Iterator[Decision]:
+def tool_whole(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether every wrapper is around each execution of a tool, once."""
     for found, layers in _tool_onions(case.played):
         for each in found.reached:
@@ -68,20 +175,20 @@ def tool_whole(case: Case) -> Iterator[Decision]:
             )
 
 
-def tool_left(case: Case) -> Iterator[Decision]:
+def tool_left(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether wrappers around a call are left innermost first."""
     for found, _ in _tool_onions(case.played):
         yield from _backwards("wrappers around a call are left innermost first", found)
 
 
-def _model_onions(view: View) -> Iterator[tuple[Onion, list[str]]]:
+def _model_onions(view: View) -> Iterator[tuple[SeenOnion, list[str]]]:
     for run in view.runs:
         layers = positions.of_handlers(run.agent, "wrap_model")
         for now in run.iterations if layers else ():
             yield onion(now.entries, layers, "model_request"), layers
 
 
-def _tool_onions(view: View) -> Iterator[tuple[Onion, list[str]]]:
+def _tool_onions(view: View) -> Iterator[tuple[SeenOnion, list[str]]]:
     for run, call in _calls(view):
         kind: positions.Kind = "streamable" if _streams(call) else "invokable"
         layers = positions.around_tool(run.agent, kind)
@@ -110,12 +217,14 @@ def _list_of(place: str) -> str:
     return place.partition("[")[0]
 
 
-def _nested(asked: str, each: Reached, layers: Sequence[str]) -> Decision:
+def _nested(asked: str, each: ReachedLayers, layers: Sequence[str]) -> Decision:
     got = positions.only(layers, each.open)
     return Decision(asked, positions.in_order(layers, got), got, each.at)
 
 
-def _whole(asked: str, each: Reached, layers: Sequence[str]) -> Iterator[Decision]:
+def _whole(
+    asked: str, each: ReachedLayers, layers: Sequence[str]
+) -> Iterator[Decision]:
     """Decide which layers were open; if the innermost was not reached, a beginning."""
     got = list(each.open)
     wanted = list(layers)
@@ -126,6 +235,6 @@ def _whole(asked: str, each: Reached, layers: Sequence[str]) -> Iterator[Decisio
     yield Decision(asked, sorted(wanted), sorted(got), each.at)
 
 
-def _backwards(asked: str, found: Onion) -> Iterator[Decision]:
+def _backwards(asked: str, found: SeenOnion) -> Iterator[Decision]:
     for each in found.left:
         yield Decision(asked, each.innermost, each.layer, each.at)

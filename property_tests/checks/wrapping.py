@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from property_tests.check import Case, Check, Decide, Decision
+from property_tests.check import Check, Decide, Decision, PlayedWorld
 from property_tests.checks import model_wrapping
 from property_tests.checks.histories import turns
-from property_tests.checks.model_onions import names_in
+from property_tests.checks.model_onions import names_in, shown_result, text_of_tool
 from property_tests.checks.onions import (
+    CallOnion,
+    EnteredWrapper,
     Execution,
-    Frame,
     Mode,
-    Onion,
     caught,
     edited,
     layers_of,
@@ -23,7 +23,6 @@ from property_tests.checks.onions import (
 )
 from property_tests.checks.passages import calls_next
 from property_tests.checks.specs import tool_wraps
-from property_tests.checks.texts import shown_result, text_of_tool
 from property_tests.remembering import each_once
 from property_tests.view import Call, Iteration, RunView, View
 from refengine.messages import ToolCall
@@ -66,7 +65,7 @@ def calls_of(view: View) -> Iterator[Called]:
 
 
 @each_once
-def onions(view: View) -> Iterator[tuple[Called, Onion]]:
+def onions(view: View) -> Iterator[tuple[Called, CallOnion]]:
     """Yield the onion of each call that has one."""
     for called in calls_of(view):
         found = onion_of(called.run.agent, called.seen, called.asked)
@@ -74,10 +73,10 @@ def onions(view: View) -> Iterator[tuple[Called, Onion]]:
             yield called, found
 
 
-def _frames(of: Callable[[Frame], bool], asked: str) -> Decide:
+def _frames(of: Callable[[EnteredWrapper], bool], asked: str) -> Decide:
     """Return a check of what the ``next`` of these wrappers leads to."""
 
-    def decide(case: Case) -> Iterator[Decision]:
+    def decide(case: PlayedWorld) -> Iterator[Decision]:
         for called, onion in onions(case.played):
             for frame in onion.frames:
                 if of(frame) and (_is_visible(called, onion, frame.at + 1)):
@@ -87,7 +86,7 @@ def _frames(of: Callable[[Frame], bool], asked: str) -> Decide:
     return decide
 
 
-def outermost(case: Case) -> Iterator[Decision]:
+def outermost(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a call enters the outermost wrapper, once."""
     for called, onion in onions(case.played):
         if _is_visible(called, onion, 0) and onion.roots:
@@ -96,7 +95,7 @@ def outermost(case: Case) -> Iterator[Decision]:
             yield Decision(asked, [onion.name(0)], onion.named(onion.roots), at)
 
 
-def given(case: Case) -> Iterator[Decision]:
+def given(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the outermost wrapper is given the call as the model wrote it."""
     for called, onion in onions(case.played):
         for root in onion.roots:
@@ -108,7 +107,7 @@ def given(case: Case) -> Iterator[Decision]:
 def _arguments(asked: str, *, changed: bool) -> Decide:
     """Return a check of the arguments that further in are given."""
 
-    def decide(case: Case) -> Iterator[Decision]:
+    def decide(case: PlayedWorld) -> Iterator[Decision]:
         for _, onion in onions(case.played):
             for frame in onion.frames:
                 own = frame.spec.rewrite_args
@@ -126,7 +125,7 @@ def _arguments(asked: str, *, changed: bool) -> Decide:
 def _results(asked: str, *, of_tool: bool) -> Decide:
     """Return a check of what ``next`` gave a wrapper whose calls come in one piece."""
 
-    def decide(case: Case) -> Iterator[Decision]:
+    def decide(case: PlayedWorld) -> Iterator[Decision]:
         for _, onion in onions(case.played):
             for frame in onion.frames:
                 if onion.mode == "stream" or not frame.inner or not frame.calls_next:
@@ -140,7 +139,7 @@ def _results(asked: str, *, of_tool: bool) -> Decide:
     return decide
 
 
-def without_next(case: Case) -> Iterator[Decision]:
+def without_next(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that nothing further in runs where a wrapper does not call ``next``."""
     for _, onion in onions(case.played):
         short = {f.at for f in onion.frames if not f.calls_next}
@@ -148,7 +147,9 @@ def without_next(case: Case) -> Iterator[Decision]:
         if not short - calling:
             continue
         at = min(short - calling)
-        deeper: list[Frame | Execution] = [f for f in onion.frames if f.at > at]
+        deeper: list[EnteredWrapper | Execution] = [
+            f for f in onion.frames if f.at > at
+        ]
         deeper += onion.executions
         frame = next(f for f in onion.frames if f.at == at)
         where = deeper[0].start if deeper else frame.start
@@ -156,7 +157,7 @@ def without_next(case: Case) -> Iterator[Decision]:
         yield Decision(asked, [], onion.named(deeper), where)
 
 
-def short_result(case: Case) -> Iterator[Decision]:
+def short_result(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that what a wrapper returns without ``next`` is the result from there."""
     asked = "what a wrapper returns without next is the result from there on"
     for called, onion in onions(case.played):
@@ -172,11 +173,11 @@ def short_result(case: Case) -> Iterator[Decision]:
             yield Decision(asked, shown_result(text), told, called.seen.events[0])
 
 
-def _short(inner: Frame | Execution) -> str | None:
-    return inner.answer if isinstance(inner, Frame) else None
+def _short(inner: EnteredWrapper | Execution) -> str | None:
+    return inner.answer if isinstance(inner, EnteredWrapper) else None
 
 
-def onion_result(case: Case) -> Iterator[Decision]:
+def onion_result(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that what leaves the outermost wrapper is the result of the call."""
     for called, onion in onions(case.played):
         told = _told(called)
@@ -186,7 +187,7 @@ def onion_result(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, told, called.seen.events[0])
 
 
-def caught_error(case: Case) -> Iterator[Decision]:
+def caught_error(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a wrapper around a failed call sees the exception that was raised."""
     for called, onion in onions(case.played):
         for frame in onion.frames:
@@ -205,7 +206,7 @@ def caught_error(case: Case) -> Iterator[Decision]:
                     yield Decision(asked, shown_result(text), _told(called), at)
 
 
-def uncaught_error(case: Case) -> Iterator[Decision]:
+def uncaught_error(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that an exception that a wrapper lets pass goes on outwards."""
     for called, onion in onions(case.played):
         for frame in onion.frames:
@@ -222,7 +223,7 @@ def uncaught_error(case: Case) -> Iterator[Decision]:
                 yield Decision(asked, 0, count, called.seen.events[0])
 
 
-def same_tool(case: Case) -> Iterator[Decision]:
+def same_tool(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the tool that runs is the one that the model called."""
     for called in calls_of(case.played):
         renamed = any(
@@ -233,7 +234,7 @@ def same_tool(case: Case) -> Iterator[Decision]:
             yield Decision(asked, called.asked.name, start.data["name"], start)
 
 
-def ignored_change(case: Case) -> Iterator[Decision]:
+def ignored_change(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a name or call id that was asked for in vain is put down."""
     if case.profile.changed_call_id != "ignored":
         return
@@ -251,7 +252,7 @@ def ignored_change(case: Case) -> Iterator[Decision]:
             yield Decision(asked, wanted, got, called.seen.entries[-1])
 
 
-def call_id(case: Case) -> Iterator[Decision]:
+def call_id(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a changed call id is ignored, told on the event, or taken over."""
     rule = case.profile.changed_call_id
     for called, new in _renumbered(case.played):
@@ -269,7 +270,7 @@ def call_id(case: Case) -> Iterator[Decision]:
             yield Decision("the call id on the event", wanted, event.call_id, event)
 
 
-def tool_options(case: Case) -> Iterator[Decision]:
+def tool_options(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the options of a run reach every tool as they are."""
     for run in case.played.runs:
         for now in run.iterations:
@@ -311,14 +312,14 @@ def _ignored(call: Call) -> list[dict[str, object]]:
     return [dict(e.data) for e in call.entries if e.kind == "ignored_change"]
 
 
-def _is_visible(called: Called, onion: Onion, at: int) -> bool:
+def _is_visible(called: Called, onion: CallOnion, at: int) -> bool:
     """Tell whether a layer puts down that it was entered, if it was."""
     if at < len(onion.layers):
         return not onion.layers[at].may_not_be_made
     return called.shown
 
 
-def _rewrites(inner: Frame | Execution) -> bool:
+def _rewrites(inner: EnteredWrapper | Execution) -> bool:
     if isinstance(inner, Execution):
         return False
     return inner.spec.rewrite_args is not None or any(map(_rewrites, inner.inner))
@@ -331,7 +332,7 @@ def _told(called: Called) -> str | None:
     return text_of_tool(called.seen.events[0])
 
 
-def _asked_names(onion: Onion) -> list[str]:
+def _asked_names(onion: CallOnion) -> list[str]:
     """Return the other names that wrappers which called ``next`` asked for."""
     asked = (
         (frame.at, frame.spec.set_input_name)
@@ -344,11 +345,11 @@ def _asked_names(onion: Onion) -> list[str]:
     return [name for _, name in found]
 
 
-def _calls_next_once(frame: Frame) -> bool:
+def _calls_next_once(frame: EnteredWrapper) -> bool:
     return frame.calls_next == 1
 
 
-def _calls_next_again(frame: Frame) -> bool:
+def _calls_next_again(frame: EnteredWrapper) -> bool:
     return frame.calls_next > 1
 
 
