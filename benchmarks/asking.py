@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
-import select
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self
 
-import refengine
 from benchmarks.child import REFUSED
-from compat.engines.importing import start_code
+from compat.engines.importing import GENERIC
+from compat.process import (
+    ChildDiedError,
+    ChildError,
+    ChildHungError,
+    ChildProcess,
+    python,
+)
 from refengine.errors import RefengineError
+from refengine.testing.child import CallError
 
-START: Final = start_code("benchmarks.child")
 LIMIT: Final = 120.0
 """Seconds for one request; the longest of ours takes a tenth of it."""
 DOING: Final = MappingProxyType(
@@ -33,8 +31,6 @@ DOING: Final = MappingProxyType(
     }
 )
 """What the requests of the child are called in messages."""
-SAID: Final = 10_000
-"""So many bytes of what it printed are looked at: a handler may print in every run."""
 
 
 class ChildLostError(RefengineError):
@@ -101,61 +97,38 @@ class Measurer:
 
 
 class _Child:
+    """A child whose log is a file, so that nobody is woken while it measures."""
+
     def __init__(self) -> None:
-        self._printed = tempfile.TemporaryFile()  # noqa: SIM115  # closed by end
-        self._replies, theirs = os.pipe()
-        root = str(Path(refengine.__file__).parent.parent)
-        try:
-            self._process = subprocess.Popen(  # noqa: S603  # our own child
-                [sys.executable, "-P", "-c", START, root, str(theirs)],
-                stdin=subprocess.PIPE,
-                stdout=self._printed,
-                stderr=self._printed,
-                pass_fds=[theirs],
-            )
-        finally:
-            os.close(theirs)
-        self._got = b""
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed by end
+        command = python("benchmarks.child", *GENERIC)
+        self.process = ChildProcess(command, log=self._log)
+        self._initialized = self.process.initialize(LIMIT)
 
     def ask(self, request: Mapping[str, Any], limit: float) -> dict[str, Any]:
-        doing = DOING[str(request["do"])]
-        stdin = self._process.stdin
-        if stdin is None:
-            raise AssertionError
+        method = str(request["do"])
+        params = {name: value for name, value in request.items() if name != "do"}
         try:
-            stdin.write(json.dumps(request).encode() + b"\n")
-            stdin.flush()
-        except BrokenPipeError:
-            raise self._lost(doing, "had ended") from None
-        reply: dict[str, Any] = json.loads(self._line(doing, limit))
+            self.process.wait(self._initialized)
+            reply: dict[str, Any] = self.process.call(method, params, limit)
+        except CallError as error:
+            return {REFUSED: error.message}
+        except ChildError as error:
+            raise ChildLostError(DOING[method], _why(error), error.last_line) from None
         return reply
 
     def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        if self._process.stdin is not None:
-            with suppress(BrokenPipeError):  # of what it was sent and never read
-                self._process.stdin.close()
-        os.close(self._replies)
-        self._printed.close()
+        self.process.kill()
+        self._log.close()
 
-    def _line(self, doing: str, limit: float) -> bytes:
-        until = time.monotonic() + limit
-        while b"\n" not in self._got:
-            left = until - time.monotonic()
-            ready, _, _ = select.select([self._replies], [], [], max(left, 0))
-            if not ready:
-                raise self._lost(doing, f"gave no answer within {limit:g} s")
-            part = os.read(self._replies, 1 << 20)
-            if not part:
-                code = self._process.wait()
-                raise self._lost(doing, f"ended with code {code}")
-            self._got += part
-        line, _, self._got = self._got.partition(b"\n")
-        return line
 
-    def _lost(self, doing: str, why: str) -> ChildLostError:
-        size = self._printed.seek(0, os.SEEK_END)
-        self._printed.seek(max(size - SAID, 0))
-        said = self._printed.read().decode("utf-8", "replace").strip().splitlines()
-        return ChildLostError(doing, why, said[-1] if said else "")
+def _why(error: ChildError) -> str:
+    match error:
+        case ChildHungError(call=call) if call is not None:
+            return f"gave no answer within {call.limit:g} s"
+        case ChildDiedError(call=None):
+            return "had ended"
+        case ChildDiedError(status=status):
+            return f"ended with code {status}"
+        case _:
+            return error.why

@@ -1,16 +1,18 @@
 """The child that measures: it sets sides up, tries them, and lets them take turns.
 
-Requests come one a line, as JSON, on standard input; replies go to a pipe of their own:
+What can be called, by the protocol of ``refengine.testing.child``:
 
-    {"do": "load", "subject": "file.py:name", "against": null}
-                                {"names": [...], "waits": false} or {"wrong": "…"}
-    {"do": "turns", "sides": [...], "effort": {...}}
+    load    {"subject": "file.py:name", "against": null}
+                                {"names": [...], "waits": false}
+    turns   {"sides": [...], "effort": {...}}
                                 {"places": [...], "series": [...], "refused": {...}}
-    {"do": "memory", "side": {...}}      {"peak": 1, "left": 0, "blocks": 2}
-    {"do": "bar", "at": 0, "rounds": 20}
+    memory  {"side": {...}}     {"peak": 1, "left": 0, "blocks": 2}
+    bar     {"at": 0, "rounds": 20}
                                 {"name": "…", "ratio": 1.0, "limit": 1.5}
-    {"do": "probe", "side": {...}, "effort": {...}}
+    probe   {"side": {...}, "effort": {...}}
                     {"hooks": [[where, hook, like, [[calls, own], ...]], ...], ...}
+
+What the user got wrong is an error whose message says it.
 
 A process of its own, because a user's handlers may print, hang or end it, and because
 nothing that the parent imports for its report shall stand in the caches beside what is
@@ -21,17 +23,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from benchmarks.bars import BARS
 from benchmarks.gate import measured as bar_measured
 from benchmarks.making import Maker, NotDoneError
-from benchmarks.measure import Ratio
 from benchmarks.memory import memory
 from benchmarks.parts import Kit
 from benchmarks.probing import probed
@@ -48,11 +48,13 @@ from compat.engines.importing import Found, find
 from compat.engines.load_errors import LoadError
 from refengine import build_agent
 from refengine.errors import ConfigurationError, RefengineError
+from refengine.testing.child import CallError, Connection, Function, Params
 
 Reply: TypeAlias = "dict[str, Any]"
-Request: TypeAlias = "Mapping[str, Any]"
+Value = TypeVar("Value")
 Named: TypeAlias = Literal["subject", "against"]
 REFUSED: Final = "wrong"
+"""What the user got wrong, in a reply as its readers have it."""
 
 
 class SubjectRaisedError(RefengineError):
@@ -69,32 +71,40 @@ class Server:
     def __init__(self) -> None:
         self._maker = Maker(Subjects({}))
 
-    def answer(self, request: Request) -> Reply:
-        """Return the reply to a request; what the user got wrong is one, too."""
-        try:
-            return asyncio.run(self._answer(request))
-        except (LoadError, RefengineError) as error:
-            return {REFUSED: str(error)}
-        except Exception as error:  # noqa: BLE001  # the user's own code raised
-            return {REFUSED: _line(error)}
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """What can be called; what the user got wrong is an error."""
+        named = {
+            "load": self._load,
+            "turns": self._turns,
+            "memory": self._memory,
+            "bar": self._bar,
+            "probe": self._probe,
+        }
+        return {name: _guarded(function) for name, function in named.items()}
 
-    async def _answer(self, request: Request) -> Reply:
-        do = request["do"]
-        if do == "load":
-            return await self._load(request)
-        if do == "turns":
-            sides = [SideSpec.of(each) for each in request["sides"]]
-            return await _turned(self._maker, sides, Effort.of(request["effort"]))
-        if do == "bar":
-            at: int = request["at"]
-            return _told(await bar_measured(BARS[at], request["rounds"]))
-        side = SideSpec.of(request["side"])
-        await self._maker.admit(side)
-        if do == "memory":
-            return dict(await memory(self._maker, side))
+    async def _turns(self, request: Params) -> Reply:
+        sides = [SideSpec.of(each) for each in request["sides"]]
+        return await _turned(self._maker, sides, Effort.of(request["effort"]))
+
+    async def _bar(self, request: Params) -> Reply:
+        at: int = request["at"]
+        found = await bar_measured(BARS[at], request["rounds"])
+        return {"name": found.name, "ratio": found.ratio, "limit": found.limit}
+
+    async def _memory(self, request: Params) -> Reply:
+        return dict(await memory(self._maker, await self._admitted(request)))
+
+    async def _probe(self, request: Params) -> Reply:
+        side = await self._admitted(request)
         return await probed(self._maker.subjects, side, Effort.of(request["effort"]))
 
-    async def _load(self, request: Request) -> Reply:
+    async def _admitted(self, request: Params) -> SideSpec:
+        side = SideSpec.of(request["side"])
+        await self._maker.admit(side)
+        return side
+
+    async def _load(self, request: Params) -> Reply:
         here = Path.cwd()
         named: tuple[Named, ...] = ("subject", "against")
         found: dict[Named, Found] = {
@@ -142,10 +152,6 @@ async def _waits(maker: Maker, side: SideSpec) -> bool:
         return False
 
 
-def _told(found: Ratio) -> Reply:
-    return {"name": found.name, "ratio": found.ratio, "limit": found.limit}
-
-
 async def _turned(maker: Maker, sides: list[SideSpec], effort: Effort) -> Reply:
     """Try all sides, then measure those that did their work, set up anew each time."""
     refused: dict[int, tuple[str | None, str]] = {}
@@ -172,18 +178,26 @@ def _line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def main(descriptor: int) -> None:
-    """Serve until the parent closes the pipe.
+def _guarded(function: Callable[[Params], Coroutine[None, None, Reply]]) -> Function:
+    def guarded(params: Params) -> object:
+        try:
+            return _unicode(asyncio.run(function(params)))
+        except (LoadError, RefengineError) as error:
+            raise CallError(_unicode(str(error))) from error
+        except Exception as error:  # the user's own code raised
+            raise CallError(_unicode(_line(error))) from error
 
-    What is measured finds an empty standard input: it could take a request for its own.
-    Text of the user's that is no Unicode is made so, since no report could hold it.
-    """
-    server = Server()
-    requests = os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8")
-    with Path(os.devnull).open("rb") as nothing:
-        os.dup2(nothing.fileno(), sys.stdin.fileno())
-    with requests, os.fdopen(descriptor, "w", -1, "utf-8", "replace") as replies:
-        for line in requests:
-            reply = server.answer(json.loads(line))
-            replies.write(json.dumps(reply, ensure_ascii=False) + "\n")
-            replies.flush()
+    return guarded
+
+
+def _unicode(reply: Value) -> Value:
+    """Make text of the user's that is no Unicode so, since no report could hold it."""
+    text = json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")
+    found: Value = json.loads(text)
+    return found
+
+
+def main() -> None:
+    """Serve; the working directory is the user's, as where Python runs a module."""
+    sys.path.insert(0, "")
+    Connection(Server().functions).serve()

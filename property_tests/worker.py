@@ -1,19 +1,18 @@
 """The child that has an engine: it plays worlds and says what they decide.
 
 The parent never imports an engine, so nothing that an engine does on import can change
-the corpus, and one that hangs or exits is ended and named. Requests come as JSON, one a
-line, on standard input; replies go to a pipe of their own, and whatever the engine
-prints goes elsewhere: chatter is no reply and no crash.
+the corpus, and one that hangs or exits is ended and named. Its functions are served as
+those of ``refengine.testing.child``, so whatever the engine prints is no reply and no
+crash.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, TextIO, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from compat.engines.load_errors import LoadError
 from compat.engines.loading import Loaded, load_engine
@@ -27,6 +26,7 @@ from property_tests.playing import RefusedError, VariantPlayer
 from property_tests.wording import failure_of, lines
 from refengine.errors import UnknownProfileError
 from refengine.testing import Scenario
+from refengine.testing.child import CallError, Connection, Function, Params
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
 
@@ -34,8 +34,6 @@ Reply: TypeAlias = "dict[str, Any]"
 
 TRIES: Final = 250
 """So many smaller worlds are tried for one failure; fixed cases are small already."""
-
-
 AGAIN: Final = 20
 """A world is played so often until it fails again."""
 LUCK: Final = (
@@ -190,35 +188,35 @@ def told(judged: Judged) -> Reply:
     }
 
 
-def serve(requests: TextIO, replies: TextIO) -> None:
-    """Answer requests until there are no more."""
-    judge_ = Judge(json.loads(requests.readline()))
-    for text in requests:
-        asked = json.loads(text)
-        reply = _answered(getattr(judge_, OPERATIONS[asked["op"]]), asked)
-        replies.write(json.dumps({**reply, "id": asked["id"]}) + "\n")
-        replies.flush()
+def functions(judge_: Judge) -> Mapping[str, Function]:
+    """Return what can be called."""
+    named = (
+        judge_.load,
+        judge_.smoke,
+        judge_.judge,
+        judge_.reference,
+        judge_.tell,
+        judge_.replay,
+        judge_.trace,
+    )
+    return {each.__name__: _guarded(each) for each in named}
 
 
-def _answered(
-    operation: Callable[[Mapping[str, Any]], Reply], asked: Mapping[str, Any]
-) -> Reply:
-    try:
-        return operation(asked)
-    except (LoadError, UnknownProfileError) as error:
-        return {"usage": str(error)}
-    except Exception as error:  # noqa: BLE001  # the engine's, its door's or ours: it is told
-        return {"broken": f"{type(error).__name__}: {error}"}
+def _guarded(function: Callable[[Params], Reply]) -> Function:
+    def guarded(params: Params) -> Reply:
+        try:
+            return function(params)
+        except (LoadError, UnknownProfileError) as error:
+            raise CallError(str(error), {"kind": "usage"}) from error
+        except Exception as error:  # the engine's, its door's or ours: it is told
+            raise CallError(f"{type(error).__name__}: {error}") from error
+
+    return guarded
 
 
-OPERATIONS: Final[Mapping[str, str]] = {
-    name: name
-    for name in ("load", "smoke", "judge", "reference", "tell", "replay", "trace")
-}
-"""What may be asked for."""
-
-
-def main(descriptor: int) -> None:
-    """Serve on standard input and that descriptor."""
-    with open(descriptor, "w", encoding="utf-8") as replies:  # no path
-        serve(sys.stdin, replies)
+def main() -> None:
+    """Serve; the working directory is the user's, as where Python runs a module."""
+    sys.path.insert(0, "")
+    table: dict[str, Function] = {}
+    table["initialize"] = lambda about: table.update(functions(Judge(about)))
+    Connection(table).serve()

@@ -15,7 +15,14 @@ FLOORS = (
     ("refengine.state",),
     ("refengine.testing",),
     # compat itself is its __init__, which is empty
-    ("compat.verdicts", "compat.commands", "compat.light_values", "compat"),
+    (
+        "compat.verdicts",
+        "compat.commands",
+        "compat.light_values",
+        "compat.pipes",
+        "compat.process",
+        "compat",
+    ),
     ("compat.adapters", "compat.engines", "compat.wire", "compat.models"),
     ("compat.report",),
     ("compat.migration", "compat.observe", "compat.profiles", "compat.state"),

@@ -1,7 +1,6 @@
 """The child that measures: real ones, with what a user's file may do to them."""
 
 import asyncio
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-import refengine
-from benchmarks import asking, child, setting_up
+from benchmarks import child, setting_up
 from benchmarks.asking import ChildLostError, Measurer
 from benchmarks.making import Maker
 from benchmarks.noops import Rewriter
@@ -19,6 +17,8 @@ from benchmarks.rows import NotMeasuredError, answer, cost, memory_of, taken
 from benchmarks.settings import Setting
 from benchmarks.specs import Effort, SideSpec, Turned
 from benchmarks.subject import NO_HOOK, Subjects
+from compat.engines.importing import GENERIC
+from compat.process import python
 
 EFFORT = Effort(sets=3, rounds=2, seconds=0.0001)
 MINE = SideSpec("subject", Setting(NO_HOOK, n=1))
@@ -242,7 +242,7 @@ class TestSubjectThatWaits:
         monkeypatch.setattr(child, "_waits", waiting)
         server = child.Server()
         both = {"subject": file(HANDLER), "against": file(HANDLER, "old.py")}
-        reply = server.answer({"do": "load", **both})
+        reply = server.functions["load"](both)
 
         assert reply == {"names": ["handlers[0] mine"], "waits": True}
         assert server._maker.subjects.waits is True
@@ -511,7 +511,7 @@ class TestEnd:
         with Measurer() as measurer:
             measurer.load(file(HANDLER), None)
             assert measurer._child is not None
-            process = measurer._child._process
+            process = measurer._child.process.process
             assert process.poll() is None
 
         assert process.returncode is not None
@@ -523,7 +523,7 @@ class TestEnd:
             with Measurer() as measurer:
                 measurer.load(file(HANDLER), None)
                 assert measurer._child is not None
-                processes.append(measurer._child._process)
+                processes.append(measurer._child.process.process)
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
@@ -532,17 +532,15 @@ class TestEnd:
         assert processes[0].returncode is not None
 
     def test_of_a_parent_that_is_gone_is_that_of_the_child(self):
-        root = str(Path(refengine.__file__).parent.parent)
-        reading, writing = os.pipe()
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", asking.START, root, str(writing)],
+            python("benchmarks.child", *GENERIC),
             stdin=subprocess.PIPE,
-            pass_fds=[writing],
+            stdout=subprocess.PIPE,
         )
-        os.close(writing)
         assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.close()  # as the system does with what a process had open
 
         assert process.wait(30) == 0
-        assert os.read(reading, 1) == b""
-        os.close(reading)
+        assert process.stdout.read(1) == b""
+        process.stdout.close()

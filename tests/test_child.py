@@ -246,7 +246,7 @@ def test_nothing_is_left_in_the_folder(tmp_path):
 
 
 def test_child_needs_no_command_line_and_no_strategies():
-    code = "import refengine.testing.child, sys; print(*sys.modules)"
+    code = "import refengine.testing.subject_server, sys; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
     assert not {"hypothesis", "typer", "rich", "compat"} & set(out.stdout.split())

@@ -173,12 +173,13 @@ def test_what_a_framework_prints_is_no_part_of_a_reply():
 def test_child_has_tracing_switched_off(monkeypatch):
     seen = {}
 
-    def run(command, **given):
+    def start(command, **given):
         seen.update(given["env"], command=command)
-        return type("Ended", (), {"returncode": 0, "stdout": "{}", "stderr": ""})
+        raise OSError("it is seen, and not started")
 
-    monkeypatch.setattr("subprocess.run", run)
-    ask("langchain", {"do": "list"}, 1)
+    monkeypatch.setattr("subprocess.Popen", start)
+    with pytest.raises(OSError, match="not started"):
+        ask("langchain", {"do": "list"}, 1)
 
     assert (seen["OTEL_SDK_DISABLED"], seen["LANGSMITH_TRACING"]) == ("true", "false")
     assert seen["command"][0] == sys.executable

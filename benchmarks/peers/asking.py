@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
-import subprocess
-import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from benchmarks.peers.child import OFF
+from compat.engines.importing import GENERIC
+from compat.process import (
+    ChildDiedError,
+    ChildError,
+    ChildHungError,
+    ChildProcess,
+    python,
+    signal_name,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,36 +30,37 @@ class Lost:
 
 def ask(peer: str, request: Mapping[str, Any], limit: float) -> dict[str, Any] | Lost:
     """Return the child's reply; ``limit`` is in seconds. Raises OSError."""
-    command = [sys.executable, "-P", "-m", "benchmarks.peers.child", peer]
+    until = time.monotonic() + limit
+    params = {name: value for name, value in request.items() if name != "do"}
+    child = ChildProcess(
+        python("benchmarks.peers.child", *GENERIC), env={**os.environ, **OFF}
+    )
     try:
-        ended = subprocess.run(  # noqa: S603  # our own module, in this Python
-            command,
-            input=json.dumps(request) + "\n",
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            env={**os.environ, **OFF},
-            timeout=limit,
-            check=False,
+        child.wait(child.initialize(limit, peer=peer))
+        reply: dict[str, Any] = child.call(
+            str(request["do"]), params, until - time.monotonic()
         )
-    except subprocess.TimeoutExpired:
-        return Lost("too slow", f"was ended after {limit:g} seconds")
-    if ended.returncode or not ended.stdout:
-        return Lost("killed", _death(ended.returncode, ended.stderr))
-    reply: dict[str, Any] = json.loads(ended.stdout)
-    return reply
+        # A framework may also end its process in another way when all is done.
+        status = child.end(grace=until - time.monotonic())
+    except ChildHungError:
+        return _late(limit)
+    except ChildDiedError as error:
+        return Lost("killed", _death(error.status, error.last_line))
+    except ChildError as error:
+        return Lost("killed", error.why)
+    finally:
+        child.kill()
+    if time.monotonic() > until:
+        return _late(limit)
+    return Lost("killed", _death(status, child.last_line)) if status else reply
 
 
-def _death(code: int, printed: str) -> str:
-    if code < 0:
-        return f"was killed by {_signal(-code)}"
-    lines = printed.strip().splitlines()
-    said = f": {lines[-1]}" if lines else ""
-    return f"left with exit code {code}{said}"
+def _late(limit: float) -> Lost:
+    return Lost("too slow", f"was ended after {limit:g} seconds")
 
 
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+def _death(status: int, last_line: str) -> str:
+    if status < 0:
+        return f"was killed by {signal_name(-status)}"
+    last = f": {last_line}" if last_line else ""
+    return f"left with exit code {status}{last}"

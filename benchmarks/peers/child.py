@@ -1,35 +1,31 @@
-"""One framework in a process of its own.
+"""One framework in a process of its own, for one call.
 
-    python -m benchmarks.peers.child PEER
+By the protocol of ``refengine.testing.child``, after ``initialize`` with the ``peer``,
+a name of the table or ``module:attribute``:
 
-One request comes on the standard input and one reply goes to the standard output, each
-one line of JSON:
+    list     {}                      {"version": "1.2", "variants": [...]}
+    admit    {"numbers": [0]}        {"admitted": ["before_model"], "refused": {}}
+    measure  {"at": 0, "plan": {}}   {"series": [...], "memory": 120.0}
+    try      {"at": 0, "n": 600}     {"how": null} or {"how": "silent", ...}
 
-    {"do": "list"}                     {"version": "1.2", "variants": [...]}
-    {"do": "admit", "numbers": [0]}    {"admitted": ["before_model"], "refused": {}}
-    {"do": "measure", "at": 0, ...}    {"series": [...], "memory": 120.0}
-    {"do": "try", "at": 0, "n": 600}   {"how": null} or {"how": "silent", ...}
-
-What a framework prints goes to the standard error. A framework that is not installed
-is told as {"absent": "..."}. PEER is a name of the table, or ``module:attribute``.
+A framework that is not installed is reported as {"absent": "..."}.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from benchmarks.peers.admitting import WorkNotDoneError, admit
 from benchmarks.peers.peer import Peer, Variant
 from benchmarks.peers.plan import Plan
 from benchmarks.peers.sampling import Reply, described, measure
 from benchmarks.peers.table import peer_named
+from refengine.testing.child import Connection, Function, Params
 
 OFF: Final = {
     "LANGCHAIN_TRACING_V2": "false",
@@ -40,11 +36,20 @@ OFF: Final = {
 
 
 def main() -> None:
-    """Answer the one request."""
-    replies = _own_output()
-    request = json.loads(sys.stdin.readline())
-    replies.write(json.dumps(answer(loaded(sys.argv[1]), request)) + "\n")
-    replies.flush()
+    """Answer the one call, for the peer that ``initialize`` names."""
+    table: dict[str, Function] = {}
+
+    def initialize(about: Params) -> None:
+        peer = loaded(about["peer"])
+        for do in ("list", "admit", "measure", "try"):
+            table[do] = partial(_answered, peer, do)
+
+    table["initialize"] = initialize
+    Connection(table).serve()
+
+
+def _answered(peer: Peer, do: str, params: Params) -> Reply:
+    return answer(peer, {"do": do, **params})
 
 
 def loaded(ref: str) -> Peer:
@@ -108,14 +113,3 @@ def _listed(peer: Peer, variants: Sequence[Variant]) -> Reply:
         "version": installed,
         "variants": [{"hook": each.hook, "ours": each.ours} for each in variants],
     }
-
-
-def _own_output() -> TextIO:
-    """Return the way to the parent, and send what anybody prints to standard error."""
-    own = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    return own
-
-
-if __name__ == "__main__":
-    main()

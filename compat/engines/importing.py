@@ -40,16 +40,6 @@ GROUP: Final = "refengine.engines"
 GENERIC: Final = ("compat", "property_tests", "benchmarks")
 """Packages of refengine whose names a user's own may have, too."""
 
-_START: Final = """\
-import sys
-root, descriptor = sys.argv[1], int(sys.argv[2])
-sys.path.insert(0, root)
-import refengine, {generic}
-from {main} import main
-sys.path.remove(root)
-sys.path.insert(0, "")
-main(descriptor)
-"""
 Factory: TypeAlias = Callable[..., object]
 
 
@@ -65,15 +55,6 @@ class Found:
     def told(self, error: BaseException) -> str:
         """Tell an exception in a line, with the user's own line that it came from."""
         return _told(error, self.folder)
-
-
-def start_code(main: str) -> str:
-    """Return what a child runs by ``python -P -c``: the ``main`` of a module of ours.
-
-    Our packages come first, so that a user's own ``compat`` hides none of them. Its
-    arguments are the folder that ours stand in, and the pipe for its replies.
-    """
-    return _START.format(generic=", ".join(GENERIC), main=main)
 
 
 def installed_engines() -> tuple[str, ...]:

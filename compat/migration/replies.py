@@ -1,4 +1,4 @@
-"""What the replies of a child tell: of its subject's code, and of each world."""
+"""What the replies of a child say: of its subject's code, and of each world."""
 
 from __future__ import annotations
 
@@ -8,18 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
+from compat.pipes import Printed
 from refengine.testing.branches import Arm
 from refengine.testing.trace import Trace
 
 Reply: TypeAlias = Mapping[str, Any]  # as the child wrote it
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """What a subject printed: so many bytes, and the first lines of them."""
-
-    size: int = 0
-    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,8 +52,8 @@ class SideLoaded:
     frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
-    def told(cls, reply: Reply, printed: Printed) -> Self:
-        """Return what the reply to loading tells."""
+    def read(cls, reply: Reply, printed: Printed) -> Self:
+        """Return what the reply to loading says."""
         folder, taken = Path(reply["folder"]), frozenset[int](reply["taken"])
         known = cls(folder, tuple(reply["intents"]), taken, printed)
         known.learn(reply)

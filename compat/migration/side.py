@@ -3,9 +3,8 @@
     with Side.start(parse_ref("old.py"), "old") as old:
         played = old.play(scenario)
 
-A child has a session of its own, so that ending it ends all that the subject started
-(``process``), and three pipes: requests, replies, and what the subject printed
-(``pipes``). ``child`` moves all of them, for both sides at once.
+Both sides are played at the same time: their calls are sent ahead, and the pipes of
+both are moved together (``compat.process``; verdicts, Migration: time-outs).
 """
 
 from __future__ import annotations
@@ -13,22 +12,34 @@ from __future__ import annotations
 import os
 import weakref
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import Final, Literal, Self, TypeAlias
 
-from compat.migration.child import Asked, Child, wait_for
 from compat.migration.defaults import TIMEOUT
-from compat.migration.faults import SideFault
-from compat.migration.process import end
+from compat.migration.faults import SideFault, line_in
 from compat.migration.refs import Place, SubjectRef, placed
-from compat.migration.replies import Printed, Reply, SideLoaded, SidePlayed
+from compat.migration.replies import Reply, SideLoaded, SidePlayed
 from compat.migration.wire import Wire
+from compat.pipes import Printed
+from compat.process import (
+    SILENT,
+    ChildCall,
+    ChildDiedError,
+    ChildError,
+    ChildHungError,
+    ChildProcess,
+    move,
+    python,
+    signal_name,
+)
+from refengine.testing.child import CallError
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Trace
 
-# What a side takes, returns and raises is found beside it.
+# What a side takes, returns and raises is found with it.
 __all__ = [
     "Label",
     "Printed",
@@ -42,6 +53,16 @@ __all__ = [
 Label: TypeAlias = Literal["old", "new"]
 
 IMPORT_TIMEOUT: Final = 30.0
+
+SUBJECT_CHILD: Final = "refengine.testing.subject_server"
+
+UNDONE: Final[Mapping[str, str]] = {
+    "initialize": "was not started",
+    "load": "was not imported",
+    "play": "did not end",
+    "intends": "its predicates did not end",
+}
+"""What a child has not done when its time is up, by what it was called for."""
 
 
 class Side:
@@ -71,14 +92,21 @@ class Side:
         self._addresses: dict[int, str] = {}
         with ExitStack() as stack:
             place = stack.enter_context(placed(ref))
-            self.child = Child(place, (label, ref.text), hash_seed)
-            stack.callback(end, self.child.process)
+            self.child = ChildProcess(
+                python(SUBJECT_CHILD),
+                cwd=place.cwd,
+                env=_environment(hash_seed),
+                locate=partial(line_in, folder=place.folder),
+            )
+            stack.callback(self.child.end)
             # Not only by close: an interrupted parent ends it on its way out.
             self._ending = weakref.finalize(
                 self, _end_own, stack.pop_all(), os.getpid()
             )
+        self._over: SideFault | None = None
         request = {"ref": _reference(ref, place), "profile": profile}
-        self._loading = self.child.ask("load", request, import_timeout)
+        self.child.initialize(import_timeout)
+        self._loading = self.child.start("load", request, import_timeout)
 
     @classmethod
     def start(
@@ -120,29 +148,28 @@ class Side:
 
     def close(self) -> None:
         """End the child and all that it started, and remove what was made for it."""
-        closed = self.child.fault("closed", "it is closed")
+        self._over = self._over or self._fault("closed", "it is closed")
         if self.child.busy:
-            self.child.give_up(closed)
-        self.child.over = self.child.over or closed
+            self.child.kill()
         self._ending()
-        for request in tuple(self._addresses):
-            self._played_at(request)
+        for call in tuple(self._addresses):
+            self._played_at(call)
 
     def wait(self) -> None:
         """Wait until the subject is loaded; raises SideFault."""
-        wait_for([(self.child, self._loading)])
+        _wait([(self, self._loading)])
         try:
             reply = self.result(self._loading)
         except SideFault as fault:
-            self.child.give_up(fault)
+            self._give_up(fault)
             raise
         if self._known is None:
-            self._known = SideLoaded.told(reply, self._loading.printed)
+            self._known = SideLoaded.read(reply, self._loading.printed)
 
     @property
     def alive(self) -> bool:
         """Whether it can be played further."""
-        return self.child.over is None
+        return self._over is None and self.child.over is None
 
     @property
     def loaded(self) -> SideLoaded:
@@ -151,21 +178,28 @@ class Side:
             self.wait()
         return self._known
 
-    def ask(self, world: Scenario, number: int | None = None) -> Asked:
+    def ask(self, world: Scenario, number: int | None = None) -> ChildCall:
         """Ask for a world without waiting."""
         request: dict[str, object] = {"world": _written(world)}
         if self.ways:
             request["ways"] = list(self.ways)
         if self.wire is None:
-            return self.child.ask("play", request, self._timeout, number)
+            return self._start("play", request, number)
         request["wire"] = address = self.wire.begin(world)
         try:
-            asked = self.child.ask("play", request, self._timeout, number)
+            call = self._start("play", request, number)
         except SideFault:
             self.wire.end(address)
             raise
-        self._addresses[asked.id] = address
-        return asked
+        self._addresses[call.id] = address
+        return call
+
+    def _start(
+        self, method: str, request: Mapping[str, object], world: int | None
+    ) -> ChildCall:
+        if self._over is not None or self.child.over is not None:
+            raise self._ended()
+        return self.child.start(method, request, self._timeout, world)
 
     def _played_at(self, request: int) -> None:
         """Let the server forget the world of a request, if it was played there."""
@@ -173,29 +207,64 @@ class Side:
         if self.wire is not None and address is not None:
             self.wire.end(address)
 
-    def result(self, asked: Asked) -> Reply:
-        """Return what came of a request; raises SideFault."""
-        self._played_at(asked.id)
-        if asked.answer is None:
-            raise self.child.over or self.child.fault("harness", "there is no answer")
-        fault = asked.answer.get("fault")
-        if fault is not None:
-            raise self.child.fault(fault["kind"], fault["text"], asked.world)
-        return asked.answer
+    def result(self, call: ChildCall) -> Reply:
+        """Return what came of a call; raises SideFault."""
+        self._played_at(call.id)
+        if call.reply is None:
+            raise self._ended()
+        try:
+            reply: Reply = call.result
+        except CallError as error:
+            kind = str(error.data.get("kind", "harness"))
+            fault = self._fault(kind, error.message, call.label)
+            if kind == "fork":  # after which it has ended
+                self._give_up(fault)
+            raise fault from error
+        return reply
 
-    def played(self, asked: Asked) -> SidePlayed:
+    def played(self, call: ChildCall) -> SidePlayed:
         """Return what came of a world; raises SideFault."""
-        reply = self.result(asked)
+        reply = self.result(call)
         self.loaded.learn(reply)
         arms = frozenset[int](reply["taken"])
         way = reply.get("way")
-        return SidePlayed(reply["trace"], reply["hooks"], arms, asked.printed, way)
+        return SidePlayed(reply["trace"], reply["hooks"], arms, call.printed, way)
+
+    def _fault(self, kind: str, text: str, world: int | None = None) -> SideFault:
+        return SideFault(kind, self.label, self.ref.text, text, world)
+
+    def _give_up(self, fault: SideFault) -> None:
+        self._over = self._over or fault
+        self.child.kill()
+
+    def _ended(self) -> SideFault:
+        """Return why it cannot be played any more, always the same."""
+        if self._over is None:
+            self._over = self._fault_of(self.child.over)
+        return self._over
+
+    def _fault_of(self, error: ChildError | None) -> SideFault:
+        call = None if error is None else error.call
+        world = None if call is None else call.label
+        match error:
+            case ChildHungError(where=where) if call is not None:
+                text = f"{UNDONE[call.method]} within {call.limit:g} s{where}"
+                return self._fault("timeout", text, world)
+            case ChildDiedError(status=status, where=where) if status < 0:
+                name = signal_name(-status)
+                return self._fault("killed", f"died of {name}{where}", world)
+            case ChildDiedError(status=status):
+                text = f"ended with exit status {status}"
+                return self._fault("ended", text, world)
+            case _:
+                why = "there is no answer" if error is None else error.why
+                return self._fault("harness", why, world)
 
     def play(self, scenario: Scenario, world: int | None = None) -> SidePlayed:
         """Play one world; raises SideFault, in which it is called ``world``."""
-        asked = self.ask(scenario, world)
-        wait_for([(self.child, asked)])
-        return self.played(asked)
+        call = self.ask(scenario, world)
+        _wait([(self, call)])
+        return self.played(call)
 
     def play_all(
         self, scenarios: Iterable[Scenario], first: int = 0
@@ -207,9 +276,9 @@ class Side:
     def broken_intents(self, trace: Trace | str, world: int | None = None) -> list[str]:
         """Return which intended effects a trace does not show; raises SideFault."""
         jsonl = trace if isinstance(trace, str) else trace.to_jsonl()
-        asked = self.child.ask("intends", {"trace": jsonl}, self._timeout, world)
-        wait_for([(self.child, asked)])
-        return [str(text) for text in self.result(asked)["broken"]]
+        call = self._start("intends", {"trace": jsonl}, world)
+        _wait([(self, call)])
+        return [str(text) for text in self.result(call)["broken"]]
 
 
 def play_together(
@@ -221,17 +290,25 @@ def play_together(
     the sides work on while the caller looks at what it has. After a fault, sides that
     are alive can be played further.
     """
-    asked: deque[list[tuple[Side, Asked]]] = deque()
+    calls: deque[list[tuple[Side, ChildCall]]] = deque()
     try:
         for number, scenario in enumerate(scenarios, first):
-            asked.append([(side, side.ask(scenario, number)) for side in sides])
-        while asked:
-            pairs = asked.popleft()
-            wait_for([(side.child, each) for side, each in pairs])
-            yield tuple(side.played(each) for side, each in pairs)
+            calls.append([(side, side.ask(scenario, number)) for side in sides])
+        while calls:
+            pairs = calls.popleft()
+            _wait(pairs)
+            yield tuple(side.played(call) for side, call in pairs)
     finally:
         for side in sides:
             side.child.forget_unsent()
+
+
+def _wait(pairs: Sequence[tuple[Side, ChildCall]]) -> None:
+    """Move all pipes until these are answered, or cannot be any more."""
+    while waiting := [side.child for side, call in pairs if call.reply is None]:
+        if any(child.over is not None for child in waiting):
+            return
+        move([side.child for side, _ in pairs if side.child.over is None])
 
 
 def _written(scenario: Scenario) -> str:
@@ -247,6 +324,17 @@ def _reference(ref: SubjectRef, place: Place) -> dict[str, object]:
         "module": ref.module,
         "moved": None if place.moved is None else [str(each) for each in place.moved],
     }
+
+
+def _environment(hash_seed: int) -> Mapping[str, str]:
+    """Return the user's own, with the seed by which sets of text are ordered.
+
+    Sets have one order in all children: else two sides differ by chance. The seed 0
+    asks for no order in particular, so the user's own setting is kept.
+    """
+    seed = {"PYTHONHASHSEED": str(hash_seed)}
+    own = {**os.environ, **seed} if hash_seed else {**seed, **os.environ}
+    return {**own, **SILENT}
 
 
 def _end_own(stack: ExitStack, owner: int) -> None:

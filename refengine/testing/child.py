@@ -1,120 +1,174 @@
-"""The child of a migration check: it serves one subject over pipes.
+"""The child's end of the protocol: a table of functions, served over pipes.
 
-    python -m refengine.testing.child
+    connection = Connection({"play": play})
+    connection.serve()
 
-Requests come on the standard input, replies go to the standard output, one JSON object
-a line, each reply with the ``id`` of its request:
+JSON-RPC 2.0, one object a line, UTF-8: calls come on the standard input, replies go to
+the standard output, and the standard error is the child's log. Both sides may call, and
+a side is called while it waits for its own call, so calls nest. The parent's end is
+``compat.process``.
 
-    {"id": 1, "do": "load", "ref": {…}, "profile": "seed-001", "token": "…"}
-    {"id": 2, "do": "play", "world": "<scenario as JSON text>"}
-    {"id": 3, "do": "intends", "trace": "<trace as JSON lines>"}
+    → {"jsonrpc": "2.0", "id": 1, "method": "play", "params": {"world": "…"}}
+    ← {"jsonrpc": "2.0", "id": 1, "result": {"trace": "…"}}
+    ← {"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "…", "data": {}}}
 
-A request to play may have ``ways`` of running a graph, and ``wire``: the base URL of a
-scripted server that the graph's model asks.
+``initialize`` comes first and is answered with the version of the protocol; after
+``shutdown``, or when the parent closes its end, there are no more calls. A function
+that raises anything but ``CallError`` ends the child, with a traceback in its log.
 
-The subject never sees those pipes: before it is imported, both are moved to private
-duplicates. Its own input is empty, and whatever it prints, by whichever way, goes to
-the standard error, where a line with the token ends what belongs to one reply. Faults
-are data, ``{"fault": {"kind": …, "text": …}}`` (verdicts, Migration).
+User code never sees those pipes: both are moved to private duplicates. Its own input is
+empty, and whatever it prints, by whichever way, goes to the log. If the parent gave a
+token, a line with the token and the call's number ends what was printed for a call.
 """
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextlib
 import faulthandler
-import functools
-import gc
-import io
 import json
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import asdict
-from importlib.metadata import version
-from typing import Any, Final, TypeAlias, cast
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, Final, TypeAlias
 
-from refengine.profile import SEED_001, Profile, profile
-from refengine.testing.branches import Branches
-from refengine.testing.loading import Fault, Loaded, Reference, load, own_files, told
-from refengine.testing.person import EndlessQuestionsError
-from refengine.testing.reading import parse_scenario
-from refengine.testing.subjects import (
-    INTENDS,
-    WAYS,
-    Played,
-    SubjectError,
-    play_alone,
-)
-from refengine.testing.trace import Trace
-from refengine.testing.world import EffectError, World
+Params: TypeAlias = "Mapping[str, Any]"
+Message: TypeAlias = "Mapping[str, Any]"
+Function: TypeAlias = Callable[[Params], object]
+"""Takes the parameters of a call by name, and returns what JSON can hold."""
 
-Reply: TypeAlias = dict[str, Any]
-Predicate: TypeAlias = Callable[[Trace], object]
+PROTOCOL: Final = 1
 
-FRAMEWORKS: Final = (
-    "langchain",
-    "langchain-core",
-    "langchain-openai",
-    "langgraph",
-    "langgraph-prebuilt",
-)
-"""Distributions whose versions belong to a verdict on what was built with them."""
+FAILED: Final = -32000
+"""JSON-RPC's code for an error of whoever implements the function."""
+NO_METHOD: Final = -32601
+"""JSON-RPC's code for a method that is not there."""
 
-ALONE: Final = 1.0
+ORPHANED: Final = 1.0
 """Seconds after which a child that hangs has seen that its parent is gone."""
+ENDING: Final = 2.0
+"""Seconds in which it ends when there are no more calls."""
 
-LAST: Final = 2.0
-"""Seconds in which it ends when the parent has closed the pipe."""
+
+class CallError(Exception):
+    """A call that failed: JSON-RPC's code and message, and data with its kind."""
+
+    def __init__(
+        self, message: str, data: Mapping[str, Any] | None = None, code: int = FAILED
+    ) -> None:
+        self.code = code
+        self.message = message
+        self.data = data or {}
+        super().__init__(message)
+
+    @property
+    def json(self) -> Mapping[str, Any]:
+        """The error as it stands in a reply."""
+        return {"code": self.code, "message": self.message, "data": self.data}
+
+    @classmethod
+    def read(cls, error: Mapping[str, Any]) -> CallError:
+        """Return the error of a reply."""
+        return cls(error["message"], error.get("data"), error["code"])
 
 
-class Pipes:
-    """The private ends of the protocol; making them redirects the subject's own."""
+class Connection:
+    """The private ends of the pipes; making them redirects what user code has."""
 
-    def __init__(self) -> None:
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        self._functions = functions
         self._requests = os.fdopen(os.dup(0), "rb")
-        self._replies = os.fdopen(os.dup(1), "wb")
-        self.printed = os.dup(2)
-        self._mark = ""
+        # Never closed: when this pipe ends, the process has ended, and how is known.
+        self._replies = os.dup(1)
+        self.log = os.dup(2)
+        self._token = ""
+        self._last = 0
+        self.current: object = None
         empty = os.open(os.devnull, os.O_RDONLY)
         os.dup2(empty, 0)
         os.close(empty)
         os.dup2(2, 1)
-        for stream in (sys.stdout, sys.stderr):
-            # A debugging print of a lone surrogate is no fault of the middleware.
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace", line_buffering=True)
 
-    def requests(self) -> Iterator[Mapping[str, Any]]:
-        """Yield requests until the parent closes its end."""
-        for line in self._requests:
-            request: Mapping[str, Any] = json.loads(line)
-            self._mark = request.get("token", self._mark)
-            yield request
+    def serve(self) -> None:
+        """Answer calls until there are no more."""
+        while (message := self._read()) is not None:
+            if message["method"] == "shutdown":
+                self.reply(message["id"], {"result": None})
+                return
+            self._answer(message)
 
-    def reply(self, number: int, reply: Reply) -> None:
-        """End what was printed for it, then answer."""
+    def call(self, method: str, params: Params) -> Any:  # noqa: ANN401  # any JSON
+        """Call a function of the parent, and answer its calls meanwhile.
+
+        Raises CallError, and EOFError when the parent has closed its end.
+        """
+        self._last = number = self._last + 1
+        self._send({"id": number, "method": method, "params": params})
+        while (message := self._read()) is not None:
+            if "method" in message:
+                self._answer(message)
+            elif "error" in message:
+                raise CallError.read(message["error"])
+            else:
+                return message["result"]
+        raise EOFError(method)
+
+    def reply(self, number: object, reply: Mapping[str, object]) -> None:
+        """End what was printed for a call, then answer it."""
+        line = _line({"id": number, **reply})
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):  # the subject may have closed them
+            with contextlib.suppress(Exception):  # user code may have closed them
                 stream.flush()
-        os.set_blocking(
-            self.printed, True
-        )  # the subject shares it, and may have set it
-        self._print(f"\0{self._mark} {number}\n".encode())
-        self._replies.write(json.dumps({"id": number, **reply}).encode() + b"\n")
-        self._replies.flush()
+        if self._token:
+            os.set_blocking(self.log, True)  # user code shares it, and may have set it
+            _write(self.log, f"\0{self._token} {number}\n".encode())
+        _write(self._replies, line)
 
-    def _print(self, data: bytes) -> None:
-        while data:
-            data = data[os.write(self.printed, data) :]
+    def _read(self) -> Message | None:
+        line = self._requests.readline()
+        return json.loads(line) if line else None
+
+    def _answer(self, message: Message) -> None:
+        outer, self.current = self.current, message.get("id")
+        reply = self._reply_to(message["method"], message.get("params", {}))
+        if self.current is not None:
+            self.reply(self.current, reply)
+        self.current = outer
+
+    def _reply_to(self, method: str, params: Params) -> Mapping[str, object]:
+        try:
+            if method == "initialize":
+                return {"result": self._initialize(params)}
+            if method not in self._functions:
+                raise CallError(f"there is no method {method!r}", code=NO_METHOD)
+            return {"result": self._functions[method](params)}
+        except CallError as error:
+            return {"error": error.json}
+
+    def _initialize(self, params: Params) -> object:
+        self._token = params.get("token", "")
+        if "initialize" in self._functions:
+            self._functions["initialize"](params)
+        return {"protocol": PROTOCOL}
+
+    def _send(self, message: Message) -> None:
+        _write(self._replies, _line(message))
+
+
+def _line(message: Message) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
 class Forks:
     """Ends forked children, and the session that forked.
 
-    A forked copy of the child would answer the parent's requests a second time, and
+    A forked copy of the child would answer the parent's calls a second time, and
     the session would wait for something that the copy was to send: it ends at once.
     What ``subprocess`` starts is another program and no copy.
     """
@@ -146,169 +200,22 @@ class Forks:
             os._exit(0)
 
 
-class Server:
-    """Answers requests about one subject."""
-
-    def __init__(self) -> None:
-        self._branches = Branches()
-        self._loaded: Loaded | None = None
-        self._profile: Profile = SEED_001
-        self._arms = 0
-        self._modules = 0
-        self._files: list[str] = []
-
-    def answer(self, request: Mapping[str, Any]) -> Reply:
-        """Return the reply; whatever goes wrong is one, too."""
-        own = None if self._loaded is None else self._loaded.own
-        self._branches.taken.clear()
-        try:
-            return self._answer(request)
-        except Fault as fault:
-            return _fault(fault.kind, fault.text)
-        except (SystemExit, KeyboardInterrupt) as error:
-            return _fault("exit", f"raised {told(error, own)}")
-        except BaseException as error:  # noqa: BLE001  # the parent has to hear of it
-            return _fault("harness", told(error, own))
-
-    def _answer(self, request: Mapping[str, Any]) -> Reply:
-        do = request["do"]
-        if do == "load":
-            return self._load(request)
-        if self._loaded is None:
-            raise Fault("harness", f"{do!r} before 'load'")
-        if do == "play":
-            return self._play(request, self._loaded)
-        if do == "intends":
-            broken = _broken(Trace.from_jsonl(request["trace"]), self._loaded)
-            return {"broken": broken}
-        raise Fault("harness", f"there is no request {do!r}")
-
-    def _load(self, request: Mapping[str, Any]) -> Reply:
-        self._profile = profile(request["profile"])
-        self._loaded = load(Reference(**request["ref"]), self._branches)
-        # What is loaded stays; each play's rubbish is collected without it.
-        gc.freeze()
-        intents = [text for text, _ in _predicates(self._loaded)]
-        return {"intents": intents, "folder": self._loaded.own.roots[0], **self._seen()}
-
-    def _play(self, request: Mapping[str, Any], loaded: Loaded) -> Reply:
-        raised: list[BaseException] = []
-
-        @functools.wraps(loaded.subject)
-        def subject(world: World) -> object:
-            try:
-                return loaded.subject(world)
-            except BaseException as error:
-                raised.append(error)
-                raise
-
-        scenario = parse_scenario(request["world"])
-
-        def play() -> Played:
-            ways, wire = request.get("ways", WAYS), request.get("wire")
-            return play_alone(scenario, subject, self._profile, ways, wire)
-
-        played = self._played(play, raised)
-        hooks = dict(played.hooks)
-        try:
-            trace = played.trace.to_jsonl()
-        except (TypeError, ValueError, RecursionError) as error:
-            raise Fault("raised", f"what it hands on is no JSON: {error}") from error
-        way = {} if played.way is None else {"way": played.way}
-        return {"trace": trace, "hooks": hooks, **way, **self._seen()}
-
-    def _played(
-        self, play: Callable[[], Played], raised: list[BaseException]
-    ) -> Played:
-        own = None if self._loaded is None else self._loaded.own
-        try:
-            return play()
-        except (SystemExit, KeyboardInterrupt):
-            raise
-        except BaseException as error:
-            text = told(error, own)
-            if isinstance(error, EffectError):
-                raise Fault("effect", text) from error
-            if any(error is each for each in raised):
-                raise Fault("raised", text) from error
-            if isinstance(error, asyncio.CancelledError):
-                why = f"a hook raised {text}, which ends the run and not its error"
-                raise Fault("raised", why) from error
-            if isinstance(error, SubjectError):
-                raise Fault("wrong-result", str(error)) from error
-            if isinstance(error, EndlessQuestionsError):
-                raise Fault("endless", str(error)) from error
-            raise
-
-    def _seen(self) -> Reply:
-        """Return the arms that were taken, and what was imported since."""
-        seen: Reply = {"taken": sorted(self._branches.taken)}
-        arms = self._branches.arms
-        if len(arms) > self._arms:
-            seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
-            self._arms = len(arms)
-        return {**seen, **self._new_files(), **_frameworks()}
-
-    def _new_files(self) -> Reply:
-        count = len(sys.modules)
-        if self._loaded is None or count == self._modules:
-            return {}
-        self._modules = count
-        own = self._loaded.own
-        first = own.name(self._loaded.module.__file__ or "")
-        found = sorted(own_files(own), key=lambda name: (name != first, name))
-        new = [name for name in found if name not in self._files]
-        self._files += new
-        return {"files": new} if new else {}
+def show_where(log: int) -> None:
+    """Print the line of a crash, and that of a hang when the parent asks for it."""
+    faulthandler.enable(log)
+    faulthandler.register(signal.SIGUSR2, log)
 
 
-def _predicates(loaded: Loaded) -> list[tuple[str, Predicate]]:
-    """Return the intended effects that stand in the subject's module, each once."""
-    found: dict[int, tuple[str, Predicate]] = {}
-    for each in vars(loaded.module).values():
-        text = getattr(each, INTENDS, None)
-        if isinstance(text, str) and callable(each):
-            found[id(each)] = text, cast("Predicate", each)
-    return list(found.values())
+@contextlib.contextmanager
+def ended_with_parent() -> Generator[None, None, None]:
+    """End with all that user code started, also if the parent was killed.
 
-
-def _broken(trace: Trace, loaded: Loaded) -> list[str]:
-    broken: list[str] = []
-    for text, predicate in _predicates(loaded):
-        try:
-            good = predicate(trace)
-            if isinstance(good, Awaitable):
-                raise TypeError("it is async: write 'def'")
-            if not good:
-                broken.append(text)
-        except Exception as error:
-            raise Fault("intent", f"{text!r}: {told(error, loaded.own)}") from error
-    return broken
-
-
-def _frameworks() -> Reply:
-    """Return the versions of the frameworks that the subject has imported."""
-    found = [name for name in FRAMEWORKS if name.replace("-", "_") in sys.modules]
-    return {"frameworks": {name: version(name) for name in found}} if found else {}
-
-
-def _fault(kind: str, text: str) -> Reply:
-    return {"fault": {"kind": kind, "text": text}}
-
-
-def _watch_over(pipes: Pipes) -> None:
-    """Tell the line of a crash, and that of a hang when the parent asks for it."""
-    faulthandler.enable(pipes.printed)
-    faulthandler.register(signal.SIGUSR2, pipes.printed)
-
-
-def _end_with_the_parent() -> None:
-    """End with all that the subject started, also if the parent was killed.
-
-    Then nobody ends this process, and a subject that hangs sees no closed pipe.
+    Then nobody ends this process, and user code that hangs sees no closed pipe. After
+    the block, threads that do not end by themselves are ended.
     """
     if os.getsid(0) != os.getpid():
-        return  # started by hand, in the session of a shell
+        yield  # started by hand, in the session of a shell
+        return
     atexit.register(os.killpg, 0, signal.SIGKILL)
     parent = os.getppid()
 
@@ -317,29 +224,7 @@ def _end_with_the_parent() -> None:
             os.killpg(0, signal.SIGKILL)
 
     signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, ALONE, ALONE)
-
-
-def main() -> None:
-    """Serve until the parent closes the pipe."""
-    pipes = Pipes()
-    _watch_over(pipes)
-    _end_with_the_parent()
-    sys.argv = [""]
-    server = Server()
-    now = 0
-
-    def forked() -> None:
-        text = "it forks (os.fork, or multiprocessing with 'fork')"
-        pipes.reply(now, _fault("fork", text))
-
-    Forks(forked).install()
-    for request in pipes.requests():
-        now = request["id"]
-        pipes.reply(now, server.answer(request))
+    signal.setitimer(signal.ITIMER_REAL, ORPHANED, ORPHANED)
+    yield
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, LAST)  # for threads that do not end
-
-
-if __name__ == "__main__":
-    main()
+    signal.setitimer(signal.ITIMER_REAL, ENDING)

@@ -1,0 +1,141 @@
+"""A child's pipes: bytes that are there, and what was printed for each call."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import select
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Final
+
+KEPT: Final = 4096
+"""Bytes that are kept of the beginning of what was printed, and of its end."""
+READS: Final = 64
+"""Reads that empty any pipe, if nobody fills it."""
+LINES: Final = 3
+"""Lines that are kept of what was printed for a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What was printed for a call: so many bytes, and the first lines of them."""
+
+    size: int = 0
+    lines: tuple[str, ...] = ()
+
+
+class PipeLog:
+    """What came through the pipe of printed text, cut by the marks of replies."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptors = (descriptor,)
+        self.token = secrets.token_hex(8)
+        self._pipe = descriptor
+        self._mark = f"\0{self.token} ".encode()
+        self._text = bytearray()
+        self._lost = 0
+        self._last_line = ""
+        self._closed = False
+
+    def hear(self) -> bool:
+        """Take in what is there; let go of the middle of too much."""
+        data = read(self._pipe)
+        self._text += data or b""
+        if len(self._text) > 4 * KEPT and self._mark not in self._text:
+            self._lost += len(self._text) - 2 * KEPT
+            del self._text[KEPT:-KEPT]
+        return bool(data)
+
+    def wait(self, seconds: float) -> bytes:
+        """Wait until something is printed, and return it; no call will have it."""
+        poll({self._pipe: select.POLLIN}, seconds)
+        return read(self._pipe) or b""
+
+    def printed(self, number: int) -> Printed:
+        """Return what was printed for that call, which has been answered.
+
+        More than a pipe holds may come meanwhile, and it may never end.
+        """
+        mark = self._mark + b"%d\n" % number
+        for _ in range(READS):
+            if mark in self._text or not self.hear():
+                break
+        text, found, rest = self._text.partition(mark)
+        if not found:
+            return Printed()
+        size, self._text, self._lost = len(text) + self._lost, rest, 0
+        if not text:
+            return Printed(size)
+        lines = text.decode(errors="replace").splitlines()
+        self._last_line = _last_line(text) or self._last_line
+        return Printed(size, tuple(line[:200] for line in lines[:LINES]))
+
+    def rest(self) -> bytes:
+        """Return what belongs to no call that was answered."""
+        for _ in range(READS):
+            if self._closed or not self.hear():
+                break
+        return bytes(self._text)
+
+    def close(self) -> None:
+        """Take in what is left: the pipe is about to be closed."""
+        self.rest()
+        self._closed = True
+
+    def last_line(self) -> str:
+        """Return the last line that was printed."""
+        return _last_line(self.rest()) or self._last_line
+
+
+class FileLog:
+    """A file in which what a child prints can be looked up."""
+
+    descriptors = ()
+    token = ""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def hear(self) -> bool:
+        """Take in nothing: it is in the file."""
+        return False
+
+    def printed(self, _number: int) -> Printed:
+        """Return nothing: a file is not cut by calls."""
+        return Printed()
+
+    def rest(self) -> bytes:
+        """Return the end of what was printed."""
+        size = self._file.seek(0, os.SEEK_END)
+        self._file.seek(max(size - KEPT, 0))
+        return self._file.read()
+
+    def close(self) -> None:
+        """Leave the file to whoever opened it."""
+
+    def last_line(self) -> str:
+        """Return the last line that was printed."""
+        return _last_line(self.rest())
+
+
+def poll(events: Mapping[int, int], seconds: float) -> Sequence[int]:
+    """Return at which pipes something happens, within that time."""
+    # select() cannot take descriptors from 1024 on, and a selector is one more.
+    polled = select.poll()
+    for descriptor, event in events.items():
+        polled.register(descriptor, event)
+    return [each for each, _ in polled.poll(max(seconds, 0) * 1000 + 1)]
+
+
+def read(descriptor: int) -> bytes | None:
+    """Return what is there, b"" at the end, None if there is nothing yet."""
+    try:
+        return os.read(descriptor, 1 << 16)
+    except BlockingIOError:
+        return None
+
+
+def _last_line(text: bytes | bytearray) -> str:
+    lines = text.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""

@@ -1,0 +1,246 @@
+"""The child of a migration check: it serves one subject.
+
+    python -m refengine.testing.subject_server
+
+Calls and replies are those of ``refengine.testing.child``:
+
+    load     {"ref": {…}, "profile": "seed-001"}       imports the subject
+    play     {"world": "<scenario as JSON text>"}      plays it in a world
+    intends  {"trace": "<trace as JSON lines>"}        checks its intended effects
+
+A call of ``play`` may have ``ways`` of running a graph, and ``wire``: the base URL of a
+scripted server that the graph's model asks. Faults are errors whose ``data`` has their
+``kind`` (verdicts, Migration).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import gc
+import io
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any, Final, TypeAlias, cast
+
+from refengine.profile import SEED_001, Profile, profile
+from refengine.testing.branches import Branches
+from refengine.testing.child import (
+    CallError,
+    Connection,
+    Forks,
+    Function,
+    Params,
+    ended_with_parent,
+    show_where,
+)
+from refengine.testing.loading import Fault, Loaded, Reference, load, own_files, told
+from refengine.testing.person import EndlessQuestionsError
+from refengine.testing.reading import parse_scenario
+from refengine.testing.subjects import (
+    INTENDS,
+    WAYS,
+    Played,
+    SubjectError,
+    play_alone,
+)
+from refengine.testing.trace import Trace
+from refengine.testing.world import EffectError, World
+
+Reply: TypeAlias = dict[str, Any]
+Predicate: TypeAlias = Callable[[Trace], object]
+
+FRAMEWORKS: Final = (
+    "langchain",
+    "langchain-core",
+    "langchain-openai",
+    "langgraph",
+    "langgraph-prebuilt",
+)
+"""Distributions whose versions belong to a verdict on what was built with them."""
+
+
+class SubjectServer:
+    """The functions of a child that has a subject."""
+
+    def __init__(self) -> None:
+        self._branches = Branches()
+        self._loaded: Loaded | None = None
+        self._profile: Profile = SEED_001
+        self._arms = 0
+        self._modules = 0
+        self._files: list[str] = []
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """What can be called; whatever goes wrong is an error with its kind."""
+        return {
+            name: self._guarded(function)
+            for name, function in (
+                ("load", self._load),
+                ("play", self._play),
+                ("intends", self._intends),
+            )
+        }
+
+    def _guarded(self, function: Function) -> Function:
+        def guarded(params: Params) -> object:
+            own = None if self._loaded is None else self._loaded.own
+            self._branches.taken.clear()
+            try:
+                return function(params)
+            except Fault as fault:
+                raise _fault(fault.kind, fault.text) from fault
+            except (SystemExit, KeyboardInterrupt) as error:
+                raise _fault("exit", f"raised {told(error, own)}") from error
+            except BaseException as error:  # the parent has to hear of it
+                raise _fault("harness", told(error, own)) from error
+
+        return guarded
+
+    @property
+    def _subject(self) -> Loaded:
+        if self._loaded is None:
+            raise Fault("harness", "there is no subject before 'load'")
+        return self._loaded
+
+    def _load(self, request: Params) -> Reply:
+        self._profile = profile(request["profile"])
+        self._loaded = load(Reference(**request["ref"]), self._branches)
+        # What is loaded stays; each play's rubbish is collected without it.
+        gc.freeze()
+        intents = [text for text, _ in _predicates(self._loaded)]
+        return {"intents": intents, "folder": self._loaded.own.roots[0], **self._seen()}
+
+    def _intends(self, request: Params) -> Reply:
+        return {"broken": _broken(Trace.from_jsonl(request["trace"]), self._subject)}
+
+    def _play(self, request: Params) -> Reply:
+        loaded = self._subject
+        raised: list[BaseException] = []
+
+        @functools.wraps(loaded.subject)
+        def subject(world: World) -> object:
+            try:
+                return loaded.subject(world)
+            except BaseException as error:
+                raised.append(error)
+                raise
+
+        scenario = parse_scenario(request["world"])
+
+        def play() -> Played:
+            ways, wire = request.get("ways", WAYS), request.get("wire")
+            return play_alone(scenario, subject, self._profile, ways, wire)
+
+        played = self._played(play, raised)
+        hooks = dict(played.hooks)
+        try:
+            trace = played.trace.to_jsonl()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise Fault("raised", f"what it hands on is no JSON: {error}") from error
+        way = {} if played.way is None else {"way": played.way}
+        return {"trace": trace, "hooks": hooks, **way, **self._seen()}
+
+    def _played(
+        self, play: Callable[[], Played], raised: list[BaseException]
+    ) -> Played:
+        own = None if self._loaded is None else self._loaded.own
+        try:
+            return play()
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            text = told(error, own)
+            if isinstance(error, EffectError):
+                raise Fault("effect", text) from error
+            if any(error is each for each in raised):
+                raise Fault("raised", text) from error
+            if isinstance(error, asyncio.CancelledError):
+                why = f"a hook raised {text}, which ends the run and not its error"
+                raise Fault("raised", why) from error
+            if isinstance(error, SubjectError):
+                raise Fault("wrong-result", str(error)) from error
+            if isinstance(error, EndlessQuestionsError):
+                raise Fault("endless", str(error)) from error
+            raise
+
+    def _seen(self) -> Reply:
+        """Return the arms that were taken, and what was imported since."""
+        seen: Reply = {"taken": sorted(self._branches.taken)}
+        arms = self._branches.arms
+        if len(arms) > self._arms:
+            seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
+            self._arms = len(arms)
+        return {**seen, **self._new_files(), **_frameworks()}
+
+    def _new_files(self) -> Reply:
+        count = len(sys.modules)
+        if self._loaded is None or count == self._modules:
+            return {}
+        self._modules = count
+        own = self._loaded.own
+        first = own.name(self._loaded.module.__file__ or "")
+        found = sorted(own_files(own), key=lambda name: (name != first, name))
+        new = [name for name in found if name not in self._files]
+        self._files += new
+        return {"files": new} if new else {}
+
+
+def _predicates(loaded: Loaded) -> list[tuple[str, Predicate]]:
+    """Return the intended effects that stand in the subject's module, each once."""
+    found: dict[int, tuple[str, Predicate]] = {}
+    for each in vars(loaded.module).values():
+        text = getattr(each, INTENDS, None)
+        if isinstance(text, str) and callable(each):
+            found[id(each)] = text, cast("Predicate", each)
+    return list(found.values())
+
+
+def _broken(trace: Trace, loaded: Loaded) -> list[str]:
+    broken: list[str] = []
+    for text, predicate in _predicates(loaded):
+        try:
+            good = predicate(trace)
+            if isinstance(good, Awaitable):
+                raise TypeError("it is async: write 'def'")
+            if not good:
+                broken.append(text)
+        except Exception as error:
+            raise Fault("intent", f"{text!r}: {told(error, loaded.own)}") from error
+    return broken
+
+
+def _frameworks() -> Reply:
+    """Return the versions of the frameworks that the subject has imported."""
+    found = [name for name in FRAMEWORKS if name.replace("-", "_") in sys.modules]
+    return {"frameworks": {name: version(name) for name in found}} if found else {}
+
+
+def _fault(kind: str, text: str) -> CallError:
+    return CallError(text, {"kind": kind})
+
+
+def main() -> None:
+    """Serve until the parent has no more calls."""
+    connection = Connection(SubjectServer().functions)
+    for stream in (sys.stdout, sys.stderr):
+        # A debugging print of a lone surrogate is no fault of the middleware.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace", line_buffering=True)
+    show_where(connection.log)
+    sys.argv = [""]
+
+    def forked() -> None:
+        text = "it forks (os.fork, or multiprocessing with 'fork')"
+        connection.reply(connection.current, {"error": _fault("fork", text).json})
+
+    with ended_with_parent():
+        Forks(forked).install()
+        connection.serve()
+
+
+if __name__ == "__main__":
+    main()
