@@ -147,7 +147,7 @@ def _batches(case: PlayedWorld) -> Iterator[BegunCalls]:
         yield from batches(case.played)
 
 
-def _ending(batch: executing.CallBatch) -> str | None:
+def _ending(batch: executing.CalledBatch) -> str | None:
     """Return the call whose result ended the run: its message is the answer."""
     direct = batch.run.status == "returned_directly"
     last = batch.now is batch.run.iterations[-1]

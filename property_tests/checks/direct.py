@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.calling import ended, history_after, result_of, went_on
 from property_tests.checks.configuring import first_runs, followed, paired, turns
-from property_tests.checks.executing import CallBatch, batches
+from property_tests.checks.executing import CalledBatch, batches
 from property_tests.checks.phases import HandlerTurn, is_doubled, tools_in
 from property_tests.view import HookView, View
 from refengine.messages import ToolCall
@@ -59,10 +59,10 @@ def sees(asked: str, step: HandlerTurn, hook: HookView) -> Decision:
     return Decision(asked, flags_in(step.seen), flags_in(hook.seen), hook.enter)
 
 
-Meant: TypeAlias = Callable[[CallBatch], bool]
+Meant: TypeAlias = Callable[[CalledBatch], bool]
 
 
-def flagging(batch: CallBatch) -> list[ToolCall]:
+def flagging(batch: CalledBatch) -> list[ToolCall]:
     """Return the calls of a batch that a flag may count for.
 
     Where flags stand on tools, a call whose tool is not there has none.
@@ -72,12 +72,12 @@ def flagging(batch: CallBatch) -> list[ToolCall]:
     return list(batch.calls)
 
 
-def counted(batch: CallBatch) -> list[ToolCall]:
+def counted(batch: CalledBatch) -> list[ToolCall]:
     """Return the calls of a batch whose tools return directly, in message order."""
     return [each for each in flagging(batch) if each.name in batch.setup.direct]
 
 
-def ending(batch: CallBatch) -> ToolCall | None:
+def ending(batch: CalledBatch) -> ToolCall | None:
     """Return the call that ends the run: the last direct one, if it may."""
     direct = counted(batch)
     if batch.profile.direct_calls == "all" and len(direct) < len(flagging(batch)):
@@ -254,7 +254,7 @@ def later_flags(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def _one_name(
-    case: PlayedWorld, asked: str, meant: Callable[[CallBatch, str], bool]
+    case: PlayedWorld, asked: str, meant: Callable[[CalledBatch, str], bool]
 ) -> Iterator[Decision]:
     """Decide about first runs and messages all of whose calls are of one known tool."""
     first = {run.number for run in first_runs(case.played)}
@@ -266,39 +266,39 @@ def _one_name(
             yield _ends(asked, batch)
 
 
-def _ends(asked: str, batch: CallBatch) -> Decision:
+def _ends(asked: str, batch: CalledBatch) -> Decision:
     wanted = "goes on" if ending(batch) is None else "returned_directly"
     last = batch.now is batch.run.iterations[-1]
     at = batch.run.end if last else batch.run.iterations[batch.now.number].entries[0]
     return Decision(asked, wanted, ended(batch.run, batch.now), at)
 
 
-def _finished(view: View) -> Iterator[CallBatch]:
+def _finished(view: View) -> Iterator[CalledBatch]:
     """Yield the batches that no error ended."""
     for batch in batches(view):
         if went_on(batch.run, batch.now):
             yield batch
 
 
-def _ended(batch: CallBatch) -> bool:
+def _ended(batch: CalledBatch) -> bool:
     return ended(batch.run, batch.now) == "returned_directly"
 
 
-def _answering(batch: CallBatch, direct: ToolCall) -> str:
+def _answering(batch: CalledBatch, direct: ToolCall) -> str:
     """Return the call whose result is the answer: the direct one, or the last kept."""
     at_end = batch.profile.answer == "end_of_history"
     return batch.calls[-1].id if at_end else direct.id
 
 
-def _configured(batch: CallBatch, name: str) -> bool | None:
+def _configured(batch: CalledBatch, name: str) -> bool | None:
     return batch.agent.return_directly.get(name)
 
 
-def _writes(batch: CallBatch, name: str) -> tuple[bool | None, ...]:
+def _writes(batch: CalledBatch, name: str) -> tuple[bool | None, ...]:
     return tuple(batch.setup.writes.get(name, ()))
 
 
-def _untouched(batch: CallBatch, name: str) -> bool:
+def _untouched(batch: CalledBatch, name: str) -> bool:
     return not _writes(batch, name) and name not in batch.setup.readded
 
 

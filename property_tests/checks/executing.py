@@ -28,7 +28,7 @@ from refengine.testing.trace import Observation
 
 
 @dataclass(frozen=True, slots=True)
-class CallBatch:
+class CalledBatch:
     """The calls that an iteration runs, and what the run goes by."""
 
     run: RunView
@@ -63,20 +63,20 @@ class CallBatch:
 
 
 @each_once
-def batches(view: View) -> Iterator[CallBatch]:
+def batches(view: View) -> Iterator[CalledBatch]:
     """Yield the calls of each iteration, where entries tell them apart."""
     return (each for each in every_batch(view) if each.told_apart)
 
 
 @each_once
-def every_batch(view: View) -> Iterator[CallBatch]:
+def every_batch(view: View) -> Iterator[CalledBatch]:
     """Yield the calls of each iteration."""
     found = setups(view)
     for run in view.runs:
         setup = found.runs[run.number]
         for now in run.iterations if not setup.failed else ():
             if calls := asked(run, now, setup, view.profile):
-                yield CallBatch(run, now, setup, view.profile, calls)
+                yield CalledBatch(run, now, setup, view.profile, calls)
 
 
 def last_of_equals(case: PlayedWorld) -> Iterator[Decision]:
@@ -182,7 +182,7 @@ def unseen(case: PlayedWorld) -> Iterator[Decision]:
         yield Decision(text, [], got, seen[0] if seen else batch.now.response)
 
 
-def _started(view: View) -> Iterator[tuple[CallBatch, ToolCall, Observation]]:
+def _started(view: View) -> Iterator[tuple[CalledBatch, ToolCall, Observation]]:
     """Yield each execution that a call should lead to."""
     for batch in batches(view):
         if any(each.set_input_name for each in tool_wraps(batch.agent)):
@@ -193,7 +193,7 @@ def _started(view: View) -> Iterator[tuple[CallBatch, ToolCall, Observation]]:
                     yield batch, call, start
 
 
-def _handled(view: View) -> Iterator[tuple[CallBatch, ToolCall, str]]:
+def _handled(view: View) -> Iterator[tuple[CalledBatch, ToolCall, str]]:
     for batch in batches(view):
         answer = batch.agent.unknown_tools_handler
         for call in batch.calls:
@@ -201,14 +201,14 @@ def _handled(view: View) -> Iterator[tuple[CallBatch, ToolCall, str]]:
                 yield batch, call, answer
 
 
-def _reach(batch: CallBatch) -> bool:
+def _reach(batch: CalledBatch) -> bool:
     """Tell whether every call had to reach its tool: nobody answers in its place."""
     wraps = tool_wraps(batch.agent)
     kept = all(calls_next(each) and each.factory_error is None for each in wraps)
     return kept and went_on(batch.run, batch.now)
 
 
-def _not_run(text: str, batch: CallBatch, call: ToolCall) -> Decision:
+def _not_run(text: str, batch: CalledBatch, call: ToolCall) -> Decision:
     alone = len(batch.calls) == 1
     seen = batch.now.calls.values() if alone else (batch.seen(call),)
     starts = [start for each in seen for start in each.starts]
@@ -216,7 +216,7 @@ def _not_run(text: str, batch: CallBatch, call: ToolCall) -> Decision:
     return Decision(text, [], got, starts[0] if starts else batch.now.response)
 
 
-def _aborted(batch: CallBatch, call: ToolCall) -> Decision:
+def _aborted(batch: CalledBatch, call: ToolCall) -> Decision:
     text = "an unknown tool ends the run with ToolNotFound"
     wanted = {"class": "ToolNotFound", "of": call.name}
     if batch.now is not batch.run.iterations[-1] or batch.run.error is None:
@@ -227,14 +227,14 @@ def _aborted(batch: CallBatch, call: ToolCall) -> Decision:
     return Decision(text, wanted, got, batch.run.error)
 
 
-def _goes_on(batch: CallBatch) -> Decision:
+def _goes_on(batch: CalledBatch) -> Decision:
     text = "where an unknown tool is answered the run does not end with ToolNotFound"
     got = "ToolNotFound" if batch.not_found else "answered"
     at = batch.run.error if batch.not_found else batch.now.response
     return Decision(text, "answered", got, at)
 
 
-def _told(batch: CallBatch, missing: Iterable[ToolCall]) -> Iterator[Decision]:
+def _told(batch: CalledBatch, missing: Iterable[ToolCall]) -> Iterator[Decision]:
     seen = history_after(batch.run, batch.now)
     if seen is None or not went_on(batch.run, batch.now):
         return
@@ -244,14 +244,14 @@ def _told(batch: CallBatch, missing: Iterable[ToolCall]) -> Iterator[Decision]:
         yield Decision(text, call.id, got and got.tool_call_id, seen[1])
 
 
-def _candidates(batch: CallBatch, name: str) -> set[str]:
+def _candidates(batch: CalledBatch, name: str) -> set[str]:
     """Return the implementations that a name has or had, wherever they come from."""
     specs = [*batch.setup.default, *all_tools(batch.agent)]
     same = [each for each in specs if each.name == name]
     return {implementation(each) for each in [*same, batch.setup.runnable[name]]}
 
 
-def _was_there(batch: CallBatch, name: str) -> bool:
+def _was_there(batch: CalledBatch, name: str) -> bool:
     left = [each.left for each in batch.setup.steps if each.left is not None]
     names = {n for each in left for n in cast("Sequence[str]", each["tools"])}
     return name in names or any(each.name == name for each in batch.setup.default)

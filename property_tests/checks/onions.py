@@ -23,7 +23,7 @@ TOOL = "the tool"
 
 
 @dataclass(frozen=True, slots=True)
-class ToolLayer:
+class CallWrapper:
     """One wrapper around tool calls: whose it is, and what it does."""
 
     key: Key
@@ -110,7 +110,7 @@ class CallOnion:
 
     call: ToolCall
     mode: Mode
-    layers: Sequence[ToolLayer]
+    layers: Sequence[CallWrapper]
     roots: list[EnteredWrapper | Execution] = field(
         default_factory=list["EnteredWrapper | Execution"]
     )
@@ -159,24 +159,24 @@ class CallOnion:
         return any(e.error is not None and e.chunks for e in self.executions)
 
 
-def layers_of(agent: AgentSpec, mode: Mode) -> tuple[ToolLayer, ...]:
+def layers_of(agent: AgentSpec, mode: Mode) -> tuple[CallWrapper, ...]:
     """Return the wrappers around a call of that mode, outermost first."""
     kind: Literal["invokable", "streamable"]
     kind = "invokable" if mode == "invoke" else "streamable"
-    found: list[ToolLayer] = []
+    found: list[CallWrapper] = []
     for at, spec in enumerate(agent.tool_call_middlewares):
         who = spec.id or f"tool-middleware-{at}"
-        found.append(ToolLayer((who, at, f"tool_call_middlewares.{kind}"), spec))
+        found.append(CallWrapper((who, at, f"tool_call_middlewares.{kind}"), spec))
     for at, struct in enumerate(agent.middlewares):
         wrap = getattr(struct.wrap_tool_call, kind)
         if wrap is not None:
             who = struct.id or f"middleware-{at}"
-            found.append(ToolLayer((who, at, f"wrap_tool_call.{kind}"), wrap))
+            found.append(CallWrapper((who, at, f"wrap_tool_call.{kind}"), wrap))
     for at, handler in enumerate(agent.handlers):
         wrap = getattr(handler, f"wrap_{kind}")
         if wrap is not None:
             who = handler.id or f"handler-{at}"
-            found.append(ToolLayer((who, at, f"wrap_{kind}"), wrap))
+            found.append(CallWrapper((who, at, f"wrap_{kind}"), wrap))
     return tuple(found)
 
 
