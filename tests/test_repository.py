@@ -141,6 +141,18 @@ def test_ci_can_be_run_and_takes_its_commands_from_the_readme() -> None:
     assert os.access(path, os.X_OK)
 
 
+def test_each_test_file_runs_on_every_python_or_says_that_one_is_enough() -> None:
+    """A new file is in neither list of tests/pythons.toml until somebody has decided."""
+    groups = tomllib.loads((ROOT / "tests/pythons.toml").read_text("utf-8"))
+    there = {
+        path.relative_to(ROOT / "tests").as_posix()
+        for path in (ROOT / "tests").rglob("test_*.py")
+    }
+
+    assert sorted(groups["every"] + groups["first"]) == sorted(there)
+    assert all(names == sorted(names) for names in groups.values())
+
+
 def ignored_rules() -> set[str]:
     config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     lint = config["tool"]["ruff"]["lint"]
