@@ -44,7 +44,7 @@ from benchmarks.subject import (
     SubjectFunction,
     Subjects,
 )
-from compat.engines.importing import Found, find
+from compat.engines.importing import EngineFactory, find
 from compat.engines.load_errors import LoadError
 from refengine import build_agent
 from refengine.errors import ConfigurationError, RefengineError
@@ -107,7 +107,7 @@ class Server:
     async def _load(self, request: Params) -> Reply:
         here = Path.cwd()
         named: tuple[Named, ...] = ("subject", "against")
-        found: dict[Named, Found] = {
+        found: dict[Named, EngineFactory] = {
             each: find(request[each], here) for each in named if request[each]
         }
         functions: dict[str, tuple[str, SubjectFunction]] = {
@@ -126,7 +126,7 @@ class Server:
         return {"names": names["subject"], "waits": any(waits)}
 
 
-async def _names(subjects: Subjects, side: SideSpec, found: Found) -> list[str]:
+async def _names(subjects: Subjects, side: SideSpec, found: EngineFactory) -> list[str]:
     """Set a subject up once; raises what no row of it could do without."""
     try:
         extensions = subjects.extensions(side, Kit())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Final
 
-from refengine.testing.world import MissingExtraError
+from refengine.testing.world import WorldExtraError
 
 EXTRA: Final = "bench"
 
@@ -29,4 +29,4 @@ def _loaded(name: str) -> Any:  # noqa: ANN401  # as above
     try:
         return import_module(name)
     except ImportError as error:
-        raise MissingExtraError("refengine bench", EXTRA, error) from error
+        raise WorldExtraError("refengine bench", EXTRA, error) from error

@@ -14,7 +14,15 @@ from benchmarks.kinds import Kind
 from benchmarks.rows import memory_of, taken
 from benchmarks.specs import Effort, SideSpec, Turned
 from benchmarks.statistics import over_set_ups, seconds
-from compat.verdicts.cost import SHAPES, Blocked, Estimate, Fit, Growth, Point, Shape
+from compat.verdicts.cost import (
+    SHAPES,
+    Blocked,
+    Estimate,
+    Fit,
+    Growth,
+    GrowthPoint,
+    Shape,
+)
 
 TERMS: Final[Mapping[Shape, Callable[[int], float]]] = MappingProxyType(
     {
@@ -62,7 +70,7 @@ def growth(
     fits = fits_of(times)
     slope = _slope(found, {at: count(ours[at]) for at in mine})
     points = tuple(
-        Point(n=n, seconds=took, bare_seconds=by_hand.get(n))
+        GrowthPoint(n=n, seconds=took, bare_seconds=by_hand.get(n))
         for n, took in times.items()
     )
     return Growth(

@@ -14,7 +14,7 @@ from benchmarks.kinds import KINDS
 from benchmarks.rows import NotMeasuredError, answer
 from benchmarks.specs import Effort, SideSpec, Turned, Turns
 from benchmarks.statistics import change, ratio
-from compat.verdicts.cost import Change, Estimate, Noise
+from compat.verdicts.cost import Change, CostNoise, Estimate
 
 SAMPLED = 4
 """So many A/A comparisons make the band."""
@@ -37,11 +37,11 @@ def same(measurer: Measurer, side: SideSpec, effort: Effort) -> Estimate:
     return ratio(found.series, 1, 0)
 
 
-def noise(measurer: Measurer, effort: Effort) -> Noise:
+def noise(measurer: Measurer, effort: Effort) -> CostNoise:
     """Return the widest of a few A/A comparisons, and the band it makes."""
     found = [same(measurer, side, effort) for side in islice(equal_sides(), SAMPLED)]
     widest = max(found, key=band)
-    return Noise(ratio=widest, band=band(widest))
+    return CostNoise(ratio=widest, band=band(widest))
 
 
 def band(found: Estimate) -> float:

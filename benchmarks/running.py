@@ -24,7 +24,15 @@ from benchmarks.rows import NotMeasuredError, answer, cost
 from benchmarks.settings import Setting
 from benchmarks.specs import SideSpec
 from benchmarks.subject import NO_HOOK
-from compat.verdicts.cost import Bar, Cost, Costs, Growth, Header, HookCost, Noise
+from compat.verdicts.cost import (
+    Bar,
+    Cost,
+    CostHeader,
+    CostNoise,
+    Costs,
+    Growth,
+    HookCost,
+)
 from property_tests.defaults import EXAMPLES, SEED
 from refengine.testing.machine import facts
 
@@ -69,7 +77,7 @@ def measured(asked: Asked, told: Told) -> Costs:
     with Measurer() as measurer:
         run = _Run(measurer, asked, told)
         found = run.nothing() if asked.subject is None else run.subject()
-    header = Header(
+    header = CostHeader(
         tool=version("refengine"),
         machine=facts(),
         command=asked.command,
@@ -134,11 +142,11 @@ class _Run:
             told=(*told, *self._left_out()),
         )
 
-    def _noise(self) -> Noise:
+    def _noise(self) -> CostNoise:
         self._tell("comparing equal sides, to know what noise is")
         return noise(self._measurer, self._effort)
 
-    def _rows(self, rows: Sequence[plan.Row], found: Noise) -> tuple[Cost, ...]:
+    def _rows(self, rows: Sequence[plan.Row], found: CostNoise) -> tuple[Cost, ...]:
         costs: list[Cost] = []
         for at, row in enumerate(rows, 1):
             self._tell(f"row {at} of {len(rows)}: {row.name}")
@@ -231,5 +239,5 @@ WAITS: Final = (
     "The subject waits, or has other threads work: all times of it are the wall's, and"
     " neighbours on the machine are in them"
 )
-_EMPTY: Final = Header(tool="", machine={}, command="", quick=False)
+_EMPTY: Final = CostHeader(tool="", machine={}, command="", quick=False)
 """Stands in until the time that it took is known."""

@@ -37,10 +37,10 @@ from compat.report.cost_markdown import markdown_text
 from compat.report.cost_page import page_text
 from compat.report.cost_plots import write_plot
 from compat.verdicts.cost import Change, Costs, Estimate
-from refengine.testing.world import MissingExtraError
+from refengine.testing.world import WorldExtraError
 
 MISTAKES: Final = (
-    MissingExtraError,
+    WorldExtraError,
     NotAReportError,
     NotMeasuredError,
     OutputError,

@@ -21,7 +21,7 @@ from compat.commands import (
     told,
 )
 from compat.report.conform_text import plain
-from compat.verdicts.conformance import AnyEvent, ClauseResult, Fault
+from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult
 from property_tests.baseline_command import Wanted
 from property_tests.conforming import judging
 from property_tests.engine_judging import UnusableEngineError
@@ -91,7 +91,7 @@ def judge(asked: Asked) -> JudgedOnce:
             [
                 each
                 for each in events
-                if isinstance(each, Fault) and each.whose != "known-failures"
+                if isinstance(each, Breakdown) and each.whose != "known-failures"
             ],
         )
 

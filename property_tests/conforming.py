@@ -11,7 +11,7 @@ from typing import TextIO
 
 from compat.commands import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
 from compat.report.conform_stream import Stream
-from compat.verdicts.conformance import AnyEvent, Footer, Header
+from compat.verdicts.conformance import AnyEvent, Footer, StreamHeader
 from property_tests.engine_judging import EngineJudge, EngineJudged, same_names
 from property_tests.known.entries import KnownFailures
 from property_tests.known.states import unmatched
@@ -81,10 +81,10 @@ class EnginesJudgement:
             if any(result.known == "stale" for result in each.results):
                 yield STALE
 
-    def _header(self) -> Header:
+    def _header(self) -> StreamHeader:
         corpus = self._made.corpus
         versions = {each.name: each.version for each in self._judges}
-        return Header(
+        return StreamHeader(
             contract=contract().version,
             corpus=corpus.digest,
             seed=corpus.seed,

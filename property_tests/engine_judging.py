@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from compat.verdicts.conformance import (
+    Breakdown,
+    ClauseFailure,
     ClauseResult,
     EngineInfo,
     EngineSummary,
-    Failure,
-    Fault,
     Progress,
     SmokeResult,
     Verdict,
@@ -104,7 +104,7 @@ class EngineJudge:
         }
         workers = min(asked.workers, len(corpus.worlds))
         self._pool = stack.enter_context(Pool(about, workers, asked.timeout))
-        self._faults: list[Fault] = []
+        self._faults: list[Breakdown] = []
         self._door_works = True
         self._sizes: dict[int, int] = {}
 
@@ -170,7 +170,7 @@ class EngineJudge:
         faults = (each.whose != "known-failures" for each in self._faults)
         return not self._door_works or any(faults)
 
-    def trace(self, failure: Failure) -> list[str]:
+    def trace(self, failure: ClauseFailure) -> list[str]:
         """Return every observation of the world of a failure, one line each."""
         asked = {"scenario": failure.scenario, "variant": failure.variant}
         reply = self._pool.one({"op": "trace", **asked})
@@ -196,7 +196,7 @@ class EngineJudge:
         return info
 
     def _fault(self, whose: Any, text: str) -> None:  # noqa: ANN401  # a Literal of Fault
-        self._faults.append(Fault(engine=self.name, whose=whose, text=text))
+        self._faults.append(Breakdown(engine=self.name, whose=whose, text=text))
 
     def _worlds(self, tally: Tally, emit: Emit) -> None:
         total = len(self._corpus.worlds)
@@ -286,14 +286,14 @@ class EngineJudge:
 
     def _failures(
         self, tally: Tally
-    ) -> tuple[Mapping[str, Failure], Mapping[str, str]]:
+    ) -> tuple[Mapping[str, ClauseFailure], Mapping[str, str]]:
         """Return each failing clause's smallest failure, or why there is none."""
         clauses = sorted(tally.failing)
         asked = (
             {"op": "tell", "clause": each, "world": self._smallest(tally.failing[each])}
             for each in clauses
         )
-        found: dict[str, Failure] = {}
+        found: dict[str, ClauseFailure] = {}
         lost: dict[str, str] = {}
         try:
             for at, reply in self._pool.each(asked, LONG):
@@ -305,8 +305,8 @@ class EngineJudge:
             self._fault("engine", str(error))
         return found, lost
 
-    def _reproducible(self, reply: Reply, clause: str) -> Failure:
-        failure = Failure.model_validate(reply["failure"])
+    def _reproducible(self, reply: Reply, clause: str) -> ClauseFailure:
+        failure = ClauseFailure.model_validate(reply["failure"])
         command = self._command(f"refengine conform {self.text} --clause {clause}")
         return failure.model_copy(update={"reproduce": command})
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compat.verdicts.conformance import Seen
+from compat.verdicts.conformance import SeenLine
 from property_tests.check import PLAYED, Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, fixed_worlds
@@ -29,7 +29,7 @@ class ExplainedClause:
     mutant: Mutant
     world: CorpusWorld
     decision: Decision
-    around: tuple[Seen, ...]
+    around: tuple[SeenLine, ...]
     """The observations near the deciding one, which is marked."""
 
 

@@ -22,10 +22,10 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, field_va
 from compat.report.conform_stream import finite
 from compat.verdicts.conformance import (
     AnyEvent,
+    ClauseFailure,
     ClauseResult,
     EngineInfo,
-    Failure,
-    Header,
+    StreamHeader,
 )
 from property_tests.check import Check
 from property_tests.playing import RefusedError, VariantPlayer
@@ -44,7 +44,7 @@ class ReplayedWorld:
     """
 
     decided: int = 0
-    failure: Failure | None = None
+    failure: ClauseFailure | None = None
     lost: str = ""
     broken: str = ""
     usage: str = ""
@@ -106,7 +106,7 @@ def replayed(clause: str, reply: Mapping[str, Any]) -> ReplayedWorld:
     failure, decided = reply.get("failure"), int(reply["decided"])
     return ReplayedWorld(
         decided,
-        None if failure is None else Failure.model_validate(failure),
+        None if failure is None else ClauseFailure.model_validate(failure),
         _undecided(clause, decided),
     )
 
@@ -172,7 +172,7 @@ def write_failures(folder: Path, events: Iterable[AnyEvent]) -> tuple[Path, ...]
     """
     corpus, profiles, written = "", dict[str, str](), list[Path]()
     for event in events:
-        if isinstance(event, Header):
+        if isinstance(event, StreamHeader):
             corpus = event.corpus
         elif isinstance(event, EngineInfo):
             profiles[event.engine] = event.profile
@@ -212,7 +212,7 @@ def failure_files(folder: Path) -> Iterator[Path]:
 
 
 def _file(
-    result: ClauseResult, failure: Failure, profile: str, corpus: str
+    result: ClauseResult, failure: ClauseFailure, profile: str, corpus: str
 ) -> FailureFile:
     return FailureFile(
         engine=result.engine,

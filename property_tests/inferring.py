@@ -15,10 +15,10 @@ from functools import cache, lru_cache
 from typing import Final, Literal, TypeAlias, cast
 
 from compat.engines.capabilities import refusal_of
-from compat.engines.loading import Loaded
+from compat.engines.loading import LoadedEngine
 from compat.engines.needs import hidden_needs
+from compat.profiles.comparing import played, scenarios
 from compat.profiles.confirming import projected
-from compat.profiles.differing import played, scenarios
 from refengine.messages import Json
 from refengine.profile import PROFILES, Profile, choosing, options
 from refengine.testing.clock import run
@@ -95,7 +95,7 @@ class Inferred:
         return itself or (said is not None and any(self.differing(said)))
 
 
-def infer(loaded: Loaded) -> Inferred:
+def infer(loaded: LoadedEngine) -> Inferred:
     """Return what an engine shows of every posture.
 
     An engine that breaks down in a scenario shows nothing by it; no exception of its
@@ -169,13 +169,15 @@ def _reference(posture: str, number: int, profile: Profile) -> Seen:
     return _seen(posture, played(scenario, profile))
 
 
-def _trials(loaded: Loaded) -> Iterator[_Trial]:
+def _trials(loaded: LoadedEngine) -> Iterator[_Trial]:
     for posture, found in _scenarios().items():
         for number, scenario in enumerate(found, 1):
             yield _tried(loaded, posture, number, scenario)
 
 
-def _tried(loaded: Loaded, posture: str, number: int, scenario: Scenario) -> _Trial:
+def _tried(
+    loaded: LoadedEngine, posture: str, number: int, scenario: Scenario
+) -> _Trial:
     for capability, _ in hidden_needs(scenario):
         if capability not in loaded.capabilities:
             why = _needs(capability)

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
-from compat.engines.capabilities import CAPABILITIES
-from compat.engines.loading import Loaded
-from compat.engines.refusing import Refusing
+from compat.engines.capabilities import CAPABILITIES, Refusing
+from compat.engines.loading import LoadedEngine
 from property_tests.playing import StructsAdapted
 from refengine.messages import Message
 from refengine.profile import Profile
@@ -55,7 +54,7 @@ class ProbeWorld:
         return run(play(read_scenario(scenario), engine))
 
 
-def probe(loaded: Loaded) -> tuple[frozenset[str], frozenset[str]]:
+def probe(loaded: LoadedEngine) -> tuple[frozenset[str], frozenset[str]]:
     """Return what is declared and not found, and what is found and not declared."""
     engine = loaded.engine.engine if isinstance(loaded.engine, Refusing) else None
     tried = [each for each in CAPABILITIES if _is_cheap(each, loaded)]
@@ -63,7 +62,7 @@ def probe(loaded: Loaded) -> tuple[frozenset[str], frozenset[str]]:
     return loaded.capabilities - found, found - loaded.capabilities
 
 
-def _is_cheap(capability: str, loaded: Loaded) -> bool:
+def _is_cheap(capability: str, loaded: LoadedEngine) -> bool:
     """Tell whether to look: an engine not made for crowds may take minutes with one."""
     return capability != "many_extensions" or capability in loaded.capabilities
 

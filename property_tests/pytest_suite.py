@@ -21,7 +21,7 @@ import pytest
 
 from compat.report.conform_failure import told as texts_of
 from compat.report.conform_text import counted, plain
-from compat.verdicts.conformance import AnyEvent, ClauseResult, EngineInfo, Fault
+from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult, EngineInfo
 from property_tests.conforming import judging
 from property_tests.defaults import EXAMPLES, SEED
 from property_tests.engine_judging import UnusableEngineError
@@ -57,7 +57,7 @@ def lines(result: ClauseResult, clause: Clause) -> Iterator[str]:
     yield f"  again     {found.reproduce}"
 
 
-def fault_lines(faults: Iterable[Fault]) -> Iterator[str]:
+def fault_lines(faults: Iterable[Breakdown]) -> Iterator[str]:
     """Yield what broke down."""
     yield "it could not be judged:"
     yield from (f"  {each.whose}: {plain(each.text)}" for each in faults)
@@ -161,7 +161,7 @@ class JudgedEngine:
 
     info: EngineInfo | None
     results: Mapping[str, ClauseResult]
-    faults: Sequence[Fault]
+    faults: Sequence[Breakdown]
 
 
 class EngineTests:
@@ -270,7 +270,7 @@ class EngineTests:
             with judging(asked) as judgement:
                 judgement.tell(events.append)
         except MISTAKES as error:
-            events.append(Fault(engine=engine, whose="engine", text=str(error)))
+            events.append(Breakdown(engine=engine, whose="engine", text=str(error)))
         return _read(events)
 
     def _load(self, engine: str) -> Mapping[str, Any]:
@@ -317,7 +317,7 @@ def _read(events: Sequence[AnyEvent]) -> JudgedEngine:
     infos = [each for each in events if isinstance(each, EngineInfo)]
     results = [each for each in events if isinstance(each, ClauseResult)]
     # What a file lists of other engines was looked at when all of them were known.
-    faults = [each for each in events if isinstance(each, Fault) and each.engine]
+    faults = [each for each in events if isinstance(each, Breakdown) and each.engine]
     return JudgedEngine(
         infos[0] if infos else None, {e.clause: e for e in results}, faults
     )

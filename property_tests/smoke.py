@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
-from compat.engines.loading import Loaded
+from compat.engines.loading import LoadedEngine
 from compat.verdicts.conformance import SmokeResult
 from property_tests.shapes import WatchedDoor
 from refengine.messages import Message
@@ -230,7 +230,7 @@ class Smoke:
     wrong: Wrong
 
 
-def smoke(loaded: Loaded) -> list[SmokeResult]:
+def smoke(loaded: LoadedEngine) -> list[SmokeResult]:
     """Return whether the door to an engine works, in five checks and a look at types.
 
     Nothing that the engine raises comes out of this: it is what was seen.
@@ -264,7 +264,7 @@ def _checks(capabilities: frozenset[str]) -> Iterator[Smoke]:
     yield Smoke("hooks", asked, agent, (CALL, "assistant:done"), entered(hook))
 
 
-def _canary(loaded: Loaded) -> Iterator[SmokeResult]:
+def _canary(loaded: LoadedEngine) -> Iterator[SmokeResult]:
     """Yield one result of two worlds: the model raises, and a tool does."""
     model = "what the model raises ends the run with that error, after one tool call"
     tool = "what a tool raises ends the run, or is told to the model"
@@ -283,7 +283,7 @@ def _canary(loaded: Loaded) -> Iterator[SmokeResult]:
         yield _told(loaded.name, "canary", f"{model}; {tool}", "")
 
 
-def _played(loaded: Loaded, check: Smoke) -> DoorTrial:
+def _played(loaded: LoadedEngine, check: Smoke) -> DoorTrial:
     scenario = {
         "agent": {"name": "smoke", **check.agent},
         "model_script": list(check.script),

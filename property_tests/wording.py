@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from compat.verdicts.conformance import Failure, Seen
+from compat.verdicts.conformance import ClauseFailure, SeenLine
 from property_tests.check import Decision, PlayedWorld
 from refengine.messages import Json
 from refengine.testing.trace import Observation, Trace, to_json
@@ -15,7 +15,7 @@ WHOLE: Final = 600
 """Values of so many characters are shown whole, longer ones where they differ."""
 
 
-def failure_of(case: PlayedWorld, decision: Decision) -> Failure:
+def failure_of(case: PlayedWorld, decision: Decision) -> ClauseFailure:
     """Return the event: what was asked, both values, what was seen around it.
 
     Of long values only the part is kept in which they differ, at ``path``.
@@ -27,7 +27,7 @@ def failure_of(case: PlayedWorld, decision: Decision) -> Failure:
         path = found[0]
         if len(json.dumps([expected, got])) > WHOLE:
             _, expected, got = found
-    return Failure(
+    return ClauseFailure(
         variant=decision.variant,
         asked=decision.asked,
         expected=cast("Any", _plain(expected)),
@@ -55,7 +55,7 @@ LONGEST: Final = 160
 """So many characters of one observation are shown."""
 
 
-def around(trace: Trace, at: Observation | None) -> tuple[Seen, ...]:
+def around(trace: Trace, at: Observation | None) -> tuple[SeenLine, ...]:
     """Return the observations near the deciding one, or the last ones if there is none.
 
     A check that misses something has no observation to point to; then the end of the
@@ -64,7 +64,7 @@ def around(trace: Trace, at: Observation | None) -> tuple[Seen, ...]:
     place = len(trace) if at is None else at.seq
     near = trace[max(place - NEAR, 0) : place + NEAR + 1]
     return tuple(
-        Seen(mark=">" if each is at else " ", text=line(each)) for each in near
+        SeenLine(mark=">" if each is at else " ", text=line(each)) for each in near
     )
 
 

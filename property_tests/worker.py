@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from compat.engines.load_errors import LoadError
-from compat.engines.loading import Loaded, load_engine
+from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.needs import is_crowded
 from compat.migration.shrinking import shrink
 from property_tests.check import Check, Decision, PlayedWorld
@@ -51,7 +51,7 @@ class Judge:
         self._checks = [each for each in CHECKS if each.clause in wanted]
 
     @cached_property
-    def loaded(self) -> Loaded:
+    def loaded(self) -> LoadedEngine:
         """The engine; raises LoadError or UnknownProfileError."""
         return load_engine(self._asked["engine"], self._asked["profile"])
 

@@ -8,15 +8,15 @@ from compat.report.conform_stream import Stream
 from compat.verdicts.conformance import (
     VERDICTS,
     AnyEvent,
+    Breakdown,
+    ClauseFailure,
     ClauseInfo,
     ClauseResult,
     EngineInfo,
     EngineSummary,
-    Failure,
-    Fault,
-    Header,
-    Seen,
+    SeenLine,
     SmokeResult,
+    StreamHeader,
 )
 
 SENTENCES = (
@@ -43,10 +43,10 @@ WORLD: dict[str, Any] = {
     "runs": [{"input": ["user:hi"]}],
 }
 AROUND = (
-    Seen(mark=" ", text='   2  run 1  hook_enter  extension: "h0"  position: 0'),
-    Seen(mark=" ", text='   3  run 1  hook_exit  extension: "h0"  position: 0'),
-    Seen(mark=">", text='   4  run 1  hook_enter  extension: "m0"  position: 0'),
-    Seen(mark=" ", text="   5  run 1  model_request  messages: user:hi"),
+    SeenLine(mark=" ", text='   2  run 1  hook_enter  extension: "h0"  position: 0'),
+    SeenLine(mark=" ", text='   3  run 1  hook_exit  extension: "h0"  position: 0'),
+    SeenLine(mark=">", text='   4  run 1  hook_enter  extension: "m0"  position: 0'),
+    SeenLine(mark=" ", text="   5  run 1  model_request  messages: user:hi"),
 )
 
 
@@ -57,7 +57,7 @@ def clause(id_: str, **given: Any) -> ClauseInfo:
     return ClauseInfo(id=id_, family=family, **filled)
 
 
-def failure(**given: Any) -> Failure:
+def failure(**given: Any) -> ClauseFailure:
     filled = {
         "variant": "played",
         "asked": "before-model hooks: middlewares, then handlers, in list order",
@@ -68,7 +68,7 @@ def failure(**given: Any) -> Failure:
         "scenario": WORLD,
         "reproduce": "refengine conform swift --only ORD-001 --seed 7",
     }
-    return Failure(**{**filled, **given})
+    return ClauseFailure(**{**filled, **given})
 
 
 def result(id_: str, verdict: str = "pass", **given: Any) -> ClauseResult:
@@ -100,8 +100,8 @@ def summary(results: Sequence[ClauseResult], **given: Any) -> EngineSummary:
     return EngineSummary(**{**filled, **given})
 
 
-def header(clauses: Sequence[ClauseInfo], engines: Sequence[str]) -> Header:
-    return Header(
+def header(clauses: Sequence[ClauseInfo], engines: Sequence[str]) -> StreamHeader:
+    return StreamHeader(
         contract="0.1",
         corpus="0123456789abcdef" * 4,
         seed=7,
@@ -122,7 +122,7 @@ def events(
     info: dict[str, Any] | None = None,
     told: dict[str, Any] | None = None,
     smokes: Sequence[SmokeResult] = (),
-    faults: Sequence[Fault] = (),
+    faults: Sequence[Breakdown] = (),
     code: int = 0,
 ) -> list[Any]:
     """Return all events of a judgement of one engine, swift."""

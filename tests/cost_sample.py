@@ -9,18 +9,18 @@ from compat.verdicts.cost import (
     Blocked,
     Compared,
     Cost,
+    CostFailure,
+    CostHeader,
+    CostNoise,
     Costs,
     Estimate,
-    Failure,
     Fit,
     Growth,
-    Header,
+    GrowthPoint,
     HookCost,
     Memory,
     Missing,
-    Noise,
     PeerCost,
-    Point,
 )
 
 NO_BARE = "plain Python cannot run an onion of more than 900 layers"
@@ -56,9 +56,12 @@ def growth(name: str, each: float, **given: Any) -> Growth:
     sizes = (0, 1, 10, 100, 1000, 10_000)
     bare = {n: 2e-6 + n * each / 1.6 for n in (1, 10, 100, 900)}
     points = [
-        Point(n=n, seconds=2e-5 + n * each, bare_seconds=bare.get(n)) for n in sizes
+        GrowthPoint(n=n, seconds=2e-5 + n * each, bare_seconds=bare.get(n))
+        for n in sizes
     ]
-    points.insert(4, Point(n=900, seconds=2e-5 + 900 * each, bare_seconds=bare[900]))
+    points.insert(
+        4, GrowthPoint(n=900, seconds=2e-5 + 900 * each, bare_seconds=bare[900])
+    )
     errors = (3.1, 0.021, 0.083, 0.95)
     filled: dict[str, Any] = {
         "points": tuple(points),
@@ -92,7 +95,7 @@ def peer(name: str, hook: str, base: float, each: float, **given: Any) -> PeerCo
     return PeerCost(peer=name, hook=hook, **filled)
 
 
-HEADER = Header(
+HEADER = CostHeader(
     tool="refengine 0.1.0",
     machine={
         "cpu": "A Processor of 3.0 GHz",
@@ -109,7 +112,7 @@ HEADER = Header(
 
 COSTS = Costs(
     header=HEADER,
-    noise=Noise(ratio=Estimate(value=1.002, low=0.991, high=1.012), band=0.012),
+    noise=CostNoise(ratio=Estimate(value=1.002, low=0.991, high=1.012), band=0.012),
     costs=(
         cost(
             "hooks",
@@ -190,7 +193,7 @@ COSTS = Costs(
             "wrap_model_call",
             1.9e-3,
             1.4e-5,
-            fails=Failure(n=321, how="exception", what="RecursionError"),
+            fails=CostFailure(n=321, how="exception", what="RecursionError"),
         ),
         peer("langchain", "before_model", 1.9e-3, 8.8e-4),
         peer(
@@ -198,7 +201,7 @@ COSTS = Costs(
             "Wrap ExecuteTool",
             1.4e-3,
             5.6e-6,
-            fails=Failure(n=487, how="silent", what="the tool did not run"),
+            fails=CostFailure(n=487, how="silent", what="the tool did not run"),
         ),
         peer("pydantic-ai", "wrap_tool", 4.9e-3, 1.9e-4),
         peer(

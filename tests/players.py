@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compat.migration.differing import Shown, differences
 from compat.migration.naming import first_in_time, named
-from compat.verdicts.migration import Divergence, Exercise
+from compat.verdicts.migration import DescribedDivergence, Exercise
 from compat.verdicts.relations import channels_of
 from refengine.testing import Scenario, World, play_subject, read_scenario, run
 
@@ -57,7 +57,7 @@ def shown(world: Scenario, subject: Subject) -> Shown:
 
 def divergence(
     world: Scenario, old: Subject, new: Subject, relation: str = "identical"
-) -> Divergence:
+) -> DescribedDivergence:
     """Return what the first difference of two subjects in a world is named."""
     ours, theirs = shown(world, old), shown(world, new)
     found = differences(ours, theirs, channels_of(relation))

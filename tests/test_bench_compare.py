@@ -9,16 +9,25 @@ from benchmarks.command import main
 from benchmarks.comparing import NotAReportError, change_of, differing, read
 from benchmarks.comparing import compared as rows_of
 from benchmarks.plan import rows, subject_rows
-from compat.verdicts.cost import Blocked, Costs, Estimate, Header, Missing, Noise
+from compat.verdicts.cost import (
+    Blocked,
+    CostHeader,
+    CostNoise,
+    Costs,
+    Estimate,
+    Missing,
+)
 from tests.cost_sample import about, compared, cost
 
 LIMIT = 1.2
-QUIET = Noise(ratio=about(1.0, 0.01), band=0.01)
+QUIET = CostNoise(ratio=about(1.0, 0.01), band=0.01)
 MACHINE = {"cpu": "a", "cores": "2"}
 
 
 def header(**changes):
-    plain = Header(tool="0", machine=MACHINE, command="refengine bench run", quick=True)
+    plain = CostHeader(
+        tool="0", machine=MACHINE, command="refengine bench run", quick=True
+    )
     return plain.model_copy(update=changes)
 
 
@@ -74,7 +83,7 @@ class TestVerdict:
         assert (row.verdict, row.why) == ("not distinguishable", "")
 
     def test_is_not_told_within_the_noise_of_either(self):
-        loud = report(ratio(4.0), noise=Noise(ratio=about(1.5), band=0.5))
+        loud = report(ratio(4.0), noise=CostNoise(ratio=about(1.5), band=0.5))
         calm = report(ratio(3.0))
 
         for old, new in [(loud, calm), (calm, loud)]:

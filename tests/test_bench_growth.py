@@ -9,7 +9,7 @@ from benchmarks.growing import fits_of, growth, line, simplest
 from benchmarks.limits import bars
 from benchmarks.settings import Setting
 from benchmarks.specs import Effort, SideSpec
-from compat.verdicts.cost import SHAPES, Estimate, Fit, Growth, Point
+from compat.verdicts.cost import SHAPES, Estimate, Fit, Growth, GrowthPoint
 
 NS = (0, 1, 10, 30, 100, 300, 1_000, 3_000, 10_000)
 LAWS = {
@@ -158,7 +158,7 @@ class TestGrowth:
 
 class TestBarOfGrowth:
     def bar(self, seconds):
-        points = tuple(Point(n=n, seconds=took) for n, took in seconds.items())
+        points = tuple(GrowthPoint(n=n, seconds=took) for n, took in seconds.items())
         grown = Growth(name="a kind", points=points, slope=None)
         return next(each for each in bars((), (grown,), ()) if "exponent" in each.name)
 

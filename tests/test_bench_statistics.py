@@ -18,7 +18,7 @@ from benchmarks.statistics import (
     ratio,
     seconds,
 )
-from compat.verdicts.cost import Estimate, Noise
+from compat.verdicts.cost import CostNoise, Estimate
 
 SET_UP = 0.02
 """Where objects lie in memory makes a set-up slower or faster by about so much."""
@@ -51,7 +51,7 @@ def told(random, slower, comparisons, set_up=SET_UP):
         (ratio(series(random, (1, 1), set_up=set_up), 1, 0) for _ in range(4)),
         key=band,
     )
-    limit = Noise(ratio=widest, band=band(widest)).band
+    limit = CostNoise(ratio=widest, band=band(widest)).band
     pairs = [
         ratio(series(random, (1, slower), set_up=set_up), 1, 0)
         for _ in range(comparisons)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.state.reading import contents, kept
-from compat.state.telling import printable, resume_line, run_lines
+from compat.state.contents import contents, kept
+from compat.state.lines import printable, resume_line, run_lines
 from compat.state.work import show, verify
 from refengine.checkpoint import (
     Address,

@@ -12,7 +12,7 @@ import pytest
 
 from compat.report.conform_gathered import gather
 from compat.report.conform_page import page_text
-from compat.verdicts.conformance import Fault
+from compat.verdicts.conformance import Breakdown
 from tests.conform_sample import clause, events, failure, judged, many, result
 
 HOSTILE = '"><script>document.title="taken"</script><img src=x onerror=1>{{ 7 * 7 }}'
@@ -159,7 +159,7 @@ def test_text_of_an_engine_stays_text() -> None:
             clause("INT-001", status="planned", why=HOSTILE, sentence=HOSTILE),
         ],
         info={"profile": HOSTILE, "undeclared": (HOSTILE,)},
-        faults=[Fault(engine="swift", whose="engine", text=HOSTILE)],
+        faults=[Breakdown(engine="swift", whose="engine", text=HOSTILE)],
     )
 
     assert sum(tag == "script" for tag, _ in found.tags) == 1
@@ -177,7 +177,9 @@ def test_page_is_text_whatever_an_engine_said() -> None:
 
 
 def test_machine_is_not_told() -> None:
-    fault = Fault(engine="swift", whose="door", text="in /srv/someone/door.py\nlast")
+    fault = Breakdown(
+        engine="swift", whose="door", text="in /srv/someone/door.py\nlast"
+    )
     found = page(faults=[fault])
 
     assert "The door broke down:\nin …/door.py\nlast" in found.text

@@ -31,11 +31,11 @@ from compat.report.conform_terminal import Terminal
 from compat.report.conform_text import brief, plain, value_text, without_paths
 from compat.verdicts.conformance import (
     AnyEvent,
+    Breakdown,
     EngineInfo,
-    Fault,
     Footer,
     Progress,
-    Seen,
+    SeenLine,
     SmokeResult,
 )
 from tests.conform_sample import (
@@ -61,7 +61,7 @@ DOOR = SmokeResult(
     asked="a run that answers",
     got="KeyError in /srv/someone/engine.py",
 )
-CRASH = Fault(
+CRASH = Breakdown(
     engine="swift",
     whose="engine",
     text='Traceback:\n  File "/srv/someone/engine.py"\nValueError: \x1b[2J',
@@ -477,7 +477,7 @@ def test_no_line_but_a_command_is_wider_than_80_columns() -> None:
         asked="word " * 50,
         expected=["x" * 300],
         got={"k" * 90: "v " * 90},
-        around=(*AROUND, Seen(mark=" ", text="word " * 60)),
+        around=(*AROUND, SeenLine(mark=" ", text="word " * 60)),
     )
     text = shown(events(result("ORD-001", "fail", failure=long)))
 

@@ -35,10 +35,10 @@ from compat.verdicts.cost import (
     Costs,
     Estimate,
     Growth,
+    GrowthPoint,
     Missing,
-    Point,
 )
-from refengine.testing.world import MissingExtraError
+from refengine.testing.world import WorldExtraError
 from tests.cost_sample import COSTS, EMPTY, NO_BARE, compared, cost, growth, peer, same
 from tests.test_conform_page import Reader, browse, in_a_browser
 
@@ -442,9 +442,9 @@ def test_bare_floor_is_dashed_and_ends_where_it_cannot_be_run() -> None:
 
 def test_numbers_that_no_axis_has_a_place_for_are_left_out() -> None:
     points = (
-        Point(n=0, seconds=1e-5),
-        Point(n=1, seconds=0),
-        Point(n=2, seconds=-1e-5),
+        GrowthPoint(n=0, seconds=1e-5),
+        GrowthPoint(n=1, seconds=0),
+        GrowthPoint(n=2, seconds=-1e-5),
     )
     costs = only(
         growth=(Growth(name="odd", points=points, slope=None, memory_slope=-1.0),),
@@ -460,9 +460,9 @@ def test_plot_without_its_extra_says_which_one(monkeypatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
-    with pytest.raises(MissingExtraError, match=r"refengine\[bench\]"):
+    with pytest.raises(WorldExtraError, match=r"refengine\[bench\]"):
         plot(COSTS, "growth")
-    with pytest.raises(MissingExtraError, match=r"refengine\[bench\]"):
+    with pytest.raises(WorldExtraError, match=r"refengine\[bench\]"):
         page_text(COSTS)
     assert "What a hook costs" in shown(COSTS)
 

@@ -6,14 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from compat.engines.capabilities import CAPABILITIES, CapabilityError, refusal_of
+from compat.engines.capabilities import (
+    CAPABILITIES,
+    CapabilityError,
+    Refusing,
+    refusal_of,
+)
 from compat.engines.importing import GENERIC, installed_engines
 from compat.engines.load_errors import (
     AmbiguousEngineError,
     ArgumentsError,
+    BrokenFactoryError,
     BrokenModuleError,
     EngineProfileError,
-    FactoryError,
     LoadError,
     MissingFileError,
     MissingModuleError,
@@ -28,8 +33,7 @@ from compat.engines.load_errors import (
 )
 from compat.engines.loading import load_engine
 from compat.engines.needs import hidden_needs
-from compat.engines.refusing import Refusing
-from compat.profiles.differing import scenarios
+from compat.profiles.comparing import scenarios
 from refengine.errors import UnknownProfileError
 from refengine.profile import PROFILES, SEED_001
 from refengine.testing.clock import run
@@ -260,7 +264,7 @@ def test_a_factory_that_asks_for_arguments_is_refused_before_it_is_called() -> N
 def test_what_a_factory_raises_is_told_with_the_users_line(raised, told) -> None:
     written(f"def make():\n    raise {raised}")
 
-    assert f"{told} (mine.py, line 2)" in refused("mine:make", FactoryError)
+    assert f"{told} (mine.py, line 2)" in refused("mine:make", BrokenFactoryError)
 
 
 def test_an_engine_whose_packages_are_missing_says_what_to_install() -> None:

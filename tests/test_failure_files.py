@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from compat.verdicts.conformance import ClauseResult, EngineInfo, Failure, Header
+from compat.verdicts.conformance import (
+    ClauseFailure,
+    ClauseResult,
+    EngineInfo,
+    StreamHeader,
+)
 from property_tests.checks.order import CHECKS as ORDER
 from property_tests.failure_work import (
     OtherEngineError,
@@ -61,7 +66,7 @@ def failure_file(**changed):
 
 
 def result(engine, clause="ORD-001", *, failure=True):
-    found = Failure(
+    found = ClauseFailure(
         variant="played", asked="order", expected=["a"], got=["b"], scenario=WORLD
     )
     return ClauseResult(
@@ -76,7 +81,7 @@ def result(engine, clause="ORD-001", *, failure=True):
 def events(*results):
     names = dict.fromkeys(each.engine for each in results)
     return [
-        Header(contract="0.1", corpus="0a1b", seed=0, worlds=1, fixed=1,
+        StreamHeader(contract="0.1", corpus="0a1b", seed=0, worlds=1, fixed=1,
                engines=tuple(names), selected=()),
         *(EngineInfo(engine=each, profile="eino-0.8") for each in names),
         *results,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.verdicts.conformance import ClauseResult, Failure
+from compat.verdicts.conformance import ClauseFailure, ClauseResult
 from property_tests.check import Check, Decision
 from property_tests.checks.order import CHECKS as ORDER
 from property_tests.failures import ReplayedWorld, here
@@ -103,7 +103,9 @@ def result(verdict="fail", id_="ORD-001", **more):
 
 
 def failing(id_="ORD-001", world=TWO_HOOKS, variant="played"):
-    failure = Failure(variant=variant, asked="", expected=1, got=2, scenario=world)
+    failure = ClauseFailure(
+        variant=variant, asked="", expected=1, got=2, scenario=world
+    )
     return result(id_=id_, worlds=3, failing=2, failure=failure)
 
 

@@ -13,7 +13,7 @@ from langgraph.prebuilt import create_react_agent
 from compat.adapters import adapt
 from compat.engines.capabilities import CAPABILITIES, CapabilityError, refusal_of
 from compat.engines.graphs.frame import FRAME, Frame
-from compat.engines.graphs.parts import DoorModel, DoorTool
+from compat.engines.graphs.values import DoorModel, DoorTool
 from compat.engines.langchain import LangChainEngine
 from compat.engines.langgraph import LangGraphEngine
 from compat.profiles.confirming import projected

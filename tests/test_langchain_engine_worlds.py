@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from compat.engines.capabilities import refusal_of
 from compat.engines.langchain import LangChainEngine
 from compat.engines.langgraph import LangGraphEngine
+from compat.profiles.comparing import played
 from compat.profiles.confirming import projected
-from compat.profiles.differing import played
 from refengine.profile import LANGCHAIN_1, LANGGRAPH_PREBUILT_1
 from refengine.testing.clock import run
 from refengine.testing.reading import read_scenario

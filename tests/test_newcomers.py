@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from compat.report.conform_stream import read_stream
-from compat.verdicts.conformance import ClauseResult, Failure, SmokeResult
+from compat.verdicts.conformance import ClauseFailure, ClauseResult, SmokeResult
 
 DOOR = "door.py:Door"
 HOOKS = """
@@ -120,7 +120,7 @@ class Judged:
         return {id_ for id_, each in self.results.items() if each.verdict == "fail"}
 
     @property
-    def failure(self) -> Failure:
+    def failure(self) -> ClauseFailure:
         found = self.results[self.broken.clause].failure
         assert found is not None, self.text
         return found

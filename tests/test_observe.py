@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from compat.observe.comparing import first_difference
-from compat.observe.judging import Judge, Verdict, operations, purposes, summary
+from compat.observe.judging import RowJudge, RowVerdict, operations, purposes, summary
 from compat.observe.matching import error_matches, matches, unmatched
 from compat.observe.rows import (
     PROFILE_OF,
     Group,
-    Row,
+    ObservedRow,
     RowsError,
     Unreadable,
     load_rows,
@@ -77,7 +77,7 @@ def row(tmp_path: Path, **changes: Any) -> Path:
 
 def test_golden_rows_hold_and_what_is_beyond_is_so_by_its_tag() -> None:
     rows = known()
-    verdicts = [Judge(purposes=purposes()).judge(row) for row in rows]
+    verdicts = [RowJudge(purposes=purposes()).judge(row) for row in rows]
     counts = summary(verdicts, rows)
     beyond = {each.id for each in verdicts if each.status == "beyond"}
     tags = [", ".join(row.beyond) for row in rows if row.id in beyond]
@@ -94,11 +94,11 @@ def test_golden_rows_hold_and_what_is_beyond_is_so_by_its_tag() -> None:
     assert counts["versions_without_profile"] == ["v0.6.0", "v0.7.37", "v0.8.0"]
 
 
-def known(path: Path = ROWS) -> list[Row]:
+def known(path: Path = ROWS) -> list[ObservedRow]:
     """Return the rows of a file, all of which can be read."""
     rows = load_rows(path)
-    assert all(isinstance(row, Row) for row in rows)
-    return [row for row in rows if isinstance(row, Row)]
+    assert all(isinstance(row, ObservedRow) for row in rows)
+    return [row for row in rows if isinstance(row, ObservedRow)]
 
 
 def differs(version: str, chosen: Profile) -> bool:
@@ -167,8 +167,8 @@ def test_another_choice_in_a_posture_makes_a_golden_row_differ(name: str) -> Non
 def test_each_purpose_has_a_witness_that_differs_just_so(purpose: Any) -> None:
     witness = next(row for row in load_rows(WITNESSES) if row.id == purpose.id)
 
-    assert Judge().judge(witness).status == "differs"
-    assert Judge(purposes=[purpose]).judge(witness).status == "on_purpose"
+    assert RowJudge().judge(witness).status == "differs"
+    assert RowJudge(purposes=[purpose]).judge(witness).status == "on_purpose"
 
 
 def test_every_witness_belongs_to_a_purpose() -> None:
@@ -213,7 +213,7 @@ def test_every_key_of_a_group_can_differ(tmp_path: Path, key: str, wanted: Any) 
     group = {"versions": ["HEAD"], key: wanted}
     [found] = load_rows(row(tmp_path, expected={"by_version": [group]}))
 
-    verdict = Judge().judge(found)
+    verdict = RowJudge().judge(found)
 
     assert (verdict.status, verdict.detail.split(": ")[0]) == ("differs", f"HEAD {key}")
 
@@ -294,7 +294,7 @@ def test_a_row_that_cannot_be_read_is_told(
     tmp_path: Path, changes: dict[str, Any], problem: str
 ) -> None:
     [found] = load_rows(row(tmp_path, **changes))
-    verdict = Judge().judge(found)
+    verdict = RowJudge().judge(found)
 
     assert verdict.unknown
     assert re.search(problem, verdict.detail)
@@ -337,7 +337,7 @@ def test_an_answer_is_kept_under_the_agents_output_key(tmp_path: Path) -> None:
     changes = {"scenario": scenario, "expected": {"by_version": groups}}
     [found] = load_rows(row(tmp_path, **changes))
 
-    assert Judge().judge(found).status == "holds"
+    assert RowJudge().judge(found).status == "holds"
 
 
 def test_null_stands_for_what_is_left_out_or_empty() -> None:
@@ -403,7 +403,9 @@ def test_command_exits_4_where_nothing_was_compared(tmp_path: Path) -> None:
 TOOL = {"name": "t", "result": "r", "interrupt": {"info": "x"}}
 
 
-def tagged(tmp_path: Path, tag: str, expected: Any, **changes: Any) -> Row | Unreadable:
+def tagged(
+    tmp_path: Path, tag: str, expected: Any, **changes: Any
+) -> ObservedRow | Unreadable:
     """Return a row of one covered tag, about the newest version."""
     scenario = {
         "agent": {"name": "A", "tools": [TOOL]},
@@ -424,7 +426,7 @@ def test_a_tagged_row_that_the_engine_covers_is_judged(tmp_path: Path) -> None:
         for events in ([*first, *then], [*first, "END", *then])
     ]
 
-    assert [Judge().judge(each).status for each in rows] == ["holds", "differs"]
+    assert [RowJudge().judge(each).status for each in rows] == ["holds", "differs"]
 
 
 def test_a_run_that_cannot_go_on_has_no_events_and_tells_the_caller(
@@ -438,7 +440,7 @@ def test_a_run_that_cannot_go_on_has_no_events_and_tells_the_caller(
     }
     found = tagged(tmp_path, "interrupt_resume", expected, runs=runs)
 
-    assert Judge().judge(found) == Verdict("R", "holds", "HEAD", ("HEAD",))
+    assert RowJudge().judge(found) == RowVerdict("R", "holds", "HEAD", ("HEAD",))
 
 
 def test_a_cancelled_run_ends_with_the_error_that_others_make_of_it(
@@ -453,13 +455,13 @@ def test_a_cancelled_run_ends_with_the_error_that_others_make_of_it(
         tmp_path, "cancel", expected, runs=[{"input": ["user:hi"], "cancel": cancel}]
     )
 
-    assert Judge().judge(found).status == "holds"
+    assert RowJudge().judge(found).status == "holds"
 
 
 def test_a_covered_row_that_expects_more_is_beyond(tmp_path: Path) -> None:
     found = tagged(tmp_path, "cancel", {"cancel_error": "x"}, runs=[{"input": []}])
 
-    assert Judge().judge(found) == Verdict("R", "beyond", "cancel, cancel_error")
+    assert RowJudge().judge(found) == RowVerdict("R", "beyond", "cancel, cancel_error")
 
 
 def test_a_covered_row_whose_scenario_needs_more_is_beyond(tmp_path: Path) -> None:
@@ -467,7 +469,7 @@ def test_a_covered_row_whose_scenario_needs_more_is_beyond(tmp_path: Path) -> No
     runs = [{"input": [], "cancel": cancel}]
     found = tagged(tmp_path, "cancel", {"events": []}, runs=runs)
 
-    assert Judge().judge(found) == Verdict("R", "beyond", "cancel (mode)")
+    assert RowJudge().judge(found) == RowVerdict("R", "beyond", "cancel (mode)")
 
 
 def test_a_stream_ends_well_or_with_the_error_it_broke_by(tmp_path: Path) -> None:
@@ -477,14 +479,14 @@ def test_a_stream_ends_well_or_with_the_error_it_broke_by(tmp_path: Path) -> Non
     expected = {"events_has": [event]}
     found = tagged(tmp_path, "retry", expected, runs=runs, model_script=script)
 
-    assert Judge().judge(found).status == "holds"
+    assert RowJudge().judge(found).status == "holds"
 
 
 def test_a_build_error_the_row_does_not_expect_differs(tmp_path: Path) -> None:
     scenario = {"agent": {"max_iterations": 0}, "runs": [{"input": ["user:hi"]}]}
     [found] = load_rows(row(tmp_path, scenario=scenario))
 
-    assert Judge().judge(found).status == "differs"
+    assert RowJudge().judge(found).status == "differs"
 
 
 def test_a_row_the_harness_fails_at_is_told_and_the_others_go_on(

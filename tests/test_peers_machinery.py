@@ -22,7 +22,7 @@ from benchmarks.peers.reckoning import BARE, OURS, PEER, costs, set_ups, slope
 from benchmarks.peers.sampling import admitted
 from benchmarks.peers.table import NAMES, UnknownPeerError, peer_named
 from benchmarks.peers.trying import NOTHING, attempts, fails_at, failure_of
-from compat.verdicts.cost import Failure
+from compat.verdicts.cost import CostFailure
 from tests import peers_fakes as fakes
 
 TINY = Plan(
@@ -117,7 +117,7 @@ def test_sides_take_turns_in_going_first_and_no_garbage_is_collected(monkeypatch
 def test_halving_finds_the_fewest_handlers_with_which_a_framework_fails(breaks):
     def attempt(n):
         how = "exception" if n < 20 else "silent"
-        return Failure(n=n, how=how, what=f"at {n}") if n >= breaks else None
+        return CostFailure(n=n, how=how, what=f"at {n}") if n >= breaks else None
 
     found = fails_at(NOTHING, 20, attempt)
 
@@ -144,7 +144,7 @@ def test_one_try_at_the_deepest_number_is_enough_where_nothing_fails():
 def test_failure_is_found_in_processes_of_their_own_whatever_kind_it_is(at, how, what):
     found = failure_of("tests.peers_fakes:BREAKING", at, 3, replace(TINY, deepest=6))
 
-    assert found == Failure(n=fakes.BREAKS, how=how, what=what)
+    assert found == CostFailure(n=fakes.BREAKS, how=how, what=what)
 
 
 def test_without_halving_a_failure_says_that_fewer_were_not_tried():

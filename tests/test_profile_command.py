@@ -6,8 +6,7 @@ from itertools import combinations, permutations, product
 
 import pytest
 
-from compat.profiles.differing import played, profile_differences, scenarios
-from compat.profiles.meaning import meanings
+from compat.profiles.comparing import meanings, played, profile_differences, scenarios
 from refengine.profile import PROFILES, choosing, differences, options, profile
 from refengine.testing.reading import read_scenario
 from refengine.testing.trace import first_divergence

@@ -8,8 +8,8 @@ import pytest
 
 from compat.engines.langchain import LangChainEngine
 from compat.engines.langgraph import LangGraphEngine
+from compat.profiles.comparing import played, scenarios, unconfirmed
 from compat.profiles.confirming import confirmed, projected
-from compat.profiles.differing import played, scenarios, unconfirmed
 from refengine.profile import (
     LANGCHAIN_1,
     LANGGRAPH_PREBUILT_1,

@@ -7,9 +7,9 @@ import typer
 
 from compat.commands import DIFFERS, OK, USAGE
 from compat.engines.capabilities import CAPABILITIES
-from compat.engines.loading import Loaded, load_engine
+from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.reference import ReferenceDoor
-from compat.profiles.differing import unconfirmed
+from compat.profiles.comparing import unconfirmed
 from property_tests.infer_command import infer_command
 from property_tests.inferring import Inferred, infer
 from refengine.profile import PROFILES, SEED_001, choosing, options
@@ -18,7 +18,7 @@ ALL = frozenset(CAPABILITIES)
 
 
 def found(engine, *assumed: str, profile=SEED_001) -> Inferred:
-    return infer(Loaded("mine", engine, profile, ALL, assumed=assumed))
+    return infer(LoadedEngine("mine", engine, profile, ALL, assumed=assumed))
 
 
 @pytest.mark.parametrize("under", PROFILES, ids=lambda each: each.name)

@@ -12,7 +12,7 @@ import pytest
 from compat.engines.capabilities import CAPABILITIES
 from compat.engines.importing import installed_engines
 from compat.engines.loading import load_engine
-from compat.verdicts.conformance import ClauseResult, EngineInfo, Fault
+from compat.verdicts.conformance import Breakdown, ClauseResult, EngineInfo
 from property_tests.pytest_suite import (
     EngineTests,
     JudgedEngine,
@@ -234,7 +234,7 @@ def test_a_pass_passes() -> None:
 
 
 def test_a_clause_without_a_verdict_fails() -> None:
-    fault = Fault(engine="mine", whose="engine", text="it was given up")
+    fault = Breakdown(engine="mine", whose="engine", text="it was given up")
 
     with pytest.raises(pytest.fail.Exception, match="engine: it was given up"):
         face(faults=[fault]).settle("mine", "ORD-001")
@@ -246,7 +246,7 @@ def test_a_clause_without_a_verdict_fails() -> None:
         (
             face(
                 result("pass", worlds=1),
-                faults=[Fault(engine="mine", whose="door", text="no answer")],
+                faults=[Breakdown(engine="mine", whose="door", text="no answer")],
             ),
             "door: no answer",
         ),

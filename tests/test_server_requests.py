@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from openai.types.chat import completion_create_params as params
 
 from compat.wire.server.refusals import ApiError
-from compat.wire.server.requests import OPTIONAL, REQUIRED, check_request, parsed
+from compat.wire.server.requests import (
+    OPTIONAL,
+    REQUIRED,
+    check_request,
+    parsed,
+)
 from compat.wire.server.scripted import ScriptedServer
 from compat.wire.server.shapes import prompt_tokens
 from refengine.testing.reading import read_scenario

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from compat.engines.capabilities import CAPABILITIES
-from compat.engines.loading import Loaded, load_engine
+from compat.engines.capabilities import CAPABILITIES, Refusing
+from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.reference import ReferenceDoor
-from compat.engines.refusing import Refusing
 from property_tests.probing import WORLDS, probe
 from property_tests.shapes import event_faults, message_faults, outcome_faults
 from property_tests.smoke import HOOKS, smoke
@@ -84,8 +83,8 @@ class _Run:
                 yield told
 
 
-def loaded(engine: Any, *capabilities: str) -> Loaded:
-    return Loaded("broken", engine, SEED_001, frozenset(capabilities) or ALL)
+def loaded(engine: Any, *capabilities: str) -> LoadedEngine:
+    return LoadedEngine("broken", engine, SEED_001, frozenset(capabilities) or ALL)
 
 
 def failing(engine: Any, *capabilities: str) -> dict[str, str]:
@@ -350,7 +349,7 @@ def test_a_capability_that_is_not_declared_is_found(capability) -> None:
 
     # A crowd is not tried on an engine that does not say it can take one.
     found = {capability} - {"many_extensions"}
-    assert probe(Loaded("less", engine, SEED_001, less)) == (set(), found)
+    assert probe(LoadedEngine("less", engine, SEED_001, less)) == (set(), found)
 
 
 def test_what_a_door_forgets_is_absent() -> None:

@@ -42,7 +42,7 @@ from refengine.testing.channels import CHANNELS, Seen, project
 from refengine.testing.graphs.wire import NotLoopbackError
 from refengine.testing.strategies.subject_words import Words
 from refengine.testing.subjects import SubjectError, play_alone
-from refengine.testing.world import MissingExtraError
+from refengine.testing.world import WorldExtraError
 from tests.test_graphs import CALLS, data_of, hi, newer, older, scenario
 
 OLD = """
@@ -338,7 +338,7 @@ def test_missing_client_names_the_extra(monkeypatch) -> None:
 
     monkeypatch.setattr(wire_module, "version", missing)
 
-    with pytest.raises(MissingExtraError, match=r"refengine\[langchain\]"), serving():
+    with pytest.raises(WorldExtraError, match=r"refengine\[langchain\]"), serving():
         pass
 
 

@@ -13,7 +13,7 @@ from statistics import fmean, median
 from typing import Any, Final, TypeAlias
 
 from benchmarks.statistics import interval, medians, ratio
-from compat.verdicts.cost import Estimate, Point
+from compat.verdicts.cost import Estimate, GrowthPoint
 
 SetUp: TypeAlias = Mapping[int, Sequence[Sequence[float]]]
 """The rounds of one set-up by number of handlers, each a sample of every side."""
@@ -68,10 +68,10 @@ def _over(lines: Sequence[Sequence[float]], floor: int) -> Estimate | None:
     return interval([line[PEER] / line[floor] for line in lines])
 
 
-def _points(series: Sequence[SetUp]) -> tuple[Point, ...]:
-    found: list[Point] = []
+def _points(series: Sequence[SetUp]) -> tuple[GrowthPoint, ...]:
+    found: list[GrowthPoint] = []
     for n in series[0]:
         times = [medians(each[n]) for each in series]
         bare, peer = (median(each[side] for each in times) for side in (BARE, PEER))
-        found.append(Point(n=n, seconds=peer, bare_seconds=bare))
+        found.append(GrowthPoint(n=n, seconds=peer, bare_seconds=bare))
     return tuple(found)

@@ -12,15 +12,15 @@ from typing import Final, TypeAlias
 
 from benchmarks.peers.asking import Lost, ask
 from benchmarks.peers.plan import Plan
-from compat.verdicts.cost import Failure
+from compat.verdicts.cost import CostFailure
 
-Try: TypeAlias = Callable[[int], Failure | None]
+Try: TypeAlias = Callable[[int], CostFailure | None]
 
 NOTHING: Final = -1
 """Holds where not even the base run is known to work."""
 
 
-def fails_at(holds: int, deepest: int, attempt: Try) -> Failure | None:
+def fails_at(holds: int, deepest: int, attempt: Try) -> CostFailure | None:
     """Return the failure with the fewest handlers, or None up to ``deepest``.
 
     ``holds`` handlers are known to work, or it is ``NOTHING``.
@@ -39,18 +39,18 @@ def fails_at(holds: int, deepest: int, attempt: Try) -> Failure | None:
 def attempts(peer: str, at: int, limit: float) -> Try:
     """Return what tries the peer's hook at that place of its list."""
 
-    def attempt(n: int) -> Failure | None:
+    def attempt(n: int) -> CostFailure | None:
         reply = ask(peer, {"do": "try", "at": at, "n": n}, limit)
         if isinstance(reply, Lost):
-            return Failure(n=n, how=reply.how, what=reply.why)
+            return CostFailure(n=n, how=reply.how, what=reply.why)
         if reply["how"] is None:
             return None
-        return Failure(n=n, how=reply["how"], what=reply["what"])
+        return CostFailure(n=n, how=reply["how"], what=reply["what"])
 
     return attempt
 
 
-def failure_of(peer: str, at: int, holds: int, plan: Plan) -> Failure | None:
+def failure_of(peer: str, at: int, holds: int, plan: Plan) -> CostFailure | None:
     """Return from how many handlers on the hook fails, as far as the plan looks.
 
     Without bisection it is the deepest number that is told, where that fails.

@@ -1,7 +1,6 @@
 """One interface in another's place, one file a dialect (contract §1)."""
 
-from compat.adapters.back import middlewares_of
-from compat.adapters.capability import handler_of
+from compat.adapters.back import middlewares_of, tool_middleware_of
 from compat.adapters.errors import (
     AdapterError,
     ChangedContextError,
@@ -9,8 +8,7 @@ from compat.adapters.errors import (
     NoStructError,
     NotCarriedError,
 )
-from compat.adapters.structs import AdaptedMiddleware, adapt
-from compat.adapters.tool_middleware import tool_middleware_of
+from compat.adapters.structs import AdaptedMiddleware, adapt, handler_of
 
 __all__ = [
     "AdaptedMiddleware",

@@ -52,7 +52,7 @@ class Lent(Sequence[Message]):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class HookTurn:
     """One struct's model hook, and where it stands among those of its list.
 
     ``key`` is where the state is found, None if it is shared with nobody. It is made of
@@ -114,7 +114,7 @@ class Turn:
 
 def turns(
     structs: Sequence[AgentMiddleware], field: Field, profile: Profile, group: object
-) -> dict[int, Turn]:
+) -> dict[int, HookTurn]:
     """Return the turns of one pass by the position of the struct.
 
     ``group`` stands for one call of ``adapt``: two lists share no state. The state of
@@ -135,7 +135,7 @@ def turns(
     key = f"{PRIVATE}{part}.{id(group):x}"
     alone = sharing == "per_middleware"
     return {
-        at: Turn(
+        at: HookTurn(
             hook,
             is_async(hook),
             group,

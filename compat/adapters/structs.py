@@ -1,8 +1,11 @@
-"""Struct middlewares as handlers, with the trace they have as structs (contract §1).
+"""Capability objects and struct middlewares as handlers (contract §1, seed 000 P0.1).
 
 Seed 001 §4.1 sketches this adapter. Its sketch skips empty additions, clears
 ``return_directly``, makes a state a struct and calls factories for every call; none of
 that is what the structs did before, so none of it is done here (docs/seed-findings.md).
+
+The engine takes capability objects as they are; ``handler_of`` is for who wants the
+handler, to hand it to another adapter or to look at its hooks.
 """
 
 from __future__ import annotations
@@ -11,15 +14,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
-from compat.adapters.errors import NoStructError
-from compat.adapters.state import Turn, turns
+from compat.adapters.errors import NoCapabilityError, NoStructError
+from compat.adapters.state import HookTurn, turns
+from refengine.capabilities import as_hooks
 from refengine.context import Context
-from refengine.hooks import LOW_LEVEL, AnyHook
+from refengine.helpers import HelperHandler
+from refengine.hooks import CAPABILITY_HOOKS, LOW_LEVEL, AnyHook, hooks_of
 from refengine.middleware import AgentMiddleware
 from refengine.plan import AgentConfig, instruction_with
 from refengine.profile import SEED_001, Profile
 from refengine.tools import ToolInfo, as_meta
 from refengine.toolset import Kind
+
+
+def handler_of(capability: object) -> HelperHandler:
+    """Return the handler that a capability object stands for (seed 000 P0.1).
+
+    ``modify_instruction`` and ``modify_tools`` become ``before_agent``, in that order,
+    and the processors of the message state the two history hooks; wrappers have the
+    names of hooks already. Raises NoCapabilityError, or what build_agent() says about
+    an object that is no extension.
+    """
+    name, found = hooks_of(capability, set())
+    if CAPABILITY_HOOKS.isdisjoint(found):
+        raise NoCapabilityError(name, found)
+    return HelperHandler(name, **as_hooks(found))
+
 
 _FIELD_OF: Final = {
     "before_model_rewrite_history": "before_chat_model",
@@ -86,8 +106,8 @@ def _adapted(
     at: int,
     struct: AgentMiddleware,
     profile: Profile,
-    before: Turn | None,
-    after: Turn | None,
+    before: HookTurn | None,
+    after: HookTurn | None,
 ) -> AdaptedMiddleware:
     wrap = struct.wrap_tool_call
     wraps = wrap.invokable is not None or wrap.streamable is not None

@@ -44,7 +44,7 @@ Factory: TypeAlias = Callable[..., object]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EngineFactory:
     """The class or function that a text names, and whose modules it stands among."""
 
     text: str
@@ -62,7 +62,7 @@ def installed_engines() -> tuple[str, ...]:
     return tuple(sorted({each.name for each in entry_points(group=GROUP)}))
 
 
-def find(text: str, cwd: Path | None = None) -> Found:
+def find(text: str, cwd: Path | None = None) -> EngineFactory:
     """Return what a text names; raises LoadError."""
     here = Path.cwd() if cwd is None else cwd
     if ":" not in text and not text.endswith(".py"):
@@ -79,7 +79,7 @@ def find(text: str, cwd: Path | None = None) -> Found:
     return _of_module(text, target, name, here)
 
 
-def _installed(name: str, here: Path) -> Found:
+def _installed(name: str, here: Path) -> EngineFactory:
     found = entry_points(group=GROUP, name=name)
     values = sorted({each.value for each in found})
     if not values:
@@ -89,23 +89,23 @@ def _installed(name: str, here: Path) -> Found:
     [point] = (EntryPoint(name, value, GROUP) for value in values)
     module, attribute = point.module, point.attr
     got = _attribute(name, _imported(name, module, here), module, attribute)
-    return Found(name, got, here, installed=True)
+    return EngineFactory(name, got, here, installed=True)
 
 
-def _of_file(text: str, target: str, name: str, here: Path) -> Found:
+def _of_file(text: str, target: str, name: str, here: Path) -> EngineFactory:
     file = Path(os.path.normpath(here / target))
     if not file.is_file():
         there = [str(Path(target).with_name(p.name)) for p in file.parent.glob("*.py")]
         raise MissingFileError(text, target, there)
     with apart(file.parent):
         module = _attempt(text, file.parent, lambda: _executed(file))
-    return Found(text, _attribute(text, module, target, name), file.parent)
+    return EngineFactory(text, _attribute(text, module, target, name), file.parent)
 
 
-def _of_module(text: str, target: str, name: str, here: Path) -> Found:
+def _of_module(text: str, target: str, name: str, here: Path) -> EngineFactory:
     with apart(here):
         module = _imported(text, target, here)
-    return Found(text, _attribute(text, module, target, name), here)
+    return EngineFactory(text, _attribute(text, module, target, name), here)
 
 
 def _imported(text: str, target: str, folder: Path) -> ModuleType:

@@ -145,7 +145,7 @@ class ArgumentsError(LoadError):
         )
 
 
-class FactoryError(LoadError):
+class BrokenFactoryError(LoadError):
     """The factory raised; ``why`` tells what, and the user's own line."""
 
     def __init__(self, text: str, why: str) -> None:

@@ -18,18 +18,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast
 
-from compat.engines.capabilities import CAPABILITIES, MissingExtraError
-from compat.engines.importing import Found, apart, find
+from compat.engines.capabilities import CAPABILITIES, MissingExtraError, Refusing
+from compat.engines.importing import EngineFactory, apart, find
 from compat.engines.load_errors import (
     ArgumentsError,
+    BrokenFactoryError,
     EngineProfileError,
-    FactoryError,
     NoProfileError,
     NotAnEngineError,
     NotInstalledError,
     UnknownCapabilityError,
 )
-from compat.engines.refusing import Refusing
 from refengine.errors import UnknownProfileError
 from refengine.profile import SEED_001, Profile
 from refengine.profile import profile as profile_named
@@ -39,7 +38,7 @@ _MISSING: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedEngine:
     """An engine that can be judged, and what it says of itself.
 
     ``name`` is what reports call it: the installed name, or what the engine calls
@@ -56,7 +55,7 @@ class Loaded:
     assumed: tuple[str, ...] = ()
 
 
-def load_engine(name: str, profile: str | None = None) -> Loaded:
+def load_engine(name: str, profile: str | None = None) -> LoadedEngine:
     """Return the engine that a text names, under a profile if one is asked for.
 
     ``name`` is the name of an installed engine, ``module:factory`` or
@@ -68,7 +67,7 @@ def load_engine(name: str, profile: str | None = None) -> Loaded:
     engine = _made(found, wanted)
     own = _Own(found, engine)
     capabilities = own.capabilities()
-    return Loaded(
+    return LoadedEngine(
         name if found.installed else own.name(),
         _refusing(own.checked(), capabilities),
         own.profile(wanted),
@@ -79,7 +78,7 @@ def load_engine(name: str, profile: str | None = None) -> Loaded:
     )
 
 
-def _made(found: Found, profile: Profile | None) -> Any:  # noqa: ANN401  # what a stranger's factory gives
+def _made(found: EngineFactory, profile: Profile | None) -> Any:  # noqa: ANN401  # what a stranger's factory gives
     if profile is not None and not _takes_profile(found.factory):
         raise NoProfileError(found.text, profile.name)
     given: dict[str, Any] = {} if profile is None else {"profile": profile}
@@ -90,10 +89,10 @@ def _made(found: Found, profile: Profile | None) -> Any:  # noqa: ANN401  # what
     except MissingExtraError as error:
         raise NotInstalledError(str(error)) from error
     except (Exception, SystemExit) as error:
-        raise FactoryError(found.text, found.told(error)) from error
+        raise BrokenFactoryError(found.text, found.told(error)) from error
 
 
-def _check_arguments(found: Found, given: Mapping[str, Any]) -> None:
+def _check_arguments(found: EngineFactory, given: Mapping[str, Any]) -> None:
     """Look at what a factory asks for; raises ArgumentsError."""
     try:
         signature = inspect.signature(found.factory)
@@ -126,7 +125,7 @@ def _refusing(engine: Engine, capabilities: frozenset[str]) -> Engine:
 class _Own:
     """What an engine says of itself, checked where it is read."""
 
-    found: Found
+    found: EngineFactory
     engine: Any
 
     def checked(self) -> Engine:

@@ -12,7 +12,7 @@ from compat.migration.differing import Mask, broken, differences
 from compat.migration.naming import first_in_time, named
 from compat.migration.playing import Anew, Played, Player, PlayError, Told, shown
 from compat.migration.shrinking import TRIES
-from compat.verdicts.migration import Divergence, Noise, Side
+from compat.verdicts.migration import DescribedDivergence, Noise, Side
 from refengine.testing.channels import CHANNELS
 from refengine.testing.scenario import Scenario
 
@@ -52,7 +52,7 @@ class Pair:
 
     def explained(
         self, world: Scenario, channels: Sequence[str], volatile: Sequence[Mask]
-    ) -> tuple[tuple[Noise, ...], Divergence | None]:
+    ) -> tuple[tuple[Noise, ...], DescribedDivergence | None]:
         """Return the fields in which a side differs from itself in this world, if any.
 
         Else the first difference in time between the sides, in these channels, named.

@@ -23,7 +23,7 @@ from compat.migration.namers import (
     other_call,
     sequence,
 )
-from compat.verdicts.migration import Difference, Divergence
+from compat.verdicts.migration import DescribedDivergence, Difference
 from refengine.errors import NotKeepableError
 from refengine.testing.channels import Entry
 from refengine.testing.trace import LAST, MISSING
@@ -65,7 +65,7 @@ def _is_refusal(difference: Difference) -> bool:
     )
 
 
-def named(difference: Difference, old: Shown, new: Shown) -> Divergence:
+def named(difference: Difference, old: Shown, new: Shown) -> DescribedDivergence:
     """Return the divergence that a difference is, with its code and place."""
     channel = difference.channel
     at = int(re.findall(r"\d+", difference.path)[0])
@@ -79,7 +79,7 @@ def named(difference: Difference, old: Shown, new: Shown) -> Divergence:
         channel, at = _sent(old, new, entry.seq) or (channel, at)
         ours, theirs = old.entries(channel), new.entries(channel)
     lines = beside(channel, ours, theirs, at)
-    return Divergence(code, found.severity, found.summary, place, where, lines)
+    return DescribedDivergence(code, found.severity, found.summary, place, where, lines)
 
 
 def _sent(old: Shown, new: Shown, seq: int) -> tuple[str, int] | None:

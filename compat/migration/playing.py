@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
 from compat.migration.differing import Shown
-from compat.verdicts.migration import Exercise, Fault
+from compat.verdicts.migration import Exercise, FailedSide
 from refengine.testing.scenario import Scenario
 
 Told: TypeAlias = Callable[[str, int, int], None]
@@ -21,7 +21,7 @@ def silent(phase: str, worlds: int, most: int) -> None:
 class PlayError(Exception):
     """A side could not be played."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: FailedSide) -> None:
         self.fault = fault
         super().__init__(fault.text)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from compat.report.story import short, story
-from compat.verdicts.migration import Divergence, Migration, Side
+from compat.verdicts.migration import DescribedDivergence, Migration, Side
 from refengine.testing.scenario import Scenario
 
 SCRIPT: Final = "reproduce.py"
@@ -69,7 +69,7 @@ def write_reproducer(
 
 
 def _script(
-    found: Divergence,
+    found: DescribedDivergence,
     world: Scenario,
     sides: Mapping[Side, SideFiles],
     profile: str,

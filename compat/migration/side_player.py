@@ -16,7 +16,7 @@ from compat.migration.refs import SubjectRef
 from compat.migration.reproducer import SideFiles
 from compat.migration.side import Label, Side, SidePlayed
 from compat.migration.wire import Wire
-from compat.verdicts.migration import Exercise, Fault
+from compat.verdicts.migration import Exercise, FailedSide
 from refengine.testing.scenario import Scenario
 
 USER_FAULTS: Final = frozenset(
@@ -184,7 +184,7 @@ class SidePlayer:
             if self._side is not None and not self._side.alive:
                 self._side = self._started()
             usage = fault.kind in USER_FAULTS
-            told = Fault(self._label, fault.kind, str(fault), usage)
+            told = FailedSide(self._label, fault.kind, str(fault), usage)
             raise PlayError(told) from fault
 
 

@@ -19,7 +19,7 @@ from compat.report.wire import OverTheWire
 from compat.wire.errors import MissingWireExtraError
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies.subject_words import Words
-from refengine.testing.world import MissingExtraError
+from refengine.testing.world import WorldExtraError
 
 if TYPE_CHECKING:
     from compat.migration.wire_server import WorldServer
@@ -75,7 +75,7 @@ def serving() -> Generator[Wire, None, None]:
     try:
         _ = [version(name) for name in CLIENTS]
     except ImportError as error:
-        raise MissingExtraError("--wire", "langchain", error) from error
+        raise WorldExtraError("--wire", "langchain", error) from error
     try:
         from compat.migration.wire_server import WorldServer  # noqa: PLC0415  # an extra
     except ModuleNotFoundError as error:

@@ -40,7 +40,7 @@ from compat.report.wire import wire_json, wire_lines
 from compat.verdicts.migration import JudgedCase, Migration
 from compat.wire.errors import WireError
 from refengine.profile import profile
-from refengine.testing.world import MissingExtraError
+from refengine.testing.world import WorldExtraError
 
 MISTAKES: Final = (
     RefError,
@@ -48,7 +48,7 @@ MISTAKES: Final = (
     NoPiecesError,
     NotOursError,
     NoWorldsError,
-    MissingExtraError,
+    WorldExtraError,
     WireError,
     OSError,
 )

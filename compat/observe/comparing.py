@@ -33,10 +33,10 @@ from refengine.testing.trace import Trace
 
 Fact: TypeAlias = Any  # what its key says: a number, names, messages
 Same: TypeAlias = Callable[[Any, Any], bool]
-Check: TypeAlias = "Callable[[Seen, Any, bool], str | None]"
+Check: TypeAlias = "Callable[[ObservedTrace, Any, bool], str | None]"
 
 
-class Seen:
+class ObservedTrace:
     """What one trace shows, in the notation of the rows."""
 
     def __init__(self, trace: Trace, *, with_ctx: bool) -> None:
@@ -56,7 +56,7 @@ class Seen:
 
 def first_difference(group: Group, trace: Trace, *, with_ctx: bool) -> str | None:
     """Return the first thing the group names that is otherwise, or None."""
-    seen = Seen(trace, with_ctx=with_ctx)
+    seen = ObservedTrace(trace, with_ctx=with_ctx)
     if seen.build_error and not group.expected.get("build_error"):
         return "build_error: the agent could not be built"
     for key, wanted in group.expected.items():
@@ -76,23 +76,23 @@ def _without_ctx(value: object) -> object:
     return value
 
 
-def _trace(seen: Seen, wanted: list[Entry], free: bool) -> str | None:
+def _trace(seen: ObservedTrace, wanted: list[Entry], free: bool) -> str | None:
     return _whole(wanted, seen.entries, matches, is_tool_entry if free else None)
 
 
-def _trace_only(seen: Seen, wanted: list[Entry], free: bool) -> str | None:
+def _trace_only(seen: ObservedTrace, wanted: list[Entry], free: bool) -> str | None:
     kinds = {_kind(entry) for entry in wanted}
     entries = [entry for entry in seen.entries if _kind(entry) in kinds]
     return _whole(wanted, entries, matches, is_tool_entry if free else None)
 
 
-def _trace_has(seen: Seen, wanted: list[Entry], free: bool) -> str | None:
+def _trace_has(seen: ObservedTrace, wanted: list[Entry], free: bool) -> str | None:
     find = unmatched if free else subsequence
     missing = find(wanted, seen.entries, matches)
     return None if missing is None else f"no {missing} where it is expected"
 
 
-def _trace_lacks(seen: Seen, wanted: list[Entry], _: bool) -> str | None:
+def _trace_lacks(seen: ObservedTrace, wanted: list[Entry], _: bool) -> str | None:
     for pattern in wanted:
         found = next((e for e in seen.entries if matches(pattern, e)), None)
         if found is not None:
@@ -100,7 +100,7 @@ def _trace_lacks(seen: Seen, wanted: list[Entry], _: bool) -> str | None:
     return None
 
 
-def _trace_counts(seen: Seen, wanted: list[Entry], _: bool) -> str | None:
+def _trace_counts(seen: ObservedTrace, wanted: list[Entry], _: bool) -> str | None:
     for each in wanted:
         count = sum(matches(each["match"], entry) for entry in seen.entries)
         if count != each["count"]:
@@ -108,17 +108,17 @@ def _trace_counts(seen: Seen, wanted: list[Entry], _: bool) -> str | None:
     return None
 
 
-def _events(seen: Seen, wanted: list[Event], free: bool) -> str | None:
+def _events(seen: ObservedTrace, wanted: list[Event], free: bool) -> str | None:
     return _whole(wanted, seen.events, event_matches, is_tool_event if free else None)
 
 
-def _events_has(seen: Seen, wanted: list[Event], free: bool) -> str | None:
+def _events_has(seen: ObservedTrace, wanted: list[Event], free: bool) -> str | None:
     find = unmatched if free else subsequence
     missing = find(wanted, seen.events, _joining)
     return None if missing is None else f"no {missing} where it is expected"
 
 
-def _last_event(seen: Seen, wanted: Event, _: bool) -> str | None:
+def _last_event(seen: ObservedTrace, wanted: Event, _: bool) -> str | None:
     events = [event for event in seen.events if wanted == END or event != END]
     last = events[-1] if events else None
     if last is not None and _joining(wanted, last):
@@ -126,27 +126,27 @@ def _last_event(seen: Seen, wanted: Event, _: bool) -> str | None:
     return f"{last}, not {wanted}"
 
 
-def _event_count(seen: Seen, wanted: int, _: bool) -> str | None:
+def _event_count(seen: ObservedTrace, wanted: int, _: bool) -> str | None:
     count = _count_events(seen)
     return None if count == wanted else f"{count}, not {wanted}"
 
 
-def _event_count_at_least(seen: Seen, wanted: int, _: bool) -> str | None:
+def _event_count_at_least(seen: ObservedTrace, wanted: int, _: bool) -> str | None:
     count = _count_events(seen)
     return None if count >= wanted else f"{count}, fewer than {wanted}"
 
 
-def _count_events(seen: Seen) -> int:
+def _count_events(seen: ObservedTrace) -> int:
     return sum(isinstance(e, dict) and "run" not in e for e in seen.events)
 
 
-def _event_roles(seen: Seen, wanted: list[str], _: bool) -> str | None:
+def _event_roles(seen: ObservedTrace, wanted: list[str], _: bool) -> str | None:
     roles = [role_of(event) for event in seen.events if is_message(event)]
     return None if roles == wanted else f"{roles}, not {wanted}"
 
 
 def _event_role_counts(
-    seen: Seen,
+    seen: ObservedTrace,
     wanted: Mapping[str, int],
     _: bool,
 ) -> str | None:
@@ -157,22 +157,24 @@ def _event_role_counts(
     return None
 
 
-def _errors(seen: Seen, wanted: list[Mapping[str, Any]], _: bool) -> str | None:
+def _errors(
+    seen: ObservedTrace, wanted: list[Mapping[str, Any]], _: bool
+) -> str | None:
     errors = [e["error"] for e in seen.events if isinstance(e, dict) and "error" in e]
     fits = len(errors) == len(wanted) and all(map(error_matches, wanted, errors))
     return None if fits else f"{errors}, not {wanted}"
 
 
-def _build_error(seen: Seen, wanted: bool, _: bool) -> str | None:
+def _build_error(seen: ObservedTrace, wanted: bool, _: bool) -> str | None:
     return None if seen.build_error == wanted else f"{seen.build_error}, not {wanted}"
 
 
-def _model_call_count(seen: Seen, wanted: int, _: bool) -> str | None:
+def _model_call_count(seen: ObservedTrace, wanted: int, _: bool) -> str | None:
     count = len(seen.model_calls)
     return None if count == wanted else f"{count}, not {wanted}"
 
 
-def _model_calls(seen: Seen, wanted: list[Entry], _: bool) -> str | None:
+def _model_calls(seen: ObservedTrace, wanted: list[Entry], _: bool) -> str | None:
     for facts in wanted:
         call = next(
             (c for c in seen.model_calls if c["model_call"] == facts["call"]), None
@@ -207,11 +209,13 @@ def _about(key: str, call: Entry) -> object:
     return call["tools"] if key.startswith("tools") else call["in"]
 
 
-def _session_values(seen: Seen, wanted: Mapping[str, str], _: bool) -> str | None:
+def _session_values(
+    seen: ObservedTrace, wanted: Mapping[str, str], _: bool
+) -> str | None:
     return None if matches(wanted, seen.kept) else f"{seen.kept}, not {wanted}"
 
 
-def _system_message(seen: Seen, wanted: str | None, _: bool) -> str | None:
+def _system_message(seen: ObservedTrace, wanted: str | None, _: bool) -> str | None:
     content = _system(seen)
     if content is None or wanted is None:
         fits = content is wanted
@@ -221,7 +225,7 @@ def _system_message(seen: Seen, wanted: str | None, _: bool) -> str | None:
 
 
 def _system_message_contains(
-    seen: Seen,
+    seen: ObservedTrace,
     wanted: str | list[str],
     _: bool,
 ) -> str | None:
@@ -232,7 +236,7 @@ def _system_message_contains(
     return None
 
 
-def _system(seen: Seen) -> str | None:
+def _system(seen: ObservedTrace) -> str | None:
     calls = seen.model_calls
     first: list[str] = calls[0]["in"][:1] if calls else []
     head, _, content = "".join(first).partition(":")

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
 from compat.observe.comparing import first_difference
-from compat.observe.rows import PROFILE_OF, Row, Unreadable
+from compat.observe.rows import PROFILE_OF, ObservedRow, Unreadable
 from refengine.profile import PROFILES, profile
 from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine
@@ -31,13 +31,13 @@ class Purpose:
     versions: frozenset[str]
     reason: str
 
-    def covers(self, row: Row, version: str) -> bool:
+    def covers(self, row: ObservedRow, version: str) -> bool:
         """Tell whether a difference of this row in this version is this one."""
         return version in self.versions and not self.uses.isdisjoint(operations(row))
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RowVerdict:
     """What came of one row.
 
     ``versions`` were compared; ``unknown`` is a row that needs something outside the
@@ -52,7 +52,7 @@ class Verdict:
     fault: bool = False
 
 
-class Judge:
+class RowJudge:
     """Judges rows under the profiles given; all of them by default."""
 
     def __init__(
@@ -62,10 +62,10 @@ class Judge:
         self._versions = [v for v, name in PROFILE_OF.items() if name in wanted]
         self._purposes = purposes
 
-    def judge(self, row: Row | Unreadable) -> Verdict:
+    def judge(self, row: ObservedRow | Unreadable) -> RowVerdict:
         """Play and compare one row in every version that has a profile."""
         if isinstance(row, Unreadable):
-            return Verdict(row.id, "beyond", f"no row: {row.problem}", unknown=True)
+            return RowVerdict(row.id, "beyond", f"no row: {row.problem}", unknown=True)
         try:
             scenario = read_scenario(_without_nulls(row.scenario), row.id)
         except ScenarioError as error:
@@ -76,21 +76,21 @@ class Judge:
         if compared:
             return self._compared_or_fault(row, scenario, compared)
         have = ", ".join(row.versions) or "no build of the profiles"
-        return Verdict(row.id, "not_compared", f"it is about {have} only")
+        return RowVerdict(row.id, "not_compared", f"it is about {have} only")
 
     def _compared_or_fault(
-        self, row: Row, scenario: Scenario, compared: tuple[str, ...]
-    ) -> Verdict:
+        self, row: ObservedRow, scenario: Scenario, compared: tuple[str, ...]
+    ) -> RowVerdict:
         """Compare; what fails in the harness itself is told, and the rest goes on."""
         try:
             return self._compared(row, scenario, compared)
         except Exception as error:  # noqa: BLE001  # an engine or a row may raise any
             told = f"the harness failed: {type(error).__name__}: {error}"
-            return Verdict(row.id, "differs", told, compared, fault=True)
+            return RowVerdict(row.id, "differs", told, compared, fault=True)
 
     def _compared(
-        self, row: Row, scenario: Scenario, compared: tuple[str, ...]
-    ) -> Verdict:
+        self, row: ObservedRow, scenario: Scenario, compared: tuple[str, ...]
+    ) -> RowVerdict:
         meant: list[str] = []
         for version in compared:
             found = self._difference(row, scenario, version)
@@ -98,13 +98,15 @@ class Judge:
                 continue
             purpose = next((p for p in self._purposes if p.covers(row, version)), None)
             if purpose is None:
-                return Verdict(row.id, "differs", f"{version} {found}", compared)
+                return RowVerdict(row.id, "differs", f"{version} {found}", compared)
             meant.append(f"{version} {purpose.id}: {purpose.reason}")
         if meant:
-            return Verdict(row.id, "on_purpose", "; ".join(meant), compared)
-        return Verdict(row.id, "holds", ", ".join(compared), compared)
+            return RowVerdict(row.id, "on_purpose", "; ".join(meant), compared)
+        return RowVerdict(row.id, "holds", ", ".join(compared), compared)
 
-    def _difference(self, row: Row, scenario: Scenario, version: str) -> str | None:
+    def _difference(
+        self, row: ObservedRow, scenario: Scenario, version: str
+    ) -> str | None:
         engine = ReferenceEngine(profile(PROFILE_OF[version]))
         trace = run(play(scenario, engine))
         with_ctx = any(name.startswith("ctx_") for name in operations(row))
@@ -129,7 +131,7 @@ def purposes() -> list[Purpose]:
     ]
 
 
-def operations(row: Row) -> frozenset[str]:
+def operations(row: ObservedRow) -> frozenset[str]:
     """Return the names of all operations and keys that a row's scenario uses."""
     return frozenset(_names(row.scenario))
 
@@ -155,13 +157,13 @@ def _without_nulls(value: object) -> object:
     return [_without_nulls(each) for each in value] if is_list(value) else value
 
 
-def _beyond(row: Row, problems: Sequence[str]) -> Verdict:
+def _beyond(row: ObservedRow, problems: Sequence[str]) -> RowVerdict:
     if not row.beyond:
         detail = f"no tag, but {'; '.join(problems)}"
-        return Verdict(row.id, "beyond", detail, unknown=True)
+        return RowVerdict(row.id, "beyond", detail, unknown=True)
     where = {_operation(row.scenario, problem) for problem in problems}
     named = f" ({', '.join(sorted(where))})" if where else ""
-    return Verdict(row.id, "beyond", ", ".join(row.beyond) + named)
+    return RowVerdict(row.id, "beyond", ", ".join(row.beyond) + named)
 
 
 def _operation(scenario: object, problem: str) -> str:
@@ -177,14 +179,16 @@ def _operation(scenario: object, problem: str) -> str:
 
 
 def summary(
-    verdicts: Sequence[Verdict], rows: Sequence[Row | Unreadable]
+    verdicts: Sequence[RowVerdict], rows: Sequence[ObservedRow | Unreadable]
 ) -> dict[str, Any]:
     """Return the counts, what was compared of each version, and a list by id."""
     counts = {
         status: sum(verdict.status == status for verdict in verdicts)
         for status in ("holds", "differs", "beyond", "on_purpose", "not_compared")
     }
-    versions = sorted({v for row in rows if isinstance(row, Row) for v in row.versions})
+    versions = sorted(
+        {v for row in rows if isinstance(row, ObservedRow) for v in row.versions}
+    )
     compared = {v: sum(v in each.versions for each in verdicts) for v in PROFILE_OF}
     return {
         "rows": len(verdicts),

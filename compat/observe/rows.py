@@ -138,7 +138,7 @@ class _Expected(BaseModel):
     by_version: Annotated[tuple[Group, ...], Field(min_length=1)]
 
 
-class Row(BaseModel):
+class ObservedRow(BaseModel):
     """One row; ``beyond`` are the tags of what an engine need not cover.
 
     Ours covers some of it: a row is compared if it has no other tags.
@@ -225,7 +225,7 @@ class Unreadable:
     problem: str
 
 
-def load_rows(path: Path) -> list[Row | Unreadable]:
+def load_rows(path: Path) -> list[ObservedRow | Unreadable]:
     """Read a file of rows; raises RowsError, or OSError."""
     try:
         data: object = json.loads(path.read_bytes())
@@ -242,9 +242,9 @@ def load_rows(path: Path) -> list[Row | Unreadable]:
     return rows
 
 
-def _row(data: object, place: str) -> Row | Unreadable:
+def _row(data: object, place: str) -> ObservedRow | Unreadable:
     try:
-        return Row.model_validate(data)
+        return ObservedRow.model_validate(data)
     except ValidationError as error:
         named = data.get("id") if is_mapping(data) else None
         return Unreadable(str(named or place), _told(error))

@@ -10,8 +10,8 @@ import typer
 from rich.text import Text
 
 from compat.commands import DIFFERS, FAULT, NOTHING_RAN, USAGE, exit_code, told
-from compat.observe.judging import Judge, Verdict, purposes, summary, to_json
-from compat.observe.rows import Row, RowsError, Unreadable, load_rows
+from compat.observe.judging import RowJudge, RowVerdict, purposes, summary, to_json
+from compat.observe.rows import ObservedRow, RowsError, Unreadable, load_rows
 from compat.report.terminal import console
 
 SHOWN: Final = {
@@ -32,9 +32,9 @@ def observe(
     """
     with told("observe", RowsError, OSError):
         rows = [row for file in files for row in load_rows(file)]
-    judge = Judge(profiles, purposes())
+    judge = RowJudge(profiles, purposes())
     out = console()
-    verdicts: list[Verdict] = []
+    verdicts: list[RowVerdict] = []
     for row in rows:
         verdict = judge.judge(row)
         verdicts.append(verdict)
@@ -46,7 +46,7 @@ def observe(
     raise typer.Exit(_code(verdicts))
 
 
-def _line(verdict: Verdict) -> Text:
+def _line(verdict: RowVerdict) -> Text:
     word, style = SHOWN[verdict.status]
     line = Text(f"{word:<13}", style=style)
     line.append(verdict.id, style="default")
@@ -55,7 +55,7 @@ def _line(verdict: Verdict) -> Text:
     return line
 
 
-def _counts(verdicts: list[Verdict], rows: list[Row | Unreadable]) -> str:
+def _counts(verdicts: list[RowVerdict], rows: list[ObservedRow | Unreadable]) -> str:
     counts = summary(verdicts, rows)
     parts = ", ".join(
         f"{counts[status]} {word.lower()}" for status, (word, _) in SHOWN.items()
@@ -67,7 +67,7 @@ def _counts(verdicts: list[Verdict], rows: list[Row | Unreadable]) -> str:
     return f"{text}\n{versions}; without profile: {without}"
 
 
-def _code(verdicts: list[Verdict]) -> int:
+def _code(verdicts: list[RowVerdict]) -> int:
     codes = [DIFFERS for verdict in verdicts if verdict.status == "differs"]
     codes += [FAULT for verdict in verdicts if verdict.fault]
     codes += [USAGE for verdict in verdicts if verdict.unknown]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from compat.engines.capabilities import refusal_of
-from compat.profiles.differing import played, scenarios
+from compat.profiles.comparing import played, scenarios
 from refengine.call import absent_text
 from refengine.messages import Json
 from refengine.profile import Profile, choosing, options

@@ -9,8 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from compat.profiles.differing import Difference, profile_differences, unconfirmed
-from compat.profiles.meaning import meanings
+from compat.profiles.comparing import (
+    PostureDifference,
+    meanings,
+    profile_differences,
+    unconfirmed,
+)
 from compat.report.terminal import console
 from refengine.profile import PROFILES, Profile, options
 
@@ -40,7 +44,7 @@ def print_differences(left: Profile, right: Profile) -> None:
     out.print(f"{left.name} and {right.name} differ in {found} postures")
 
 
-def _shown(each: Difference, meaning: str, left: str, right: str) -> Text:
+def _shown(each: PostureDifference, meaning: str, left: str, right: str) -> Text:
     text = Text(each.posture, style="bold")
     text.append(f": {meaning}", style="default")
     for name, option in ((left, each.left), (right, each.right)):

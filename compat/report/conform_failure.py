@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from compat.report.conform_stream import finite
 from compat.report.conform_text import LONGEST, brief, plain, value_text
 from compat.report.story import story
-from compat.verdicts.conformance import Failure, Seen
+from compat.verdicts.conformance import ClauseFailure, SeenLine
 from refengine.testing.reading import ScenarioError, read_scenario
 from refengine.testing.trace import difference
 
@@ -31,12 +31,12 @@ class Told:
     got: str
     differs: str
     """Where the two first differ and in what; empty if they are single values."""
-    around: tuple[Seen, ...]
+    around: tuple[SeenLine, ...]
     world: tuple[str, ...]
     reproduce: str
 
 
-def told(failure: Failure, longest: int = LONGEST) -> Told:
+def told(failure: ClauseFailure, longest: int = LONGEST) -> Told:
     """Return a failure in texts; ``longest`` is for expected and got."""
     # As a file has them, so that a report is the same from there.
     expected, got = finite(failure.expected), finite(failure.got)
@@ -52,10 +52,10 @@ def told(failure: Failure, longest: int = LONGEST) -> Told:
     )
 
 
-def seen_lines(around: Iterable[Seen]) -> Iterator[Seen]:
+def seen_lines(around: Iterable[SeenLine]) -> Iterator[SeenLine]:
     """Yield observations whose texts can be shown."""
     for each in around:
-        yield Seen(mark=each.mark, text=brief(each.text, LONGEST + LONGEST))
+        yield SeenLine(mark=each.mark, text=brief(each.text, LONGEST + LONGEST))
 
 
 def world_lines(scenario: dict[str, JsonValue]) -> Iterator[str]:

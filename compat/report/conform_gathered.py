@@ -11,17 +11,17 @@ from compat.report.conform_text import cleaned
 from compat.verdicts.conformance import (
     VERDICTS,
     AnyEvent,
+    Breakdown,
     ClauseInfo,
     ClauseResult,
     EngineInfo,
     EngineSummary,
     Event,
-    Fault,
     Footer,
-    Header,
     Level,
     Progress,
     SmokeResult,
+    StreamHeader,
     Verdict,
 )
 
@@ -48,7 +48,7 @@ class EngineReport:
     summary: EngineSummary
     smokes: tuple[SmokeResult, ...] = ()
     results: tuple[ClauseResult, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Breakdown, ...] = ()
 
     @property
     def broken(self) -> tuple[SmokeResult, ...]:
@@ -70,7 +70,7 @@ class EngineReport:
 class Judgement:
     """A whole judgement: header, the contract, the engines, footer."""
 
-    header: Header
+    header: StreamHeader
     clauses: tuple[ClauseInfo, ...]
     engines: tuple[EngineReport, ...]
     footer: Footer
@@ -101,7 +101,7 @@ def engine_report(events: Sequence[Event]) -> EngineReport:
         summary=_first(events, EngineSummary),
         smokes=_all(events, SmokeResult),
         results=_all(events, ClauseResult),
-        faults=_all(events, Fault),
+        faults=_all(events, Breakdown),
     )
 
 
@@ -115,18 +115,18 @@ def counts(results: Iterable[ClauseResult], level: Level) -> dict[Verdict, int]:
 class _Gathering:
     """Puts each event where it belongs."""
 
-    header: Header | None = None
+    header: StreamHeader | None = None
     footer: Footer | None = None
     clauses: dict[str, ClauseInfo] = field(default_factory=dict[str, ClauseInfo])
     engines: list[EngineReport] = field(default_factory=list[EngineReport])
     open: list[Event] = field(default_factory=list[Event])
 
     def take(self, event: AnyEvent) -> None:
-        if (self.header is None) != isinstance(event, Header):
+        if (self.header is None) != isinstance(event, StreamHeader):
             raise IncompleteError("it begins with its header, and has only one")
         if self.footer is not None:
             raise IncompleteError(f"a {event.event} stands after the footer")
-        if isinstance(event, Header):
+        if isinstance(event, StreamHeader):
             self.header = event
         elif isinstance(event, Footer):
             self.footer = event
@@ -137,7 +137,7 @@ class _Gathering:
 
     def _of_engine(
         self,
-        event: EngineInfo | SmokeResult | ClauseResult | Fault | EngineSummary,
+        event: EngineInfo | SmokeResult | ClauseResult | Breakdown | EngineSummary,
     ) -> None:
         if isinstance(event, EngineInfo) == bool(self.open):
             whose = f"{event.event} of {event.engine}"

@@ -17,9 +17,9 @@ from compat.verdicts.conformance import (
     ClauseInfo,
     ClauseResult,
     EngineSummary,
-    Header,
-    Seen,
+    SeenLine,
     SmokeResult,
+    StreamHeader,
 )
 
 DETAILED: Final = 12
@@ -55,7 +55,7 @@ class Page:
         yield from self.wrap(text, style, f"  {label:{_LABEL}}", pad)
 
 
-def header_lines(header: Header, page: Page) -> Iterator[Text]:
+def header_lines(header: StreamHeader, page: Page) -> Iterator[Text]:
     """Yield what is judged, and of what."""
     engines = counted(len(header.engines), "engine")
     clauses = counted(len(header.selected), "clause")
@@ -124,7 +124,9 @@ def verdict_line(summary: EngineSummary) -> Text:
     return line.append(f"  {name}: {judged}", "default")
 
 
-def trace_lines(result: ClauseResult, seen: Iterable[Seen], page: Page) -> list[Text]:
+def trace_lines(
+    result: ClauseResult, seen: Iterable[SeenLine], page: Page
+) -> list[Text]:
     """Return all observations of the world in which a clause failed."""
     title = f"{result.clause} on {plain(result.engine)}, every observation:"
     return [Text(title, "bold"), *_seen(seen_lines(seen), page)]
@@ -195,7 +197,7 @@ def _evidence(found: Told, page: Page) -> Iterator[Text]:
         yield from page.wrap(each.strip(), "", indent, f"{indent}  ")
 
 
-def _seen(around: Iterable[Seen], page: Page) -> Iterator[Text]:
+def _seen(around: Iterable[SeenLine], page: Page) -> Iterator[Text]:
     for each in around:
         style = "bold" if each.mark == ">" else "dim"
         yield from page.wrap(each.text, style, f"    {each.mark} ", " " * 8)

@@ -17,7 +17,7 @@ from typing import Final
 from compat.report.conform_gathered import LEVELS, EngineReport, Judgement, counts
 from compat.report.conform_matrix import families, place_of
 from compat.report.conform_text import brief, counted, plain, plain_lines, without_paths
-from compat.verdicts.conformance import VERDICTS, ClauseInfo, Fault, SmokeResult
+from compat.verdicts.conformance import VERDICTS, Breakdown, ClauseInfo, SmokeResult
 
 SCRIPT: Final = """
 addEventListener("hashchange", () => {
@@ -142,7 +142,7 @@ def _door(smoke: SmokeResult) -> str:
     return plain(f"The door is wrong: {smoke.asked}{got}")
 
 
-def _broke_down(fault: Fault) -> str:
+def _broke_down(fault: Breakdown) -> str:
     return "\n".join([f"{fault.headline.capitalize()}:", *plain_lines(fault.text)])
 
 

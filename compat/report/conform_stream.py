@@ -20,8 +20,8 @@ from compat.verdicts.conformance import (
     VERSION,
     AnyEvent,
     Footer,
-    Header,
     Progress,
+    StreamHeader,
 )
 
 _EVENTS: Final[TypeAdapter[AnyEvent]] = TypeAdapter(AnyEvent)
@@ -67,7 +67,7 @@ class Stream:
         if isinstance(event, Progress):
             return
         text = line(event)
-        if not isinstance(event, Header | Footer):
+        if not isinstance(event, StreamHeader | Footer):
             self._digest.update(text.encode("ascii"))
         if self._out is not None:
             self._out.write(text)
@@ -113,7 +113,7 @@ def _read(number: int, text: str) -> AnyEvent:
         event = _EVENTS.validate_python(data)
     except ValidationError as error:
         raise NotAnEventError(number, _first_mistake(error)) from None
-    if isinstance(event, Header) != (number == 1):
+    if isinstance(event, StreamHeader) != (number == 1):
         what = f"a {event.event} cannot stand here: the first line is the header"
         raise NotAnEventError(number, what)
     if isinstance(event, Progress):

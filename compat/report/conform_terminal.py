@@ -25,8 +25,8 @@ from compat.verdicts.conformance import (
     ClauseInfo,
     EngineSummary,
     Footer,
-    Header,
     Progress,
+    StreamHeader,
 )
 
 WIDEST: Final = 100
@@ -64,7 +64,7 @@ class Terminal:
         """Print what can be said now that this is known."""
         if isinstance(event, Progress):
             self._progress(event)
-        elif isinstance(event, Header):
+        elif isinstance(event, StreamHeader):
             self._print(header_lines(event, self._page))
         elif isinstance(event, ClauseInfo):
             self._clauses[event.id] = event

@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from compat.verdicts.conformance import AnyEvent, ClauseResult, Fault, SmokeResult
+from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult, SmokeResult
 from refengine.testing.trace import MISSING
 
 LONGEST: Final = 160
@@ -68,7 +68,7 @@ def without_paths(text: str) -> str:
 
 def cleaned(event: AnyEvent) -> AnyEvent:
     """Return an event whose free text does not tell the paths of its machine."""
-    if isinstance(event, Fault):
+    if isinstance(event, Breakdown):
         return event.model_copy(update={"text": without_paths(event.text)})
     if isinstance(event, SmokeResult):
         return event.model_copy(update={"got": without_paths(event.got)})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from compat.verdicts.cost import Costs
-from refengine.testing.world import MissingExtraError
+from refengine.testing.world import WorldExtraError
 
 Plot: TypeAlias = Literal["growth", "peers", "memory"]
 EXTRA: Final = "bench"
@@ -35,7 +35,7 @@ def plot(
     except ImportError as error:
         if (error.name or "").partition(".")[0] in {"refengine", "compat"}:
             raise
-        raise MissingExtraError(f"the plot of {which}", EXTRA, error) from error
+        raise WorldExtraError(f"the plot of {which}", EXTRA, error) from error
     return drawn(costs, which, TITLES[which], narrow=narrow, titled=titled)
 
 

@@ -10,7 +10,7 @@ import math
 from typing import Final
 
 from compat.report.conform_text import plain
-from compat.verdicts.cost import Blocked, Compared, Costs, Estimate, Failure
+from compat.verdicts.cost import Blocked, Compared, CostFailure, Costs, Estimate
 
 NOTHING: Final = "–"  # noqa: RUF001  # a hyphen would be a minus without number
 """Stands where there is no number."""
@@ -78,7 +78,7 @@ def over(found: Compared) -> str:
     return SAME if found.change == SAME else ratio_estimate(found.ratio)
 
 
-def failure_text(found: Failure | None, tried: int) -> str:
+def failure_text(found: CostFailure | None, tried: int) -> str:
     """Return from how many handlers on something fails, and how, in a few words."""
     if found is None:
         return f"none up to {tried:,}" if tried else "not tried"

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from rich.text import Text
 
 from compat.report.story import message_line, short, story
-from compat.verdicts.migration import SIDES, Divergence, Exercise, Migration
+from compat.verdicts.migration import SIDES, DescribedDivergence, Exercise, Migration
 from refengine.testing.trace import MISSING
 
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
@@ -71,7 +71,7 @@ def _found(verdict: Migration) -> Text:
     return Text(f"HOLDS  {holds}", "bold green")
 
 
-def _divergence(found: Divergence, verdict: Migration) -> Iterator[Text]:
+def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text]:
     style = "red" if not verdict.sufficient else "cyan"
     yield Text()
     if verdict.sufficient:

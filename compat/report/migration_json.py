@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from compat.verdicts.migration import Divergence, Exercise, Migration
+from compat.verdicts.migration import DescribedDivergence, Exercise, Migration
 from refengine.testing.graphs.volatile import VOLATILE
 from refengine.testing.scenario import Scenario
 
@@ -68,7 +68,7 @@ def dump(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
-def _divergence(found: Divergence | None) -> Json | None:
+def _divergence(found: DescribedDivergence | None) -> Json | None:
     if found is None:
         return None
     at = found.difference

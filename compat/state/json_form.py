@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TypeAlias
 
-from compat.state.reading import Contents, Kept
-from compat.state.telling import resume_line, state_of
+from compat.state.contents import Contents, KeptRecords
+from compat.state.lines import resume_line, state_of
 from refengine.checkpoint import GONE, Pending, Saved, Step
 from refengine.messages import Message
 from refengine.state.values import Types
@@ -34,7 +34,7 @@ def verified(found: Contents) -> Form:
     }
 
 
-def run_form(kept: Kept) -> Form:
+def run_form(kept: KeptRecords) -> Form:
     """Return a run: its messages and values, the latter as a checkpoint packs them."""
     if kept.saved is None:
         return _summary(kept)
@@ -53,7 +53,7 @@ def run_form(kept: Kept) -> Form:
     }
 
 
-def _summary(kept: Kept) -> Form:
+def _summary(kept: KeptRecords) -> Form:
     form: Form = {"key": kept.key, "records": kept.records}
     if kept.part:
         types = Types(keep_unknown=True)

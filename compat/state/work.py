@@ -8,9 +8,9 @@ from pathlib import Path
 
 from compat.commands import DIFFERS, NOTHING_RAN, OK, told
 from compat.report.terminal import console
+from compat.state.contents import Contents, contents
 from compat.state.json_form import listed, run_form, verified
-from compat.state.reading import Contents, contents
-from compat.state.telling import (
+from compat.state.lines import (
     fault_line,
     list_lines,
     part_lines,

@@ -33,7 +33,7 @@ class Event(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Header(Event):
+class StreamHeader(Event):
     """What was asked for, and of what; the only place of times and versions."""
 
     event: Literal["header"] = "header"
@@ -106,14 +106,14 @@ class Progress(Event):
     """So many clauses fail so far."""
 
 
-class Seen(Event):
+class SeenLine(Event):
     """An observation near the one that decided, in a line; ``mark`` is ``>`` there."""
 
     mark: Literal[">", " "]
     text: str
 
 
-class Failure(Event):
+class ClauseFailure(Event):
     """The first failing decision of a clause, in the smallest world found for it."""
 
     event: Literal["failure"] = "failure"
@@ -124,7 +124,7 @@ class Failure(Event):
     got: JsonValue
     path: str = ""
     """Where in the two values they first differ."""
-    around: tuple[Seen, ...] = ()
+    around: tuple[SeenLine, ...] = ()
     scenario: dict[str, JsonValue]
     """The smallest world found, without defaults."""
     reproduce: str = ""
@@ -149,10 +149,10 @@ class ClauseResult(Event):
     """Whether the failure is listed as known; stale: it is, and no longer fails."""
     known_reason: str = ""
     known_issue: str = ""
-    failure: Failure | None = None
+    failure: ClauseFailure | None = None
 
 
-class Fault(Event):
+class Breakdown(Event):
     """The engine, its door or the harness broke down: not a matter of a clause."""
 
     event: Literal["fault"] = "fault"
@@ -199,13 +199,13 @@ class Footer(Event):
 
 
 AnyEvent: TypeAlias = Annotated[
-    Header
+    StreamHeader
     | ClauseInfo
     | EngineInfo
     | SmokeResult
     | Progress
     | ClauseResult
-    | Fault
+    | Breakdown
     | EngineSummary
     | Footer,
     Field(discriminator="event"),

@@ -120,7 +120,7 @@ class HookCost(Part):
     change: Change
 
 
-class Point(Part):
+class GrowthPoint(Part):
     """A run with ``n`` handlers, in seconds."""
 
     n: int
@@ -140,7 +140,7 @@ class Growth(Part):
     """How a run grows with the number of handlers of one kind."""
 
     name: str
-    points: tuple[Point, ...]
+    points: tuple[GrowthPoint, ...]
     slope: Estimate | None
     """Seconds that one more handler adds to a run."""
     bare_slope: Estimate | None = None
@@ -152,7 +152,7 @@ class Growth(Part):
     blocked: Blocked | None = None
 
 
-class Failure(Part):
+class CostFailure(Part):
     """From how many handlers on a peer fails, and how.
 
     ``silent`` is a run that ends as if all were well, and did not do its work.
@@ -182,12 +182,12 @@ class PeerCost(Part):
     per_handler: Estimate | None = None
     over_bare: Estimate | None = None
     over_ours: Estimate | None = None
-    fails: Failure | None = None
+    fails: CostFailure | None = None
     tried: int = 0
     """No failure up to so many handlers, where ``fails`` is None."""
     memory: float | None = None
     """Bytes that one handler adds to the peak of a run."""
-    points: tuple[Point, ...] = ()
+    points: tuple[GrowthPoint, ...] = ()
     blocked: Blocked | None = None
 
 
@@ -208,7 +208,7 @@ class Bar(Part):
     why: str = ""
 
 
-class Header(Part):
+class CostHeader(Part):
     """What was asked for, and on what it was measured."""
 
     version: Literal[1] = VERSION
@@ -222,7 +222,7 @@ class Header(Part):
     seconds: float = 0.0
 
 
-class Noise(Part):
+class CostNoise(Part):
     """What two equal sides were told to differ by, in the same process.
 
     ``ratio`` is of a side to itself: what lies nearer to 1 than its further end is not
@@ -237,8 +237,8 @@ class Noise(Part):
 class Costs(Part):
     """All that one ``bench run`` found."""
 
-    header: Header
-    noise: Noise
+    header: CostHeader
+    noise: CostNoise
     costs: tuple[Cost, ...] = ()
     hooks: tuple[HookCost, ...] = ()
     growth: tuple[Growth, ...] = ()

@@ -35,7 +35,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Divergence:
+class DescribedDivergence:
     """The first place where two traces differ, told in words.
 
     ``code`` is stable, for machines; ``summary`` is one sentence for a person.
@@ -102,7 +102,7 @@ class Exercise:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FailedSide:
     """Why a side could not be judged at all."""
 
     side: Side
@@ -124,7 +124,7 @@ class Migration:
     worlds: int
     digest: str
     holds: str | None = None
-    divergence: Divergence | None = None
+    divergence: DescribedDivergence | None = None
     world: Scenario | None = None
     diverging: int = 0
     exercise: Mapping[Side, Exercise] = field(default_factory=dict[Side, Exercise])
@@ -132,7 +132,7 @@ class Migration:
     broken: Sequence[Broken] = ()
     allowed: Sequence[Allowed] = ()
     unused: Sequence[str] = ()
-    fault: Fault | None = None
+    fault: FailedSide | None = None
     families: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from packaging.version import InvalidVersion, Version
 
-from compat.verdicts.conformance import ClauseResult, Failure, Fault
+from compat.verdicts.conformance import Breakdown, ClauseFailure, ClauseResult
 from property_tests.check import PLAYED
 from property_tests.failures import Replay
 from property_tests.known.entries import EVERY, Known, KnownFailures, parse_known
@@ -41,7 +41,7 @@ class EditError(ValueError):
         )
 
 
-def entry_text(engine: str, versions: str, clause: str, failure: Failure) -> str:
+def entry_text(engine: str, versions: str, clause: str, failure: ClauseFailure) -> str:
     """Return an entry in which reason and issue are still to be written."""
     world = json.dumps(failure.scenario).replace("\x7f", "\\u007f")
     world = world.replace("'''", "\\u0027\\u0027\\u0027")  # the end of the text
@@ -138,7 +138,7 @@ class JudgedOnce:
     engine: str
     version: str
     results: Sequence[ClauseResult]
-    faults: Sequence[Fault] = ()
+    faults: Sequence[Breakdown] = ()
 
     @property
     def failing(self) -> list[ClauseResult]:

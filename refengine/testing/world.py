@@ -74,7 +74,7 @@ def _told(name: object, data: object) -> Json:
     return seen
 
 
-class MissingExtraError(ImportError):
+class WorldExtraError(ImportError):
     """Something was asked for that another installation of refengine has."""
 
     def __init__(self, what: str, extra: str, cause: ImportError) -> None:
@@ -149,7 +149,7 @@ class World:
                 if (error.name or "").partition(".")[0] == "refengine":
                     raise
                 what = "world.as_langchain()"
-                raise MissingExtraError(what, "langchain", error) from error
+                raise WorldExtraError(what, "langchain", error) from error
             self._langchain = face.LangChainWorld.of(self)
         return self._langchain
 

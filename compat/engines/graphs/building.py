@@ -13,11 +13,10 @@ from langgraph.prebuilt import ToolNode
 from langgraph.warnings import LangGraphDeprecatedSinceV10
 
 from compat.engines.capabilities import hooks_by_name
-from compat.engines.graphs.hooks import Hook
-from compat.engines.graphs.lists import after_node, before_node, tool_wrapper
+from compat.engines.graphs.hooks import Hook, after_node, before_node, tool_wrapper
 from compat.engines.graphs.middlewares import middleware_of
-from compat.engines.graphs.parts import DoorModel, DoorTool
 from compat.engines.graphs.run import GraphAgent
+from compat.engines.graphs.values import DoorModel, DoorTool
 from refengine.agent import ChatModelAgentConfig
 from refengine.scope import LayerName
 from refengine.tools import Tool, ToolMeta, as_meta

@@ -26,12 +26,18 @@ from compat.engines.graphs.hooks import (
     Hook,
     act_after_agent,
     act_before_agent,
+    replacing,
     rewritten,
     wrapped_tool_call,
 )
-from compat.engines.graphs.lists import replacing
-from compat.engines.graphs.messages import our_message, ours, their_message, theirs
-from compat.engines.graphs.parts import DoorTool, infos
+from compat.engines.graphs.values import (
+    DoorTool,
+    infos,
+    our_message,
+    ours,
+    their_message,
+    theirs,
+)
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.messages import Message

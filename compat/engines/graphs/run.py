@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Tool
 from langgraph.errors import GraphRecursionError
 
 from compat.engines.graphs.frame import FRAME, Frame
-from compat.engines.graphs.messages import our_chunk, our_message, ours, theirs
+from compat.engines.graphs.values import our_chunk, our_message, ours, theirs
 from refengine.errors import MaxIterationsExceededError, StreamBrokenOffError
 from refengine.events import AgentEvent, Chunk
 from refengine.history import History

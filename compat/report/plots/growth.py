@@ -26,7 +26,7 @@ from compat.report.plots.parts import (
     log_axis,
     short_number,
 )
-from compat.verdicts.cost import Costs, Growth, Point
+from compat.verdicts.cost import Costs, Growth, GrowthPoint
 
 ACROSS: Final = 3
 """So many panels stand in a row of a page; two on a phone."""
@@ -55,12 +55,12 @@ def draw_growth(canvas: Canvas, costs: Costs) -> bool:
     return True
 
 
-def _shown(found: Growth) -> list[Point]:
+def _shown(found: Growth) -> list[GrowthPoint]:
     """Return the points that a logarithmic axis has a place for."""
     return [each for each in found.points if each.n > 0 and drawable(each.seconds)]
 
 
-def _line(points: Sequence[Point]) -> tuple[list[int], list[float]]:
+def _line(points: Sequence[GrowthPoint]) -> tuple[list[int], list[float]]:
     return [each.n for each in points], [each.seconds for each in points]
 
 

@@ -24,7 +24,12 @@ from compat.wire.server.refusals import (
     ApiError,
 )
 from compat.wire.server.requests import check_request, parsed
-from compat.wire.server.sessions import DEFAULT, ConnectionCut, ServedSession, Sessions
+from compat.wire.server.sessions import (
+    DEFAULT,
+    ConnectionCut,
+    ServedSession,
+    Sessions,
+)
 from compat.wire.server.shapes import (
     DONE,
     ChatOptions,

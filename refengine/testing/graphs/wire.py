@@ -21,7 +21,7 @@ from refengine.testing.graphs.messages import said
 from refengine.testing.graphs.model import MODEL, shown_tool
 from refengine.testing.graphs.tools import OWN
 from refengine.testing.narrowing import is_list, is_mapping
-from refengine.testing.world import MissingExtraError, World
+from refengine.testing.world import World, WorldExtraError
 
 LOOPBACK: Final = "http://127.0.0.1:"
 COMPLETIONS: Final = "/chat/completions"
@@ -70,7 +70,7 @@ class Line:
             import openai  # noqa: PLC0415  # as above
         except ImportError as error:
             what = "a model over the wire"
-            raise MissingExtraError(what, "langchain", error) from error
+            raise WorldExtraError(what, "langchain", error) from error
         clients = _clients(openai, Sent(world))
         return cls(world, address, langchain_openai.ChatOpenAI, clients)
 

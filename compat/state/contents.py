@@ -23,7 +23,7 @@ _TODO: Final = "take a copy from before, or delete the run under that key"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FileFault:
     """What is wrong in a file: under which key and in which record, if that is known.
 
     ``kind`` is the name of the error, ``what`` its text: what it is and what to do.
@@ -36,7 +36,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRecords:
     """A run as it is kept: None for ``saved`` if its records make none.
 
     A file may hold a ``part`` of a run, the beginning of which stands elsewhere.
@@ -45,7 +45,7 @@ class Kept:
     key: str
     records: int
     saved: Saved | None
-    faults: tuple[Fault, ...]
+    faults: tuple[FileFault, ...]
     part: tuple[Step, ...] = ()
 
 
@@ -54,12 +54,12 @@ class Contents:
     """What stands in a file; ``faults`` are those of the file itself."""
 
     file: Path
-    runs: tuple[Kept, ...]
-    faults: tuple[Fault, ...]
+    runs: tuple[KeptRecords, ...]
+    faults: tuple[FileFault, ...]
     is_store: bool = True
 
     @property
-    def all_faults(self) -> tuple[Fault, ...]:
+    def all_faults(self) -> tuple[FileFault, ...]:
         """Those of the file, then those of each run."""
         return (*self.faults, *(fault for run in self.runs for fault in run.faults))
 
@@ -94,11 +94,11 @@ async def _store(file: Path, key: str | None) -> Contents:
     return Contents(file, tuple(runs), tuple(faults))
 
 
-async def _row(store: SqliteStore, key: str) -> Kept:
+async def _row(store: SqliteStore, key: str) -> KeptRecords:
     try:
         return kept(key, await store.read(key))
     except StoreDamagedError as error:
-        return Kept(key, 0, None, (_fault(key, None, error),))
+        return KeptRecords(key, 0, None, (_fault(key, None, error),))
 
 
 def _records(file: Path, key: str | None) -> Contents:
@@ -108,7 +108,7 @@ def _records(file: Path, key: str | None) -> Contents:
     if not data:
         return Contents(file, (), (), is_store=False)
     records: list[bytes] = []
-    broken: tuple[Fault, ...] = ()
+    broken: tuple[FileFault, ...] = ()
     try:
         for record in read_records(data):
             records.append(record)  # noqa: PERF402  # those before an error stay
@@ -120,29 +120,31 @@ def _records(file: Path, key: str | None) -> Contents:
         raise not_found(key, [name])
     found = kept(name, records, may_be_part=True)
     if broken:
-        found = Kept(name, len(records), None, (*found.faults, *broken))
+        found = KeptRecords(name, len(records), None, (*found.faults, *broken))
     return Contents(file, (found,), (), is_store=False)
 
 
-def kept(key: str, records: Sequence[bytes], *, may_be_part: bool = False) -> Kept:
+def kept(
+    key: str, records: Sequence[bytes], *, may_be_part: bool = False
+) -> KeptRecords:
     """Return the run that records make, or all that is wrong with them."""
     steps, faults = _steps(key, records)
     if not faults:
         faults = [
-            Fault(key, each.seq, "BadRowError", f"{each.why}: {_TODO}")
+            FileFault(key, each.seq, "BadRowError", f"{each.why}: {_TODO}")
             for each in row_faults(steps, part=may_be_part)
         ]
     if faults or not steps:
-        return Kept(key, len(records), None, tuple(faults))
+        return KeptRecords(key, len(records), None, tuple(faults))
     if may_be_part and is_part(steps):
-        return Kept(key, len(records), None, (), tuple(steps))
-    return Kept(key, len(records), folded(steps), ())
+        return KeptRecords(key, len(records), None, (), tuple(steps))
+    return KeptRecords(key, len(records), folded(steps), ())
 
 
-def _steps(key: str, records: Sequence[bytes]) -> tuple[list[Step], list[Fault]]:
+def _steps(key: str, records: Sequence[bytes]) -> tuple[list[Step], list[FileFault]]:
     types = Types(keep_unknown=True)
     steps: list[Step] = []
-    faults: list[Fault] = []
+    faults: list[FileFault] = []
     for seq, record in enumerate(records):
         try:
             steps.append(decode_step(record, types))
@@ -151,8 +153,8 @@ def _steps(key: str, records: Sequence[bytes]) -> tuple[list[Step], list[Fault]]
     return steps, faults
 
 
-def _fault(key: str | None, seq: int | None, error: Exception) -> Fault:
+def _fault(key: str | None, seq: int | None, error: Exception) -> FileFault:
     what = str(error)
     if isinstance(error, StoreDamagedError):  # its text sends the user here
         what = f"the store is damaged ({error.detail}): take a copy from before"
-    return Fault(key, seq, type(error).__name__, what)
+    return FileFault(key, seq, type(error).__name__, what)

@@ -1,4 +1,4 @@
-"""Where two profiles differ, each point shown by a scenario that plays both values.
+"""Profiles side by side: what their postures are about, and where two differ.
 
 A posture with several options has several scenarios: one that tells all of them apart
 would be large, or would need what not every engine has.
@@ -6,10 +6,13 @@ would be large, or would need what not every engine has.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 from refengine.messages import Json
@@ -31,7 +34,7 @@ Entry: TypeAlias = "Mapping[str, Json]"  # an observation as JSON values
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PostureDifference:
     """One posture in which two profiles differ, and what a run shows of it."""
 
     posture: str
@@ -56,7 +59,7 @@ def unconfirmed() -> Mapping[str, Mapping[str, str]]:
     return cast("Mapping[str, Mapping[str, str]]", json.loads(text))
 
 
-def profile_differences(a: Profile, b: Profile) -> Iterator[Difference]:
+def profile_differences(a: Profile, b: Profile) -> Iterator[PostureDifference]:
     """Yield the postures in which two profiles differ, each with a run that shows it.
 
     Only the one posture is changed between the two runs, so nothing else can be what
@@ -65,7 +68,7 @@ def profile_differences(a: Profile, b: Profile) -> Iterator[Difference]:
     known = scenarios()
     for posture, left, right in differences(a, b):
         scenario, found = _shown(known[posture], a, posture, right)
-        yield Difference(posture, left, right, scenario, found)
+        yield PostureDifference(posture, left, right, scenario, found)
 
 
 def _shown(
@@ -105,3 +108,24 @@ def _brief(entry: Entry) -> str:
 def played(scenario: Scenario, profile: Profile) -> Trace:
     """Play a scenario on the reference engine under a profile."""
     return run(play(scenario, ReferenceEngine(profile)))
+
+
+def meanings() -> Mapping[str, str]:
+    """Return the sentence of each posture by name.
+
+    They are read from the source, where they cannot be forgotten when a posture is
+    changed.
+    """
+    [kind] = ast.parse(inspect.getsource(Profile)).body
+    return dict(_sentences(kind.body if isinstance(kind, ast.ClassDef) else ()))
+
+
+def _sentences(body: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for field, text in pairwise(body):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+        ):
+            yield field.target.id, " ".join(str(text.value.value).split())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from compat.state.reading import Contents, Fault, Kept
+from compat.state.contents import Contents, FileFault, KeptRecords
 from refengine.checkpoint import (
     GONE,
     Entry,
@@ -51,7 +51,7 @@ def list_lines(found: Contents) -> Iterator[str]:
     yield f"{printable(str(found.file))}: {_many(len(found.runs), 'run')}"
 
 
-def _summary(kept: Kept) -> str:
+def _summary(kept: KeptRecords) -> str:
     saved = kept.saved
     if kept.part:
         first, last = kept.part[0].seq, kept.part[-1].seq
@@ -129,7 +129,7 @@ def resume_line(key: str, saved: Saved) -> str | None:
     return f"agent.resume({key!r}, {{{', '.join(answers)}}})"
 
 
-def fault_line(fault: Fault) -> str:
+def fault_line(fault: FileFault) -> str:
     """Return what is wrong, and where, in a line."""
     key = "the file" if fault.key is None else repr(fault.key)
     record = "" if fault.seq is None else f" record {fault.seq}"
