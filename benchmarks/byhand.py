@@ -16,8 +16,8 @@ from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, Kit
 from benchmarks.settings import STREAMED_HOOK, Setting
 from refengine import Context, Message, ModelRequest, ToolCallInput, ToolCallResult
 from refengine.errors import RefengineError
+from refengine.hooks import AgentConfig
 from refengine.messages import join_chunks
-from refengine.plan import AgentConfig
 from refengine.tools import NO_OPTIONS, StreamToolCallResult, ToolInfo, ToolMeta
 
 DEEPEST: Final = 900

@@ -14,8 +14,8 @@ from benchmarks.parts import ANSWERS, ASKS, Kit
 from benchmarks.whole import runs
 from refengine import Message
 from refengine.checkpoint import Point, Saved, Start
-from refengine.history import History
 from refengine.keeping import Keeping
+from refengine.messages import History
 from refengine.profile import SEED_001
 from refengine.state import Checkpoints
 

@@ -12,10 +12,10 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from refengine.history import History
 from refengine.messages import (
     NOTHING,
     FrozenDict,
+    History,
     Message,
     MessageChunk,
     ToolCall,

@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, Self, cast, get_args
 
-from refengine.actions import AgentAction
 from refengine.agent import ChatModelAgentConfig
-from refengine.events import AgentEvent, Chunk, EventKind
-from refengine.history import History
-from refengine.messages import Message, MessageChunk, ToolCall
+from refengine.events import AgentAction, AgentEvent, Chunk, EventKind
+from refengine.messages import History, Message, MessageChunk, ToolCall
 from refengine.plan import OnNotice
 from refengine.react import Status
 from refengine.run import RunResult

@@ -9,7 +9,6 @@ What types they have is in ``__init__.pyi``, which a test compares with this tab
 from importlib import import_module
 
 _NAMES_OF = {
-    "actions": "AgentAction",
     "agent": "Agent ChatModelAgentConfig build_agent",
     "context": "Context delete_run_local get_run_local set_run_local",
     "errors": (
@@ -26,7 +25,7 @@ _NAMES_OF = {
         "ToolKindError ToolNotFound ToolResultTypeError UnansweredCallsError "
         "UnknownProfileError UnknownToolNameError WillRetryError"
     ),
-    "events": "AgentEvent Notice",
+    "events": "AgentAction AgentEvent Notice",
     "extensions": "MAX_EXTENSIONS",
     "helpers": (
         "with_after_model_rewrite_history with_before_agent "
@@ -35,17 +34,15 @@ _NAMES_OF = {
         "with_return_directly_on with_streamable_tool_wrapper with_tool_call_logging "
         "with_tools with_tools_func"
     ),
-    "history": "History",
     "hooks": (
-        "AgentHandler InstructionModifier InvokableToolCallWrapper "
+        "AgentConfig AgentHandler InstructionModifier InvokableToolCallWrapper "
         "MessageStatePostProcessor MessageStatePreProcessor ModelEndpoint "
         "StreamableToolCallWrapper ToolsModifier"
     ),
     "interrupts": "Interrupt interrupt is_reentry",
-    "messages": "Json Message MessageChunk ToolCall ToolCallChunk join_chunks",
+    "messages": "History Json Message MessageChunk ToolCall ToolCallChunk join_chunks",
     "middleware": "AgentMiddleware ChatModelAgentState",
     "model": "ChatModel ModelRequest",
-    "plan": "AgentConfig",
     "profile": "PROFILES Profile SEED_001",
     "resume.errors": (
         "ChangedAgentError JournalledError NotResumableError UnknownInterruptError"
@@ -57,8 +54,8 @@ _NAMES_OF = {
         "BadTreeError DecodeError StateError TypeNameError TypeTakenError "
         "TypesFrozenError UnfitTypeError UnknownTypeError UpgradesError"
     ),
-    "state.store_errors": "CheckpointConflictError CheckpointNotFoundError",
     "state.kinds": "Opaque",
+    "state.store_errors": "CheckpointConflictError CheckpointNotFoundError",
     "state.values": "Types",
     "stream": "DROP StreamReader convert_stream",
     "tools": (

@@ -1,4 +1,3 @@
-from refengine.actions import AgentAction as AgentAction
 from refengine.agent import (
     Agent as Agent,
     ChatModelAgentConfig as ChatModelAgentConfig,
@@ -58,6 +57,7 @@ from refengine.errors import (
     WillRetryError as WillRetryError,
 )
 from refengine.events import (
+    AgentAction as AgentAction,
     AgentEvent as AgentEvent,
     Notice as Notice,
 )
@@ -77,8 +77,8 @@ from refengine.helpers import (
     with_tools as with_tools,
     with_tools_func as with_tools_func,
 )
-from refengine.history import History as History
 from refengine.hooks import (
+    AgentConfig as AgentConfig,
     AgentHandler as AgentHandler,
     InstructionModifier as InstructionModifier,
     InvokableToolCallWrapper as InvokableToolCallWrapper,
@@ -94,6 +94,7 @@ from refengine.interrupts import (
     is_reentry as is_reentry,
 )
 from refengine.messages import (
+    History as History,
     Json as Json,
     Message as Message,
     MessageChunk as MessageChunk,
@@ -109,7 +110,6 @@ from refengine.model import (
     ChatModel as ChatModel,
     ModelRequest as ModelRequest,
 )
-from refengine.plan import AgentConfig as AgentConfig
 from refengine.profile import (
     PROFILES as PROFILES,
     Profile as Profile,
@@ -138,11 +138,11 @@ from refengine.state.errors import (
     UnknownTypeError as UnknownTypeError,
     UpgradesError as UpgradesError,
 )
+from refengine.state.kinds import Opaque as Opaque
 from refengine.state.store_errors import (
     CheckpointConflictError as CheckpointConflictError,
     CheckpointNotFoundError as CheckpointNotFoundError,
 )
-from refengine.state.kinds import Opaque as Opaque
 from refengine.state.values import Types as Types
 from refengine.stream import (
     DROP as DROP,

@@ -16,11 +16,11 @@ from functools import partial
 from typing import TypeAlias
 
 from refengine.call import ToolCallRun
-from refengine.checkpoint import Entry, Pending
+from refengine.checkpoint import Entry
 from refengine.context import Context
 from refengine.errors import InterruptOutsideHookError, ToolError, ToolResultTypeError
 from refengine.events import AgentEvent
-from refengine.interrupts import Interrupt
+from refengine.interrupts import Interrupt, Pending
 from refengine.leaving import FAILED, ended, in_turn, result_of
 from refengine.messages import Message, ToolCall
 from refengine.outcome import failed_again, failure_of

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from refengine.errors import Refused
-from refengine.history import History
 from refengine.interrupts import ENTERED
-from refengine.messages import NOTHING, Message
+from refengine.messages import NOTHING, History, Message
 from refengine.middleware import ChatModelAgentState
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from refengine.checkpoint import Address, Entry, Pending, pending_in
+from refengine.checkpoint import Entry, pending_in
 from refengine.context import Context
 from refengine.errors import HookReturnError, ToolError, ToolResultTypeError
 from refengine.events import AgentEvent, Chunk
-from refengine.interrupts import ENTERED, Interrupt, interrupt_in
+from refengine.interrupts import ENTERED, Address, Interrupt, Pending, interrupt_in
 from refengine.kept_input import Given, changes, given, put_back
 from refengine.leaving import FAILED, NOT_BEGUN, NOT_ENDED
 from refengine.live import LiveStream

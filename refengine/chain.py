@@ -14,14 +14,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
-from refengine.awaiting import is_async
+from refengine.awaiting import STRIDE, is_async, is_deep
 from refengine.context import Context
 from refengine.errors import HookError, HookReturnError
-from refengine.flat import STRIDE, is_deep
-from refengine.history import History
 from refengine.hooks import AnyHook
 from refengine.interrupts import Interrupt
-from refengine.messages import Message
+from refengine.messages import History, Message
 from refengine.scope import SCOPE, LayerName
 
 Call: TypeAlias = "Callable[[Context, Any], Awaitable[Any]]"  # an endpoint of any kind

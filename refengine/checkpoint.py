@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol, TypeAlias
 
-from refengine.actions import AgentAction
+from refengine.events import AgentAction
+from refengine.interrupts import Address, Pending
 from refengine.messages import Json, Message, MessageChunk
 
 Phase: TypeAlias = Literal[
@@ -21,37 +22,6 @@ Phase: TypeAlias = Literal[
 """Where a run stands: before an iteration, in one of its parts, or at its end."""
 GONE: Final = object()
 """Stands for the value of a run-local key that was deleted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where an interrupt came from; its text is what ``resume`` is given.
-
-    ``ordinal`` counts what would else have one address: a wrapper that is entered
-    twice in one call, a hook that asks twice.
-    """
-
-    run_path: tuple[str, ...]
-    iteration: int
-    hook: str
-    owner: str
-    tool: str | None = None
-    call_id: str | None = None
-    ordinal: int = 1
-
-    def __str__(self) -> str:
-        call = f" {self.tool}({self.call_id})" if self.tool is not None else ""
-        again = f" #{self.ordinal}" if self.ordinal > 1 else ""
-        path = "/".join(self.run_path)
-        return f"{path} {self.iteration} {self.hook} {self.owner}{call}{again}"
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """An interrupt that waits for an answer: where it came from and what it asks."""
-
-    address: Address
-    payload: Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from refengine.actions import AgentAction
-from refengine.checkpoint import Pending
-from refengine.messages import Json, Message, MessageChunk
+from refengine.interrupts import Pending
+from refengine.messages import NOTHING, Json, Message, MessageChunk
 from refengine.stream import StreamReader
 
 EventKind: TypeAlias = Literal["model", "tool", "error", "interrupt"]
@@ -76,3 +75,16 @@ class Notice:
     kind: Literal["ignored_change", "tools_removed", "warning"]
     data: Mapping[str, Json]
     call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAction:
+    """What a tool asks of the run besides its result; it travels on its event.
+
+    The engine carries it and does not act on it: the dialects of seeds 002 to 004 do.
+    """
+
+    exit: bool = False
+    transfer_to: str | None = None
+    break_loop: bool = False
+    state_delta: Mapping[str, Json] = field(default=NOTHING, hash=False)

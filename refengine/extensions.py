@@ -1,7 +1,9 @@
 """What an agent is extended with: collected, checked and named once, at build.
 
 Struct middlewares come before handlers (contract ORD). A position counts through both
-lists; errors and ``explain`` use it.
+lists; errors and ``explain`` use it. A capability object (seed 000 P0.1: one small
+interface a concern) becomes a handler here: each of its methods is the pipeline hook it
+stands for, and wrapper capabilities have the names of hooks already.
 """
 
 from __future__ import annotations
@@ -10,20 +12,34 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from refengine.capabilities import as_hooks
+from refengine.awaiting import settled
+from refengine.context import Context
 from refengine.errors import (
     EqualNamesError,
     SameExtensionTwiceError,
     TooManyExtensionsError,
 )
-from refengine.hooks import LOW_LEVEL, AnyHook, LegacyNames, hooks_of, legacy_names
+from refengine.hooks import (
+    CAPABILITY_HOOKS,
+    CAPABILITY_REWRITES,
+    LOW_LEVEL,
+    AnyHook,
+    LegacyNames,
+    hooks_of,
+    legacy_names,
+)
+from refengine.messages import Message
 from refengine.middleware import AgentMiddleware
 from refengine.profile import Profile
 from refengine.scope import LayerName
 from refengine.tools import ToolMiddleware, ToolsConfig
 from refengine.toolset import Factory, Kind, ToolLayer
+
+if TYPE_CHECKING:
+    from refengine.hooks import AgentConfig
+
 
 MAX_EXTENSIONS: Final = 10_000
 """Middlewares and handlers together; all of them work (contract DEEP)."""
@@ -206,3 +222,38 @@ def _unique(names: Sequence[str]) -> Iterator[str]:
         else:
             yield f"{name}[{so_far[name]}]"
             so_far[name] += 1
+
+
+def as_hooks(found: dict[str, AnyHook]) -> dict[str, AnyHook]:
+    """Return the hooks with every capability method turned into the one it means."""
+    if CAPABILITY_HOOKS.isdisjoint(found):
+        return found
+    hooks = {name: hook for name, hook in found.items() if name not in CAPABILITY_HOOKS}
+    instruction = found.get("modify_instruction")
+    tools = found.get("modify_tools")
+    if instruction is not None or tools is not None:
+        hooks["before_agent"] = _before_agent(instruction, tools)
+    for method, hook in CAPABILITY_REWRITES.items():
+        if method in found:
+            hooks[hook] = _rewrite(found[method])
+    return hooks
+
+
+def _before_agent(instruction: AnyHook | None, tools: AnyHook | None) -> AnyHook:
+    async def before_agent(ctx: Context, config: AgentConfig) -> Context:
+        if instruction is not None:
+            config.instruction = await settled(instruction(ctx, config.instruction))
+        if tools is not None:
+            config.tools = await settled(tools(ctx, config.tools))
+        return ctx
+
+    return before_agent
+
+
+def _rewrite(method: AnyHook) -> AnyHook:
+    async def rewrite(
+        ctx: Context, messages: Sequence[Message]
+    ) -> tuple[Context, Sequence[Message]]:
+        return ctx, await settled(method(ctx, messages))
+
+    return rewrite

@@ -26,9 +26,8 @@ from refengine.errors import (
 )
 from refengine.handlers.logging import LoggingHandler
 from refengine.handlers.tool_filter import tool_names
-from refengine.hooks import HOOKS, AnyHook, Rewritten
+from refengine.hooks import HOOKS, AgentConfig, AnyHook, Rewritten
 from refengine.messages import Message
-from refengine.plan import AgentConfig
 from refengine.tools import (
     Endpoint,
     StreamEndpoint,

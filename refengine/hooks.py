@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 from refengine.awaiting import is_async
 from refengine.context import Context
@@ -19,20 +19,19 @@ from refengine.errors import (
     MixedCapabilityError,
     NoHookError,
     NotAsyncError,
+    NotKnownAtBuild,
 )
 from refengine.messages import Message
 from refengine.model import MessageStream, ModelRequest
 from refengine.tools import (
     Endpoint,
+    Options,
     StreamEndpoint,
     StreamToolCallResult,
     ToolCallInput,
     ToolCallResult,
     ToolMeta,
 )
-
-if TYPE_CHECKING:
-    from refengine.plan import AgentConfig
 
 PIPELINE_HOOKS: Final = (
     "before_agent",
@@ -79,6 +78,51 @@ ModelEndpoint: TypeAlias = Callable[
 Rewritten: TypeAlias = "tuple[Context, Sequence[Message]]"
 AnyHook: TypeAlias = "Callable[..., Any]"  # a hook of any kind, before it is compiled
 LegacyNames: TypeAlias = "Mapping[str, str]"  # hook -> field of the older interface
+
+
+class AgentConfig:
+    """What ``before_agent`` changes in place; private to one build, or to one run.
+
+    ``input`` and ``run_options`` belong to a run: reading them while the agent is
+    built raises NotKnownAtBuild. ``return_directly`` holds the flags by name in
+    engines that keep them so (posture ``return_directly``); it is None where they
+    stand on the tools.
+    """
+
+    __slots__ = (
+        "_input",
+        "_run_options",
+        "instruction",
+        "return_directly",
+        "tools",
+    )
+
+    def __init__(
+        self,
+        instruction: str,
+        tools: list[ToolMeta],
+        run: tuple[Sequence[Message], Options] | None = None,
+        return_directly: dict[str, bool] | None = None,
+    ) -> None:
+        self.instruction = instruction
+        self.tools = tools
+        self.return_directly = return_directly
+        self._input = None if run is None else run[0]
+        self._run_options = None if run is None else run[1]
+
+    @property
+    def input(self) -> Sequence[Message]:
+        """The messages the run was started with."""
+        if self._input is None:
+            raise NotKnownAtBuild("input")
+        return self._input
+
+    @property
+    def run_options(self) -> Options:
+        """The options the run was started with."""
+        if self._run_options is None:
+            raise NotKnownAtBuild("run_options")
+        return self._run_options
 
 
 class AgentHandler(Protocol):

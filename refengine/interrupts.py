@@ -9,12 +9,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
 
-if TYPE_CHECKING:
-    from refengine.checkpoint import Pending
-    from refengine.messages import Json
-    from refengine.scope import Scope
+from refengine.messages import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an interrupt came from; its text is what ``resume`` is given.
+
+    ``ordinal`` counts what would else have one address: a wrapper that is entered
+    twice in one call, a hook that asks twice.
+    """
+
+    run_path: tuple[str, ...]
+    iteration: int
+    hook: str
+    owner: str
+    tool: str | None = None
+    call_id: str | None = None
+    ordinal: int = 1
+
+    def __str__(self) -> str:
+        call = f" {self.tool}({self.call_id})" if self.tool is not None else ""
+        again = f" #{self.ordinal}" if self.ordinal > 1 else ""
+        path = "/".join(self.run_path)
+        return f"{path} {self.iteration} {self.hook} {self.owner}{call}{again}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An interrupt that waits for an answer: where it came from and what it asks."""
+
+    address: Address
+    payload: Json
 
 
 class Interrupt(BaseException):
@@ -65,6 +94,12 @@ class Asking(Protocol):
         ...
 
 
+class Stoppable(Protocol):
+    """The call around a point, which may end with an interrupt."""
+
+    stopped: Interrupt | None
+
+
 ENTERED: Final[ContextVar[Asking | None]] = ContextVar(
     "refengine_entered", default=None
 )
@@ -102,7 +137,7 @@ def _note(stop: Interrupt) -> None:
         scope.stopped = scope.stopped or stop
 
 
-def _scope() -> Scope | None:
+def _scope() -> Stoppable | None:
     from refengine.scope import SCOPE  # noqa: PLC0415  # streams know interrupts
 
     return SCOPE.get(None)

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from refengine.checkpoint import Address, Entry, Pending, answered, goes_on
+from refengine.checkpoint import Entry, answered, goes_on
+from refengine.interrupts import Address, Pending
 from refengine.place import Place
 
 if TYPE_CHECKING:

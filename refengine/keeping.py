@@ -18,20 +18,11 @@ from refengine.border import (
     check_new,
     packed,
 )
-from refengine.checkpoint import (
-    GONE,
-    Keeper,
-    Pending,
-    Point,
-    Saved,
-    Splice,
-    Start,
-    Step,
-)
+from refengine.checkpoint import GONE, Keeper, Point, Saved, Splice, Start, Step
 from refengine.errors import HookReturnError, ToolResultTypeError
-from refengine.history import History
+from refengine.interrupts import Pending
 from refengine.journal import Journal
-from refengine.messages import Json, Message
+from refengine.messages import History, Json, Message
 
 if TYPE_CHECKING:
     from refengine.checkpoint import TypeRegistry

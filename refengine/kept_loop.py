@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeVar, cast
 from refengine.batch import AnyCall, CallBatch, UnknownCall
 from refengine.border import changed_values
 from refengine.call import ToolCallRun
-from refengine.checkpoint import Pending, Phase, Point, Saved, Splice
-from refengine.history import History, as_history
-from refengine.interrupts import ENTERED, Interrupt
+from refengine.checkpoint import Phase, Point, Saved, Splice
+from refengine.interrupts import ENTERED, Interrupt, Pending
 from refengine.kept_pass import KeptPass, Stop
-from refengine.messages import Message, ToolCall
+from refengine.messages import History, Message, ToolCall, as_history
 from refengine.place import refuse_other
 from refengine.react import AFTER, AFTER_AGENT, BEFORE, MODEL, TOOLS, Loop, Status
 from refengine.resume.errors import ChangedAgentError

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from refengine.chain import Pipeline
-from refengine.history import History, as_history
 from refengine.interrupts import Interrupt
 from refengine.legacy import LegacyPass, Rewrite, StateCell
+from refengine.messages import History, as_history
 from refengine.place import Place, refuse_other
 from refengine.scope import LayerName
 
 if TYPE_CHECKING:
-    from refengine.checkpoint import Entry, Pending
+    from refengine.checkpoint import Entry
     from refengine.context import Context
+    from refengine.interrupts import Pending
     from refengine.keeping import Keeping
     from refengine.messages import Message
 

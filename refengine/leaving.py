@@ -11,8 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
-from refengine.history import History
-from refengine.messages import Message, ToolCall
+from refengine.messages import History, Message, ToolCall
 
 NOT_BEGUN: Final = "The run was cancelled before this call began."
 NOT_ENDED: Final = "The run was cancelled before this call ended."

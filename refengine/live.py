@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Generic, TypeVar
 
+from refengine.awaiting import on_shallow_stack
 from refengine.errors import StreamBrokenOffError
-from refengine.flat import flat
 from refengine.leaving import ended, in_turn
 from refengine.scope import SCOPE, Scope
 from refengine.stream import StreamReader
@@ -52,7 +52,7 @@ class LiveStream(Generic[T]):
 
     async def drain(self) -> list[T]:
         """Read to the end, close everything the call opened, return all chunks."""
-        await flat(self._drain)
+        await on_shallow_stack(self._drain)
         if self._failed is not None:
             raise self._failed
         return self.chunks

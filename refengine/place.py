@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from refengine.border import check
-from refengine.checkpoint import Address, Changes, Entry, Pending
-from refengine.interrupts import ENTERED, Interrupt, interrupt_in
+from refengine.checkpoint import Changes, Entry
+from refengine.interrupts import ENTERED, Address, Interrupt, Pending, interrupt_in
 from refengine.outcome import Blame, Outcome, blamed, failure_of
 from refengine.resume.errors import ChangedAgentError
 from refengine.scope import INNERMOST

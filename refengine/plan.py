@@ -1,18 +1,23 @@
 """What the ``before_agent`` phase leaves: instruction, tools, context.
 
 Made once when the agent is built, or at the start of every run (posture
-``before_agent``). Sources: contract INS, TOOL, RD; seed 000 §3.1, seed 001 §6.1.
+``before_agent``). Sources: contract INS, TOOL, RD, §4; seed 000 §3.1, seed 001 §6.1.
+
+The tool set between two handlers is normalised again only where it changed: 10,000
+handlers that each add a tool would make normalising quadratic. Most handlers leave what
+they got and append, so the part they left is compared (identical objects, no names
+looked up) and only the rest is folded in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import is_
 from typing import Any, cast
 
 from refengine.awaiting import settled
 from refengine.context import Context
-from refengine.direct import DirectFlags
 from refengine.errors import (
     ConfigurationError,
     HookError,
@@ -22,14 +27,14 @@ from refengine.errors import (
 )
 from refengine.events import Notice
 from refengine.extensions import Extensions
-from refengine.hooks import AnyHook
+from refengine.hooks import AgentConfig, AnyHook
 from refengine.interrupts import Interrupt
 from refengine.messages import Json, Message
 from refengine.profile import Profile
 from refengine.scope import LayerName
-from refengine.toolfold import ToolFold
 from refengine.tools import (
     Options,
+    Tool,
     ToolInfo,
     ToolMeta,
     ToolsConfig,
@@ -38,51 +43,6 @@ from refengine.tools import (
 )
 
 OnNotice = Callable[[Notice], None]
-
-
-class AgentConfig:
-    """What ``before_agent`` changes in place; private to one build, or to one run.
-
-    ``input`` and ``run_options`` belong to a run: reading them while the agent is
-    built raises NotKnownAtBuild. ``return_directly`` holds the flags by name in
-    engines that keep them so (posture ``return_directly``); it is None where they
-    stand on the tools.
-    """
-
-    __slots__ = (
-        "_input",
-        "_run_options",
-        "instruction",
-        "return_directly",
-        "tools",
-    )
-
-    def __init__(
-        self,
-        instruction: str,
-        tools: list[ToolMeta],
-        run: tuple[Sequence[Message], Options] | None = None,
-        return_directly: dict[str, bool] | None = None,
-    ) -> None:
-        self.instruction = instruction
-        self.tools = tools
-        self.return_directly = return_directly
-        self._input = None if run is None else run[0]
-        self._run_options = None if run is None else run[1]
-
-    @property
-    def input(self) -> Sequence[Message]:
-        """The messages the run was started with."""
-        if self._input is None:
-            raise NotKnownAtBuild("input")
-        return self._input
-
-    @property
-    def run_options(self) -> Options:
-        """The options the run was started with."""
-        if self._run_options is None:
-            raise NotKnownAtBuild("run_options")
-        return self._run_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,3 +226,107 @@ def instruction_with(base: str, additions: Iterable[str], profile: Profile) -> s
         else:
             parts.append(separator + addition)
     return "".join(parts)
+
+
+class DirectFlags:
+    """The flags of one ``before_agent`` phase, by the profile's rule.
+
+    Where flags are three-valued they stand on the tools. Other engines keep a map by
+    name, which covers tools that are not there yet; flags on tools write into it.
+    """
+
+    def __init__(
+        self, profile: Profile, configured: Mapping[str, bool], default: list[ToolMeta]
+    ) -> None:
+        self._rule = profile.return_directly
+        self._by_name = self._rule in {"membership", "true_or_configured"}
+        own = {
+            m.name: m.return_directly for m in default if m.return_directly is not None
+        }
+        self._configured = {**configured, **own}
+
+    def start(
+        self, default: list[ToolMeta]
+    ) -> tuple[list[ToolMeta], dict[str, bool] | None]:
+        """Return tools and map as the first handler sees them; None for no map."""
+        if not self._by_name:
+            return list(default), None
+        unset = [replace(meta, return_directly=None) for meta in default]
+        return unset, dict(self._configured)
+
+    def end(
+        self, left: Sequence[ToolMeta], by_name: Mapping[str, bool] | None
+    ) -> frozenset[str]:
+        """Return the names that return directly, from what the handlers left."""
+        if self._rule == "configured":
+            return _true(self._configured)
+        flags = {m.name: m.return_directly for m in left}
+        if self._rule == "three_valued":
+            return _true(
+                {
+                    name: self._configured.get(name, False) if flag is None else flag
+                    for name, flag in flags.items()
+                }
+            )
+        written = {name: flag for name, flag in flags.items() if flag is not None}
+        final = {**(by_name or {}), **written}
+        if self._rule == "membership":  # what stands in the map counts, true or false
+            return frozenset(final or self._configured)
+        return _true(final) or _true(self._configured)
+
+
+def _true(flags: Mapping[str, bool]) -> frozenset[str]:
+    return frozenset(name for name, flag in flags.items() if flag)
+
+
+class ToolFold:
+    """The normalised set so far.
+
+    ``nulled`` tells that a handler put null in the place of the list and that nobody
+    has put anything into it since.
+    """
+
+    __slots__ = ("_index", "_metas", "_one_entry", "nulled")
+
+    def __init__(self, metas: Sequence[ToolMeta], *, one_entry: bool) -> None:
+        self._metas = list(metas)
+        self._one_entry = one_entry
+        self.nulled = False
+        self._index = {meta.name: at for at, meta in enumerate(metas)}
+
+    def null(self) -> list[ToolMeta]:
+        """Take null for the list; return the empty one that comes in its place."""
+        self._metas, self._index, self.nulled = [], {}, True
+        return []
+
+    def update(
+        self, left: Sequence[Tool | ToolMeta]
+    ) -> tuple[list[ToolMeta], list[str]]:
+        """Take what a handler left; return the new set and the names it removed.
+
+        The list is a fresh one: a handler that kept the old list changes nothing.
+        """
+        self.nulled = self.nulled and not left
+        known = len(self._metas)
+        if len(left) >= known and all(map(is_, left, self._metas)):
+            self._append([as_meta(each) for each in left[known:]])
+            return list(self._metas), []
+        metas = [as_meta(each) for each in left]
+        self._metas = normalise(metas) if self._one_entry else metas
+        before, self._index = (
+            self._index,
+            {meta.name: at for at, meta in enumerate(self._metas)},
+        )
+        return list(self._metas), sorted(before.keys() - self._index.keys())
+
+    def _append(self, metas: Sequence[ToolMeta]) -> None:
+        for meta in metas:
+            at = self._index.get(meta.name)
+            if at is None or not self._one_entry:
+                self._index[meta.name] = len(self._metas)
+                self._metas.append(meta)
+            elif meta.return_directly is None:
+                flag = self._metas[at].return_directly
+                self._metas[at] = replace(meta, return_directly=flag)
+            else:
+                self._metas[at] = meta

@@ -16,17 +16,23 @@ from refengine.asking import Asking, until
 from refengine.batch import AnyCall, CallBatch, UnknownCall
 from refengine.call import AbsentCall, AbsentTool, ToolCallRun
 from refengine.chain import Pipeline
-from refengine.checkpoint import Address, Pending
 from refengine.context import Context, RunLocals
 from refengine.errors import MaxIterationsExceededError, ToolNotFound
 from refengine.events import AgentEvent, Chunk, Notice
-from refengine.history import History, as_history
-from refengine.interrupts import Interrupt, interrupt_in
+from refengine.interrupts import Address, Interrupt, Pending, interrupt_in
 from refengine.leaving import Watch, answered, with_results
 from refengine.legacy import LegacyPass, StateCell
 from refengine.live import LiveStream
 from refengine.machine import Machine
-from refengine.messages import Json, Message, MessageChunk, ToolCall, join_chunks
+from refengine.messages import (
+    History,
+    Json,
+    Message,
+    MessageChunk,
+    ToolCall,
+    as_history,
+    join_chunks,
+)
 from refengine.model import ModelRequest
 from refengine.model_onion import ModelCall, raise_as
 from refengine.plan import Plan

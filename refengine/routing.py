@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from refengine.errors import NoMessagesLeftError, RoutingError, UnansweredCallsError
-from refengine.history import History
-from refengine.messages import Message, ToolCall
+from refengine.messages import History, Message, ToolCall
 from refengine.profile import Profile
 
 BY_RESULTS: Final = frozenset(("unanswered_since", "unanswered_ever"))

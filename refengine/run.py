@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from refengine.context import Context
 from refengine.events import AgentEvent
-from refengine.history import History
 from refengine.leaving import Watch
-from refengine.messages import Json, Message
+from refengine.messages import History, Json, Message
 from refengine.react import Loop, Status
 from refengine.resume.errors import (
     ChangedAgentError,
@@ -23,7 +22,8 @@ from refengine.tools import Options
 
 if TYPE_CHECKING:
     from refengine.agent import Agent
-    from refengine.checkpoint import Pending, Saved, TypeRegistry
+    from refengine.checkpoint import Saved, TypeRegistry
+    from refengine.interrupts import Pending
     from refengine.machine import Machine
     from refengine.plan import Plan
 

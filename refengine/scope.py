@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from refengine.awaiting import STREAM_STRIDE
 from refengine.context import Context, RunLocals
 from refengine.errors import (
     HookError,
@@ -19,14 +20,13 @@ from refengine.errors import (
     RefengineError,
     StreamConsumedError,
 )
-from refengine.flat import STREAM_STRIDE
 from refengine.leaving import in_turn
 from refengine.stream import StreamReader
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-    from refengine.actions import AgentAction
+    from refengine.events import AgentAction
     from refengine.interrupts import Interrupt
     from refengine.model import ModelRequest
     from refengine.place import Place

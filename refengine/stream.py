@@ -3,7 +3,7 @@
 A converted stream keeps a link to the one it came from and flattens the links when it
 is first read, so 10,000 conversions are a loop over 10,000 functions and no recursion.
 A stream that a wrapper rebuilt with an async generator of its own cannot be flattened;
-those are read through ``flat``, which leaves a stack that has grown deep.
+those are read through ``on_shallow_stack``, which leaves a stack that has grown deep.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import Final, Generic, TypeAlias, TypeVar, cast
 
+from refengine.awaiting import on_shallow_stack
 from refengine.errors import InterruptInStreamError, StreamConsumedError
-from refengine.flat import flat
 from refengine.interrupts import Interrupt, take_back
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class StreamReader(Generic[T]):
         root._closed = True
         close = getattr(self._source, "aclose", None)
         if close is not None:
-            await (flat(close) if self._deep else close())
+            await (on_shallow_stack(close) if self._deep else close())
 
     async def _pull(self, converts: tuple[tuple[_Convert, _OnError], ...]) -> object:
         blame = self._on_source_error
@@ -112,7 +112,7 @@ class StreamReader(Generic[T]):
             while True:
                 blame = self._on_source_error
                 pull = self._source.__anext__
-                chunk = await (flat(pull) if self._deep else pull())
+                chunk = await (on_shallow_stack(pull) if self._deep else pull())
                 for convert, blame in converts:  # noqa: B007  # for the except below
                     chunk = convert(chunk)
                     if chunk is DROP:

@@ -6,19 +6,18 @@ from datetime import timedelta, timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from refengine.actions import AgentAction
 from refengine.checkpoint import (
     GONE,
-    Address,
     Changes,
     Entry,
     Failure,
-    Pending,
     Point,
     Splice,
     Start,
     Step,
 )
+from refengine.events import AgentAction
+from refengine.interrupts import Address, Pending
 from refengine.messages import (
     FrozenDict,
     Message,

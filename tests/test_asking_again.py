@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from refengine.actions import AgentAction
 from refengine.errors import HookError, InterruptInStreamError, ToolError
+from refengine.events import AgentAction
 from refengine.interrupts import Interrupt, interrupt
 from refengine.messages import Message
 from refengine.profile import SEED_001, profile

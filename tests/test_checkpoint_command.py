@@ -14,16 +14,8 @@ import pytest
 from compat.state.contents import contents, kept
 from compat.state.lines import printable, resume_line, run_lines
 from compat.state.work import show, verify
-from refengine.checkpoint import (
-    Address,
-    Entry,
-    Pending,
-    Point,
-    Saved,
-    Splice,
-    Start,
-    Step,
-)
+from refengine.checkpoint import Entry, Point, Saved, Splice, Start, Step
+from refengine.interrupts import Address, Pending
 from refengine.messages import Message, ToolCall
 from refengine.state import Checkpoints, SqliteStore
 from refengine.state.codec import encode_step

@@ -32,9 +32,8 @@ from refengine.helpers import (
     with_tools,
     with_tools_func,
 )
-from refengine.hooks import hooks_of
+from refengine.hooks import AgentConfig, hooks_of
 from refengine.messages import Message
-from refengine.plan import AgentConfig
 from refengine.profile import EINO_0_8, SEED_001
 from refengine.stream import convert_stream
 from refengine.tools import (

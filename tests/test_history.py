@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refengine.history import History, as_history
-from refengine.messages import Message
+from refengine.messages import History, Message, as_history
 
 MESSAGES = [Message("user", str(n)) for n in range(6)]
 A, B, C, D, E, F = MESSAGES

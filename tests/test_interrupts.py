@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from refengine.actions import AgentAction
 from refengine.context import get_run_local, set_run_local
 from refengine.errors import (
     FieldTypeError,
@@ -26,6 +25,7 @@ from refengine.errors import (
     RetryFunctionError,
     ToolError,
 )
+from refengine.events import AgentAction
 from refengine.interrupts import Interrupt, interrupt, is_reentry
 from refengine.messages import Message, MessageChunk
 from refengine.profile import SEED_001

@@ -24,7 +24,7 @@ from property_tests.playing import VariantPlayer
 from property_tests.remembering import Rereadable
 from property_tests.running import Made
 from refengine import Message, MessageChunk, ToolCall
-from refengine.history import History
+from refengine.messages import History
 from refengine.profile import profile
 from refengine.testing import clock
 from refengine.testing.engine import ReferenceEngine

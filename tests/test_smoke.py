@@ -13,8 +13,7 @@ from property_tests.probing import WORLDS, probe
 from property_tests.shapes import event_faults, message_faults, outcome_faults
 from property_tests.smoke import HOOKS, smoke
 from refengine.events import AgentEvent
-from refengine.history import History
-from refengine.messages import Message, ToolCall
+from refengine.messages import History, Message, ToolCall
 from refengine.profile import PROFILES, SEED_001
 from refengine.run import RunResult
 from refengine.stream import StreamReader

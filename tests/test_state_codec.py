@@ -13,8 +13,9 @@ from hypothesis import given
 
 import refengine
 from refengine import checkpoint
-from refengine.checkpoint import Entry, Failure, Pending, Point, Splice, Step
+from refengine.checkpoint import Entry, Failure, Point, Splice, Step
 from refengine.errors import NotKeepableError
+from refengine.interrupts import Pending
 from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
 from refengine.state import Limits, decode_step, encode_step, read_records
 from refengine.state import errors as state_errors

@@ -12,14 +12,13 @@ from typing import Final, cast
 from compat.adapters.errors import ChangedContextError, NotCarriedError
 from compat.adapters.structs import AdaptedMiddleware
 from refengine.awaiting import settled
-from refengine.capabilities import as_hooks
 from refengine.chain import is_history
 from refengine.context import Context
 from refengine.errors import HookReturnError
+from refengine.extensions import as_hooks
 from refengine.helpers import HelperHandler
-from refengine.hooks import AnyHook, hooks_of
+from refengine.hooks import AgentConfig, AnyHook, hooks_of
 from refengine.middleware import AgentMiddleware, ChatModelAgentState, ModelHook
-from refengine.plan import AgentConfig
 from refengine.tools import Tool, ToolCallInput, ToolMiddleware
 
 WRAPPERS: Final = frozenset(("wrap_invokable_tool_call", "wrap_streamable_tool_call"))

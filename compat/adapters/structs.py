@@ -16,12 +16,12 @@ from typing import Final, final
 
 from compat.adapters.errors import NoCapabilityError, NoStructError
 from compat.adapters.state import HookTurn, turns
-from refengine.capabilities import as_hooks
 from refengine.context import Context
+from refengine.extensions import as_hooks
 from refengine.helpers import HelperHandler
 from refengine.hooks import CAPABILITY_HOOKS, LOW_LEVEL, AnyHook, hooks_of
 from refengine.middleware import AgentMiddleware
-from refengine.plan import AgentConfig, instruction_with
+from refengine.plan import instruction_with
 from refengine.profile import SEED_001, Profile
 from refengine.tools import ToolInfo, as_meta
 from refengine.toolset import Kind

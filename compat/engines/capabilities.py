@@ -20,8 +20,8 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from refengine.agent import ChatModelAgentConfig
-from refengine.capabilities import as_hooks
 from refengine.errors import ConfigurationError
+from refengine.extensions import as_hooks
 from refengine.hooks import LOW_LEVEL, AnyHook, hooks_of
 from refengine.messages import Json, Message
 from refengine.plan import OnNotice

@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from compat.state.contents import Contents, KeptRecords
 from compat.state.lines import resume_line, state_of
-from refengine.checkpoint import GONE, Pending, Saved, Step
+from refengine.checkpoint import GONE, Saved, Step
+from refengine.interrupts import Pending
 from refengine.messages import Message
 from refengine.state.values import Types
 

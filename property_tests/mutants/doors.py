@@ -10,10 +10,10 @@ from compat.adapters import AdaptedMiddleware, adapt
 from property_tests.mutants.mutant import Door
 from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.context import Context
-from refengine.hooks import AnyHook
+from refengine.hooks import AgentConfig, AnyHook
 from refengine.messages import Message
 from refengine.middleware import AgentMiddleware
-from refengine.plan import AgentConfig, OnNotice
+from refengine.plan import OnNotice
 from refengine.profile import Profile
 from refengine.testing.engine import EngineAgent, EngineRun
 from refengine.tools import NO_OPTIONS, Options

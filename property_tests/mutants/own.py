@@ -12,10 +12,10 @@ from property_tests.mutants.sketches import each_remade
 from refengine.awaiting import settled
 from refengine.context import Context
 from refengine.errors import HookError
-from refengine.hooks import AnyHook
+from refengine.hooks import AgentConfig, AnyHook
 from refengine.messages import Message
 from refengine.middleware import AgentMiddleware, ChatModelAgentState
-from refengine.plan import AgentConfig, instruction_with
+from refengine.plan import instruction_with
 from refengine.profile import Profile, choosing
 from refengine.tools import ToolCallInput, ToolInfo
 

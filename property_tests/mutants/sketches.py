@@ -16,9 +16,8 @@ from property_tests.mutants.doors import (
 from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import settled
 from refengine.context import Context
-from refengine.hooks import AnyHook
+from refengine.hooks import AgentConfig, AnyHook
 from refengine.middleware import AgentMiddleware
-from refengine.plan import AgentConfig
 from refengine.profile import Profile, choosing
 from refengine.tools import ToolCallInput, ToolInfo, ToolMeta
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from refengine.context import Context
 from refengine.errors import HandlerArgumentError, UnknownToolNameError
-from refengine.plan import AgentConfig
+from refengine.hooks import AgentConfig
 
 
 class ToolFilterHandler:

@@ -7,19 +7,18 @@ from typing import Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from refengine.actions import AgentAction
 from refengine.checkpoint import (
     GONE,
-    Address,
     Changes,
     Entry,
     Failure,
-    Pending,
     Point,
     Splice,
     Start,
     Step,
 )
+from refengine.events import AgentAction
+from refengine.interrupts import Address, Pending
 from refengine.messages import (
     NOTHING,
     Json,

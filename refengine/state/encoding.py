@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar, get_args
 
-from refengine.actions import AgentAction
 from refengine.checkpoint import (
     GONE,
-    Address,
     Changes,
     Entry,
     Failure,
-    Pending,
     Phase,
     Point,
     Splice,
@@ -24,6 +21,8 @@ from refengine.checkpoint import (
     Step,
 )
 from refengine.errors import Refused
+from refengine.events import AgentAction
+from refengine.interrupts import Address, Pending
 from refengine.messages import (
     NOTHING,
     Message,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 from refengine.testing.kept_runs import recorded_address
 
 if TYPE_CHECKING:
-    from refengine.checkpoint import Address, Pending
+    from refengine.interrupts import Address, Pending
     from refengine.messages import Json
     from refengine.testing.scenario import RunSpec, TargetSpec
 

@@ -30,12 +30,11 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 from refengine.awaiting import settled
-from refengine.capabilities import as_hooks
 from refengine.context import Context
 from refengine.events import AgentEvent, EventKind
-from refengine.history import History
+from refengine.extensions import as_hooks
 from refengine.hooks import AnyHook, hooks_of
-from refengine.messages import Message
+from refengine.messages import History, Message
 from refengine.react import Status
 from refengine.run import RunResult
 from refengine.tools import NO_OPTIONS, Options

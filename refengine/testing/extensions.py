@@ -12,12 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from refengine.context import Context
-from refengine.hooks import ModelEndpoint
+from refengine.hooks import AgentConfig, ModelEndpoint
 from refengine.interrupts import is_reentry
 from refengine.messages import Message
 from refengine.middleware import AgentMiddleware, ChatModelAgentState
 from refengine.model import MessageStream, ModelRequest
-from refengine.plan import AgentConfig
 from refengine.testing.ops import MessageOp
 from refengine.testing.perform import (
     UNSET,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refengine.checkpoint import GONE, Keeper, Pending, Point, Saved, Step, TypeRegistry
+from refengine.checkpoint import GONE, Keeper, Point, Saved, Step, TypeRegistry
+from refengine.interrupts import Pending
 from refengine.messages import Json, Message
 
 if TYPE_CHECKING:
-    from refengine.checkpoint import Address
+    from refengine.interrupts import Address
     from refengine.testing.recorder import Recorder
     from refengine.testing.scenario import Scenario
 

@@ -20,9 +20,9 @@ from refengine.context import (
     set_run_local,
 )
 from refengine.errors import NoRunLocalError
+from refengine.hooks import AgentConfig
 from refengine.interrupts import Interrupt, interrupt, is_reentry
 from refengine.messages import Json, Message
-from refengine.plan import AgentConfig
 from refengine.testing import ops
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.scripted import ScriptedError

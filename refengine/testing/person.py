@@ -22,8 +22,9 @@ from refengine.testing.kept_runs import RecordingKeeper
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from refengine.checkpoint import Keeper, Pending
+    from refengine.checkpoint import Keeper
     from refengine.events import AgentEvent
+    from refengine.interrupts import Pending
     from refengine.messages import Json, Message
     from refengine.plan import OnNotice
     from refengine.run import RunResult

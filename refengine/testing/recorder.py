@@ -8,8 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, TypeVar, cast
 
-from refengine.history import History
-from refengine.messages import FrozenDict, Json
+from refengine.messages import FrozenDict, History, Json
 from refengine.testing.narrowing import is_mapping
 from refengine.testing.trace import Observation, ObservationKind, Trace, to_json
 

@@ -17,10 +17,9 @@ from contextlib import suppress
 from typing import Any, Final, TypeAlias, cast
 
 from refengine.agent import ChatModelAgentConfig
-from refengine.checkpoint import Pending
 from refengine.errors import HookError, HookReturnError, RefengineError, WillRetryError
 from refengine.events import AgentEvent, Chunk, Notice
-from refengine.interrupts import Interrupt
+from refengine.interrupts import Interrupt, Pending
 from refengine.messages import Json, Message, MessageChunk, join_chunks
 from refengine.run import RunResult
 from refengine.stream import StreamReader

@@ -19,8 +19,8 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.errors import ConfigurationError
+from refengine.hooks import AgentConfig
 from refengine.middleware import AgentMiddleware
-from refengine.plan import AgentConfig
 from refengine.profile import SEED_001, Profile
 from refengine.testing.clock import run
 from refengine.testing.engine import ReferenceEngine

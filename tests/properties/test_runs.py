@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from refengine.agent import Agent, ChatModelAgentConfig, build_agent
 from refengine.context import Context, get_run_local, set_run_local
-from refengine.hooks import ModelEndpoint
+from refengine.hooks import AgentConfig, ModelEndpoint
 from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
 from refengine.model import MessageStream, ModelRequest
-from refengine.plan import AgentConfig
 from refengine.profile import Profile, profile
 from refengine.run import RunResult
 from refengine.stream import StreamReader, convert_stream

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refengine.toolfold import ToolFold
+from refengine.plan import ToolFold
 from refengine.tools import Tool, ToolInfo, ToolMeta, as_meta, merge, normalise
 from tests.properties.support import searching
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
-from refengine.checkpoint import Address, Pending
+from refengine.interrupts import Address, Pending
 from refengine.profile import profile
 from refengine.state import Checkpoints, SqliteStore
 from refengine.testing.reading import read_scenario

@@ -14,20 +14,19 @@ from decimal import Decimal
 from typing import Final, cast
 from uuid import UUID
 
-from refengine.actions import AgentAction
 from refengine.checkpoint import (
     GONE,
-    Address,
     Changes,
     Entry,
     Failure,
-    Pending,
     Phase,
     Point,
     Splice,
     Start,
     Step,
 )
+from refengine.events import AgentAction
+from refengine.interrupts import Address, Pending
 from refengine.messages import (
     FrozenDict,
     Json,

@@ -25,9 +25,8 @@ from compat.engines.graphs.values import our_call, ours, their_arguments, theirs
 from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import settled
 from refengine.context import Context
-from refengine.hooks import AnyHook, Rewritten
+from refengine.hooks import AgentConfig, AnyHook, Rewritten
 from refengine.messages import Message, ToolCall
-from refengine.plan import AgentConfig
 from refengine.scope import LayerName
 from refengine.tools import (
     ToolCallInput,

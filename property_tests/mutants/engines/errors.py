@@ -18,9 +18,10 @@ from refengine.chain import Layer, Onion, Pipeline
 from refengine.context import Context
 from refengine.errors import HookError, ModelError, ToolError
 from refengine.events import AgentEvent
+from refengine.hooks import AgentConfig
 from refengine.messages import Message
 from refengine.model_onion import ModelOnion
-from refengine.plan import AgentConfig, Planner
+from refengine.plan import Planner
 from refengine.react import Loop
 from refengine.run import Run
 from refengine.scope import Scope

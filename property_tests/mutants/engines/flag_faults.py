@@ -8,13 +8,12 @@ from typing import Any, TypeAlias
 
 from property_tests.mutants.patching import Replace
 from refengine.batch import AnyCall
-from refengine.direct import DirectFlags
-from refengine.history import History
+from refengine.hooks import AgentConfig
 from refengine.machine import Machine
-from refengine.plan import AgentConfig, Plan, Planner
+from refengine.messages import History
+from refengine.plan import DirectFlags, Plan, Planner, ToolFold
 from refengine.profile import Profile, choosing
 from refengine.react import Loop
-from refengine.toolfold import ToolFold
 from refengine.tools import ToolMeta
 
 Right: TypeAlias = Callable[..., Any]

@@ -9,8 +9,9 @@ from typing import Any, Final, TypeAlias
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, Replace, patched
 from refengine import plan as plan_module
-from refengine.history import History
-from refengine.plan import AgentConfig, Plan, Planner
+from refengine.hooks import AgentConfig
+from refengine.messages import History
+from refengine.plan import Plan, Planner
 from refengine.profile import Profile, choosing
 from refengine.react import Loop
 

@@ -14,8 +14,7 @@ from refengine.awaiting import settled
 from refengine.batch import CallBatch
 from refengine.chain import Pipeline
 from refengine.context import Context
-from refengine.history import History
-from refengine.messages import Message
+from refengine.messages import History, Message
 from refengine.react import Loop
 from refengine.routing import refuse_unanswered
 from refengine.run import Run

@@ -11,10 +11,10 @@ from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, Replace, patched
 from refengine.batch import CallBatch
 from refengine.border import CheckedLocals
-from refengine.checkpoint import Address, Entry, Saved
+from refengine.checkpoint import Entry, Saved
 from refengine.context import Context
 from refengine.events import AgentEvent
-from refengine.interrupts import Interrupt
+from refengine.interrupts import Address, Interrupt
 from refengine.journal import Journal
 from refengine.keeping import Keeping
 from refengine.kept_loop import KeptLoop

@@ -11,9 +11,8 @@ from property_tests.mutants.patching import Patch, patched
 from refengine.batch import CallBatch
 from refengine.call import ToolCallRun
 from refengine.events import AgentEvent
-from refengine.history import History
 from refengine.live import LiveStream
-from refengine.messages import Message
+from refengine.messages import History, Message
 from refengine.react import Loop
 from refengine.run import Run
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from property_tests.mutants.patching import Patch
-from refengine.plan import AgentConfig, Plan, Planner
+from refengine.hooks import AgentConfig
+from refengine.plan import Plan, Planner, ToolFold
 from refengine.profile import choosing
-from refengine.toolfold import ToolFold
 from refengine.tools import ToolInfo, ToolMeta
 
 Right: TypeAlias = Callable[..., Any]

@@ -14,9 +14,8 @@ from refengine import plan as plan_module
 from refengine.batch import UnknownCall
 from refengine.binding import Binder
 from refengine.model_onion import ModelOnion
-from refengine.plan import Planner
+from refengine.plan import Planner, ToolFold
 from refengine.react import Loop
-from refengine.toolfold import ToolFold
 
 _UNDER_RUNS: Final = "eino-0.9"
 """A profile whose before_agent hooks act at the start of every run."""
