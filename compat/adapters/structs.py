@@ -19,7 +19,13 @@ from compat.adapters.state import HookTurn, turns
 from refengine.context import Context
 from refengine.extensions import as_hooks
 from refengine.helpers import HelperHandler
-from refengine.hooks import CAPABILITY_HOOKS, LOW_LEVEL, AnyHook, hooks_of
+from refengine.hooks import (
+    CAPABILITY_HOOKS,
+    LOW_LEVEL,
+    AgentConfig,
+    AnyHook,
+    hooks_of,
+)
 from refengine.middleware import AgentMiddleware
 from refengine.plan import instruction_with
 from refengine.profile import SEED_001, Profile
