@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import select
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import IO, Final, TypeAlias, cast
+
+Event: TypeAlias = tuple[int, int]
+"""A descriptor, and what may happen there."""
 
 KEPT: Final = 4096
 """Bytes that are kept of the beginning of what was printed, and of its end."""
@@ -28,10 +31,10 @@ class Printed:
 class PipeLog:
     """What came through the pipe of printed text, cut by the marks of replies."""
 
-    def __init__(self, descriptor: int) -> None:
-        self.descriptors = (descriptor,)
-        self.token = secrets.token_hex(8)
-        self._pipe = descriptor
+    def __init__(self, pipe: IO[bytes] | None, *, marked: bool) -> None:
+        self._pipe = descriptor(pipe)
+        self.descriptors = (self._pipe,)
+        self.token = secrets.token_hex(8) if marked else ""
         self._mark = f"\0{self.token} ".encode()
         self._text = bytearray()
         self._lost = 0
@@ -42,14 +45,16 @@ class PipeLog:
         """Take in what is there; let go of the middle of too much."""
         data = read(self._pipe)
         self._text += data or b""
-        if len(self._text) > 4 * KEPT and self._mark not in self._text:
+        if len(self._text) > 4 * KEPT and (
+            not self.token or self._mark not in self._text
+        ):
             self._lost += len(self._text) - 2 * KEPT
             del self._text[KEPT:-KEPT]
         return bool(data)
 
     def wait(self, seconds: float) -> bytes:
         """Wait until something is printed, and return it; no call will have it."""
-        poll({self._pipe: select.POLLIN}, seconds)
+        poll([(self._pipe, select.POLLIN)], seconds)
         return read(self._pipe) or b""
 
     def printed(self, number: int) -> Printed:
@@ -57,6 +62,8 @@ class PipeLog:
 
         More than a pipe holds may come meanwhile, and it may never end.
         """
+        if not self.token:
+            return Printed()
         mark = self._mark + b"%d\n" % number
         for _ in range(READS):
             if mark in self._text or not self.hear():
@@ -119,19 +126,19 @@ class FileLog:
         return _last_line(self.rest())
 
 
-def poll(events: Mapping[int, int], seconds: float) -> Sequence[int]:
+def poll(events: Iterable[Event], seconds: float) -> Sequence[int]:
     """Return at which pipes something happens, within that time."""
     # select() cannot take descriptors from 1024 on, and a selector is one more.
     polled = select.poll()
-    for descriptor, event in events.items():
-        polled.register(descriptor, event)
-    return [each for each, _ in polled.poll(max(seconds, 0) * 1000 + 1)]
+    for event in events:
+        polled.register(*event)
+    return [fd for fd, _ in polled.poll(max(seconds, 0) * 1000 + 1)]
 
 
-def read(descriptor: int) -> bytes | None:
+def read(fd: int) -> bytes | None:
     """Return what is there, b"" at the end, None if there is nothing yet."""
     try:
-        return os.read(descriptor, 1 << 16)
+        return os.read(fd, 1 << 16)
     except BlockingIOError:
         return None
 
@@ -139,3 +146,8 @@ def read(descriptor: int) -> bytes | None:
 def _last_line(text: bytes | bytearray) -> str:
     lines = text.decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else ""
+
+
+def descriptor(pipe: IO[bytes] | None) -> int:
+    """Return the descriptor of a child's pipe."""
+    return cast("IO[bytes]", pipe).fileno()  # it was asked for as a pipe

@@ -39,7 +39,7 @@ from types import MappingProxyType
 from typing import IO, Any, Final, TypeAlias, cast
 
 import refengine
-from compat.pipes import KEPT, FileLog, PipeLog, Printed, poll, read
+from compat.pipes import KEPT, Event, FileLog, PipeLog, Printed, descriptor, poll, read
 from refengine.errors import RefengineError
 from refengine.testing.child import NO_METHOD, PROTOCOL, CallError, Function, Params
 
@@ -177,17 +177,19 @@ class ChildProcess:
     """A program that is called over pipes; what it is doing is its first open call.
 
     ``log`` is a file for what it prints, in place of a pipe that is read while the
-    child is waited for. ``functions`` are what it may call. Only ``call`` and ``end``
-    wait, and a hang does where ``locate`` asks the child for a traceback of itself.
+    child is waited for; unless ``marked``, it is not said for which call it was.
+    ``functions`` are what it may call. Only ``call``, ``wait`` and ``end`` wait, and a
+    hang does where ``locate`` asks the child for a traceback of itself.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what a process is made of, and who may call whom
         self,
         command: Sequence[str],
         *,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         log: IO[bytes] | None = None,
+        marked: bool = True,
         functions: Mapping[str, Function] = MappingProxyType({}),
         locate: Locate | None = None,
     ) -> None:
@@ -212,13 +214,15 @@ class ChildProcess:
             bufsize=0,
             start_new_session=True,
         )
-        self._in = _descriptor(self.process.stdin)
-        self._out = _descriptor(self.process.stdout)
+        self._in = descriptor(self.process.stdin)
+        self._out = descriptor(self.process.stdout)
         self._log: PipeLog | FileLog
-        self._log = FileLog(log) if log else PipeLog(_descriptor(self.process.stderr))
-        self._readable = [self._out, *self._log.descriptors]
-        for descriptor in (self._in, *self._readable):
-            os.set_blocking(descriptor, False)
+        self._log = FileLog(log) if log else PipeLog(self.process.stderr, marked=marked)
+        fds = (self._out, *self._log.descriptors)
+        self._readable: Sequence[Event] = [(fd, select.POLLIN) for fd in fds]
+        self._both = [*self._readable, (self._in, select.POLLOUT)]
+        for fd in (self._in, *fds):
+            os.set_blocking(fd, False)
 
     # Calls
 
@@ -276,21 +280,22 @@ class ChildProcess:
     def _send(self, message: Mapping[str, object]) -> None:
         line = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
         self._unsent.append(line)
+        if len(self._unsent) == 1:
+            self._write()
 
     # Pipes
 
-    def waits_for(self) -> Mapping[int, int]:
+    def waits_for(self) -> Sequence[Event]:
         """Return the pipes at which something may happen, and what."""
-        events = dict.fromkeys(self._readable, select.POLLIN)
-        return {**events, self._in: select.POLLOUT} if self._unsent else events
+        return self._both if self._unsent else self._readable
 
-    def move(self, descriptor: int) -> None:
+    def move(self, fd: int) -> None:
         """Write or read one pipe as far as it goes now."""
         if self.over is not None:
             return  # ended by what came through another pipe
-        if descriptor == self._in:
+        if fd == self._in:
             self._write()
-        elif descriptor == self._out:
+        elif fd == self._out:
             self._read()
         else:
             self._log.hear()
@@ -299,6 +304,8 @@ class ChildProcess:
         line = self._unsent[0]
         try:
             done = os.write(self._in, line)
+        except BlockingIOError:
+            return
         except BrokenPipeError:
             self._unsent.clear()  # why, is known when the replies end
             return
@@ -422,8 +429,6 @@ class ChildProcess:
         if self.over is None:
             if not self._calls:
                 self.start("shutdown", {}, grace)
-                with suppress(OSError):
-                    os.write(self._in, self._unsent[0])
             cast("IO[bytes]", self.process.stdin).close()
             self._drain(grace)
         self.kill()
@@ -432,12 +437,11 @@ class ChildProcess:
     def _drain(self, grace: float) -> None:
         """Read what nobody needs any more until the child has ended, or time is up."""
         until = time.monotonic() + grace
-        events = dict.fromkeys(self._readable, select.POLLIN)
         while (left := until - time.monotonic()) > 0:
-            for descriptor in poll(events, left):
-                if descriptor != self._out:
+            for fd in poll(self._readable, left):
+                if fd != self._out:
                     self._log.hear()
-                elif read(descriptor) == b"":
+                elif read(fd) == b"":
                     return
 
     def _ended(self) -> None:
@@ -466,10 +470,10 @@ class ChildProcess:
 def move(children: Collection[ChildProcess]) -> None:
     """Move what can be moved; wait for it no longer than one of them has time."""
     left = min(child.look() for child in children)
-    whose = {each: child for child in children for each in child.waits_for()}
-    events = {fd: how for child in children for fd, how in child.waits_for().items()}
-    for descriptor in poll(events, left):
-        whose[descriptor].move(descriptor)
+    whose = {fd: child for child in children for fd, _ in child.waits_for()}
+    events = [event for child in children for event in child.waits_for()]
+    for fd in poll(events, left):
+        whose[fd].move(fd)
     for child in children:
         child.looked()
 
@@ -480,7 +484,3 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _descriptor(pipe: IO[bytes] | None) -> int:
-    return cast("IO[bytes]", pipe).fileno()  # it was asked for as a pipe

@@ -50,7 +50,9 @@ class Worker:
 
     def __init__(self, about: Request) -> None:
         self.waiting: deque[tuple[ChildCall, Request]] = deque()
-        self.child = ChildProcess(python("property_tests.worker", *GENERIC))
+        self.child = ChildProcess(
+            python("property_tests.worker", *GENERIC), marked=False
+        )
         self.child.initialize(LONG, **about)
 
     def send(self, at: int, request: Request, limit: float) -> None:
