@@ -1,14 +1,18 @@
 """Profiles: complete choices of postures, the points where engines legitimately differ.
 
-The table is contract §4. A hook that an engine does not have takes the value of
-``seed-001``, because adapted handlers run under every profile (contract §1).
+The table is contract §4, as data in ``profiles.toml``, which is read once. A hook that
+an engine does not have takes the value of ``seed-001``, because adapted handlers run
+under every profile (contract §1).
 """
 
 from __future__ import annotations
 
 import difflib
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_type_hints
 
 from refengine.errors import IncompleteProfileError, UnknownProfileError
@@ -138,8 +142,9 @@ def choosing(base: Profile, posture: str, option: str) -> Profile:
     return replace(base, **changes)
 
 
+@cache
 def options() -> Mapping[str, tuple[str, ...]]:
-    """Return each posture with its options, in the order of the table."""
+    """Return each posture with its options, in the order of the class."""
     hints = get_type_hints(Profile)
     return {
         each.name: get_args(hints[each.name])
@@ -155,339 +160,19 @@ def differences(a: Profile, b: Profile) -> Iterator[tuple[str, str, str]]:
             yield posture, getattr(a, posture), getattr(b, posture)
 
 
-SEED_001: Final = Profile(
-    name="seed-001",
-    before_agent="build",
-    after_hooks="in_order",
-    instruction_place="in_history",
-    before_model_edits="kept",
-    separator="newline",
-    empty_addition="kept",
-    empty_base="joined",
-    equal_tool_names="one_entry",
-    additional_tools="after_configured",
-    all_tools_removed="none_left",
-    null_tools="refused",
-    return_directly="three_valued",
-    direct_calls="any",
-    direct_event="call_order",
-    route="last_left",
-    answer="last_assistant",
-    after_leaves_none="error",
-    unanswered_calls="sent",
-    unknown_tool="abort",
-    wrapper_raises="abort",
-    swallowed_interrupt="raised_again",
-    resumed_iteration="goes_on",
-    events_at_interrupt="held",
-    resumed_tools="of_this_run",
-    parallel_calls="concurrent",
-    failing_call="siblings_finish",
-    tool_events="call_order",
-    next_twice="allowed",
-    changed_call_id="ignored",
-    model_context="iteration",
-    state_object="per_pass",
-    wrapper_factory="once_a_tool",
-    exhaustion="outcome",
-    iterations_below_one="refused",
-    after_agent="on_success",
-    hidden_tool="unknown",
-    without_tools="loop",
-    both_lists="warning",
-    struct_middleware="supported",
-    same_handler_twice="refused",
-    equal_handler_names="numbered",
-)
+def read_profiles(text: str) -> Iterator[Profile]:
+    """Yield the profiles of a table in TOML; one without a value for a posture is none.
 
-# v0.7.17: struct middlewares only.
-EINO_0_7: Final = Profile(
-    name="eino-0.7",
-    before_agent="build",
-    after_hooks="in_order",
-    instruction_place="in_history",
-    before_model_edits="kept",
-    separator="newline",
-    empty_addition="kept",
-    empty_base="joined",
-    equal_tool_names="all_shown",
-    additional_tools="after_configured",
-    all_tools_removed="none_left",
-    null_tools="refused",
-    return_directly="configured",
-    direct_calls="any",
-    direct_event="last",
-    route="model_response",
-    answer="last_assistant",
-    after_leaves_none="ignored",
-    unanswered_calls="sent",
-    unknown_tool="abort",
-    wrapper_raises="abort",
-    swallowed_interrupt="lost",
-    resumed_iteration="begins_again",
-    events_at_interrupt="told",
-    resumed_tools="of_this_run",
-    parallel_calls="concurrent",
-    failing_call="siblings_finish",
-    tool_events="call_order",
-    next_twice="allowed",
-    changed_call_id="leaks_into_event",
-    model_context="iteration",
-    state_object="per_pass",
-    wrapper_factory="once_a_tool",
-    exhaustion="error",
-    iterations_below_one="default",
-    after_agent="on_success",
-    hidden_tool="runs",
-    without_tools="single_call",
-    both_lists="silent",
-    struct_middleware="supported",
-    same_handler_twice="runs_twice",
-    equal_handler_names="numbered",
-)
+    Raises IncompleteProfileError, or TypeError if a posture is missing or unknown.
+    """
+    for name, postures in tomllib.loads(text).items():
+        yield Profile(name=name, **postures)
 
-# ae1fb605: the first implementation of seed 001, never released.
-EINO_DRAFT: Final = Profile(
-    name="eino-draft",
-    before_agent="run",
-    after_hooks="in_order",
-    instruction_place="in_history",
-    before_model_edits="kept",
-    separator="newline",
-    empty_addition="skipped",
-    empty_base="replaced",
-    equal_tool_names="all_shown",
-    additional_tools="after_configured",
-    all_tools_removed="ignored",
-    null_tools="ignored",
-    return_directly="true_or_configured",
-    direct_calls="any",
-    direct_event="last",
-    route="model_response",
-    answer="last_assistant",
-    after_leaves_none="ignored",
-    unanswered_calls="sent",
-    unknown_tool="abort",
-    wrapper_raises="abort",
-    swallowed_interrupt="lost",
-    resumed_iteration="begins_again",
-    events_at_interrupt="told",
-    resumed_tools="of_this_run",
-    parallel_calls="concurrent",
-    failing_call="siblings_finish",
-    tool_events="call_order",
-    next_twice="allowed",
-    changed_call_id="leaks_into_event",
-    model_context="before_hooks",
-    state_object="per_middleware",
-    wrapper_factory="per_call",
-    exhaustion="error",
-    iterations_below_one="default",
-    after_agent="never",
-    hidden_tool="runs",
-    without_tools="single_call",
-    both_lists="silent",
-    struct_middleware="supported",
-    same_handler_twice="runs_twice",
-    equal_handler_names="numbered",
-)
 
-# v0.8.13.
-EINO_0_8: Final = Profile(
-    name="eino-0.8",
-    before_agent="run",
-    after_hooks="handlers_first",
-    instruction_place="in_history",
-    before_model_edits="kept",
-    separator="blank_line",
-    empty_addition="skipped",
-    empty_base="joined",
-    equal_tool_names="all_shown",
-    additional_tools="after_configured",
-    all_tools_removed="none_left",
-    null_tools="not_shown",
-    return_directly="membership",
-    direct_calls="any",
-    direct_event="last",
-    route="last_left",
-    answer="last_message",
-    after_leaves_none="error",
-    unanswered_calls="sent",
-    unknown_tool="abort",
-    wrapper_raises="abort",
-    swallowed_interrupt="lost",
-    resumed_iteration="begins_again",
-    events_at_interrupt="told",
-    resumed_tools="of_this_run",
-    parallel_calls="concurrent",
-    failing_call="siblings_finish",
-    tool_events="call_order",
-    next_twice="allowed",
-    changed_call_id="leaks_into_event",
-    model_context="model_side",
-    state_object="per_iteration",
-    wrapper_factory="per_run",
-    exhaustion="error",
-    iterations_below_one="default",
-    after_agent="never",
-    hidden_tool="runs",
-    without_tools="single_call",
-    both_lists="silent",
-    struct_middleware="supported",
-    same_handler_twice="runs_twice",
-    equal_handler_names="numbered",
+PROFILES: Final = tuple(
+    read_profiles(Path(__file__).with_name("profiles.toml").read_text("utf-8"))
 )
-
-# The newest commit of the observations.
-EINO_0_9: Final = Profile(
-    name="eino-0.9",
-    before_agent="run",
-    after_hooks="handlers_first",
-    instruction_place="in_history",
-    before_model_edits="kept",
-    separator="blank_line",
-    empty_addition="skipped",
-    empty_base="joined",
-    equal_tool_names="all_shown",
-    additional_tools="after_configured",
-    all_tools_removed="advertised",
-    null_tools="ignored",
-    return_directly="membership",
-    direct_calls="any",
-    direct_event="last",
-    route="last_left",
-    answer="last_message",
-    after_leaves_none="error",
-    unanswered_calls="sent",
-    unknown_tool="abort",
-    wrapper_raises="abort",
-    swallowed_interrupt="lost",
-    resumed_iteration="begins_again",
-    events_at_interrupt="told",
-    resumed_tools="as_kept",
-    parallel_calls="concurrent",
-    failing_call="siblings_finish",
-    tool_events="call_order",
-    next_twice="allowed",
-    changed_call_id="ignored",
-    model_context="model_side",
-    state_object="per_iteration",
-    wrapper_factory="per_run",
-    exhaustion="error",
-    iterations_below_one="default",
-    after_agent="on_success",
-    hidden_tool="runs",
-    without_tools="single_call",
-    both_lists="silent",
-    struct_middleware="deprecated",
-    same_handler_twice="runs_twice",
-    equal_handler_names="numbered",
-)
-
-# create_agent of langchain 1.4.7 on langgraph 1.2.22. Where it has no such point the
-# value is that of seed-001: compat/profiles/unconfirmed.json names those postures.
-LANGCHAIN_1: Final = Profile(
-    name="langchain-1",
-    before_agent="run",
-    after_hooks="reversed",
-    instruction_place="each_call",
-    before_model_edits="kept",
-    separator="newline",
-    empty_addition="skipped",
-    empty_base="joined",
-    equal_tool_names="one_entry",
-    additional_tools="before_configured",
-    all_tools_removed="none_left",
-    null_tools="refused",
-    return_directly="three_valued",
-    direct_calls="all",
-    direct_event="call_order",
-    route="unanswered_since",
-    answer="end_of_history",
-    after_leaves_none="ends",
-    unanswered_calls="sent",
-    unknown_tool="answered",
-    wrapper_raises="abort",
-    swallowed_interrupt="raised_again",
-    resumed_iteration="goes_on",
-    events_at_interrupt="held",
-    resumed_tools="of_this_run",
-    parallel_calls="concurrent",
-    failing_call="siblings_cancelled",
-    tool_events="as_finished",
-    next_twice="allowed",
-    changed_call_id="taken_over",
-    model_context="iteration",
-    state_object="per_pass",
-    wrapper_factory="once_a_tool",
-    exhaustion="error",
-    iterations_below_one="refused",
-    after_agent="on_success",
-    hidden_tool="runs",
-    without_tools="loop_if_wrapped",
-    both_lists="warning",
-    struct_middleware="supported",
-    same_handler_twice="refused",
-    equal_handler_names="refused",
-)
-
-# create_react_agent of langgraph-prebuilt 1.1.2, version "v2": one hook before the
-# model and one after it, in which lists are called in order, as teams do. The first
-# one hands on llm_input_messages.
-LANGGRAPH_PREBUILT_1: Final = Profile(
-    name="langgraph-prebuilt-1",
-    before_agent="build",
-    after_hooks="in_order",
-    instruction_place="each_call",
-    before_model_edits="this_call",
-    separator="newline",
-    empty_addition="skipped",
-    empty_base="joined",
-    equal_tool_names="one_entry",
-    additional_tools="after_configured",
-    all_tools_removed="none_left",
-    null_tools="refused",
-    return_directly="three_valued",
-    direct_calls="any",
-    direct_event="call_order",
-    route="unanswered_ever",
-    answer="end_of_history",
-    after_leaves_none="error",
-    unanswered_calls="refused",
-    unknown_tool="answered",
-    wrapper_raises="abort",
-    swallowed_interrupt="raised_again",
-    resumed_iteration="goes_on",
-    events_at_interrupt="held",
-    resumed_tools="of_this_run",
-    parallel_calls="concurrent",
-    failing_call="siblings_cancelled",
-    tool_events="as_finished",
-    next_twice="allowed",
-    changed_call_id="taken_over",
-    model_context="iteration",
-    state_object="per_pass",
-    wrapper_factory="once_a_tool",
-    exhaustion="apology",
-    iterations_below_one="refused",
-    after_agent="never",
-    hidden_tool="runs",
-    without_tools="single_call",
-    both_lists="warning",
-    struct_middleware="supported",
-    same_handler_twice="runs_twice",
-    equal_handler_names="numbered",
-)
-
-PROFILES: Final[tuple[Profile, ...]] = (
-    SEED_001,
-    EINO_0_7,
-    EINO_DRAFT,
-    EINO_0_8,
-    EINO_0_9,
-    LANGCHAIN_1,
-    LANGGRAPH_PREBUILT_1,
-)
+"""All profiles, in the order of ``profiles.toml``."""
 
 
 def profile(name: str) -> Profile:
@@ -497,3 +182,12 @@ def profile(name: str) -> Profile:
         close = difflib.get_close_matches(name, known, n=1)
         raise UnknownProfileError(name, known, close[0] if close else None)
     return known[name]
+
+
+SEED_001: Final = profile("seed-001")
+EINO_0_7: Final = profile("eino-0.7")
+EINO_DRAFT: Final = profile("eino-draft")
+EINO_0_8: Final = profile("eino-0.8")
+EINO_0_9: Final = profile("eino-0.9")
+LANGCHAIN_1: Final = profile("langchain-1")
+LANGGRAPH_PREBUILT_1: Final = profile("langgraph-prebuilt-1")

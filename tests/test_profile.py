@@ -1,6 +1,6 @@
 """Profiles: complete, or they do not load."""
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 
 import pytest
 
@@ -15,6 +15,7 @@ from refengine.profile import (
     differences,
     options,
     profile,
+    read_profiles,
 )
 
 
@@ -47,6 +48,18 @@ def test_a_profile_without_a_value_for_a_posture_does_not_load(posture):
 
     with pytest.raises(TypeError, match=posture):
         Profile(**values)
+
+
+def test_a_table_that_lacks_a_posture_or_has_one_too_many_does_not_load():
+    whole = "".join(f'{name} = "{getattr(SEED_001, name)}"\n' for name in options())
+
+    assert list(read_profiles(f"[mine]\n{whole}")) == [replace(SEED_001, name="mine")]
+    with pytest.raises(TypeError, match="route"):
+        list(read_profiles("[mine]\n" + whole.replace('route = "last_left"\n', "")))
+    with pytest.raises(TypeError, match="colour"):
+        list(read_profiles(f'[mine]\n{whole}colour = "red"'))
+    with pytest.raises(IncompleteProfileError, match="'mine', posture route: 'home'"):
+        list(read_profiles("[mine]\n" + whole.replace("last_left", "home")))
 
 
 @pytest.mark.parametrize("posture", options())
