@@ -25,7 +25,7 @@ from refengine.messages import (
     ToolCall,
     ToolCallChunk,
 )
-from refengine.state.encoding import PHASES, ROLES
+from refengine.state.codec import PHASES, ROLES
 from tools.state.samples import Money, Mood, Note
 
 TEXTS = st.text(

@@ -9,9 +9,9 @@ import refengine.state
 from refengine.checkpoint import GONE, Keeper, Point, Splice, Start, Step
 from refengine.messages import Message
 from refengine.state import Checkpoints, MemoryStore, SqliteStore, store_errors
+from refengine.state.checkpoints import row_faults
 from refengine.state.codec import encode_step
 from refengine.state.errors import DamagedCheckpointError
-from refengine.state.rows import row_faults
 from refengine.state.store_errors import (
     BadRowError,
     CheckpointConflictError,

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from refengine.state import sqlite_file
-from refengine.state.sqlite import SqliteStore
-from refengine.state.sqlite_naming import named
+from refengine.state import sqlite
+from refengine.state.sqlite import SqliteStore, named
 from refengine.state.store_errors import (
     CheckpointConflictError,
     CheckpointNotFoundError,
@@ -449,7 +448,7 @@ def test_a_later_layout_is_refused_by_both_numbers(path) -> None:
     error = refused(path)
 
     assert isinstance(error, NewerStoreError)
-    assert (error.layout, error.known) == (2, sqlite_file.LAYOUT)
+    assert (error.layout, error.known) == (2, sqlite.LAYOUT)
 
 
 def test_a_store_to_read_reads_and_writes_nothing(path) -> None:
@@ -513,7 +512,7 @@ def test_a_full_disk_keeps_what_was_kept(path, monkeypatch) -> None:
         return db
 
     connect = sqlite3.connect
-    monkeypatch.setattr(sqlite_file.sqlite3, "connect", on_a_small_disk)
+    monkeypatch.setattr(sqlite.sqlite3, "connect", on_a_small_disk)
 
     async def play():
         async with SqliteStore(path) as store:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from refengine.checkpoint import Saved, Step, folded
+from refengine.state.checkpoints import is_part, row_faults
 from refengine.state.codec import decode_step
 from refengine.state.envelope import read_records
 from refengine.state.errors import ForeignFileError, StateError
-from refengine.state.rows import is_part, row_faults
 from refengine.state.sqlite import SqliteStore
 from refengine.state.store_errors import ForeignStoreError, StoreDamagedError
 from refengine.state.stores import not_found

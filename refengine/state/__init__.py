@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from refengine.state.checkpoints import Checkpoints as Checkpoints
     from refengine.state.codec import decode_step as decode_step
     from refengine.state.codec import encode_step as encode_step
+    from refengine.state.envelope import Limits as Limits
     from refengine.state.envelope import read_records as read_records
-    from refengine.state.limits import Limits as Limits
     from refengine.state.sqlite import SqliteStore as SqliteStore
     from refengine.state.store_errors import StoreError as StoreError
     from refengine.state.stores import CheckpointStore as CheckpointStore
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Checkpoints": "checkpoints",
     "CheckpointStore": "stores",
-    "Limits": "limits",
+    "Limits": "envelope",
     "MemoryStore": "stores",
     "SqliteStore": "sqlite",
     "StoreError": "store_errors",
