@@ -173,7 +173,7 @@ async def build_agent(
         config.instruction, config.tools_config, extensions, profile, on_notice
     )
     planner.default_tools()  # refuses a tool without a method now, not at the first run
-    machine = _compile(config, profile, extensions, limit, on_notice)
+    machine = compile_agent(config, profile, extensions, limit, on_notice)
     start = ctx or Context()
     plan = await planner.plan(start) if profile.before_agent == "build" else None
     return Agent(machine, planner, extensions, start, plan)
@@ -241,13 +241,14 @@ def _is_keeper(given: object) -> bool:
     return all(hasattr(given, name) for name in ("types", "write", "read"))
 
 
-def _compile(
+def compile_agent(
     config: ChatModelAgentConfig,
     profile: Profile,
     extensions: Extensions,
     limit: int,
     on_notice: OnNotice | None,
 ) -> Machine:
+    """Compile the parts of an agent, which all its runs share."""
     before = _phases(
         extensions, profile, "before_chat_model", "before_model_rewrite_history"
     )

@@ -41,17 +41,17 @@ class ToolCallRun:
         "_event",
         "_fault",
         "_given",
-        "_input",
-        "_live",
         "_message",
         "_names",
         "_place",
-        "_scope",
         "_stop",
         "_tool",
         "_waits",
         "call",
         "error",
+        "input",
+        "live",
+        "scope",
         "stopped",
         "text",
     )
@@ -63,9 +63,9 @@ class ToolCallRun:
         self.text: str | None = None
         self.error: Exception | None = None
         self._tool = tool
-        self._scope = scope
-        self._input = ToolCallInput(call.name, call.arguments, call.id, options)
-        self._live: LiveStream[str] | None = None
+        self.scope = scope
+        self.input = ToolCallInput(call.name, call.arguments, call.id, options)
+        self.live: LiveStream[str] | None = None
         self._names: Sequence[LayerName] = ()
         self._message: Message | None = None
         self._event: AgentEvent | None = None
@@ -84,30 +84,30 @@ class ToolCallRun:
         """
         self._place = place
         self._waits = self.stopped = waits
-        self._given = given(self._scope, self._input)
+        self._given = given(self.scope, self.input)
         if place.old is not None:
-            self._scope.action = place.old.action
-            put_back(self._scope, self._input, place.changes)
+            self.scope.action = place.old.action
+            put_back(self.scope, self.input, place.changes)
 
     @property
     def opened(self) -> bool:
         """Whether there is a result, or a stream of it."""
-        return self.error is None and (self.text is not None or self._live is not None)
+        return self.error is None and (self.text is not None or self.live is not None)
 
     @property
     def is_stream(self) -> bool:
         """Whether a stream is open that is to be read to its end."""
-        return self._live is not None
+        return self.live is not None
 
     @property
     def changed(self) -> tuple[str, str] | None:
         """The name and call id that a wrapper asked for in vain."""
-        return self._scope.changed
+        return self.scope.changed
 
     @property
     def final_call_id(self) -> str:
         """The call id that the outermost wrapper's input ended with."""
-        return self._input.call_id
+        return self.input.call_id
 
     async def open(  # noqa: C901, PLR0912  # one try around all that may fail
         self, ctx: Context, streaming: bool
@@ -115,7 +115,7 @@ class ToolCallRun:
         """Go through the onion: to the result, or to a stream that is open."""
         if self._waits:
             return
-        self._begun, scope, place = True, self._scope, self._place
+        self._begun, scope, place = True, self.scope, self._place
         endpoint, streams, self._names = self._tool.endpoint(streaming)
         token = SCOPE.set(scope)
         entered = None if place is None else ENTERED.set(place)
@@ -124,7 +124,7 @@ class ToolCallRun:
                 result = place.again(scope.blame)
                 streams = isinstance(result, StreamToolCallResult)
             else:
-                result = await endpoint(scope.innermost(ctx), self._input)
+                result = await endpoint(scope.innermost(ctx), self.input)
             if scope.stopped is not None and scope.raises_again:
                 raise scope.stopped  # a wrapper did not let it out
         except Interrupt as stop:
@@ -138,18 +138,18 @@ class ToolCallRun:
                 return
             if not isinstance(error, Exception):
                 raise
-            self.error = self._leaving(error)
+            self.error = self.leaving(error)
             await scope.close()
             return
         finally:
             SCOPE.reset(token)
             if entered is not None:
                 ENTERED.reset(entered)
-            scope.compare(self._input, self.call.name)
+            scope.compare(self.input, self.call.name)
             if scope.follows and scope.call_id is not None:
                 self.call = replace(self.call, id=scope.call_id)
         if streams:
-            self._live = LiveStream(result.result, scope)
+            self.live = LiveStream(result.result, scope)
         elif isinstance(result.result, str):
             self.text = result.result
         else:  # a wrapper's: what the tool itself returned was looked at
@@ -166,8 +166,8 @@ class ToolCallRun:
             if self._place is not None:
                 await self._place.stop(stop)
         except Exception as error:  # noqa: BLE001  # what cannot be kept cannot be asked
-            self.error = self._leaving(error)
-        await self._scope.close()
+            self.error = self.leaving(error)
+        await self.scope.close()
 
     def pending(self, run_path: tuple[str, ...], iteration: int) -> Iterator[Pending]:
         """Yield what this call asks, or waited for already."""
@@ -190,10 +190,10 @@ class ToolCallRun:
         entry, place = self._entry(), self._place
         if entry is None or place is None:
             return entry
-        action, changed = self._scope.action, None
+        action, changed = self.scope.action, None
         if entry.done and self._given is not None:
             before = (*self._given[:-1], action)  # which is kept with each entry
-            changed = changes(self._scope, self._input, before, place.where)
+            changed = changes(self.scope, self.input, before, place.where)
         return replace(entry, action=action, changes=changed)
 
     def _entry(self) -> Entry | None:
@@ -202,23 +202,23 @@ class ToolCallRun:
         if self.text is None or self.error is not None:
             if self._waits:
                 return self._place.old
-            if self._live is not None and self._fault is not None:
-                read = self._live.chunks
-                return self._place.failed_stream(self._scope, read, self._fault)
+            if self.live is not None and self._fault is not None:
+                read = self.live.chunks
+                return self._place.failed_stream(self.scope, read, self._fault)
             return self._place.entry() if self._begun else None
-        chunks = None if self._live is None else tuple(self._live.chunks)
+        chunks = None if self.live is None else tuple(self.live.chunks)
         text = self.text if chunks is None else None
         return Entry("call", self.call.name, done=True, text=text, chunks=chunks)
 
     async def finish(self) -> None:
         """Read a stream to its end; nothing to do for a plain result."""
-        if self._live is None:
+        if self.live is None:
             return
         try:
-            chunks = await self._live.drain()
+            chunks = await self.live.drain()
         except Exception as error:  # noqa: BLE001  # siblings run on; the batch raises
             self._fault = error
-            self.error = self._leaving(error)
+            self.error = self.leaving(error)
             return
         self._join(chunks)
 
@@ -231,9 +231,9 @@ class ToolCallRun:
 
     async def close(self) -> None:
         """Close what is still open, if the run is left; keep what was read whole."""
-        live = self._live
+        live = self.live
         if live is None:
-            await self._scope.close()  # it was left while a stream was handed on
+            await self.scope.close()  # it was left while a stream was handed on
             return
         try:
             await live.close()
@@ -258,11 +258,11 @@ class ToolCallRun:
 
     def event(self, call_id: str) -> AgentEvent:
         """Return the event as the consumer gets it, with a stream if one is open."""
-        if self._live is None:
+        if self.live is None:
             self._event = self._snapshot(call_id)
             return self._event
-        stream = cast("StreamReader[Chunk]", self._live.reader())
-        path, action = self._scope.run_path, self._scope.action
+        stream = cast("StreamReader[Chunk]", self.live.reader())
+        path, action = self.scope.run_path, self.scope.action
         return AgentEvent("tool", path, call_id=call_id, stream=stream, action=action)
 
     def finished(self, call_id: str) -> AgentEvent:
@@ -274,25 +274,26 @@ class ToolCallRun:
         return Message("tool", self.text or "", tool_call_id=call_id, name=name)
 
     def _snapshot(self, call_id: str) -> AgentEvent:
-        chunks = None if self._live is None else tuple(self._live.chunks)
+        chunks = None if self.live is None else tuple(self.live.chunks)
         message = None
         if self.text is not None:
             own = call_id == self.call.id
             message = self.message() if own else self._made_for(call_id)
         return AgentEvent(
             "tool",
-            self._scope.run_path,
+            self.scope.run_path,
             message,
             call_id,
             chunks=chunks,
-            action=self._scope.action,
+            action=self.scope.action,
         )
 
-    def _leaving(self, error: Exception) -> Exception:
-        if self._scope.is_innermost(error):
+    def leaving(self, error: Exception) -> Exception:
+        """Return an error of the call as the run reports it."""
+        if self.scope.is_innermost(error):
             made: Exception = ToolError(self.call.name, self.call.id, error)
         else:
-            made = self._scope.leaving(error, self._names)
+            made = self.scope.leaving(error, self._names)
         if made is not error:
             made.__cause__ = error  # raised later, where ``from`` is out of reach
         return made
@@ -307,9 +308,9 @@ class AbsentCall(ToolCallRun):
 class AbsentTool:
     """Stands for a tool that is not there (posture ``unknown_tool``)."""
 
-    def __init__(self, name: str, available: Sequence[str]) -> None:
+    def __init__(self, name: str, text: str) -> None:
         self.info = ToolInfo(name)
-        self._text = absent_text(name, available)
+        self._text = text
 
     async def invoke(self, *_: object) -> str:
         """Return what the model is told."""

@@ -15,7 +15,7 @@ from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
 from refengine.awaiting import STRIDE, is_async, is_deep
-from refengine.context import Context
+from refengine.context import Context, at_point_of
 from refengine.errors import HookError, HookReturnError
 from refengine.hooks import AnyHook
 from refengine.interrupts import Interrupt
@@ -84,7 +84,7 @@ class Pipeline:
                 if new_ctx is not ctx:
                     if new_ctx.__class__ is not Context:
                         raise TypeError
-                    ctx = new_ctx._at_place_of(ctx)  # noqa: SLF001  # engine
+                    ctx = at_point_of(new_ctx, ctx)
         except Exception as error:
             raise _leaving(error, name, result, _PAIR) from error
         except Interrupt as stop:
@@ -108,7 +108,7 @@ class Pipeline:
                     result = await waiting
                 if result.__class__ is not Context:
                     raise TypeError
-                ctx = result._at_place_of(ctx)  # noqa: SLF001  # engine
+                ctx = at_point_of(result, ctx)
         except Exception as error:
             raise _leaving(error, name, result, _CONTEXT) from error
         except Interrupt as stop:
@@ -163,17 +163,21 @@ class Layer:
 class Onion:
     """How the layers around one kind of call are put together.
 
-    ``wanted`` is the type that each layer returns. ``keep(result, at, name)`` is called
-    with what each layer gave, where streams have to be looked after. The entries of
-    ``kept`` ones are noted in the journal of the run.
+    ``result_type`` is that of what each layer returns. ``keep(result, at, name)`` is
+    called with what each layer gave, where streams have to be looked after. The entries
+    of ``kept`` ones are noted in the journal of the run.
     """
 
-    __slots__ = ("_keep", "_kept", "_wanted")
+    __slots__ = ("_keep", "_kept", "result_type")
 
     def __init__(
-        self, wanted: type[object], keep: Keep | None = None, *, kept: bool = False
+        self,
+        result_type: type[object],
+        keep: Keep | None = None,
+        *,
+        kept: bool = False,
     ) -> None:
-        self._wanted = wanted
+        self.result_type = result_type
         self._keep = keep
         self._kept = _kept_layer() if kept else None
 
@@ -186,13 +190,14 @@ class Onion:
         """
         call = measured = innermost
         for at in range(first + len(layers) - 1, first - 1, -1):
-            call = self._layer(layers[at - first], at, call)
+            call = self.layer(layers[at - first], at, call)
             if call is not measured and (at % STRIDE == 0 or at == first):
                 call = measured = _probe(call)
         return call
 
-    def _layer(self, layer: Layer, at: int, inner: Call) -> Call:
-        wanted, keep = self._wanted, self._keep
+    def layer(self, layer: Layer, at: int, inner: Call) -> Call:
+        """Return one layer around ``inner``, or just that if the layer adds nothing."""
+        result_type, keep = self.result_type, self._keep
         wrap = layer.wrap or _entering(layer, inner)
         if wrap is None:
             return inner
@@ -209,8 +214,8 @@ class Onion:
                 stop.where = stop.where or (layer.name.hook, layer.name.owner)
                 SCOPE.get().stopped = stop
                 raise
-            if result.__class__ is not wanted:
-                _refuse(result, wanted, layer.name)
+            if result.__class__ is not result_type:
+                _refuse(result, result_type, layer.name)
             if keep is not None:
                 keep(result, at, layer.name)
             return result
@@ -218,8 +223,8 @@ class Onion:
         return enter
 
     def _refuse(self, result: object, name: LayerName) -> None:
-        if result.__class__ is not self._wanted:
-            _refuse(result, self._wanted, name)
+        if result.__class__ is not self.result_type:
+            _refuse(result, self.result_type, name)
 
 
 def _kept_layer() -> MakeLayer:
@@ -253,8 +258,8 @@ def _probe(inner: Call) -> Call:
     return enter
 
 
-def _refuse(result: object, wanted: type[object], name: LayerName) -> None:
-    if isinstance(result, wanted):
+def _refuse(result: object, result_type: type[object], name: LayerName) -> None:
+    if isinstance(result, result_type):
         return
-    error = HookReturnError(name.owner, name.hook, result, f"a {wanted.__name__}")
+    error = HookReturnError(name.owner, name.hook, result, f"a {result_type.__name__}")
     raise SCOPE.get().own(error)

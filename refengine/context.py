@@ -87,27 +87,32 @@ class Context:
         made._locals = self._locals
         return made
 
-    def _placed(
-        self, run_path: tuple[str, ...], call_id: str | None, locals_: RunLocals | None
-    ) -> Context:
-        """Return this context as seen at a point of a run; for the engine."""
-        if (
-            self._locals is locals_
-            and self._run_path == run_path
-            and self._tool_call_id == call_id
-        ):
-            return self
-        made = Context.__new__(Context)  # not by ``_copy``: each call needs one
-        made._values = self._values
-        made._outer = self._outer
-        made._run_path = run_path
-        made._tool_call_id = call_id
-        made._locals = locals_
-        return made
 
-    def _at_place_of(self, other: Context) -> Context:
-        """Return this context where the other one stands, whoever made it anew."""
-        return self._placed(other._run_path, other._tool_call_id, other._locals)
+def at_point(
+    ctx: Context,
+    run_path: tuple[str, ...],
+    call_id: str | None,
+    run_locals: RunLocals | None,
+) -> Context:
+    """Return a context as seen at a point of a run; for the engine and for doors."""
+    if (
+        ctx._locals is run_locals
+        and ctx._run_path == run_path
+        and ctx._tool_call_id == call_id
+    ):
+        return ctx
+    made = Context.__new__(Context)  # not by ``_copy``: each call needs one
+    made._values = ctx._values
+    made._outer = ctx._outer
+    made._run_path = run_path
+    made._tool_call_id = call_id
+    made._locals = run_locals
+    return made
+
+
+def at_point_of(ctx: Context, other: Context) -> Context:
+    """Return a context where the other one stands, whoever made it anew."""
+    return at_point(ctx, other._run_path, other._tool_call_id, other._locals)
 
 
 def lay_over(base: Context, over: Context | None) -> Context:
@@ -120,7 +125,7 @@ def lay_over(base: Context, over: Context | None) -> Context:
     merged = base
     for key, value in reversed(list(over.items())):
         merged = merged.with_value(key, value)
-    return merged._placed(over.run_path, None, None)
+    return at_point(merged, over.run_path, None, None)
 
 
 def set_run_local(ctx: Context, key: str, value: object) -> None:

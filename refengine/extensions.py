@@ -144,9 +144,7 @@ def collect(
     Raises TooManyExtensionsError, SameExtensionTwiceError, EqualNamesError, or what
     hooks_of raises.
     """
-    number = len(middlewares) + len(handlers)
-    if number > MAX_EXTENSIONS:
-        raise TooManyExtensionsError(number, MAX_EXTENSIONS)
+    refuse_too_many(len(middlewares) + len(handlers))
     if profile.same_handler_twice == "refused":
         _refuse_same(handlers)
     structs = tuple(
@@ -167,6 +165,12 @@ def collect(
         )
     )
     return Extensions(structs, named)
+
+
+def refuse_too_many(number: int) -> None:
+    """Raise TooManyExtensionsError if so many are not promised to work."""
+    if number > MAX_EXTENSIONS:
+        raise TooManyExtensionsError(number, MAX_EXTENSIONS)
 
 
 def _factories(

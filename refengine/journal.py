@@ -22,8 +22,8 @@ class Journal:
     """What all entries of one run share."""
 
     __slots__ = (
-        "_answers",
-        "_asked",
+        "addresses",
+        "answers",
         "iteration",
         "raises_again",
         "run_path",
@@ -37,14 +37,14 @@ class Journal:
         self.types = types
         self.raises_again = raises_again
         self.iteration = 0
-        self._answers: Mapping[str, Json] | None = None
-        self._asked: set[Address] = set()
+        self.answers: Mapping[str, Json] | None = None
+        self.addresses: set[Address] = set()
 
     def asks(self, address: Address) -> Address:
         """Return the address, made another one if something waits under it already."""
-        while address in self._asked:
+        while address in self.addresses:
             address = replace(address, ordinal=address.ordinal + 1)
-        self._asked.add(address)
+        self.addresses.add(address)
         return address
 
     def root(
@@ -63,11 +63,11 @@ class Journal:
 
         What is asked from now on gets no address that was taken already.
         """
-        self._answers = answers
-        self._asked.update(saved.point.used)
+        self.answers = answers
+        self.addresses.update(saved.point.used)
         if not saved.pending:
             return saved
-        self._asked.update(each.address for each in saved.pending)
+        self.addresses.update(each.address for each in saved.pending)
         given = self.answered
         entries = tuple(e and answered(e, given) for e in saved.point.entries)
         left = tuple(each for each in saved.pending if not given(each))
@@ -76,10 +76,10 @@ class Journal:
 
     def answered(self, waiting: Pending) -> tuple[Json, ...]:
         """Return the answer to what an entry waits for, if it was given one."""
-        if self._answers is None:
+        if self.answers is None:
             return (None,)
         given = str(waiting.address)
-        return (self._answers[given],) if given in self._answers else ()
+        return (self.answers[given],) if given in self.answers else ()
 
     def goes_on(self, entry: Entry) -> bool:
         """Tell whether an interrupted call is entered again, or waits further."""
@@ -87,7 +87,7 @@ class Journal:
 
     def used(self) -> tuple[Address, ...]:
         """Return the addresses that questions of this iteration have had."""
-        now = (each for each in self._asked if each.iteration == self.iteration)
+        now = (each for each in self.addresses if each.iteration == self.iteration)
         return tuple(sorted(now, key=str))
 
     def copied(self, value: Json) -> Json:

@@ -16,6 +16,7 @@ from refengine.batch import AnyCall, CallBatch, UnknownCall
 from refengine.border import changed_values
 from refengine.call import ToolCallRun
 from refengine.checkpoint import Phase, Point, Saved, Splice
+from refengine.context import at_point
 from refengine.interrupts import ENTERED, Interrupt, Pending
 from refengine.kept_pass import KeptPass, Stop
 from refengine.messages import History, Message, ToolCall, as_history
@@ -53,23 +54,23 @@ class KeptLoop(Loop):
     keeps: ClassVar[bool] = True
     __slots__ = (
         "_again",
-        "_at",
         "_attempt",
         "_begun",
         "_entries",
-        "_keep",
         "_knew_calls",
         "_left",
         "_response",
-        "_saved",
         "_shown",
+        "at",
+        "keep",
+        "saved",
     )
 
     def prepare(self, keep: Keeping, saved: Saved | None) -> None:
         """Take over how the run is kept, and what was kept of it before."""
-        self._keep = keep
-        self._saved = saved
-        self._at: Point | None = None
+        self.keep = keep
+        self.saved = saved
+        self.at: Point | None = None
         self._again: Point | None = None
         self._attempt = 1
         self._left: History | None = None
@@ -80,8 +81,8 @@ class KeptLoop(Loop):
         self._shown: frozenset[str] | None = None
         if saved is not None:
             self._take(saved)
-        self._locals = keep.begun(self.history, {} if saved is None else saved.locals)
-        self._ctx = self._ctx._placed(self._run_path, None, self._locals)  # noqa: SLF001  # engine
+        self.locals = keep.begun(self.history, {} if saved is None else saved.locals)
+        self.ctx = at_point(self.ctx, self.run_path, None, self.locals)
 
     def _take(self, saved: Saved) -> None:
         """Stand where the run stood."""
@@ -89,18 +90,18 @@ class KeptLoop(Loop):
         self._attempt = point.attempt
         self.history = _with_first(saved.messages, saved.first)
         self.first = saved.first
-        self.iterations = self._keep.journal.iteration = saved.iteration
-        begins = self._machine.profile.resumed_iteration == "begins_again"
+        self.iterations = self.keep.journal.iteration = saved.iteration
+        begins = self.machine.profile.resumed_iteration == "begins_again"
         if begins and point.phase in {"before", "model", "after"}:
             self._again = point
         elif point.phase != "iteration":
-            self._at = point
+            self.at = point
         if point.sent is not None:
             kept = saved.messages[: point.sent.keep]
             left = (*kept, *point.sent.messages)
             self._left = _with_first(left, saved.first)
             if point.phase == "model":
-                self._this_call = self._left
+                self.this_call = self._left
         if point.phase == "after_agent":
             self.status = cast("Status", point.status)
             self.answer = point.answer
@@ -111,26 +112,27 @@ class KeptLoop(Loop):
 
     def _show(self, names: Sequence[str]) -> None:
         """Know which tools the model was told before the run was kept."""
-        if self._machine.profile.resumed_tools == "as_kept":
-            known = {info.name: info for info in self._plan.shown}
+        if self.machine.profile.resumed_tools == "as_kept":
+            known = {info.name: info for info in self.plan.shown}
             shown = tuple(known.get(name, ToolInfo(name)) for name in names)
-            self._plan = replace(self._plan, shown=shown)
+            self.plan = replace(self.plan, shown=shown)
 
-    async def _begin(self) -> int:
-        await super()._begin()
+    async def begin(self) -> int:
+        """Begin, or go on: write the first step of this process."""
+        await super().begin()
         self._refuse_gone()
-        if self._saved is None:
+        if self.saved is None:
             await self._step(Point())
         else:  # before anything is done: of two who resume one run, one is refused here
-            await self._step(self._saved.point, self._saved.pending)
-        return 0 if self._at is None else _PARTS[self._at.phase]
+            await self._step(self.saved.point, self.saved.pending)
+        return 0 if self.at is None else _PARTS[self.at.phase]
 
     def _refuse_gone(self) -> None:
         """Raise ChangedAgentError if the agent has no hook at all where it stands.
 
         Else a gate would be passed because it was taken away.
         """
-        point, machine = self._at or self._again, self._machine
+        point, machine = self.at or self._again, self.machine
         if point is None or not point.entries or point.phase == "tools":
             return
         entry = point.entries[0]
@@ -145,38 +147,39 @@ class KeptLoop(Loop):
         if entry is not None and entry.hook != "model" and not has[point.phase]:
             refuse_other("a hook", entry, None)
 
-    def _next_iteration(self) -> bool:
-        self._this_call = None
+    def next_iteration(self) -> bool:
+        """Count one more, and know for which iteration questions are asked."""
+        self.this_call = None
         if self._again is None:
             self._shown = None
-        found = super()._next_iteration()
+        found = super().next_iteration()
         self._begun = self.history
-        self._keep.journal.iteration = self.iterations
+        self.keep.journal.iteration = self.iterations
         return found
 
     async def _model_context(self, skip: int) -> Context:
-        if skip > BEFORE and self._at is not None:
-            return self._ctx_at(self._at)
+        if skip > BEFORE and self.at is not None:
+            return self._ctx_at(self.at)
         return await super()._model_context(skip)
 
     def _ctx_at(self, at: Point) -> Context:
-        ctx = self._ctx
+        ctx = self.ctx
         for key, value in at.ctx.items():
             ctx = ctx.with_value(key, value)
         return ctx
 
     def _response_at(self) -> Message:
-        if self._at is None or self._at.answer is None:
+        if self.at is None or self.at.answer is None:
             raise AssertionError
-        self._response = self._at.answer
+        self._response = self.at.answer
         return self._response
 
     def _reached(self, phase: Phase) -> Point | None:
         """Return where the run stood, if it was in this part, and forget it."""
-        at = self._at
+        at = self.at
         if at is None or at.phase != phase:
             return None
-        self._at = None
+        self.at = None
         return at
 
     def _entry(self, phase: Phase) -> Entry | None:
@@ -189,11 +192,12 @@ class KeptLoop(Loop):
 
     # --- hooks of a pass
 
-    async def _phases(
+    async def run_phases(
         self, phases: Sequence[LegacyPass | Pipeline], ctx: Context
     ) -> Context:
-        phase: Phase = "before" if phases is self._machine.before else "after"
-        passing = KeptPass(phases, self._keep)
+        """Run the hooks of a pass one by one, from where it was interrupted."""
+        phase: Phase = "before" if phases is self.machine.before else "after"
+        passing = KeptPass(phases, self.keep)
         again = self._again
         entry, start, at = self._entry(phase), 0, self._reached(phase)
         asked = 0 if again is None else again.at
@@ -210,32 +214,32 @@ class KeptLoop(Loop):
             await self._stop_pass(phase, passing.stopped())
             raise
         self.history = as_history(left)
-        return ctx._placed(self._run_path, None, self._locals)  # noqa: SLF001  # engine
+        return at_point(ctx, self.run_path, None, self.locals)
 
     async def _stop_pass(self, phase: Phase, stop: Stop) -> None:
         """Keep how far a pass came beside the history: an error drops its edits."""
-        begins = self._machine.profile.resumed_iteration == "begins_again"
+        begins = self.machine.profile.resumed_iteration == "begins_again"
         same = begins or stop.messages is self.history
         sent = None if same else _splice(stop.messages, self.history)
-        values = changed_values(stop.ctx, self._ctx)
+        values = changed_values(stop.ctx, self.ctx)
         point = Point(phase, stop.at, values, sent, (stop.entry,))
         if phase == "after":
             point = replace(point, answer=self._response, shown=self._told())
         await self._stop(point, (stop.pending,))
 
     async def _after_agent(self) -> None:
-        passing = KeptPass((self._machine.after_agent,), self._keep)
+        passing = KeptPass((self.machine.after_agent,), self.keep)
         at = self._reached("after_agent")
         try:
             await passing.observe(
-                self._ctx if at is None else self._ctx_at(at),
+                self.ctx if at is None else self._ctx_at(at),
                 self.history,
                 0 if at is None else at.at,
                 None if at is None else at.entries[0],
             )
         except Interrupt:
             stop = passing.stopped()
-            values = changed_values(stop.ctx, self._ctx)
+            values = changed_values(stop.ctx, self.ctx)
             point = Point("after_agent", stop.at, values, entries=(stop.entry,))
             point = replace(point, answer=self.answer, status=self.status)
             await self._stop(point, (stop.pending,))
@@ -247,16 +251,18 @@ class KeptLoop(Loop):
         number, self._attempt = self._attempt, 1
         return number
 
-    async def _answer(self, ctx: Context) -> Message | None:
-        return await self._ask(ctx, super()._answer)
+    async def ask_model(self, ctx: Context) -> Message | None:
+        """Return the answer, or keep where the call of the model was interrupted."""
+        return await self._ask(ctx, super().ask_model)
 
-    async def _open_answer(self, ctx: Context) -> AgentEvent | None:
-        return await self._ask(ctx, super()._open_answer)
+    async def open_answer(self, ctx: Context) -> AgentEvent | None:
+        """Open the answer, or keep where the call of the model was interrupted."""
+        return await self._ask(ctx, super().open_answer)
 
     async def _ask(self, ctx: Context, call: Callable[[Context], Awaitable[T]]) -> T:
         at = self._reached("model")
         entry = self._entry("model") if at is None else at.entries[0]
-        place = self._keep.journal.root("model", "model", entry)
+        place = self.keep.journal.root("model", "model", entry)
         token = ENTERED.set(place)
         try:
             return await call(ctx)
@@ -269,36 +275,38 @@ class KeptLoop(Loop):
 
     async def _stop_model(self, ctx: Context, place: Place) -> None:
         sent = None
-        if self._this_call is not None:
-            sent = _splice(self._this_call, self.history)
-        values = changed_values(ctx, self._ctx)
-        number = 1 if self._asking is None else self._asking.number
+        if self.this_call is not None:
+            sent = _splice(self.this_call, self.history)
+        values = changed_values(ctx, self.ctx)
+        number = 1 if self.attempts is None else self.attempts.number
         entries = (place.entry(),)
         point = Point("model", 0, values, sent, entries, number, self._told())
         await self._stop(point, (place.pending,))
 
     def _in_time(self, response: Message) -> Message:
-        self._keep.response(response)
+        self.keep.response(response)
         self._response = super()._in_time(response)
         return self._response
 
     # --- the calls of a message
 
-    def _batch_of(self, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
+    def batch_of(self, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
+        """Return the calls, those that were kept as they were."""
         at = self._reached("tools")
         known = () if at is None else at.entries
         self._knew_calls = bool(known)
         self._entries = iter((*known, *[None] * (len(calls) - len(known))))
-        batch = super()._batch_of(calls, ctx)
+        batch = super().batch_of(calls, ctx)
         if at is not None:
             batch.go_on(at.told)
         return batch
 
-    def _run_of(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
-        made = super()._run_of(call, bound)
+    def prepare_call(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
+        """Return the call with what was kept of it."""
+        made = super().prepare_call(call, bound)
         if isinstance(made, ToolCallRun):
             entry = next(self._entries)
-            journal = self._keep.journal
+            journal = self.keep.journal
             place = journal.root("call", call.name, entry, call=(call.name, call.id))
             waits = entry is not None and not entry.done and not journal.goes_on(entry)
             made.keep(place, waits=waits)
@@ -311,9 +319,9 @@ class KeptLoop(Loop):
         return UnknownCall(call, answer, entry)
 
     def _is_hidden(self, name: str) -> bool:
-        if self._shown is None or (self._model_call and self._model_call.reached):
+        if self._shown is None or (self.model_call and self.model_call.reached):
             return super()._is_hidden(name)
-        hides = self._machine.model and self._machine.profile.hidden_tool != "runs"
+        hides = self.machine.model and self.machine.profile.hidden_tool != "runs"
         return bool(hides) and name not in self._shown
 
     async def _begin_calls(self, response: Message, ctx: Context, skip: int) -> None:
@@ -323,7 +331,7 @@ class KeptLoop(Loop):
     async def _end_calls(
         self, batch: CallBatch, response: Message, ctx: Context
     ) -> None:
-        if batch.interrupted and self._keep.goes_on_beside(batch.error()):
+        if batch.interrupted and self.keep.goes_on_beside(batch.error()):
             await self._stop_calls(batch, response, ctx)
         if batch.error() is not None and self._knew_calls and not batch.interrupted:
             await self._step(self._failed_point(batch, response, ctx))
@@ -345,7 +353,7 @@ class KeptLoop(Loop):
     async def _stop_calls(
         self, batch: CallBatch, response: Message, ctx: Context
     ) -> NoReturn:
-        pending = batch.pending(self._run_path, self.iterations)
+        pending = batch.pending(self.run_path, self.iterations)
         entries = tuple(call.entry() for call in batch.calls)
         point = self._tools_point(ctx, response)
         point = replace(point, entries=entries, told=batch.told())
@@ -353,13 +361,13 @@ class KeptLoop(Loop):
         raise Interrupt
 
     def _tools_point(self, ctx: Context, response: Message) -> Point:
-        values = changed_values(ctx, self._ctx)
+        values = changed_values(ctx, self.ctx)
         return Point("tools", ctx=values, shown=self._told(), answer=response)
 
     def _told(self) -> tuple[str, ...]:
         """Return which tools the model was told in this iteration."""
-        call = self._model_call
-        shown = self._plan.shown if call is None else call.shown
+        call = self.model_call
+        shown = self.plan.shown if call is None else call.shown
         names = tuple(info.name for info in shown)
         if self._shown is None or (call and call.reached):
             return names
@@ -374,7 +382,7 @@ class KeptLoop(Loop):
     async def _stop(self, point: Point, pending: tuple[Pending, ...]) -> None:
         """Write where the run was interrupted; an iteration may have to begin again."""
         history = self.history
-        begins = self._machine.profile.resumed_iteration == "begins_again"
+        begins = self.machine.profile.resumed_iteration == "begins_again"
         if begins and point.phase in {"before", "model", "after"}:
             history = self._begun
         await self._step(point, pending, history)
@@ -386,12 +394,12 @@ class KeptLoop(Loop):
         pending: tuple[Pending, ...] = (),
         history: History | None = None,
     ) -> None:
-        used = self._keep.journal.used()
+        used = self.keep.journal.used()
         point = replace(point, used=used) if used else point
-        await self._keep.step(
+        await self.keep.step(
             self.iterations,
             self.history if history is None else history,
-            self._locals,
+            self.locals,
             point,
             pending,
             first=self.first,

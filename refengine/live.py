@@ -27,14 +27,14 @@ class LiveStream(Generic[T]):
         "_failed",
         "_lock",
         "_pulling",
-        "_scope",
         "_source",
         "chunks",
+        "scope",
     )
 
     def __init__(self, source: StreamReader[T], scope: Scope) -> None:
         self._source = source
-        self._scope = scope
+        self.scope = scope
         self._lock = asyncio.Lock()
         self._pulling: asyncio.Task[None] | None = None
         self._ended = False
@@ -71,9 +71,9 @@ class LiveStream(Generic[T]):
             self._failed = StreamBrokenOffError()
         pulling = self._pulling
         if pulling is None or pulling.done():
-            await self._scope.close()
+            await self.scope.close()
         else:
-            await in_turn((lambda: ended((pulling,)), self._scope.close))
+            await in_turn((lambda: ended((pulling,)), self.scope.close))
 
     async def _read(self) -> AsyncIterator[T]:
         at = 0
@@ -103,7 +103,7 @@ class LiveStream(Generic[T]):
         async with self._lock:
             if self._ended or len(self.chunks) > have:
                 return
-            token = SCOPE.set(self._scope)
+            token = SCOPE.set(self.scope)
             try:
                 self.chunks.append(await self._source.__anext__())
             except StopAsyncIteration:

@@ -156,7 +156,7 @@ class ModelOnion:
 class ModelCall:
     """One attempt at the model, in one run."""
 
-    __slots__ = ("_onion", "_request", "_scope")
+    __slots__ = ("_onion", "_request", "scope")
 
     def __init__(
         self,
@@ -167,22 +167,22 @@ class ModelCall:
     ) -> None:
         self._onion = onion
         self._request = request
-        self._scope = Scope(run_path, run_locals)
+        self.scope = Scope(run_path, run_locals)
 
     @property
     def shown(self) -> Sequence[ToolInfo]:
         """The tools the model was told in the end; all, if it was never reached."""
-        request = self._scope.shown
+        request = self.scope.shown
         return self._request.tools if request is None else request.tools
 
     @property
     def reached(self) -> bool:
         """Whether the model itself was called; a resumed call may only be replayed."""
-        return self._scope.shown is not None
+        return self.scope.shown is not None
 
     async def invoke(self, ctx: Context) -> Message:
         """Return the answer; raises ModelError, HookError or HookReturnError."""
-        token = SCOPE.set(self._scope)
+        token = SCOPE.set(self.scope)
         try:
             answer: Message = await self._onion.call(streaming=False)(
                 ctx, self._request
@@ -196,30 +196,30 @@ class ModelCall:
 
     async def stream(self, ctx: Context) -> LiveStream[MessageChunk]:
         """Return the open answer; raises as ``invoke`` does, draining it too."""
-        token = SCOPE.set(self._scope)
+        token = SCOPE.set(self.scope)
         try:
             reader: MessageStream = await self._onion.call(streaming=True)(
                 ctx, self._request
             )
             self._refuse_swallowed()
         except Exception as error:  # noqa: BLE001  # raise_as raises it
-            await self._scope.close()
+            await self.scope.close()
             raise_as(error, self.leaving(error))
         except BaseException:  # left or interrupted while a stream was handed on
-            await self._scope.close()
+            await self.scope.close()
             raise
         finally:
             SCOPE.reset(token)
-        return LiveStream(reader, self._scope)
+        return LiveStream(reader, self.scope)
 
     def _refuse_swallowed(self) -> None:
         """Raise an interrupt again that a wrapper did not let out (contract INT)."""
-        if self._scope.stopped is not None and self._onion.raises_again:
-            raise self._scope.stopped
+        if self.scope.stopped is not None and self._onion.raises_again:
+            raise self.scope.stopped
 
     def leaving(self, error: Exception) -> Exception:
         """Return an error of the call, or of its stream, as the run reports it."""
-        return self._onion.leaving(error, self._scope)
+        return self._onion.leaving(error, self.scope)
 
 
 def raise_as(error: Exception, made: Exception) -> NoReturn:

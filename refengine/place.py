@@ -29,7 +29,6 @@ class Place:
     """One entry, and those within it in the order they were made."""
 
     __slots__ = (
-        "_answers",
         "_asked",
         "_call",
         "_hook",
@@ -38,14 +37,15 @@ class Place:
         "_made",
         "_outer",
         "_owner",
-        "_questions",
         "_raised",
         "_waiting",
         "_within",
+        "answers",
         "changes",
         "done",
         "gave",
         "old",
+        "questions",
         "reentry",
         "stopped",
     )
@@ -72,12 +72,22 @@ class Place:
         self._raised: Interrupt | None = None
         self._within: Interrupt | None = None
         self.gave = Outcome()
-        self.changes: Changes | None = None if old is None else old.changes
+        self.changes: Changes | None = None
         self.stopped: Interrupt | None = None
-        self.done = old is not None and old.done
-        self.reentry = old is not None and not old.done
-        self._answers = () if old is None else old.answers
-        self._questions = () if old is None else old.asked
+        self.done = False
+        self.reentry = False
+        self.answers: tuple[Json, ...] = ()
+        self.questions: tuple[Json, ...] = ()
+        if old is not None:
+            self.recall(old)
+
+    def recall(self, old: Entry) -> None:
+        """Know again what was kept of this entry."""
+        self.changes = old.changes
+        self.done = old.done
+        self.reentry = not old.done
+        self.answers = old.answers
+        self.questions = old.asked
 
     @property
     def where(self) -> tuple[str, str]:
@@ -143,11 +153,11 @@ class Place:
         at = self._asked
         self._asked += 1
         check(self._journal.types, payload, self.where, "payload")
-        if at < len(self._answers):
-            if at < len(self._questions) and payload != self._questions[at]:
+        if at < len(self.answers):
+            if at < len(self.questions) and payload != self.questions[at]:
                 # Else the yes to one question would be one to another.
-                raise ChangedAgentError("a question", self._questions[at], payload)
-            return self._journal.copied(self._answers[at])
+                raise ChangedAgentError("a question", self.questions[at], payload)
+            return self._journal.copied(self.answers[at])
         stop = Interrupt(self._journal.copied(payload))
         self._raised = self._raised or stop
         raise stop
@@ -227,8 +237,8 @@ class Place:
             self._hook,
             self._owner,
             inner=(*made, *known[len(made) :]),
-            answers=self._answers,
-            asked=self._questions,
+            answers=self.answers,
+            asked=self.questions,
             waiting=self._waiting,
         )
 
@@ -244,7 +254,7 @@ class Place:
         journal = self._journal
         address = Address(
             *(journal.run_path, journal.iteration, self._hook, self._owner),
-            *(tool, call_id, 1 + len(self._answers)),
+            *(tool, call_id, 1 + len(self.answers)),
         )
         return journal.asks(address)
 

@@ -66,12 +66,12 @@ class Planner:
     """Runs the ``before_agent`` phase of one agent."""
 
     __slots__ = (
-        "_config",
-        "_extensions",
-        "_instruction",
         "_on_notice",
         "_one_entry",
-        "_profile",
+        "config",
+        "extensions",
+        "instruction",
+        "profile",
     )
 
     def __init__(
@@ -82,12 +82,12 @@ class Planner:
         profile: Profile,
         on_notice: OnNotice | None,
     ) -> None:
-        self._config = config
-        self._extensions = extensions
-        self._profile = profile
+        self.config = config
+        self.extensions = extensions
+        self.profile = profile
         self._one_entry = profile.equal_tool_names == "one_entry"
         self._on_notice = on_notice
-        self._instruction = instruction_with(
+        self.instruction = instruction_with(
             instruction,
             (each.struct.additional_instruction for each in extensions.middlewares),
             profile,
@@ -95,10 +95,10 @@ class Planner:
 
     def default_tools(self) -> list[ToolMeta]:
         """Return the configured tools and those of middlewares, as a fresh list."""
-        metas = [as_meta(each) for each in self._config.tools]
+        metas = [as_meta(each) for each in self.config.tools]
         added = [
             as_meta(tool)
-            for each in self._extensions.middlewares
+            for each in self.extensions.middlewares
             for tool in each.struct.additional_tools
         ]
         return self._joined(metas, added)
@@ -107,7 +107,7 @@ class Planner:
         self, configured: list[ToolMeta], added: list[ToolMeta]
     ) -> list[ToolMeta]:
         """Join configured tools and those of middlewares, as the profile has them."""
-        first = self._profile.additional_tools == "before_configured"
+        first = self.profile.additional_tools == "before_configured"
         metas = added + configured if first else configured + added
         return normalise(metas) if self._one_entry else metas
 
@@ -119,17 +119,17 @@ class Planner:
         What leading adapted handlers add counts as configured, as what struct
         middlewares add does (contract §1).
         """
-        hooks = self._extensions.with_hook("before_agent")
-        first = self._extensions.handlers[: self._extensions.leading]
+        hooks = self.extensions.with_hook("before_agent")
+        first = self.extensions.handlers[: self.extensions.leading]
         adapted = sum("before_agent" in each.hooks for each in first)
         configured = self.default_tools()
-        before = self._profile.additional_tools == "before_configured"
-        config = AgentConfig(self._instruction, [] if before else configured, run)
+        before = self.profile.additional_tools == "before_configured"
+        config = AgentConfig(self.instruction, [] if before else configured, run)
         ctx, _ = await self._pass(hooks[:adapted], ctx, config)
         if before:
             config.tools = self._joined(configured, config.tools)
         default = config.tools
-        flags = DirectFlags(self._profile, self._config.return_directly, default)
+        flags = DirectFlags(self.profile, self.config.return_directly, default)
         config.tools, config.return_directly = flags.start(default)
         ctx, fold = await self._pass(hooks[adapted:], ctx, config)
         return self._resolve(ctx, config, default, flags, fold)
@@ -142,10 +142,10 @@ class Planner:
     ) -> tuple[Context, ToolFold]:
         fold = ToolFold(config.tools, one_entry=self._one_entry)
         for name, hook in hooks:
-            ctx = await self._enter(name, hook, ctx, config, fold)
+            ctx = await self.enter(name, hook, ctx, config, fold)
         return ctx, fold
 
-    async def _enter(
+    async def enter(
         self,
         name: LayerName,
         hook: AnyHook,
@@ -153,6 +153,7 @@ class Planner:
         config: AgentConfig,
         fold: ToolFold,
     ) -> Context:
+        """Call one handler's ``before_agent``; return the context that it leaves."""
         try:
             result = await settled(hook(ctx, config))
         except NotKnownAtBuild:
@@ -169,7 +170,7 @@ class Planner:
     def _settle(self, name: LayerName, config: AgentConfig, fold: ToolFold) -> None:
         """Normalise what the handler left; its whole set counts (contract TOOL)."""
         left: Any = config.tools
-        if left is None and self._profile.null_tools != "refused":
+        if left is None and self.profile.null_tools != "refused":
             # What comes later may append to it; null counts if nothing does.
             config.tools = fold.null()
             return
@@ -199,10 +200,10 @@ class Planner:
         shown = runnable = left or []
         if left is None:
             runnable = default
-            shown = default if self._profile.null_tools == "ignored" else []
-        elif not left and self._profile.all_tools_removed != "none_left":
+            shown = default if self.profile.null_tools == "ignored" else []
+        elif not left and self.profile.all_tools_removed != "none_left":
             shown = default
-            runnable = default if self._profile.all_tools_removed == "ignored" else []
+            runnable = default if self.profile.all_tools_removed == "ignored" else []
         return Plan(
             ctx,
             config.instruction,
@@ -286,17 +287,17 @@ class ToolFold:
     has put anything into it since.
     """
 
-    __slots__ = ("_index", "_metas", "_one_entry", "nulled")
+    __slots__ = ("index", "metas", "nulled", "one_entry")
 
     def __init__(self, metas: Sequence[ToolMeta], *, one_entry: bool) -> None:
-        self._metas = list(metas)
-        self._one_entry = one_entry
+        self.metas = list(metas)
+        self.one_entry = one_entry
         self.nulled = False
-        self._index = {meta.name: at for at, meta in enumerate(metas)}
+        self.index = {meta.name: at for at, meta in enumerate(metas)}
 
     def null(self) -> list[ToolMeta]:
         """Take null for the list; return the empty one that comes in its place."""
-        self._metas, self._index, self.nulled = [], {}, True
+        self.metas, self.index, self.nulled = [], {}, True
         return []
 
     def update(
@@ -307,26 +308,26 @@ class ToolFold:
         The list is a fresh one: a handler that kept the old list changes nothing.
         """
         self.nulled = self.nulled and not left
-        known = len(self._metas)
-        if len(left) >= known and all(map(is_, left, self._metas)):
+        known = len(self.metas)
+        if len(left) >= known and all(map(is_, left, self.metas)):
             self._append([as_meta(each) for each in left[known:]])
-            return list(self._metas), []
+            return list(self.metas), []
         metas = [as_meta(each) for each in left]
-        self._metas = normalise(metas) if self._one_entry else metas
-        before, self._index = (
-            self._index,
-            {meta.name: at for at, meta in enumerate(self._metas)},
+        self.metas = normalise(metas) if self.one_entry else metas
+        before, self.index = (
+            self.index,
+            {meta.name: at for at, meta in enumerate(self.metas)},
         )
-        return list(self._metas), sorted(before.keys() - self._index.keys())
+        return list(self.metas), sorted(before.keys() - self.index.keys())
 
     def _append(self, metas: Sequence[ToolMeta]) -> None:
         for meta in metas:
-            at = self._index.get(meta.name)
-            if at is None or not self._one_entry:
-                self._index[meta.name] = len(self._metas)
-                self._metas.append(meta)
+            at = self.index.get(meta.name)
+            if at is None or not self.one_entry:
+                self.index[meta.name] = len(self.metas)
+                self.metas.append(meta)
             elif meta.return_directly is None:
-                flag = self._metas[at].return_directly
-                self._metas[at] = replace(meta, return_directly=flag)
+                flag = self.metas[at].return_directly
+                self.metas[at] = replace(meta, return_directly=flag)
             else:
-                self._metas[at] = meta
+                self.metas[at] = meta

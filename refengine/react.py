@@ -14,9 +14,9 @@ from typing import ClassVar, Final, Literal, NoReturn, TypeAlias, cast
 
 from refengine.asking import Asking, until
 from refengine.batch import AnyCall, CallBatch, UnknownCall
-from refengine.call import AbsentCall, AbsentTool, ToolCallRun
+from refengine.call import AbsentCall, AbsentTool, ToolCallRun, absent_text
 from refengine.chain import Pipeline
-from refengine.context import Context, RunLocals
+from refengine.context import Context, RunLocals, at_point
 from refengine.errors import MaxIterationsExceededError, ToolNotFound
 from refengine.events import AgentEvent, Chunk, Notice
 from refengine.interrupts import Address, Interrupt, Pending, interrupt_in
@@ -69,32 +69,32 @@ class Loop:
     """The state of one run."""
 
     __slots__ = (
-        "_asking",
-        "_batch",
-        "_bound",
         "_cell",
-        "_ctx",
         "_follows",
-        "_live",
-        "_locals",
-        "_machine",
-        "_model_call",
-        "_options",
         "_owed",
-        "_plan",
-        "_run_path",
-        "_sends_history",
         "_single_call",
-        "_streaming",
-        "_system",
-        "_this_call",
         "answer",
+        "attempts",
+        "batch",
+        "bound",
+        "ctx",
         "events",
         "first",
         "history",
         "interrupts",
         "iterations",
+        "live",
+        "locals",
+        "machine",
+        "model_call",
+        "options",
+        "plan",
+        "run_path",
+        "sends_history",
         "status",
+        "streaming",
+        "system",
+        "this_call",
         "watch",
     )
     keeps: ClassVar[bool] = False
@@ -113,24 +113,23 @@ class Loop:
     ) -> None:
         self._owed = False
         self.interrupts: tuple[Pending, ...] = ()
-        self._machine = machine
-        self._plan = plan
-        self._streaming = streaming
-        self._options = options
-        self._locals: RunLocals = {}
-        self._run_path = (*ctx.run_path, machine.name)
-        place = ctx._placed  # noqa: SLF001  # the engine places contexts
-        self._ctx = place(self._run_path, None, self._locals)
-        self._bound: Mapping[str, BoundTool] = {}
+        self.machine = machine
+        self.plan = plan
+        self.streaming = streaming
+        self.options = options
+        self.locals: RunLocals = {}
+        self.run_path = (*ctx.run_path, machine.name)
+        self.ctx = at_point(ctx, self.run_path, None, self.locals)
+        self.bound: Mapping[str, BoundTool] = {}
         self._single_call = plan.without_tools and machine.calls_once
-        self._model_call: ModelCall | None = None
-        self._asking: Asking | None = None
-        self._live: LiveStream[MessageChunk] | None = None
-        self._batch: CallBatch | None = None
-        self._sends_history = machine.sends_history
+        self.model_call: ModelCall | None = None
+        self.attempts: Asking | None = None
+        self.live: LiveStream[MessageChunk] | None = None
+        self.batch: CallBatch | None = None
+        self.sends_history = machine.sends_history
         self._follows = machine.profile.changed_call_id == "taken_over"
-        self._system: Message | None = None
-        self._this_call: History | None = None
+        self.system: Message | None = None
+        self.this_call: History | None = None
         self.history = History(messages)
         self.first: Message | None = None
         if plan.instruction:
@@ -139,7 +138,7 @@ class Loop:
                 self.first = system
                 self.history = self.history.after(system)
             else:
-                self._system = system
+                self.system = system
         self.status: Status = "error"
         self.answer: Message | None = None
         self.iterations = 0
@@ -154,43 +153,43 @@ class Loop:
         part of the iteration that comes first. What needs no waiting is not awaited:
         a coroutine for each part made a run without handlers a tenth slower.
         """
-        machine, keeps, watch = self._machine, self.keeps, self.watch
+        machine, keeps, watch = self.machine, self.keeps, self.watch
         try:
-            skip = await self._begin() if keeps else self._bind()
-            while self.status == "error" and (skip or self._next_iteration()):
-                ctx = self._ctx
+            skip = await self.begin() if keeps else self.start()
+            while self.status == "error" and (skip or self.next_iteration()):
+                ctx = self.ctx
                 if machine.before or keeps:
                     ctx = await self._model_context(skip)
                 if skip > MODEL:
                     response = self._response_at()
-                elif self._streaming:
+                elif self.streaming:
                     answer = None
                     while answer is None:
-                        event = await self._open_answer(ctx)
+                        event = await self.open_answer(ctx)
                         yield event or await self._opened_again(ctx)
                         answer = await self._drained()
                     response = self._taken(self._in_time(answer))
                     await self._come_out()
                 else:
-                    answer = await self._answer(ctx) or await self._asked_again(ctx)
+                    answer = await self.ask_model(ctx) or await self._asked_again(ctx)
                     response = self._in_time(answer)
                     self.history = self.history.appended(response)
-                    self._owed, self._asking = True, None
-                    yield self._tell(AgentEvent("model", self._run_path, response))
+                    self._owed, self.attempts = True, None
+                    yield self._tell(AgentEvent("model", self.run_path, response))
                 if machine.after and skip <= AFTER:
-                    ctx = await self._after_model(ctx)
-                calls = self._route(response)
+                    ctx = await self.after_model(ctx)
+                calls = self.route(response)
                 self._owed = not calls and calls is not None
                 if calls:
                     ctx = self._tools_context(ctx)
-                    self._batch = batch = self._batch_of(calls, ctx)
+                    self.batch = batch = self.batch_of(calls, ctx)
                     if keeps:
                         await self._begin_calls(response, ctx, skip)
                     while (event := await batch.next_event()) is not None:
                         yield event
                     if batch.interrupted or keeps or watch.count() > watch.had:
                         await self._end_calls(batch, response, ctx)
-                    elif self._settle(batch):
+                    elif self.settle(batch):
                         self.status = "returned_directly"
                 elif calls is not None:
                     self.status = "completed"
@@ -203,26 +202,26 @@ class Loop:
                 raise
             yield await self._interrupted(stop)
         finally:
-            await self._leave()
+            await self.leave()
 
     # What a run that is kept does otherwise is in ``kept_loop``.
 
-    def _bind(self) -> int:
-        """Bind the tools; return the part of the iteration that comes first."""
+    def start(self) -> int:
+        """Start the run: bind its tools; return the part that comes first."""
         if not self._single_call:
-            self._bound = self._machine.binder.for_run(self._plan)
+            self.bound = self.machine.binder.for_run(self.plan)
         return 0
 
-    async def _begin(self) -> int:
+    async def begin(self) -> int:
         """Bind the tools, and do what comes before the first iteration."""
         self._cell = StateCell()  # that of an iteration which goes on where it was
-        return self._bind()
+        return self.start()
 
     async def _model_context(self, skip: int) -> Context:
         """Run the before-model phases, if there are any."""
-        if self._machine.before and skip <= BEFORE:
-            return await self._before_model()
-        return self._ctx
+        if self.machine.before and skip <= BEFORE:
+            return await self.before_model()
+        return self.ctx
 
     def _first_attempt(self) -> int:
         """Return the attempt at the model that the iteration begins with."""
@@ -232,9 +231,9 @@ class Loop:
         """Return the response of the iteration in which the run goes on."""
         raise AssertionError(self.iterations)
 
-    async def _after_model(self, ctx: Context) -> Context:
+    async def after_model(self, ctx: Context) -> Context:
         """Run the after-model phases; return the context of the tools."""
-        ctx = await self._phases(self._machine.after, ctx)
+        ctx = await self.run_phases(self.machine.after, ctx)
         await self._come_out()
         return ctx
 
@@ -248,11 +247,11 @@ class Loop:
         await self._come_out()
         if batch.interrupted and batch.error() is None:
             await self._stop_calls(batch, response, ctx)
-        if self._settle(batch):
+        if self.settle(batch):
             self.status = "returned_directly"
 
     async def _end(self) -> None:
-        if self.status in _SUCCESS and self._machine.after_agent:
+        if self.status in _SUCCESS and self.machine.after_agent:
             await self._after_agent()
             await self._come_out()
 
@@ -261,9 +260,9 @@ class Loop:
         if self.watch.cancelled:
             await self.watch.come_out()
 
-    def _next_iteration(self) -> bool:
+    def next_iteration(self) -> bool:
         """Count one more, checked before its first hook; False if none is left."""
-        machine = self._machine
+        machine = self.machine
         limit = machine.max_iterations
         if self.iterations < limit:
             self.iterations += 1
@@ -276,26 +275,27 @@ class Loop:
         self.answer = last_assistant(self.history)
         return False
 
-    async def _before_model(self) -> Context:
+    async def before_model(self) -> Context:
         """Run the before-model phases; return the context the model is called with."""
-        profile, kept = self._machine.profile, self.history
-        ctx = await self._phases(self._machine.before, self._ctx)
+        profile, kept = self.machine.profile, self.history
+        ctx = await self.run_phases(self.machine.before, self.ctx)
         await self._come_out()
         if profile.before_model_edits == "this_call":
-            self._this_call, self.history = self.history or None, kept
-        return self._ctx if profile.model_context == "before_hooks" else ctx
+            self.this_call, self.history = self.history or None, kept
+        return self.ctx if profile.model_context == "before_hooks" else ctx
 
     def _tools_context(self, ctx: Context) -> Context:
         """Return the context of the tools, given that of the after-hooks."""
-        reaches = self._machine.profile.model_context
-        return ctx if reaches == "iteration" else self._ctx
+        reaches = self.machine.profile.model_context
+        return ctx if reaches == "iteration" else self.ctx
 
     async def _after_agent(self) -> None:
-        await self._machine.after_agent.observe(self._ctx, self.history)
+        await self.machine.after_agent.observe(self.ctx, self.history)
 
-    async def _phases(
+    async def run_phases(
         self, phases: Sequence[LegacyPass | Pipeline], ctx: Context
     ) -> Context:
+        """Run the hooks of a pass; return the context that they leave."""
         messages: Sequence[Message] = self.history
         for phase in phases:
             if isinstance(phase, Pipeline):
@@ -303,118 +303,118 @@ class Loop:
             else:
                 messages = await phase.rewrite(ctx, messages, self._cell)
         self.history = as_history(messages)
-        return ctx._placed(self._run_path, None, self._locals)  # noqa: SLF001  # engine
+        return at_point(ctx, self.run_path, None, self.locals)
 
     def _sent(self) -> History:
         """Return what the model is sent, where that is not just the history.
 
         Raises UnansweredCallsError.
         """
-        sent = self.history if self._this_call is None else self._this_call
-        if self._machine.profile.unanswered_calls == "refused":
+        sent = self.history if self.this_call is None else self.this_call
+        if self.machine.profile.unanswered_calls == "refused":
             refuse_unanswered(sent)
-        return sent if self._system is None else sent.after(self._system)
+        return sent if self.system is None else sent.after(self.system)
 
     def _in_time(self, response: Message) -> Message:
         """Return the response, or an apology for calls that come too late to run."""
-        if not self._machine.apologises or not response.tool_calls:
+        if not self.machine.apologises or not response.tool_calls:
             return response
-        late = self.iterations == self._machine.max_iterations
+        late = self.iterations == self.machine.max_iterations
         return Message("assistant", APOLOGY) if late else response
 
     def _taken(self, response: Message) -> Message:
         """Put the response into the history; until its calls begin they are owed."""
         self.history = self.history.appended(response)
         self._owed = True
-        self._asking = None
+        self.attempts = None
         return response
 
-    async def _answer(self, ctx: Context) -> Message | None:
+    async def ask_model(self, ctx: Context) -> Message | None:
         """Return the answer, None if the model is to be asked again."""
-        onion = self._machine.model
-        if self._machine.asks_bare:
-            sent = self.history if self._sends_history else self._sent()
-            return await onion.bare(ctx, sent, self._plan.shown, self._options)
+        onion = self.machine.model
+        if self.machine.asks_bare:
+            sent = self.history if self.sends_history else self._sent()
+            return await onion.bare(ctx, sent, self.plan.shown, self.options)
         if onion.retry is not None:
-            self._asking = asking = self._asking or self._begin_asking(onion.retry)
-            self._model_call = asking.call
+            self.attempts = asking = self.attempts or self._begin_asking(onion.retry)
+            self.model_call = asking.call
             return await asking.answer(ctx)
-        self._model_call = call = self._call_model()
+        self.model_call = call = self._call_model()
         return await call.invoke(ctx)
 
-    async def _open_answer(self, ctx: Context) -> AgentEvent | None:
+    async def open_answer(self, ctx: Context) -> AgentEvent | None:
         """Return the event of an answer, None if the model is to be asked again."""
-        retry = self._machine.model.retry
+        retry = self.machine.model.retry
         if retry is not None:
-            self._asking = asking = self._asking or self._begin_asking(retry)
-            self._model_call = asking.call
-            self._live = live = await asking.open(ctx)
+            self.attempts = asking = self.attempts or self._begin_asking(retry)
+            self.model_call = asking.call
+            self.live = live = await asking.open(ctx)
             if live is None:
                 return None
             reader = asking.reader(live)
         else:
-            self._model_call = call = self._call_model()
-            self._live = live = await call.stream(ctx)
+            self.model_call = call = self._call_model()
+            self.live = live = await call.stream(ctx)
             reader = live.reader()
         stream = cast("StreamReader[Chunk]", reader)
-        return AgentEvent("model", self._run_path, stream=stream)
+        return AgentEvent("model", self.run_path, stream=stream)
 
     async def _drained(self) -> Message | None:
         """Read the rest of the answer; what came of it is told in either case.
 
         None comes back if it broke, and the model is to be asked again.
         """
-        live, call = self._live, self._model_call
+        live, call = self.live, self.model_call
         if live is None or call is None:
             raise AssertionError
         try:
             message = join_chunks(await live.drain())
         except Exception as error:  # noqa: BLE001  # raise_as raises it
-            self._live = None
+            self.live = None
             self._tell_answer(live, None)
-            if self._asking is None:
+            if self.attempts is None:
                 raise_as(error, call.leaving(error))
             broke = error
         else:
-            self._live = None
+            self.live = None
             self._tell_answer(live, message)
             return message
-        await self._asking.broke(broke)
+        await self.attempts.broke(broke)
         return None
 
     async def _asked_again(self, ctx: Context) -> Message:
         """Return the answer of a later attempt; raises what ends them."""
-        return await until(self._answer, ctx)
+        return await until(self.ask_model, ctx)
 
     async def _opened_again(self, ctx: Context) -> AgentEvent:
-        return await until(self._open_answer, ctx)
+        return await until(self.open_answer, ctx)
 
     def _begin_asking(self, retry: ModelRetry) -> Asking:
         """Begin the attempts of this iteration."""
-        place = self._run_path, self._locals
+        place = self.run_path, self.locals
         number = self._first_attempt()
-        return Asking(self._machine.model, self._request(), place, retry, number)
+        return Asking(self.machine.model, self._request(), place, retry, number)
 
     def _tell_answer(
         self, live: LiveStream[MessageChunk], message: Message | None
     ) -> None:
         chunks = tuple(live.chunks)
-        self._tell(AgentEvent("model", self._run_path, message, chunks=chunks))
+        self._tell(AgentEvent("model", self.run_path, message, chunks=chunks))
 
     def _call_model(self) -> ModelCall:
         request = self._request()
-        return ModelCall(self._machine.model, request, self._run_path, self._locals)
+        return ModelCall(self.machine.model, request, self.run_path, self.locals)
 
     def _request(self) -> ModelRequest:
-        sent = self.history if self._sends_history else self._sent()
-        return ModelRequest(sent, self._plan.shown, self._options, self._streaming)
+        sent = self.history if self.sends_history else self._sent()
+        return ModelRequest(sent, self.plan.shown, self.options, self.streaming)
 
-    def _route(self, response: Message) -> tuple[ToolCall, ...] | None:
+    def route(self, response: Message) -> tuple[ToolCall, ...] | None:
         """Return the calls to run next, none if the run completes (contract MSG).
 
         None comes back if the model is asked again at once.
         """
-        machine = self._machine
+        machine = self.machine
         calls: tuple[ToolCall, ...] | None = ()
         if not self._single_call or machine.profile.route not in BY_RESULTS:
             calls = next_calls(
@@ -427,57 +427,61 @@ class Loop:
             return ()
         return calls
 
-    def _batch_of(self, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
-        profile = self._machine.profile
-        bound = self._machine.binder.for_message(self._plan, self._bound)
-        runs = [self._run_of(call, bound) for call in calls]
-        direct = self._direct(runs)
-        one_by_one = self._machine.tools_config.sequential
+    def batch_of(self, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
+        """Return the calls of one message, ready to run."""
+        profile = self.machine.profile
+        bound = self.machine.binder.for_message(self.plan, self.bound)
+        runs = [self.prepare_call(call, bound) for call in calls]
+        direct = self.direct_call(runs)
+        one_by_one = self.machine.tools_config.sequential
         held = direct if profile.direct_event == "last" else None
         return CallBatch(
             runs,
             ctx,
-            (self._streaming, one_by_one),
+            (self.streaming, one_by_one),
             held=held if isinstance(held, ToolCallRun) else None,
             profile=profile,
         )
 
-    def _run_of(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
+    def prepare_call(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
         """Return the call, ready to run; raises ToolNotFound before any runs."""
         tool = bound.get(call.name)
         if tool is not None and not self._is_hidden(call.name):
             scope = self._scope(tool, call.id)
-            return ToolCallRun(call, tool, scope, self._options)
-        answer = self._machine.tools_config.unknown_tools_handler
+            return ToolCallRun(call, tool, scope, self.options)
+        answer = self.machine.tools_config.unknown_tools_handler
         if answer is not None:
             return self._unknown(call, answer)
         available = [name for name in bound if not self._is_hidden(name)]
-        if self._machine.profile.unknown_tool == "abort":
+        if self.machine.profile.unknown_tool == "abort":
             raise ToolNotFound(call.name, available)
-        tool = self._machine.binder.bound(ToolMeta(AbsentTool(call.name, available)))
-        scope = self._scope(tool, call.id)
-        return AbsentCall(call, tool, scope, self._options)
+        return self.absent_call(call, absent_text(call.name, available))
+
+    def absent_call(self, call: ToolCall, text: str) -> AbsentCall:
+        """Return a call, wrapped as any other, whose tool gives just that text."""
+        tool = self.machine.binder.bound(ToolMeta(AbsentTool(call.name, text)))
+        return AbsentCall(call, tool, self._scope(tool, call.id), self.options)
 
     def _scope(self, tool: BoundTool, call_id: str) -> Scope:
-        again = self._machine.model.raises_again
-        return Scope(self._run_path, self._locals, tool, call_id, self._follows, again)
+        again = self.machine.model.raises_again
+        return Scope(self.run_path, self.locals, tool, call_id, self._follows, again)
 
     def _unknown(self, call: ToolCall, answer: Callable[[str, str], str]) -> AnyCall:
         return UnknownCall(call, answer)
 
     def _is_hidden(self, name: str) -> bool:
         """Tell whether a wrapper took the tool out of the last request."""
-        call, machine = self._model_call, self._machine
+        call, machine = self.model_call, self.machine
         if call is None or not machine.model or machine.profile.hidden_tool == "runs":
             return False
         return all(info.name != name for info in call.shown)
 
-    def _direct(self, runs: Sequence[AnyCall]) -> AnyCall | None:
+    def direct_call(self, runs: Sequence[AnyCall]) -> AnyCall | None:
         """Return the call that ends the run: the last one in message order."""
-        names = self._plan.direct
+        names = self.plan.direct
         if not names:
             return None
-        profile = self._machine.profile
+        profile = self.machine.profile
         if profile.return_directly == "three_valued":
             # A tool that is unknown for this iteration has no flag either.
             runs = [run for run in runs if run.__class__ is ToolCallRun]
@@ -486,9 +490,9 @@ class Loop:
             return None
         return direct[-1] if direct else None
 
-    def _settle(self, batch: CallBatch) -> bool:
+    def settle(self, batch: CallBatch) -> bool:
         """Keep the results of a batch; tell whether one of them is the answer."""
-        self._batch = None
+        self.batch = None
         self.events.extend(batch.snapshots())
         self._tell_ignored(batch)
         error = batch.error()
@@ -496,20 +500,20 @@ class Loop:
             raise error
         for run in batch.calls:
             self.history = self.history.appended(run.message())
-        direct = self._direct(batch.calls)
+        direct = self.direct_call(batch.calls)
         if direct is not None:
-            at_end = self._machine.profile.answer == "end_of_history"
+            at_end = self.machine.profile.answer == "end_of_history"
             self.answer = self.history.last() if at_end else direct.message()
         return direct is not None
 
     def _tell_ignored(self, batch: CallBatch) -> None:
-        if self._machine.on_notice is None:
+        if self.machine.on_notice is None:
             return
         for run in batch.calls:
             if isinstance(run, ToolCallRun) and run.changed is not None:
                 name, call_id = run.changed
                 data: Mapping[str, Json] = {"name": name, "call_id": call_id}
-                self._machine.on_notice(Notice("ignored_change", data, run.call.id))
+                self.machine.on_notice(Notice("ignored_change", data, run.call.id))
 
     async def _stop_calls(
         self,
@@ -518,30 +522,30 @@ class Loop:
         ctx: Context,  # noqa: ARG002  # as response
     ) -> NoReturn:
         """End the run after a batch in which a call asks; raises Interrupt."""
-        self.interrupts = batch.pending(self._run_path, self.iterations)
+        self.interrupts = batch.pending(self.run_path, self.iterations)
         raise Interrupt
 
     async def _interrupted(self, stop: Interrupt) -> AgentEvent:
         """End the run with what it asks; return the event that tells the consumer."""
-        await self._leave()
-        self._live = self._batch = None
+        await self.leave()
+        self.live = self.batch = None
         self.status = "interrupted"
         if not self.interrupts:
-            hook, owner = stop.where or ("run", self._machine.name)
-            address = Address(self._run_path, self.iterations, hook, owner)
+            hook, owner = stop.where or ("run", self.machine.name)
+            address = Address(self.run_path, self.iterations, hook, owner)
             self.interrupts = (Pending(address, stop.payload),)
-        path = self._run_path
+        path = self.run_path
         return self._tell(AgentEvent("interrupt", path, interrupts=self.interrupts))
 
     def _tell(self, event: AgentEvent) -> AgentEvent:
         self.events.append(event)
         return event
 
-    async def _leave(self) -> None:
+    async def leave(self) -> None:
         """Leave nothing open or running, also if the consumer went away."""
-        live, batch = self._live, self._batch
-        if self._asking is not None:
-            self._asking.leave()
+        live, batch = self.live, self.batch
+        if self.attempts is not None:
+            self.attempts.leave()
         if live is None and batch is None:
             return
         try:
@@ -568,6 +572,6 @@ class Loop:
 
     def left_whole(self) -> History:
         """Return the history of a run that was left, with a result for each call."""
-        if self._batch is not None:
-            return with_results(self.history, self._batch.results())
+        if self.batch is not None:
+            return with_results(self.history, self.batch.results())
         return answered(self.history) if self._owed else self.history

@@ -217,17 +217,8 @@ class Run:
         if machine.keeper is None or key is None:
             raise AssertionError
         saved = await machine.keeper.read(key)
-        start, point = saved.start, saved.point
-        if point.phase == "end":
-            raise NotResumableError(key, point.status)
-        for what, kept, now in (
-            ("an agent named", start.agent, machine.name),
-            ("profile", start.profile, machine.profile.name),
-        ):
-            if kept != now:
-                raise ChangedAgentError(what, kept, now)
-        _check_answers(self._keep.answers, saved, machine.keeper.types)
-        self._streaming = start.streaming
+        refuse_resuming(machine, self._keep, saved)
+        self._streaming = saved.start.streaming
         return saved
 
     def _kept(self, types: TypeRegistry, parts: Parts, saved: Saved | None) -> Loop:
@@ -268,6 +259,22 @@ class Run:
             loop.first,
             loop.interrupts,
         )
+
+
+def refuse_resuming(machine: Machine, kept: Kept, saved: Saved) -> None:
+    """Raise why a run cannot go on from what was kept of it, with these answers."""
+    start, point = saved.start, saved.point
+    if machine.keeper is None or kept.key is None:
+        raise AssertionError
+    if point.phase == "end":
+        raise NotResumableError(kept.key, point.status)
+    for what, before, now in (
+        ("an agent named", start.agent, machine.name),
+        ("profile", start.profile, machine.profile.name),
+    ):
+        if before != now:
+            raise ChangedAgentError(what, before, now)
+    _check_answers(kept.answers, saved, machine.keeper.types)
 
 
 def _check_answers(

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from refengine.awaiting import STREAM_STRIDE
-from refengine.context import Context, RunLocals
+from refengine.context import Context, RunLocals, at_point
 from refengine.errors import (
     HookError,
     HookReturnError,
@@ -86,7 +86,7 @@ class Scope:
 
     def innermost(self, ctx: Context) -> Context:
         """Return the context as the tool or model sees it, with nothing lost."""
-        return ctx._placed(self.run_path, self.call_id, self.locals)  # noqa: SLF001  # engine
+        return at_point(ctx, self.run_path, self.call_id, self.locals)
 
     def compare(self, value: ToolCallInput, name: str) -> None:
         """Keep a name or call id that a wrapper asked for in vain (contract WRAP)."""

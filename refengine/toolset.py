@@ -80,10 +80,10 @@ class ToolOnion:
     def __init__(
         self, kind: Kind, layers: Sequence[ToolLayer], *, kept: bool = False
     ) -> None:
-        innermost: Call = _invoke
+        innermost: Call = invoke_tool
         self._onion = Onion(ToolCallResult, kept=kept)
         if kind == "streamable":
-            innermost = _stream
+            innermost = stream_tool
             self._onion = Onion(StreamToolCallResult, _keep, kept=kept)
         if kept:
             from refengine.kept_layers import kept_call  # noqa: PLC0415  # most are not
@@ -128,8 +128,9 @@ class BoundTool:
         return self._invokable, False, self._names[0]
 
 
-async def _invoke(ctx: Context, value: ToolCallInput) -> ToolCallResult:
-    scope, tool, ctx = _arrive(ctx, value)
+async def invoke_tool(ctx: Context, value: ToolCallInput) -> ToolCallResult:
+    """Invoke the tool itself, inside of all wrappers."""
+    scope, tool, ctx = arrive(ctx, value)
     try:
         result = await tool.invoke(ctx, value.arguments, value.call_options)
     except Exception as error:
@@ -143,8 +144,9 @@ async def _invoke(ctx: Context, value: ToolCallInput) -> ToolCallResult:
     return ToolCallResult(result)
 
 
-async def _stream(ctx: Context, value: ToolCallInput) -> StreamToolCallResult:
-    scope, tool, ctx = _arrive(ctx, value)
+async def stream_tool(ctx: Context, value: ToolCallInput) -> StreamToolCallResult:
+    """Open the stream of the tool itself, inside of all wrappers."""
+    scope, tool, ctx = arrive(ctx, value)
     try:
         reader = await tool.stream(ctx, value.arguments, value.call_options)
     except Exception as error:
@@ -160,7 +162,7 @@ async def _stream(ctx: Context, value: ToolCallInput) -> StreamToolCallResult:
     return StreamToolCallResult(chunks)
 
 
-def _arrive(ctx: Context, value: ToolCallInput) -> tuple[Scope, BoundTool, Context]:
+def arrive(ctx: Context, value: ToolCallInput) -> tuple[Scope, BoundTool, Context]:
     """Return what the innermost point goes by, whatever the wrappers handed on.
 
     What fails here is the last wrapper's doing and not the tool's.

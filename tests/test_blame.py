@@ -17,6 +17,7 @@ from refengine import (
     with_before_model_rewrite_history,
     with_invokable_tool_wrapper,
 )
+from refengine.context import at_point
 from tests.support import DONE, USER, Model, Whole, build, calls, finish, play, run
 
 
@@ -181,7 +182,7 @@ def test_options_given_to_a_run_cannot_be_changed_through_a_call():
 
 def test_the_error_event_stands_where_the_run_does():
     async def play_it():
-        outer = Context()._placed(("outer",), None, None)
+        outer = at_point(Context(), ("outer",), None, None)
         agent = await build(model=Model())
         async with agent.run([Message("user", "hi")], ctx=outer) as started:
             return [event.run_path async for event in started]

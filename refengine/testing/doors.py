@@ -30,7 +30,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 from refengine.awaiting import settled
-from refengine.context import Context
+from refengine.context import Context, at_point
 from refengine.events import AgentEvent, EventKind
 from refengine.extensions import as_hooks
 from refengine.hooks import AnyHook, hooks_of
@@ -103,7 +103,7 @@ def run_context(*run_path: str) -> Context:
     ``run_path`` names the agents from the outermost inwards. Make one for every run:
     it holds what ``set_run_local`` keeps.
     """
-    return Context()._placed(run_path, None, {})  # noqa: SLF001  # as the engine does
+    return at_point(Context(), run_path, None, {})
 
 
 def at_call(ctx: Context, run: Context, call_id: str) -> Context:
@@ -112,8 +112,7 @@ def at_call(ctx: Context, run: Context, call_id: str) -> Context:
     ``run`` is the context that the run started with: a wrapper may hand on another one
     that does not know where it is.
     """
-    place = run._run_path, call_id, run._locals  # noqa: SLF001  # as above
-    return ctx._placed(*place)  # noqa: SLF001  # as above
+    return at_point(ctx, run.run_path, call_id, run._locals)  # noqa: SLF001  # what set_run_local keeps
 
 
 def door_agent(name: str, start: Start) -> GeneratedAgent:

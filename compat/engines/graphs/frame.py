@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn, TypeVar
 
 from compat.engines.capabilities import CapabilityError
-from refengine.context import Context, RunLocals
+from refengine.context import Context, RunLocals, at_point
 from refengine.errors import HookError, ModelError, RefengineError, ToolError
 from refengine.scope import LayerName
 from refengine.tools import Options, no_options
@@ -50,8 +50,7 @@ class Frame:
 
     def context(self, call_id: str | None = None) -> Context:
         """Return the context of a point of this run."""
-        place = Context()._placed  # noqa: SLF001  # a door places contexts as the engine does
-        return place(self.run_path, call_id, self.locals)
+        return at_point(Context(), self.run_path, call_id, self.locals)
 
     def blame(self, error: Exception, told: Exception) -> None:
         """Remember as what an error leaves the run; who saw it first counts."""

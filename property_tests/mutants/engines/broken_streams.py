@@ -91,7 +91,7 @@ def merged_answer(right: Callable[..., Any]) -> Callable[..., Any]:
 
     async def made(self: Loop, ctx: Context) -> AgentEvent:
         event: AgentEvent = await right(self, ctx)
-        live_: Any = self._live  # a part of the engine
+        live_: Any = self.live  # a part of the engine
         try:
             whole = join_chunks(await live_.drain())
         except Exception:  # noqa: BLE001  # the run raises it
@@ -106,7 +106,7 @@ def merged_result(right: Callable[..., AgentEvent]) -> Callable[..., AgentEvent]
 
     def made(self: ToolCallRun, call_id: str) -> AgentEvent:
         event = right(self, call_id)
-        live_: Any = self._live  # a part of the engine
+        live_: Any = self.live  # a part of the engine
         if live_ is None:
             return event
         path = event.run_path
@@ -161,7 +161,7 @@ def quiet_in(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         quiet = _quiet_end(right)
 
         def made(self: Any) -> AsyncIterator[Any]:  # noqa: ANN401  # a LiveStream
-            of_tool = self._scope.tool is not None
+            of_tool = self.scope.tool is not None
             chosen = quiet if of_tool == (kind == "tool") else right
             left: AsyncIterator[Any] = chosen(self)
             return left
@@ -185,7 +185,7 @@ def last_text(right: Callable[..., Any]) -> Callable[..., Any]:
 
     async def made(self: ToolCallRun) -> None:
         await right(self)
-        live_ = self._live  # a part of the engine
+        live_ = self.live  # a part of the engine
         if live_ is not None and self.error is None:
             self.text = live_.chunks[-1] if live_.chunks else ""
 
@@ -197,7 +197,7 @@ def without_tools(right: Callable[..., ModelCall]) -> Callable[..., ModelCall]:
 
     def made(self: Any) -> ModelCall:  # noqa: ANN401  # a Loop
         found: Any = right(self)
-        if self._streaming:
+        if self.streaming:
             found._request = replace(found._request, tools=())  # noqa: SLF001  # a part of the engine
         left: ModelCall = found
         return left
@@ -210,7 +210,7 @@ def fewer_calls(right: Callable[..., Any]) -> Callable[..., Any]:
 
     async def made(self: Any, ctx: Context, streaming: bool) -> None:  # noqa: ANN401  # as the right one
         if streaming:
-            self._input.arguments = ""
+            self.input.arguments = ""
         await right(self, ctx, streaming)
 
     return made
@@ -221,7 +221,7 @@ def no_answer(right: Callable[..., Any]) -> Callable[..., Any]:
 
     def made(self: Any, response: Message) -> object:  # noqa: ANN401  # a Loop
         calls = right(self, response)
-        if self._streaming:
+        if self.streaming:
             self.answer = None
         return calls
 

@@ -9,15 +9,12 @@ from typing import Any, Final, TypeAlias
 
 from refengine.batch import UnknownCall
 from refengine.binding import Binder
-from refengine.call import AbsentCall, AbsentTool
 from refengine.errors import ToolNotFound
 from refengine.messages import Message, ToolCall
 from refengine.model import ModelRequest
 from refengine.model_onion import ModelOnion
 from refengine.plan import Plan
 from refengine.react import Loop
-from refengine.scope import Scope
-from refengine.tools import ToolMeta
 
 Right: TypeAlias = Callable[..., Any]
 Given: TypeAlias = Any  # what the engine hands on, of whatever type
@@ -44,7 +41,7 @@ def told_once(right: Right) -> Right:
 
     async def answer(self: Loop, ctx: Given) -> Given:
         if self.iterations > 1:
-            self._plan = replace(self._plan, shown=())
+            self.plan = replace(self.plan, shown=())
         return await right(self, ctx)
 
     return answer
@@ -109,7 +106,7 @@ def answered(right: Right) -> Right:
         try:
             return right(self, call, bound)
         except ToolNotFound:
-            return _absent(self, call, f"There is no {call.name}.")
+            return self.absent_call(call, f"There is no {call.name}.")
 
     return run_of
 
@@ -144,7 +141,7 @@ def wrapped(right: Right) -> Right:
     def run_of(self: Loop, call: ToolCall, bound: Given) -> Given:
         run = right(self, call, bound)
         unknown = isinstance(run, UnknownCall)
-        return _absent(self, call, run.text) if unknown else run
+        return self.absent_call(call, run.text) if unknown else run
 
     return run_of
 
@@ -168,7 +165,7 @@ def fail_late(right: Right) -> Right:
         try:
             return right(self, calls, ctx)
         except ToolNotFound as error:
-            known = [call for call in calls if call.name in self._bound]
+            known = [call for call in calls if call.name in self.bound]
             return _Late(right(self, known, ctx), error)
 
     return batch_of
@@ -178,26 +175,14 @@ class _Late:
     """A batch that fails in the end."""
 
     def __init__(self, batch: Given, error: Exception) -> None:
-        self._batch = batch
+        self.batch = batch
         self._error = error
 
     async def next_event(self) -> Given:
-        event = await self._batch.next_event()
+        event = await self.batch.next_event()
         if event is None:
             raise self._error
         return event
 
     def __getattr__(self, name: str) -> Given:
-        return getattr(self._batch, name)
-
-
-class _Answer(AbsentTool):
-    def __init__(self, name: str, text: str) -> None:
-        super().__init__(name, ())
-        self._text = text
-
-
-def _absent(self: Loop, call: ToolCall, text: str) -> AbsentCall:
-    tool = self._machine.binder.bound(ToolMeta(_Answer(call.name, text)))
-    scope = Scope(self._run_path, self._locals, tool, call.id, self._follows)
-    return AbsentCall(call, tool, scope, self._options)
+        return getattr(self.batch, name)

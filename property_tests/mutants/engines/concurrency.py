@@ -112,7 +112,7 @@ def _last_built() -> Sequence[Patch]:
 
         return made
 
-    return Patch(agent, "_compile", compiling), Patch(Loop, "__init__", looping)
+    return Patch(agent, "compile_agent", compiling), Patch(Loop, "__init__", looping)
 
 
 def _broken(id_: str, about: str, clause: str, wrong: Door) -> Mutant:

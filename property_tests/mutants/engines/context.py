@@ -11,7 +11,7 @@ from refengine import toolset
 from refengine.agent import Agent
 from refengine.call import ToolCallRun
 from refengine.chain import Layer, Onion, Pipeline
-from refengine.context import Context
+from refengine.context import Context, at_point, at_point_of
 from refengine.messages import Message
 from refengine.plan import Plan, Planner
 from refengine.react import Loop
@@ -51,7 +51,7 @@ def _model_outside(right: Callable[..., Any]) -> Callable[..., Any]:
     """Call the model with the context of the run."""
 
     async def made(self: Any, _: Context) -> Any:  # noqa: ANN401  # a Loop, a Message
-        return await right(self, self._ctx)
+        return await right(self, self.ctx)
 
     return made
 
@@ -60,8 +60,8 @@ def _after_outside(right: Callable[..., Any]) -> Callable[..., Any]:
     """Start the after-hooks with the context of the run."""
 
     async def made(self: Any, phases: object, ctx: Context) -> Context:  # noqa: ANN401  # a Loop
-        after = phases is self._machine.after
-        left: Context = await right(self, phases, self._ctx if after else ctx)
+        after = phases is self.machine.after
+        left: Context = await right(self, phases, self.ctx if after else ctx)
         return left
 
     return made
@@ -72,7 +72,7 @@ def _carried_over(right: Callable[..., Any]) -> Callable[..., Any]:
 
     async def made(self: Any) -> Context:  # noqa: ANN401  # a Loop
         ctx: Context = await right(self)
-        self._ctx = ctx
+        self.ctx = ctx
         return ctx
 
     return made
@@ -82,7 +82,7 @@ def _tools_outside(_: Callable[..., Any]) -> Callable[..., Any]:
     """Call the tools with the context of the run."""
 
     def made(self: Any, _: Context) -> Context:  # noqa: ANN401  # a Loop
-        ctx: Context = self._ctx
+        ctx: Context = self.ctx
         return ctx
 
     return made
@@ -119,7 +119,7 @@ def _goes_on_from(right: Callable[..., Any]) -> Callable[..., Any]:
     """Start a call with the context that the one before it ended with."""
 
     async def made(self: Any, ctx: Context, streaming: bool) -> None:  # noqa: ANN401  # a ToolCallRun
-        last = self._scope.locals.get(_SIBLING, ctx)
+        last = self.scope.locals.get(_SIBLING, ctx)
         await right(self, last, streaming)
 
     return made
@@ -129,7 +129,7 @@ def _empty_at_end(right: Callable[..., Any]) -> Callable[..., Any]:
     """Show after_agent hooks an empty context."""
 
     async def made(self: Pipeline, ctx: Context, value: object) -> Context:
-        empty = Context()._at_place_of(ctx)  # noqa: SLF001  # as the engine places contexts
+        empty = at_point_of(Context(), ctx)
         left: Context = await right(self, empty, value)
         return left
 
@@ -142,7 +142,7 @@ def _id_of_input(right: Callable[..., Any]) -> Callable[..., Any]:
     def made(ctx: Context, value: ToolCallInput) -> Any:  # noqa: ANN401  # as the right one
         scope, tool, at = right(ctx, value)
         locals_: Any = scope.locals
-        return scope, tool, at._placed(scope.run_path, value.call_id, locals_)  # noqa: SLF001  # as the engine does
+        return scope, tool, at_point(at, scope.run_path, value.call_id, locals_)
 
     return made
 
@@ -152,7 +152,7 @@ def _no_path(right: Callable[..., Context]) -> Callable[..., Context]:
 
     def made(self: Scope, ctx: Context) -> Context:
         right(self, ctx)
-        return ctx._placed((), self.call_id, self.locals)  # noqa: SLF001  # as the engine does
+        return at_point(ctx, (), self.call_id, self.locals)
 
     return made
 
@@ -161,18 +161,18 @@ def _one_key(right: Callable[..., Context]) -> Callable[..., Context]:
     """Keep the newest value alone."""
 
     def made(self: Context, key: str, value: object) -> Context:
-        empty = Context()._at_place_of(self)  # noqa: SLF001  # as the engine places contexts
+        empty = at_point_of(Context(), self)
         return right(empty, key, value)
 
     return made
 
 
-def _fresh_locals(right: Callable[..., Context]) -> Callable[..., Context]:
-    """Give each context run-local values of its own."""
+def _fresh_locals(right: Callable[..., Any]) -> Callable[..., Any]:
+    """Give each tool run-local values of its own."""
 
-    def made(self: Context, path: Any, call_id: Any, locals_: Any) -> Context:  # noqa: ANN401  # as the right one
-        own = None if locals_ is None else dict(locals_)
-        return right(self, path, call_id, own)
+    def made(ctx: Context, value: ToolCallInput) -> Any:  # noqa: ANN401  # as the right one
+        scope, tool, at = right(ctx, value)
+        return scope, tool, at_point(at, scope.run_path, scope.call_id, {})
 
     return made
 
@@ -182,9 +182,8 @@ def _shared_locals(right: Callable[..., None]) -> Callable[..., None]:
 
     def made(self: Any, machine: Any, *given: Any, **more: Any) -> None:  # noqa: ANN401  # as the right one
         right(self, machine, *given, **more)
-        self._locals = _kept_by(machine)
-        place = self._ctx._placed  # noqa: SLF001  # as the engine places contexts
-        self._ctx = place(self._run_path, None, self._locals)
+        self.locals = _kept_by(machine)
+        self.ctx = at_point(self.ctx, self.run_path, None, self.locals)
 
     return made
 
@@ -199,7 +198,7 @@ def _locals_at_build(right: Callable[..., Any]) -> Callable[..., Any]:
 
     async def made(self: Planner, ctx: Context, *run: object) -> Plan:
         path, call_id = ctx.run_path, ctx.tool_call_id
-        left: Plan = await right(self, ctx._placed(path, call_id, {}), *run)  # noqa: SLF001  # as the engine places contexts
+        left: Plan = await right(self, at_point(ctx, path, call_id, {}), *run)
         return left
 
     return made
@@ -224,21 +223,21 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         violates=("CTX-003",),
         wrong=patched(
             "not to the model",
-            Patch(Loop, "_answer", _model_outside),
-            Patch(Loop, "_open_answer", _model_outside),
+            Patch(Loop, "ask_model", _model_outside),
+            Patch(Loop, "open_answer", _model_outside),
         ),
     ),
     Mutant(
         id="context-not-to-after-hooks",
         about="The after-hooks start with the context of the run.",
         violates=("CTX-004",),
-        wrong=patched("not to after-hooks", Patch(Loop, "_phases", _after_outside)),
+        wrong=patched("not to after-hooks", Patch(Loop, "run_phases", _after_outside)),
     ),
     Mutant(
         id="context-carried-over",
         about="What before-hooks put into the context stays for later iterations.",
         violates=("CTX-005",),
-        wrong=patched("carried over", Patch(Loop, "_before_model", _carried_over)),
+        wrong=patched("carried over", Patch(Loop, "before_model", _carried_over)),
     ),
     Mutant(
         id="context-not-to-tools",
@@ -250,7 +249,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="context-not-inwards",
         about="What a wrapper puts into the context does not reach what it wraps.",
         violates=("CTX-007",),
-        wrong=patched("not inwards", Patch(Onion, "_layer", _not_inwards)),
+        wrong=patched("not inwards", Patch(Onion, "layer", _not_inwards)),
     ),
     Mutant(
         id="context-to-siblings",
@@ -272,7 +271,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="call-id-of-input",
         about="A tool finds the call id that a wrapper wrote into its input.",
         violates=("CTX-010",),
-        wrong=patched("id of the input", Patch(toolset, "_arrive", _id_of_input)),
+        wrong=patched("id of the input", Patch(toolset, "arrive", _id_of_input)),
     ),
     Mutant(
         id="run-path-lost",
@@ -290,7 +289,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="run-locals-of-a-hook",
         about="A run-local value is found only where it was set.",
         violates=("CTX-013",),
-        wrong=patched("fresh locals", Patch(Context, "_placed", _fresh_locals)),
+        wrong=patched("fresh locals", Patch(toolset, "arrive", _fresh_locals)),
     ),
     Mutant(
         id="run-locals-shared",

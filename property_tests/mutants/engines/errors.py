@@ -191,7 +191,7 @@ def _caught_in_vain(right: Callable[..., Any]) -> Callable[..., Any]:
 
     async def made(self: Any, ctx: Context, streaming: bool) -> None:  # noqa: ANN401  # as the right one
         await right(self, ctx, streaming)
-        scope: Scope = self._scope
+        scope: Scope = self.scope
         if scope.faults and self.error is None:
             error = next(iter(scope.faults.values()))[0]
             if isinstance(error, Exception):
@@ -262,7 +262,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="build-error-swallowed",
         about="An agent is built although a before_agent raised.",
         violates=("ERR-003",),
-        wrong=patched("built anyway", Patch(Planner, "_enter", _skipped)),
+        wrong=patched("built anyway", Patch(Planner, "enter", _skipped)),
     ),
     Mutant(
         id="run-start-error-wrapped-twice",
@@ -301,19 +301,19 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="errors-translated",
         about="A wrapper that catches gets an exception of the chain's own.",
         violates=("ERR-009",),
-        wrong=patched("translated", Patch(Onion, "_layer", _translated)),
+        wrong=patched("translated", Patch(Onion, "layer", _translated)),
     ),
     Mutant(
         id="errors-as-text",
         about="What a tool raised is a result before any wrapper could catch it.",
         violates=("ERR-010",),
-        wrong=patched("as text", Patch(toolset, "_invoke", _as_text)),
+        wrong=patched("as text", Patch(toolset, "invoke_tool", _as_text)),
     ),
     Mutant(
         id="factory-error-of-tool",
         about="A wrapper that cannot be made is told as an error of the tool.",
         violates=("ERR-011",),
-        wrong=patched("the tool's", Patch(ToolCallRun, "_leaving", _all_tool_errors)),
+        wrong=patched("the tool's", Patch(ToolCallRun, "leaving", _all_tool_errors)),
     ),
     Mutant(
         id="failed-run-completed",
@@ -337,13 +337,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="one-iteration-more",
         about="A run has one iteration more than max_iterations.",
         violates=("ERR-015",),
-        wrong=patched("one more", Patch(Loop, "_next_iteration", _one_more)),
+        wrong=patched("one more", Patch(Loop, "next_iteration", _one_more)),
     ),
     Mutant(
         id="null-taken-for-no-tools",
         about="A handler that leaves null leaves no tools, and nobody is told.",
         violates=("ERR-016",),
-        wrong=patched("null", Patch(Planner, "_settle", _null_as_none)),
+        wrong=patched("null", Patch(Planner, "settle", _null_as_none)),
     ),
     Mutant(
         id="wrapper-error-wrapped-twice",

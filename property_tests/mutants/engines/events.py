@@ -92,14 +92,14 @@ async def _failures_told(loop: Loop, events: Events) -> Events:
             yield event
     except ToolError as error:
         message = Message("tool", str(error), tool_call_id=error.call_id)
-        yield AgentEvent("tool", loop._run_path, message, error.call_id)  # noqa: SLF001  # inside
+        yield AgentEvent("tool", loop.run_path, message, error.call_id)  # inside
         raise
 
 
 def _other_path(right: Right) -> Right:
     def init(self: Loop, *args: Any, **more: Any) -> None:  # noqa: ANN401  # its own
         right(self, *args, **more)
-        self._run_path = (*self._run_path, "chat_model")
+        self.run_path = (*self.run_path, "chat_model")
 
     return init
 

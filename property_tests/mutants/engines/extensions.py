@@ -148,7 +148,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "status-of-its-own",
         "A completed run has a status that the contract does not know.",
         "SURF-002",
-        Patch(Loop, "_leave", _done),
+        Patch(Loop, "leave", _done),
     ),
     _broken(
         "options-lost-where-wrapped",

@@ -126,8 +126,8 @@ def overwriting(right: Right) -> Right:
     def append(self: ToolFold, metas: Sequence[ToolMeta]) -> None:
         right(self, metas)
         for meta in metas:
-            if self._one_entry:
-                self._metas[self._index[meta.name]] = meta
+            if self.one_entry:
+                self.metas[self.index[meta.name]] = meta
 
     return append
 
@@ -137,8 +137,8 @@ def piling_up(right: Right) -> Right:
 
     async def plan(self: Planner, *given: Given) -> Plan:
         left: Plan = await right(self, *given)
-        flags = {**self._config.return_directly, **dict.fromkeys(left.direct, True)}
-        self._config = replace(self._config, return_directly=flags)
+        flags = {**self.config.return_directly, **dict.fromkeys(left.direct, True)}
+        self.config = replace(self.config, return_directly=flags)
         return left
 
     return plan
@@ -176,7 +176,7 @@ def unknown_counts(right: Right) -> Right:
     """Look at the configuration for every call."""
 
     def direct(self: Loop, runs: Sequence[AnyCall]) -> AnyCall | None:
-        flags = self._machine.tools_config.return_directly
+        flags = self.machine.tools_config.return_directly
         found = [run for run in runs if flags.get(run.call.name)]
         answer: AnyCall | None = right(self, runs)
         return answer or (found[-1] if found else None)

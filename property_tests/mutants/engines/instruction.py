@@ -78,7 +78,7 @@ def _base_only(_: Right) -> Right:
 
 
 def _structs_last(planner: Planner, left: Plan) -> Plan:
-    structs = planner._extensions.middlewares  # noqa: SLF001  # it breaks the engine
+    structs = planner.extensions.middlewares  # it breaks the engine
     additions = "".join(f"\n{each.struct.additional_instruction}" for each in structs)
     return replace(left, instruction=left.instruction + additions)
 
@@ -94,7 +94,7 @@ def _base_for_all(right: Right) -> Right:
         config: AgentConfig,
         fold: Given,
     ) -> Given:
-        before, base = config.instruction, self._instruction  # as above
+        before, base = config.instruction, self.instruction  # as above
         config.instruction = base
         left = await right(self, name, hook, ctx, config, fold)
         config.instruction = before + config.instruction.removeprefix(base)
@@ -141,14 +141,14 @@ def _first_counts(right: Right) -> Right:
 
 
 def _piling_up(planner: Planner, left: Plan) -> Plan:
-    planner._instruction = left.instruction  # noqa: SLF001  # as above
+    planner.instruction = left.instruction  # as above
     return left
 
 
 def _first_call_only(right: Right) -> Right:
     def sent(self: Loop) -> History:
         if self.iterations > 1:
-            self._system = None
+            self.system = None
         history: History = right(self)
         return history
 
@@ -243,7 +243,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="handlers-see-the-base",
         about="Each handler sees the instruction as it was before any of them.",
         violates=("INS-007",),
-        wrong=patched("handlers see the base", Patch(Planner, "_enter", _base_for_all)),
+        wrong=patched("handlers see the base", Patch(Planner, "enter", _base_for_all)),
     ),
     Mutant(
         id="first-instruction-counts",
@@ -257,7 +257,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="handlers-only-append",
         about="What a handler does to the instruction counts only behind a space.",
         violates=("INS-007", "INS-008"),
-        wrong=patched("handlers only append", Patch(Planner, "_enter", _only_appended)),
+        wrong=patched("handlers only append", Patch(Planner, "enter", _only_appended)),
     ),
     Mutant(
         id="instruction-piles-up",
@@ -270,7 +270,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="instruction-once",
         about="Only the first request of a run holds the instruction.",
         violates=("INS-010",),
-        wrong=patched("instruction once", Patch(Loop, "_answer", _taken_away)),
+        wrong=patched("instruction once", Patch(Loop, "ask_model", _taken_away)),
     ),
     Mutant(
         id="instruction-with-the-first-call",

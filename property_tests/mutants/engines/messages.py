@@ -71,22 +71,22 @@ def _around_before(*, keep: bool) -> Patch:
             whole = self.history
             ctx = cast("Context", await right(self))
             edited = self.history
-            self._sends_history = False
+            self.sends_history = False
             if keep:
-                self._this_call, self.history = edited, whole
+                self.this_call, self.history = edited, whole
             else:
-                self._this_call = whole
+                self.this_call = whole
             return ctx
 
         return before
 
-    return Patch(Loop, "_before_model", made)
+    return Patch(Loop, "before_model", made)
 
 
 def _request_kept(right: Right) -> Right:
     async def answer(self: Loop, ctx: Context) -> Message:
         got = cast("Message", await right(self, ctx))
-        shown = self._model_call and self._model_call._scope.shown  # noqa: SLF001  # inside
+        shown = self.model_call and self.model_call.scope.shown  # inside
         if shown:
             self.history = History(tuple(shown.messages))
         return got
@@ -101,26 +101,26 @@ def _after_phases(
 
     def made(right: Right) -> Right:
         async def phases(self: Loop, each: Sequence[Any], ctx: Context) -> Context:
-            if each is not self._machine.after:
+            if each is not self.machine.after:
                 return cast("Context", await right(self, each, ctx))
             return cast("Context", await change(right, self, ctx))
 
         return phases
 
-    return Patch(Loop, "_phases", made)
+    return Patch(Loop, "run_phases", made)
 
 
 async def _without_response(right: Right, loop: Loop, ctx: Context) -> Context:
     *rest, response = loop.history
     loop.history = History(rest)
-    ctx = await right(loop, loop._machine.after, ctx)  # noqa: SLF001  # a mutant's
+    ctx = await right(loop, loop.machine.after, ctx)  # a mutant's
     loop.history = loop.history.appended(response)
     return ctx
 
 
 async def _edits_lost(right: Right, loop: Loop, ctx: Context) -> Context:
     kept = loop.history
-    ctx = await right(loop, loop._machine.after, ctx)  # noqa: SLF001  # a mutant's
+    ctx = await right(loop, loop.machine.after, ctx)  # a mutant's
     loop.history = kept
     return ctx
 
@@ -149,7 +149,7 @@ def _settled(change: Callable[[list[Message]], list[Message]]) -> Patch:
 
         return settle
 
-    return Patch(Loop, "_settle", made)
+    return Patch(Loop, "settle", made)
 
 
 def _nameless(messages: list[Message]) -> list[Message]:
@@ -224,7 +224,7 @@ def _refusing(right: Right) -> Right:
 
 
 def _looking(loop: Loop) -> None:
-    loop._sends_history = False  # noqa: SLF001  # a mutant's
+    loop.sends_history = False  # a mutant's
 
 
 def _never_refusing(_: Right) -> Right:
@@ -280,7 +280,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "request-edits-kept",
         "What a model wrapper asks with takes the place of the history.",
         "MSG-006",
-        Patch(Loop, "_answer", _request_kept),
+        Patch(Loop, "ask_model", _request_kept),
     ),
     _mutant(
         "after-hooks-without-response",
@@ -292,7 +292,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "calling-response-lost",
         "A response that calls tools is not kept.",
         "MSG-008",
-        Patch(Loop, "_route", _response_lost),
+        Patch(Loop, "route", _response_lost),
     ),
     _mutant(
         "after-edits-lost",

@@ -167,7 +167,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "after-agent-before-after-hooks",
         "The after_agent hooks are called before the last after-model hooks.",
         ["ORD-017"],
-        Patch(Loop, "_phases", ended_early),
+        Patch(Loop, "run_phases", ended_early),
     ),
     _mutant(
         "mixed-lists-silent",

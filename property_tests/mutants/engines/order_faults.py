@@ -83,14 +83,14 @@ class _Early:
     """A batch that has run already; its events are told when they are asked for."""
 
     def __init__(self, batch: Given, events: list[AgentEvent]) -> None:
-        self._batch = batch
+        self.batch = batch
         self._events = events
 
     async def next_event(self) -> AgentEvent | None:
         return self._events.pop(0) if self._events else None
 
     def __getattr__(self, name: str) -> Given:
-        return getattr(self._batch, name)
+        return getattr(self.batch, name)
 
 
 _Batches: TypeAlias = "dict[int, _Early]"
@@ -107,8 +107,8 @@ def tools_first(
     def phases(right: Right) -> Right:
         async def changed(self: Loop, phases: Given, ctx: Context) -> Context:
             last = self.history.last()
-            if phases is self._machine.after and last is not None and last.tool_calls:
-                batch = self._batch_of(last.tool_calls, self._tools_context(ctx))
+            if phases is self.machine.after and last is not None and last.tool_calls:
+                batch = self.batch_of(last.tool_calls, self._tools_context(ctx))
                 events: list[AgentEvent] = []
                 while (event := await batch.next_event()) is not None:
                     events.append(event)
@@ -131,10 +131,10 @@ def ended_early(right: Right) -> Right:
     """Call after_agent hooks once an answer calls no tool, before the after-hooks."""
 
     async def changed(self: Loop, phases: Given, ctx: Context) -> Context:
-        machine, last = self._machine, self.history.last()
+        machine, last = self.machine, self.history.last()
         if phases is machine.after and last is not None and not last.tool_calls:
             await machine.after_agent.observe(ctx, self.history)
-            self._machine = replace(machine, after_agent=Pipeline(()))
+            self.machine = replace(machine, after_agent=Pipeline(()))
         left: Context = await right(self, phases, ctx)
         return left
 
@@ -146,7 +146,7 @@ def ended_anyhow(right: Right) -> Right:
 
     async def changed(self: Loop) -> None:
         if self.status not in {"completed", "returned_directly"}:
-            await self._machine.after_agent.observe(self._ctx, self.history)
+            await self.machine.after_agent.observe(self.ctx, self.history)
         await right(self)
 
     return changed

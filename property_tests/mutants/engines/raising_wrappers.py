@@ -86,7 +86,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="wrapper-error-of-tool",
         about="What a wrapper raised when it was called is told as the tool's error.",
         violates=("ERR-023",),
-        wrong=patched("wrapper tool", Patch(ToolCallRun, "_leaving", _wrapper_as_tool)),
+        wrong=patched("wrapper tool", Patch(ToolCallRun, "leaving", _wrapper_as_tool)),
     ),
     Mutant(
         id="wrapper-error-of-model",

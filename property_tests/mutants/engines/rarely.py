@@ -64,12 +64,12 @@ def _almost(right: Right) -> Right:
 
 def _options_once(right: Right) -> Right:
     def run_of(self: Loop, call: ToolCall, bound: object) -> object:
-        kept = self._options
-        self._options = kept if self.iterations == 1 else NO_OPTIONS
+        kept = self.options
+        self.options = kept if self.iterations == 1 else NO_OPTIONS
         try:
             return right(self, call, bound)
         finally:
-            self._options = kept
+            self.options = kept
 
     return run_of
 
@@ -108,7 +108,7 @@ def _same_context(right: Right) -> Right:
 
 def _locals_dropped(right: Right) -> Right:
     def following(self: Loop) -> bool:
-        self._locals.clear()
+        self.locals.clear()
         return cast("bool", right(self))
 
     return following
@@ -185,37 +185,37 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "calls-of-the-input-answered",
         "Calls at the end of the messages that a run is given have a result.",
         "MSG-002",
-        Patch(Loop, "_next_iteration", _calls_answered),
+        Patch(Loop, "next_iteration", _calls_answered),
     ),
     _mutant(
         "calls-of-hooks-not-run",
         "Calls that an after-model hook puts into a plain answer are not run.",
         "MSG-012",
-        Patch(Loop, "_route", _only_own_calls),
+        Patch(Loop, "route", _only_own_calls),
     ),
     _mutant(
         "almost-the-name",
         "A call runs the tool whose name differs in upper and lower case only.",
         "TOOL-019",
-        Patch(Loop, "_run_of", _almost),
+        Patch(Loop, "prepare_call", _almost),
     ),
     _mutant(
         "answered-input-ends-the-run",
         "A run that is given messages with an answer at the end asks nobody.",
         "RUN-002",
-        Patch(Loop, "_next_iteration", _nothing_to_answer),
+        Patch(Loop, "next_iteration", _nothing_to_answer),
     ),
     _mutant(
         "later-errors-are-results",
         "From the second iteration on a tool that fails has a result that says so.",
         "ERR-007",
-        Patch(Loop, "_settle", _later_errors_told),
+        Patch(Loop, "settle", _later_errors_told),
     ),
     _mutant(
         "options-for-the-first-tools",
         "Tools of later iterations are given no options.",
         "WRAP-017",
-        Patch(Loop, "_run_of", _options_once),
+        Patch(Loop, "prepare_call", _options_once),
     ),
     _mutant(
         "options-that-are-true",
@@ -239,6 +239,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "run-locals-of-an-iteration",
         "An iteration finds no run-local values of the one before.",
         "CTX-013",
-        Patch(Loop, "_next_iteration", _locals_dropped),
+        Patch(Loop, "next_iteration", _locals_dropped),
     ),
 )

@@ -30,7 +30,7 @@ Right: TypeAlias = Callable[..., Any]
 
 def _after_hooks_first(right: Right) -> Right:
     async def before(self: Loop) -> Context:
-        await self._phases(self._machine.after, self._ctx)
+        await self.run_phases(self.machine.after, self.ctx)
         return cast("Context", await right(self))
 
     return before
@@ -74,7 +74,7 @@ def _all_before_hooks(right: Right) -> Right:
 
 def _one_more(right: Right) -> Right:
     def following(self: Loop) -> bool:
-        if self.iterations == self._machine.max_iterations:
+        if self.iterations == self.machine.max_iterations:
             self.iterations += 1
             return True
         return cast("bool", right(self))
@@ -86,15 +86,15 @@ def _exhaustion_raises(right: Right) -> Right:
     def following(self: Loop) -> bool:
         if right(self):
             return True
-        raise MaxIterationsExceededError(self._machine.max_iterations)
+        raise MaxIterationsExceededError(self.machine.max_iterations)
 
     return following
 
 
 def _ten_at_most(right: Right) -> Right:
     def following(self: Loop) -> bool:
-        most = min(10, self._machine.max_iterations)
-        self._machine = replace(self._machine, max_iterations=most)
+        most = min(10, self.machine.max_iterations)
+        self.machine = replace(self.machine, max_iterations=most)
         return cast("bool", right(self))
 
     return following
@@ -152,7 +152,7 @@ def _always_after_agent(right: Right) -> Right:
         async for event in right(self):
             yield event
         if self.status == "max_iterations":
-            await self._machine.after_agent.observe(self._ctx, self.history)
+            await self.machine.after_agent.observe(self.ctx, self.history)
 
     return run
 
@@ -183,32 +183,32 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "after-hooks-before-the-model",
         "After-model hooks also run before the model is called.",
         "RUN-001",
-        Patch(Loop, "_before_model", _after_hooks_first),
+        Patch(Loop, "before_model", _after_hooks_first),
     ),
     _mutant(
         "tools-before-after-hooks",
         "The calls of an answer run before the after-model hooks see it.",
         "RUN-001",
-        Patch(Loop, "_phases", _TOOLS_FIRST[0]),
-        Patch(Loop, "_batch_of", _TOOLS_FIRST[1]),
+        Patch(Loop, "run_phases", _TOOLS_FIRST[0]),
+        Patch(Loop, "batch_of", _TOOLS_FIRST[1]),
     ),
     _mutant(
         "model-called-twice",
         "The model is called twice an iteration; the second answer counts.",
         "RUN-002",
-        Patch(Loop, "_answer", _asked_twice),
+        Patch(Loop, "ask_model", _asked_twice),
     ),
     _mutant(
         "first-call-only",
         "Only the first call of a message is run.",
         "RUN-003",
-        Patch(Loop, "_batch_of", _first_call_only),
+        Patch(Loop, "batch_of", _first_call_only),
     ),
     _mutant(
         "calls-run-twice",
         "Every call of a tool is executed twice; the second result counts.",
         "RUN-004",
-        Patch(toolset, "_invoke", _run_twice),
+        Patch(toolset, "invoke_tool", _run_twice),
     ),
     _mutant(
         "loop-without-tools",
@@ -233,25 +233,25 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "run-passes-its-limit",
         "A run has one iteration more than it may.",
         "RUN-010",
-        Patch(Loop, "_next_iteration", _one_more),
+        Patch(Loop, "next_iteration", _one_more),
     ),
     _mutant(
         "exhaustion-raises",
         "A run that used up its iterations fails.",
         "RUN-011",
-        Patch(Loop, "_next_iteration", _exhaustion_raises),
+        Patch(Loop, "next_iteration", _exhaustion_raises),
     ),
     _mutant(
         "never-more-than-ten-iterations",
         "A run ends after ten iterations, whatever max_iterations says.",
         "RUN-011",
-        Patch(Loop, "_next_iteration", _ten_at_most),
+        Patch(Loop, "next_iteration", _ten_at_most),
     ),
     _mutant(
         "no-answer-at-the-limit",
         "A run that used up its iterations has no answer.",
         "RUN-012",
-        Patch(Loop, "_next_iteration", _no_answer),
+        Patch(Loop, "next_iteration", _no_answer),
     ),
     _mutant(
         "any-limit-accepted",
@@ -293,13 +293,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "after-agent-anyhow",
         "The after_agent hooks are also called for a run that did not succeed.",
         "RUN-017",
-        Patch(Loop, "_leave", ended_anyhow),
+        Patch(Loop, "leave", ended_anyhow),
     ),
     _mutant(
         "after-agent-called-at-all",
         "after_agent is called where the profile calls no such hook.",
         "RUN-017",
-        Patch(agents, "_compile", _after_agent_in_any_profile),
+        Patch(agents, "compile_agent", _after_agent_in_any_profile),
         under="eino-0.8",
     ),
     _mutant(

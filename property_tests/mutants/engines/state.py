@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import ModuleType
 from typing import Any, Final, cast
 
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, Replace, patched
+from refengine import run
 from refengine.batch import CallBatch
 from refengine.border import CheckedLocals
 from refengine.checkpoint import Entry, Saved
@@ -23,7 +25,6 @@ from refengine.messages import Json
 from refengine.place import Place
 from refengine.profile import Profile, choosing
 from refengine.react import MODEL, Loop
-from refengine.run import Run
 from refengine.state.values import Types
 from refengine.testing.engine import ReferenceEngine
 from refengine.tools import NO_OPTIONS
@@ -33,21 +34,13 @@ def _places(change: Callable[[Place, Entry], None]) -> Patch:
     """Change each place that goes on from an entry, when it is made."""
 
     def replacing(right: Callable[..., None]) -> Callable[..., None]:
-        def made(
-            self: Place,
-            journal: Journal,
-            hook: str,
-            owner: str,
-            old: Entry | None,
-            *rest: Any,  # noqa: ANN401  # as the engine's
-        ) -> None:
-            right(self, journal, hook, owner, old, *rest)
-            if old is not None:
-                change(self, old)
+        def recall(self: Place, old: Entry) -> None:
+            right(self, old)
+            change(self, old)
 
-        return made
+        return recall
 
-    return Patch(Place, "__init__", replacing)
+    return Patch(Place, "recall", replacing)
 
 
 def _tools_forgotten(place: Place, old: Entry) -> None:
@@ -60,8 +53,8 @@ def _unmarked(place: Place, _: Entry) -> None:
 
 
 def _answers_forgotten(place: Place, old: Entry) -> None:
-    place._answers = old.answers[-1:]  # noqa: SLF001  # the fault is inside
-    place._questions = ()  # noqa: SLF001  # as above
+    place.answers = old.answers[-1:]  # the fault is inside
+    place.questions = ()  # as above
 
 
 def _changes_forgotten(place: Place, _: Entry) -> None:
@@ -131,7 +124,7 @@ def _first_answer(right: Callable[..., tuple[Json, ...]]) -> Callable[..., Any]:
     """Give whoever asks the answer that stands first."""
 
     def answered(self: Journal, waiting: object) -> tuple[Json, ...]:
-        found, given = right(self, waiting), self._answers  # inside
+        found, given = right(self, waiting), self.answers
         return (next(iter(given.values())),) if found and given else found
 
     return answered
@@ -140,7 +133,7 @@ def _first_answer(right: Callable[..., tuple[Json, ...]]) -> Callable[..., Any]:
 def _addresses_forgotten(right: Callable[..., Saved]) -> Callable[..., Saved]:
     def go_on(self: Journal, *given: Any) -> Saved:  # noqa: ANN401  # as the engine's
         saved = right(self, *given)
-        self._asked = set()
+        self.addresses = set()
         return saved
 
     return go_on
@@ -167,19 +160,11 @@ def _told_again(_: object) -> Callable[..., None]:
     return go_on
 
 
-def _by_anybody(_: object) -> Callable[..., Any]:
-    """Go on with whatever is kept, without looking at it."""
+def _by_anybody(_: object) -> Callable[..., None]:
+    def refuse(*_: object) -> None:
+        """Go on with whatever is kept, without looking at it."""
 
-    async def saved(self: Run) -> Saved:
-        keep = self._keep
-        keeper = self._agent.machine.keeper
-        if keeper is None or keep.key is None:
-            raise AssertionError
-        found = await keeper.read(keep.key)
-        self._streaming = found.start.streaming
-        return found
-
-    return saved
+    return refuse
 
 
 def _whole_numbers(right: Callable[..., Any]) -> Callable[..., Any]:
@@ -213,7 +198,7 @@ def _hooks_unlooked_at(_: object) -> Callable[..., None]:
 
 
 def _without_context(_: object) -> Callable[[KeptLoop, object], Context]:
-    return lambda self, _: self._ctx
+    return lambda self, _: self.ctx
 
 
 def _without_locals(right: Callable[..., Any]) -> Callable[..., Any]:
@@ -227,7 +212,7 @@ def _without_options(right: Callable[..., None]) -> Callable[..., None]:
     def prepare(self: KeptLoop, keep: Keeping, saved: Saved | None) -> None:
         right(self, keep, saved)
         if saved is not None:
-            self._options = NO_OPTIONS
+            self.options = NO_OPTIONS
 
     return prepare
 
@@ -236,7 +221,7 @@ def _broken(id_: str, about: str, clause: str, *patches: Patch) -> Mutant:
     return Mutant(id=id_, about=about, violates=(clause,), wrong=patched(id_, *patches))
 
 
-def _of(owner: type, attribute: str, make: Replace) -> Patch:
+def _of(owner: ModuleType | type, attribute: str, make: Replace) -> Patch:
     return Patch(owner, attribute, make)
 
 
@@ -324,7 +309,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "answer-asked-for-again",
         "A run that goes on asks the model once more.",
         "INT-011",
-        _of(KeptLoop, "_begin", _asked_again),
+        _of(KeptLoop, "begin", _asked_again),
     ),
     _broken(
         "results-told-twice",
@@ -336,7 +321,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="resumed-by-anybody",
         about="Whatever is kept goes on, with any answers, ended or not, by any agent.",
         violates=("INT-013", "INT-014", "INT-015"),
-        wrong=patched("resumed by anybody", _of(Run, "_saved", _by_anybody)),
+        wrong=patched("resumed by anybody", _of(run, "refuse_resuming", _by_anybody)),
     ),
     _broken(
         "types-lost-in-storage",

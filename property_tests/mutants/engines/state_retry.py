@@ -50,7 +50,7 @@ def _hooks_each_time(right: Callable[..., Any]) -> Callable[..., Any]:
     """Begin again with the hooks before the model."""
 
     async def asked_again(self: Loop, ctx: Context) -> Message:
-        ctx = await self._phases(self._machine.before, ctx)
+        ctx = await self.run_phases(self.machine.before, ctx)
         answer: Message = await right(self, ctx)
         return answer
 
@@ -94,7 +94,7 @@ def _halves_kept(right: Callable[..., Any]) -> Callable[..., Any]:
     """Keep what came of an answer that broke off, too."""
 
     async def drained(self: Loop) -> Message | None:
-        live = self._live
+        live = self.live
         answer: Message | None = await right(self)
         if answer is None and live is not None:
             self.history = self.history.appended(join_chunks(live.chunks))

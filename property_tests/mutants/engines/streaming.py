@@ -74,7 +74,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="answer-chunks-merged",
         about="The consumer gets a streamed answer as one chunk, when it is complete.",
         violates=("STR-005",),
-        wrong=patched("merged answers", Patch(Loop, "_open_answer", merged_answer)),
+        wrong=patched("merged answers", Patch(Loop, "open_answer", merged_answer)),
     ),
     Mutant(
         id="result-chunks-merged",
@@ -132,7 +132,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="streamed-without-answer",
         about="A streaming run ends without an answer.",
         violates=("STR-014",),
-        wrong=patched("without answer", Patch(Loop, "_route", no_answer)),
+        wrong=patched("without answer", Patch(Loop, "route", no_answer)),
     ),
     Mutant(
         id="streamed-calls-not-shown",

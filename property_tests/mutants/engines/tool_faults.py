@@ -92,7 +92,7 @@ def first_stays(right: Right) -> Right:
     """Append only tools of names that are not there yet."""
 
     def append(self: ToolFold, metas: Sequence[ToolMeta]) -> None:
-        right(self, [meta for meta in metas if meta.name not in self._index])
+        right(self, [meta for meta in metas if meta.name not in self.index])
 
     return append
 
@@ -104,7 +104,7 @@ def structs_last(right: Right) -> Right:
         left: Plan = await right(self, *given)
         later = [
             ToolMeta(tool)
-            for each in self._extensions.middlewares
+            for each in self.extensions.middlewares
             for tool in each.struct.additional_tools
         ]
         return _with_tools(left, later)
@@ -138,7 +138,7 @@ def no_fold(right: Right) -> Right:
     """Keep all entries that a handler leaves."""
 
     def update(self: ToolFold, left: Sequence[Any]) -> Given:
-        self._one_entry = False
+        self.one_entry = False
         return right(self, left)
 
     return update
@@ -158,9 +158,9 @@ def resolving(posture: str, option: str) -> Patch:
 
     def replaced(right: Right) -> Right:
         def resolve(self: Planner, *given: Given) -> Plan:
-            own, self._profile = self._profile, choosing(self._profile, posture, option)
+            own, self.profile = self.profile, choosing(self.profile, posture, option)
             left: Plan = right(self, *given)
-            self._profile = own
+            self.profile = own
             return left
 
         return resolve
@@ -223,7 +223,7 @@ def piling_up(right: Right) -> Right:
 
     async def plan(self: Planner, *given: Given) -> Plan:
         left: Plan = await right(self, *given)
-        self._config = replace(self._config, tools=left.runnable)
+        self.config = replace(self.config, tools=left.runnable)
         return left
 
     return plan

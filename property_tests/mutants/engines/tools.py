@@ -75,7 +75,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "handlers-see-all-tools",
         "Each handler sees the tools that there were before any of them.",
         ["TOOL-005"],
-        Patch(Planner, "_enter", faults.default_for_all),
+        Patch(Planner, "enter", faults.default_for_all),
     ),
     _mutant(
         "handlers-append-equal-names",
@@ -111,7 +111,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "null-tools-taken",
         "Null for the tools is taken for none.",
         ["TOOL-009"],
-        Patch(Planner, "_settle", faults.null_taken),
+        Patch(Planner, "settle", faults.null_taken),
     ),
     _mutant(
         "tools-offered-once",
@@ -123,7 +123,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "tools-told-once",
         "Only the first model call of a run, and its wrappers, are given the tools.",
         ["TOOL-010"],
-        Patch(Loop, "_answer", calls.told_once),
+        Patch(Loop, "ask_model", calls.told_once),
     ),
     _mutant(
         "tools-pile-up",
@@ -168,7 +168,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "first-tool-runs",
         "Every call of a message runs the tool of the first.",
         ["TOOL-016"],
-        Patch(Loop, "_batch_of", calls.first_called),
+        Patch(Loop, "batch_of", calls.first_called),
     ),
     _mutant(
         "removed-tools-run",
@@ -186,25 +186,25 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "unknown-tools-answered",
         "A call of an unknown tool does not end the run; the model is told of it.",
         ["TOOL-019"],
-        Patch(Loop, "_run_of", calls.answered),
+        Patch(Loop, "prepare_call", calls.answered),
     ),
     _mutant(
         "run-answers-unknown-tools",
         "A call of a tool that is not there has a result that says so, without event.",
         ["TOOL-019"],
-        Patch(Loop, "_run_of", calls.answered_quietly),
+        Patch(Loop, "prepare_call", calls.answered_quietly),
     ),
     _mutant(
         "unknown-tools-handler-ignored",
         "A call of an unknown tool ends the run though unknown_tools_handler is there.",
         ["TOOL-019"],
-        Patch(Loop, "_run_of", calls.nobody_asked),
+        Patch(Loop, "prepare_call", calls.nobody_asked),
     ),
     _mutant(
         "siblings-run-first",
         "The calls before one of an unknown tool run, and then the run ends.",
         ["TOOL-020"],
-        Patch(Loop, "_batch_of", calls.fail_late),
+        Patch(Loop, "batch_of", calls.fail_late),
     ),
     _mutant(
         "unknown-text-lost",
@@ -216,6 +216,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "unknown-calls-wrapped",
         "What unknown_tools_handler answers goes through the wrappers, with an event.",
         ["TOOL-022"],
-        Patch(Loop, "_run_of", calls.wrapped),
+        Patch(Loop, "prepare_call", calls.wrapped),
     ),
 )

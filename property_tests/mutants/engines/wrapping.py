@@ -22,7 +22,6 @@ from refengine.toolset import ToolLayer, ToolOnion
 
 Right: TypeAlias = Callable[..., Any]
 Next: TypeAlias = Callable[[Context, Any], Awaitable[Any]]
-INNERMOST: Final = frozenset(("_invoke", "_stream"))
 
 
 def _next_of(
@@ -35,9 +34,9 @@ def _next_of(
 
     def made(right: Right) -> Right:
         def layer(self: Onion, each: Layer, at: int, inner: Call) -> Call:
-            own = inner.__name__ in INNERMOST
+            own = inner in {toolset.invoke_tool, toolset.stream_tool}
             wrap = each.wrap
-            if self._wanted is not kind or wrap is None or (own and not tool):
+            if self.result_type is not kind or wrap is None or (own and not tool):
                 return cast("Call", right(self, each, at, inner))
 
             async def changed(ctx: Context, value: Any, call: Call) -> Any:  # noqa: ANN401  # its own
@@ -47,7 +46,7 @@ def _next_of(
 
         return layer
 
-    return Patch(Onion, "_layer", made)
+    return Patch(Onion, "layer", made)
 
 
 def _once(call: Next, _: object) -> Next:
@@ -104,7 +103,7 @@ def _eager(right: Right) -> Right:
 
     def layer(self: Onion, each: Layer, at: int, inner: Call) -> Call:
         wrap = each.wrap
-        if self._wanted is not ToolCallResult or wrap is None:
+        if self.result_type is not ToolCallResult or wrap is None:
             return cast("Call", right(self, each, at, inner))
 
         async def changed(ctx: Context, value: Any, call: Call) -> Any:  # noqa: ANN401  # its own
@@ -125,7 +124,7 @@ def _nothing_without_next(right: Right) -> Right:
 
     def layer(self: Onion, each: Layer, at: int, inner: Call) -> Call:
         wrap = each.wrap
-        if self._wanted is not ToolCallResult or wrap is None:
+        if self.result_type is not ToolCallResult or wrap is None:
             return cast("Call", right(self, each, at, inner))
 
         async def changed(ctx: Context, value: Any, call: Call) -> Any:  # noqa: ANN401  # its own
@@ -145,13 +144,7 @@ def _nothing_without_next(right: Right) -> Right:
 
 def _invoking(change: Callable[[Right], Right]) -> Patch:
     """Change what the innermost ``next`` does for a tool in one piece."""
-
-    def made(right: Right) -> Right:
-        _invoke = change(right)
-        _invoke.__name__ = "_invoke"
-        return _invoke
-
-    return Patch(toolset, "_invoke", made)
+    return Patch(toolset, "invoke_tool", change)
 
 
 def _twice(right: Right) -> Right:
@@ -209,7 +202,7 @@ def _without_outermost(right: Right) -> Right:
 def _reformatted(right: Right) -> Right:
     def init(self: ToolCallRun, *args: Any) -> None:  # noqa: ANN401  # its own
         right(self, *args)
-        self._input.arguments = self._input.arguments.replace(" ", "")
+        self.input.arguments = self.input.arguments.replace(" ", "")
 
     return init
 
@@ -242,7 +235,7 @@ def _redirecting() -> tuple[Patch, Patch]:
 
         return arrive
 
-    return Patch(Loop, "_run_of", remember), Patch(toolset, "_arrive", look_up)
+    return Patch(Loop, "prepare_call", remember), Patch(toolset, "arrive", look_up)
 
 
 def _leaking(right: Right) -> Right:
@@ -323,13 +316,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "tool-run-ahead-of-wrappers",
         "What is further in runs before a wrapper is asked.",
         "WRAP-004",
-        Patch(Onion, "_layer", _eager),
+        Patch(Onion, "layer", _eager),
     ),
     _mutant(
         "no-result-without-next",
         "The result of a wrapper that does not call next is thrown away.",
         "WRAP-005",
-        Patch(Onion, "_layer", _nothing_without_next),
+        Patch(Onion, "layer", _nothing_without_next),
     ),
     _mutant(
         "second-next-remembered",
