@@ -30,8 +30,7 @@ from compat.commands import (
     OK,
     told,
 )
-from compat.migration.ref_errors import RefError
-from compat.migration.refs import parse_ref
+from compat.migration.refs import RefError, parse_ref
 from compat.report import cost_compared, cost_lines
 from compat.report.cost_markdown import markdown_text
 from compat.report.cost_page import page_text

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from compat.migration.differing import Shown, differences
+from compat.migration.differing import TraceChannels, differences
 from compat.migration.naming import first_in_time, named
 from compat.verdicts.migration import DescribedDivergence, Exercise
 from compat.verdicts.relations import channels_of
@@ -51,8 +51,8 @@ class Here:
         return Exercise("here", dict(self.hooks))
 
 
-def shown(world: Scenario, subject: Subject) -> Shown:
-    return Shown(Here(subject).play(world).jsonl)
+def shown(world: Scenario, subject: Subject) -> TraceChannels:
+    return TraceChannels(Here(subject).play(world).jsonl)
 
 
 def divergence(

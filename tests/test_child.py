@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from compat.migration.faults import SideFault
 from compat.migration.refs import parse_ref
-from compat.migration.side import Side, play_together
+from compat.migration.replies import SideFault
+from compat.migration.subject_process import SubjectProcess, play_together
 from refengine.testing import Scenario
 from refengine.testing.branches import Branches
 from refengine.testing.loading import OwnLoader
@@ -45,10 +45,10 @@ def written(folder: Path, body: str, name: str = "mw.py", head: str = PLAYED) ->
     return path
 
 
-def started(folder: Path, body: str, **how: object) -> Side:
+def started(folder: Path, body: str, **how: object) -> SubjectProcess:
     """Start a side whose subject is the function ``subject`` of that source."""
     ref = parse_ref(str(written(folder, body)))
-    return Side.start(ref, "old", **how)
+    return SubjectProcess.start(ref, "old", **how)
 
 
 def fault_in(folder: Path, body: str, *, timeout: float = 10) -> SideFault:
@@ -92,7 +92,7 @@ FINE = "def subject(world): return kind()"
 
 
 @pytest.fixture(scope="module")
-def talker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Side]:
+def talker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SubjectProcess]:
     """Return a side that does what the instruction of the world says, in Python."""
     body = """
     import os, subprocess, sys
@@ -200,7 +200,7 @@ def test_each_side_has_modules_of_its_own(tmp_path):
         return kind()
     """
     ref = parse_ref(str(written(tmp_path, body)))
-    with Side(ref, "old") as old, Side(ref, "new") as new:
+    with SubjectProcess(ref, "old") as old, SubjectProcess(ref, "new") as new:
         old.play(world())
         (pair,) = play_together([old, new], [world()])
 
@@ -211,7 +211,9 @@ def test_each_side_has_modules_of_its_own(tmp_path):
 def test_neighbours_are_found_and_belong_to_the_subject(tmp_path):
     written(tmp_path, "", name="helper.py")
     body = "import json, helper, refengine\nfrom helper import kind\n" + FINE
-    with Side.start(parse_ref(str(written(tmp_path, body, head=""))), "old") as side:
+    with SubjectProcess.start(
+        parse_ref(str(written(tmp_path, body, head=""))), "old"
+    ) as side:
         assert side.loaded.folder == tmp_path
         assert side.loaded.files == ("mw.py", "helper.py")
 
@@ -221,13 +223,15 @@ def test_module_is_found_from_the_working_directory(tmp_path):
     (tmp_path / "compat" / "__init__.py").touch()
     written(tmp_path / "compat", FINE, name="ours.py")
     ref = parse_ref("compat.ours:subject", cwd=tmp_path)
-    with Side.start(ref, "new") as side:
+    with SubjectProcess.start(ref, "new") as side:
         assert side.play(world()).trace
         assert side.loaded.files == ("compat/ours.py", "compat/__init__.py")
 
 
 def test_file_may_be_called_like_a_module_in_use(tmp_path):
-    with Side.start(parse_ref(str(written(tmp_path, FINE, "typing.py"))), "old") as it:
+    with SubjectProcess.start(
+        parse_ref(str(written(tmp_path, FINE, "typing.py"))), "old"
+    ) as it:
         assert it.play(world()).trace
 
 
@@ -402,7 +406,7 @@ def test_fault_at_import_is_told(tmp_path, body, kind, text):
 def test_wrong_reference_is_told(tmp_path, name, kind, text):
     written(tmp_path, f"LIMIT = 3\n{FINE}")
     with pytest.raises(SideFault) as caught:
-        Side.start(parse_ref(name, cwd=tmp_path), "new")
+        SubjectProcess.start(parse_ref(name, cwd=tmp_path), "new")
 
     assert caught.value.kind == kind
     assert text in str(caught.value)
@@ -412,7 +416,7 @@ def test_file_of_a_package_is_told_its_name_as_a_module(tmp_path):
     (tmp_path / "pack").mkdir()
     written(tmp_path / "pack", "from . import other\n" + FINE)
     with pytest.raises(SideFault, match=r"as a module: pack\.mw:subject"):
-        Side.start(parse_ref("pack/mw.py", cwd=tmp_path), "new")
+        SubjectProcess.start(parse_ref("pack/mw.py", cwd=tmp_path), "new")
 
 
 def test_raising_predicate_is_a_fault(tmp_path):
@@ -455,9 +459,9 @@ def test_clean_up_of_the_subject_runs(tmp_path):
 def test_no_descriptor_is_left_open(tmp_path):
     ref = parse_ref(str(written(tmp_path, FINE)))
     before = descriptors()
-    Side.start(ref, "old").close()
+    SubjectProcess.start(ref, "old").close()
     with pytest.raises(SideFault):
-        Side.start(parse_ref(f"{tmp_path / 'mw.py'}:nobody"), "old")
+        SubjectProcess.start(parse_ref(f"{tmp_path / 'mw.py'}:nobody"), "old")
 
     assert descriptors() == before
 
@@ -468,9 +472,9 @@ def test_child_that_hangs_ends_with_its_parent(tmp_path, end):
     code = f"""
 import os, threading
 from compat.migration.refs import parse_ref
-from compat.migration.side import Side
+from compat.migration.subject_process import SubjectProcess
 from refengine.testing import parse_scenario
-side = Side.start(parse_ref("mw.py"), "old")
+side = SubjectProcess.start(parse_ref("mw.py"), "old")
 print(side.child.process.pid, flush=True)
 threading.Timer(0.1, os.kill, (os.getpid(), {int(end)})).start()
 side.play(parse_scenario({world().model_dump_json(exclude_defaults=True)!r}))

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from compat.migration.corpus import (
+    LASTING,
     Corpus,
-    Entry,
+    CorpusWorld,
     NoExamplesError,
+    fixed_worlds,
     make_corpus,
     read_corpus,
 )
-from compat.migration.fixed import LASTING, fixed_worlds
 from compat.migration.words import Pattern, Words, harvest
 from refengine.messages import Message, chunk_of, join_chunks
 from refengine.profile import PROFILES, Profile
@@ -191,7 +192,7 @@ def subject_of(source: str) -> Any:
     return scope["subject"]
 
 
-def diverging(old: str, new: str, corpus: Corpus) -> Entry | None:
+def diverging(old: str, new: str, corpus: Corpus) -> CorpusWorld | None:
     """Return a world in which two subjects differ; where it is likely comes first."""
     subjects = subject_of(old), subject_of(new)
     for entry in sorted(corpus.worlds, key=lambda each: each.family not in WORDS):

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from compat.migration.codes import CODES
-from compat.migration.namers import name as name_of
+from compat.migration.codes import name as name_of
 from compat.migration.naming import CODES as NAMED_FROM
 from compat.verdicts.relations import RELATIONS, channels_of
 from refengine import (

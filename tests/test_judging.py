@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compat.migration.corpus import Corpus, Entry
+from compat.migration.checking import code_of
+from compat.migration.corpus import Corpus, CorpusWorld
 from compat.migration.differing import Mask
-from compat.migration.judging import Allow, Judge, Terms
-from compat.migration.outcomes import code_of
+from compat.migration.judging import Allow, MigrationJudge, Terms
 from compat.verdicts.migration import (
     Allowed,
     Broken,
@@ -43,9 +43,9 @@ def judge(
     terms: Terms = PLAIN,
     worlds: Sequence[Scenario] = WORLDS,
 ) -> Migration:
-    corpus = Corpus(tuple(Entry(w, "here", fixed=True) for w in worlds), 0)
+    corpus = Corpus(tuple(CorpusWorld(w, "here", fixed=True) for w in worlds), 0)
     here = Here(old)
-    return Judge(here, corpus, nullcontext).judge(Here(new), terms)
+    return MigrationJudge(here, corpus, nullcontext).judge(Here(new), terms)
 
 
 def rewriting(edit):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat.migration.fixed import LASTING, fixed_worlds
+from compat.migration.corpus import LASTING, fixed_worlds
 from compat.verdicts.relations import channels_of
 from refengine import (
     AgentMiddleware,

@@ -8,7 +8,7 @@ import pytest
 from compat.migration.checking import check
 from compat.migration.judging import Terms
 from compat.migration.refs import parse_ref
-from compat.migration.side_player import Check
+from compat.migration.subject_runner import CheckOptions
 
 OLD = """
 from langgraph.prebuilt import create_react_agent
@@ -83,7 +83,7 @@ def judged(folder: Path, old: str, new: str) -> Any:
     refs = [
         parse_ref(f"{folder}/{name}") for name in (f"old.py:{old}", f"new.py:{new}")
     ]
-    return check(*refs, Terms(), Check(examples=8)).verdict
+    return check(*refs, Terms(), CheckOptions(examples=8)).verdict
 
 
 def test_agents_without_middleware_do_the_same(folder) -> None:

@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
-from compat.migration.ref_errors import (
+from compat.migration.refs import (
     GitMissingError,
-    MissingFileError,
-    NotAReferenceError,
+    MissingSubjectFileError,
     NotARepositoryError,
+    NotASubjectError,
     NotInRevisionError,
     RevisionNotAllowedError,
     UnknownRevisionError,
+    located,
+    parse_ref,
 )
-from compat.migration.refs import parse_ref, placed
-from compat.migration.side import Side
+from compat.migration.subject_process import SubjectProcess
 from refengine.testing import Scenario
 
 SUBJECT = """
@@ -73,7 +74,7 @@ def state_of(folder: Path) -> dict[str, tuple[int, bytes]]:
     }
 
 
-def instruction_of(side: Side) -> str:
+def instruction_of(side: SubjectProcess) -> str:
     request: Any = side.play(WORLD).trace.of("model_request")[0].data
     return request["messages"][0]["content"].strip()
 
@@ -100,7 +101,7 @@ def test_forms_are_read(tmp_path, text, module, file, name):
     ["", "mod", ":x", "mod:", "mod:a-b", "a:b:c", "dir/mw:x", "mw.py:a:b", "a b:c"],
 )
 def test_other_texts_are_refused(text):
-    with pytest.raises(NotAReferenceError, match=r"write|name"):
+    with pytest.raises(NotASubjectError, match=r"write|name"):
         parse_ref(text, revisions=True)
 
 
@@ -108,7 +109,7 @@ def test_missing_file_is_told_with_its_neighbour(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "mine.py").touch()
     with pytest.raises(
-        MissingFileError, match=r"no file sub/mind\.py; did you mean sub/mine"
+        MissingSubjectFileError, match=r"no file sub/mind\.py; did you mean sub/mine"
     ):
         parse_ref("sub/mind.py:x", cwd=tmp_path)
 
@@ -116,7 +117,7 @@ def test_missing_file_is_told_with_its_neighbour(tmp_path):
 @pytest.mark.parametrize("text", ["v1:src/old.py:subject", "v1:src/old.py"])
 def test_earlier_commit_is_played_with_its_own_neighbours(checkout, text):
     ref = parse_ref(text, revisions=True, cwd=checkout)
-    with Side.start(ref, "old") as side:
+    with SubjectProcess.start(ref, "old") as side:
         copy = side.loaded.folder
 
         assert instruction_of(side) == "then"
@@ -135,13 +136,13 @@ def test_installed_checkout_is_that_of_the_commit_too(checkout, monkeypatch):
         "PYTHONPATH", f"{checkout / 'src'}:{os.environ.get('PYTHONPATH', '')}"
     )
     ref = parse_ref("main:src/inner/old.py", revisions=True, cwd=checkout)
-    with Side.start(ref, "old") as side:
+    with SubjectProcess.start(ref, "old") as side:
         assert instruction_of(side) == "then"
 
 
 def test_earlier_commit_is_run_where_the_user_stands(checkout):
     ref = parse_ref("v1:old.py", revisions=True, cwd=checkout / "src")
-    with placed(ref) as place:
+    with located(ref) as place:
         assert place.cwd == place.folder
         assert (place.cwd / "helper.py").exists()
     assert not place.cwd.exists()
@@ -149,7 +150,7 @@ def test_earlier_commit_is_run_where_the_user_stands(checkout):
 
 def test_checkout_is_only_read(checkout):
     before = state_of(checkout)
-    with placed(parse_ref("v1:src/old.py", revisions=True, cwd=checkout)):
+    with located(parse_ref("v1:src/old.py", revisions=True, cwd=checkout)):
         assert state_of(checkout) == before
     assert state_of(checkout) == before
 

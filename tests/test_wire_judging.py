@@ -19,13 +19,11 @@ from compat.migration import wire as wire_module
 from compat.migration import wire_worlds
 from compat.migration.checking import check, check_all, corpus_of, over_the_wire
 from compat.migration.command import main
-from compat.migration.corpus import Corpus, Entry
+from compat.migration.corpus import Corpus, CorpusWorld
 from compat.migration.judging import Terms
 from compat.migration.refs import parse_ref
-from compat.migration.side_player import Check
-from compat.migration.wire import serving
-from compat.migration.wire_server import WorldServer
-from compat.migration.wire_worlds import (
+from compat.migration.subject_runner import CheckOptions
+from compat.migration.wire import (
     ANSWER,
     HISTORY,
     LONG,
@@ -34,9 +32,11 @@ from compat.migration.wire_worlds import (
     NoWorldsError,
     fits_the_wire,
     sendable,
+    serving,
     unfit,
 )
-from compat.migration.wire_worlds import over_the_wire as fitting
+from compat.migration.wire import over_the_wire as fitting
+from compat.migration.wire_server import WorldServer
 from refengine.testing import Scenario, Trace, World, read_scenario
 from refengine.testing.channels import CHANNELS, Seen, project
 from refengine.testing.graphs.wire import NotLoopbackError
@@ -157,7 +157,7 @@ def judged(folder: Path, old: str, new: str, step: int = FEW) -> Any:
     refs = [
         parse_ref(f"{folder}/{name}") for name in (f"old.py:{old}", f"new.py:{new}")
     ]
-    with over_the_wire(Check(examples=1)) as how:
+    with over_the_wire(CheckOptions(examples=1)) as how:
         corpus = corpus_of(refs, how)
         corpus = replace(corpus, worlds=corpus.worlds[::step])
         news = {"new": (refs[1], Terms())}
@@ -236,7 +236,7 @@ def test_check_forgets_its_worlds_and_ends_its_server(folder, few_worlds) -> Non
     threads = set(threading.enumerate())
     refs = [parse_ref(f"{folder}/{name}") for name in ("old.py:plain", "new.py:plain")]
 
-    with over_the_wire(Check(examples=1)) as how:
+    with over_the_wire(CheckOptions(examples=1)) as how:
         verdict = check(*refs, Terms(), how).verdict
         server: Any = how.wire and how.wire._server
         left = server.sessions
@@ -517,7 +517,10 @@ def test_only_worlds_of_own_tools_are_made_short() -> None:
     calls = [f"assistant:[c{at}:<own 0>({{}})]" for at in range(LONGEST)]
     script = ["assistant:a", calls[0], "assistant:b", *calls[1:], "assistant:c"]
     long = world_with(model_script=script, runs=[hi()] * 3)
-    entries = (Entry(long, "own tools", fixed=False), Entry(long, "texts", fixed=False))
+    entries = (
+        CorpusWorld(long, "own tools", fixed=False),
+        CorpusWorld(long, "texts", fixed=False),
+    )
     corpus, left_out = fitting(Corpus(entries, 0))
 
     (kept,) = (each.scenario for each in corpus.worlds)
@@ -532,7 +535,7 @@ def test_corpus_has_what_can_be_served_and_counts_the_rest() -> None:
         world_with(model_script=["user:a"]),
         world_with(agent={"tools": [{"name": "c d"}]}),
     )
-    entries = tuple(Entry(each, "here", fixed=True) for each in worlds)
+    entries = tuple(CorpusWorld(each, "here", fixed=True) for each in worlds)
     corpus, left_out = fitting(Corpus(entries, 0))
 
     assert [each.scenario for each in corpus.worlds] == [world_with()]

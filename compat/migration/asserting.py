@@ -12,13 +12,11 @@ from typing import TypeAlias
 from rich.console import Console
 from rich.text import Text
 
-from compat.migration.checking import check, over_the_wire
-from compat.migration.choices import known
-from compat.migration.defaults import EXAMPLES, TIMEOUT
+from compat.migration.checking import check, code_of, over_the_wire
 from compat.migration.folder import terms_of
-from compat.migration.outcomes import code_of
+from compat.migration.options import EXAMPLES, TIMEOUT, known
 from compat.migration.refs import SubjectRef, parse_ref
-from compat.migration.side_player import Check
+from compat.migration.subject_runner import CheckOptions
 from compat.report.migration import lines
 from compat.report.wire import wire_lines
 from compat.verdicts.migration import Migration
@@ -64,10 +62,10 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     refs = _ref(old), _ref(new)
     path = None if settings is None else Path(settings)
     terms = terms_of(path, refs[1], require)
-    how = Check(examples, seed, timeout)
+    how = CheckOptions(examples, seed, timeout)
     with over_the_wire(how) if wire else nullcontext(how) as how:
         verdict = check(*refs, terms, how).verdict
-        around = () if how.wire is None else wire_lines(how.wire.told)
+        around = () if how.wire is None else wire_lines(how.wire.summary)
     if code_of(verdict):
         raise AssertionError(_text([*lines(verdict), *around]))
     return verdict

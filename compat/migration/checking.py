@@ -1,6 +1,6 @@
 """One migration check: references in, verdict out; the children live in between.
 
-    references → words → corpus → two children → judge → verdict
+    references → words → corpus → two children → judge → verdict → exit code
 
 The corpus is made before a child is started, from the words of both sides' sources,
 which are read and never imported here (verdicts, Worlds and corpora).
@@ -16,17 +16,45 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
 
+from compat.commands import (
+    DIFFERS,
+    FAULT,
+    NOT_COMPARABLE,
+    NOTHING_RAN,
+    STALE,
+    USAGE,
+    exit_code,
+)
+from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus, make_corpus
-from compat.migration.judging import Judge, Terms
-from compat.migration.playing import PlayError
-from compat.migration.refs import SubjectRef, placed
+from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.refs import SubjectRef, located
 from compat.migration.reproducer import SideFiles
-from compat.migration.side_player import Check, SidePlayer, anew
+from compat.migration.subject_runner import CheckOptions, SubjectRunner, anew
 from compat.migration.wire import serving
 from compat.migration.words import harvest, own_sources
 from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
 from refengine.testing.strategies.graph_source import graph_words, is_graph_source
+
+
+def code_of(verdict: Migration) -> int:
+    """Return the code that wins for this verdict."""
+    if verdict.fault is not None:
+        return USAGE if verdict.fault.usage else FAULT
+    codes: list[int] = []
+    if verdict.noise:
+        codes.append(NOT_COMPARABLE)
+    elif not verdict.sufficient:
+        codes.append(DIFFERS)
+    if verdict.idle:
+        codes.append(NOTHING_RAN)
+    if verdict.broken:
+        codes.append(DIFFERS)
+    if verdict.stale:
+        codes.append(STALE)
+    return exit_code(*codes)
+
 
 TEXTS_OF_GRAPHS: Final = 20
 
@@ -41,8 +69,8 @@ class Checked:
     )
 
 
-def check(old: SubjectRef, new: SubjectRef, terms: Terms, how: Check) -> Checked:
-    """Judge one migration; a side that cannot be played is told in the verdict.
+def check(old: SubjectRef, new: SubjectRef, terms: Terms, how: CheckOptions) -> Checked:
+    """Judge one migration; a side that cannot be played stands in the verdict.
 
     Raises RefError where a reference names nothing.
     """
@@ -51,13 +79,13 @@ def check(old: SubjectRef, new: SubjectRef, terms: Terms, how: Check) -> Checked
 
 
 @contextmanager
-def over_the_wire(how: Check) -> Generator[Check, None, None]:
+def over_the_wire(how: CheckOptions) -> Generator[CheckOptions, None, None]:
     """Have a check played over the wire while the block runs; raises as ``serving``."""
     with serving() as wire:
         yield replace(how, wire=wire)
 
 
-def corpus_of(refs: Sequence[SubjectRef], how: Check) -> Corpus:
+def corpus_of(refs: Sequence[SubjectRef], how: CheckOptions) -> Corpus:
     """Return the corpus in the words of all these subjects.
 
     Raises NoWorldsError if none of its worlds can be played over the wire.
@@ -80,8 +108,8 @@ def corpus_of(refs: Sequence[SubjectRef], how: Check) -> Corpus:
 
 def sources_of(ref: SubjectRef) -> Mapping[str, str]:
     """Return a subject's own sources by name; none if there is no file to read."""
-    with placed(ref) as place:
-        file = place.file or module_file(ref.module or "", ref.cwd)
+    with located(ref) as location:
+        file = location.file or module_file(ref.module or "", ref.cwd)
         try:
             return {} if file is None else own_sources(file)
         except OSError:
@@ -107,18 +135,18 @@ def check_all(
     old: SubjectRef,
     news: Mapping[str, tuple[SubjectRef, Terms]],
     corpus: Corpus,
-    how: Check,
+    how: CheckOptions,
     *,
     explain: bool,
 ) -> dict[str, Checked]:
     """Judge several new sides against one old side, which plays its worlds once."""
     try:
-        player = SidePlayer(old, "old", how)
+        runner = SubjectRunner(old, "old", how)
     except PlayError as error:
         return {
             name: _faulty(error, terms, corpus) for name, (_, terms) in news.items()
         }
-    judge = Judge(player, corpus, anew, how.told)
+    judge = MigrationJudge(runner, corpus, anew, how.progress)
     try:
         return {
             name: _judged(judge, ref, terms, how, explain=explain)
@@ -129,24 +157,24 @@ def check_all(
 
 
 def _judged(
-    judge: Judge[SidePlayer],
+    judge: MigrationJudge[SubjectRunner],
     ref: SubjectRef,
     terms: Terms,
-    how: Check,
+    how: CheckOptions,
     *,
     explain: bool,
 ) -> Checked:
     try:
-        player = SidePlayer(ref, "new", how)
+        runner = SubjectRunner(ref, "new", how)
     except PlayError as error:
         return _faulty(error, terms, judge.corpus)
     try:
-        verdict = judge.judge(player, terms, explain=explain)
-        return Checked(verdict, {"old": judge.old.files, "new": player.files})
+        verdict = judge.judge(runner, terms, explain=explain)
+        return Checked(verdict, {"old": judge.old.files, "new": runner.files})
     except PlayError as error:
         return _faulty(error, terms, judge.corpus)
     finally:
-        player.close()
+        runner.close()
 
 
 def _faulty(error: PlayError, terms: Terms, corpus: Corpus) -> Checked:

@@ -1,17 +1,22 @@
-"""Typed divergences: the closed list of codes, each with severity and a sentence.
+"""Typed divergences: the closed list of codes, and which one a difference has.
 
-Source: verdicts, Migration. A code is stable, for machines; which one a difference has
-is decided in ``compat.migration.naming``.
+Source: verdicts, Migration. A code is stable, for machines, and has a severity and a
+sentence. It is found by what one channel shows: in two entries, or in two sequences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from compat.verdicts.migration import Severity
+from refengine.messages import Json
+from refengine.testing.trace import MISSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +73,271 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType(
     }
 )
 """Every code, by name."""
+
+
+Value: TypeAlias = "Mapping[str, Any]"
+Named: TypeAlias = "tuple[str, str, Json, Json]"  # code, rest of the path, both values
+Naming: TypeAlias = Callable[[Value, Value, str], Named]
+
+SEQUENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "effects": ("EFFECT_LOST", "EFFECT_EXTRA"),
+        "tool_executions": ("MISSING_CALL", "EXTRA_CALL"),
+        "errors": ("ERROR_LOST", "ERROR_NEW"),
+    }
+)
+"""Channels whose entries may be lost or added, and what that is called."""
+
+_OTHERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "events": "EVENT_ORDER",
+        "observed": "OBSERVED",
+        "chunks": "CHUNKS",
+        "interleaving": "INTERLEAVING",
+        "pairing": "PAIRING",
+        "caller_objects": "CALLER_CHANGED",
+        "checkpoints": "STATE_KEPT",
+    }
+)
+
+
+def missing(channel: str, *, added: bool) -> str:
+    """Return the code of an entry that only one side has."""
+    if channel in {"requests", "model_calls"}:
+        return "EXTRA_CALL" if added else "MISSING_CALL"
+    return _OTHERS.get(channel, "STATUS")
+
+
+def sequence(
+    old: Sequence[Value], new: Sequence[Value], codes: tuple[str, str]
+) -> Named:
+    """Name the first place where two sequences part, things lost and added aligned.
+
+    The code is CHANGED if entries stand in each other's place; then the path is the
+    index of the pair.
+    """
+    ours, theirs = list(map(_text, old)), list(map(_text, new))
+    if ours != theirs and sorted(ours) == sorted(theirs):
+        at = next(
+            i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b
+        )
+        return "ORDER", f"[{at}]", old[at], new[at]
+    lost, added = codes
+    how, at, until, there, to = _first_change(ours, theirs)
+    if how == "replace" and until - at == to - there and at == there:
+        return "CHANGED", f"[{at}]", old[at], new[there]
+    if until - at > to - there:
+        return lost, f"[{at}]", old[at], MISSING
+    return added, f"[{there}]", MISSING, new[there]
+
+
+def _first_change(
+    ours: Sequence[str], theirs: Sequence[str]
+) -> tuple[str, int, int, int, int]:
+    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+    return next(each for each in matcher.get_opcodes() if each[0] != "equal")
+
+
+def _request(old: Value, new: Value, _: str) -> Named:
+    if old["run"] != new["run"]:  # one side made fewer calls in an earlier run
+        fewer = new["run"] > old["run"]
+        return ("MISSING_CALL" if fewer else "EXTRA_CALL"), "", dict(old), dict(new)
+    if _text(old["messages"]) != _text(new["messages"]):
+        return _messages(old["messages"], new["messages"])
+    if _text(old["tools"]) != _text(new["tools"]):
+        return _tools(old["tools"], new["tools"])
+    return _typed("SETTINGS", ".options", old["options"], new["options"])
+
+
+def other_call(at: int, old: Sequence[Value], new: Sequence[Value]) -> str | None:
+    """Return the code if the requests at an index are different calls altogether.
+
+    They begin differently, and one side makes more of them in that run.
+    """
+    run = old[at]["run"]
+    more = sum(each["run"] == run for each in new) - sum(
+        each["run"] == run for each in old
+    )
+    begins = [_text(each[at]["messages"][:1]) for each in (old, new)]
+    if not more or begins[0] == begins[1]:
+        return None
+    return "EXTRA_CALL" if more > 0 else "MISSING_CALL"
+
+
+def _messages(old: Sequence[Value], new: Sequence[Value]) -> Named:
+    ours, theirs = list(map(_text, old)), list(map(_text, new))
+    if sorted(ours) == sorted(theirs):
+        at = next(
+            i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b
+        )
+        return "ORDER", f".messages[{at}]", old[at], new[at]
+    _, at, until, there, to = _first_change(ours, theirs)
+    left = old[at] if until > at else MISSING
+    right = new[there] if to > there else MISSING
+    path = f".messages[{at}]"
+    if at == there == 0 and _is_instruction(left, right, ours[until:] == theirs[to:]):
+        return "INSTRUCTION", path, left, right
+    if until - at > to - there:
+        return "MESSAGE_LOST", path, left, MISSING if to == there else right
+    if until - at < to - there:
+        return "MESSAGE_ADDED", f".messages[{there}]", left, right
+    return _typed("MESSAGE_CHANGED", path, left, right)
+
+
+def _is_instruction(old: Json, new: Json, rest: bool) -> bool:  # one call
+    """Tell whether it is the first system message that differs, or is missing."""
+    roles = [m.get("role") for m in (old, new) if isinstance(m, Mapping)]
+    return set(roles) == {"system"} and (rest or len(roles) == 2)
+
+
+def _tools(old: Sequence[Value], new: Sequence[Value]) -> Named:
+    same = Counter(map(_text, old)) == Counter(map(_text, new))
+    code = "TOOLS_ORDER" if same else "TOOLS_MERGE"
+    return (
+        code,
+        ".tools",
+        [each["name"] for each in old] if _names(old) != _names(new) else list(old),
+        [each["name"] for each in new] if _names(old) != _names(new) else list(new),
+    )
+
+
+def _names(tools: Sequence[Value]) -> list[str]:
+    return [each["name"] for each in tools]
+
+
+def _execution(old: Value, new: Value, _: str) -> Named:
+    for key, code in (
+        ("name", "TOOL_REPLACED"),
+        ("implementation", "TOOL_REPLACED"),
+        ("arguments", "TOOL_ARGUMENTS"),
+        ("options", "SETTINGS"),
+    ):
+        if _text(old[key]) != _text(new[key]):
+            return code, f".{key}", old[key], new[key]
+    return "PAIRING", ".call_id", old["call_id"], new["call_id"]
+
+
+def _event(old: Value, new: Value, _: str) -> Named:
+    asks = "interrupt" in (old["kind"], new["kind"])
+    failed, fails = (
+        each["kind"] == "error" or bool(each["failed"]) for each in (old, new)
+    )
+    if failed != fails and not asks:
+        code = "ERROR_NEW" if fails else "ERROR_LOST"
+        return code, ".failed", old.get("failed", MISSING), new.get("failed", MISSING)
+    for key in ("kind", "call_id", "action", "payloads"):
+        if _text(old.get(key)) != _text(new.get(key)):
+            return (
+                "ASKED" if asks else "EVENT_ORDER",
+                f".{key}",
+                old.get(key, MISSING),
+                new.get(key, MISSING),
+            )
+    if old.get("text") != new.get("text"):
+        return "STREAM_TEXT", ".text", old.get("text"), new.get("text")
+    return "EVENT_ORDER", "", old, new
+
+
+def _error(old: Value, new: Value, _: str) -> Named:
+    if old["error"] != new["error"]:
+        return "ERROR_CLASS", ".error", old["error"], new["error"]
+    return "ERROR_POINT", "", _point(old), _point(new)
+
+
+def _point(error: Value) -> Json:
+    return {key: error[key] for key in ("point", "of", "call") if error.get(key)}
+
+
+def _effect(old: Value, new: Value, _: str) -> Named:
+    for key in ("name", "data"):
+        if _text(old[key]) != _text(new[key]):
+            return _typed("EFFECT_CHANGED", f".{key}", old[key], new[key])
+    key = "after" if _text(old["after"]) != _text(new["after"]) else "call_id"
+    return "ORDER", f".{key}", old[key], new[key]
+
+
+def _end(old: Value, new: Value, _: str) -> Named:
+    for key, code in (("status", "STATUS"), ("answer", "ANSWER")):
+        if _text(old.get(key)) != _text(new.get(key)):
+            return code, f".{key}", old.get(key), new.get(key)
+    if _text(old.get("messages")) == _text(new.get("messages")):
+        if _text(old.get("values")) != _text(new.get("values")):
+            return _value(old.get("values") or {}, new.get("values") or {})
+        return "STATUS", ".run", old["run"], new["run"]
+    code, path, left, right = _messages(old["messages"], new["messages"])
+    return (
+        "STATE_LOST" if code == "MESSAGE_LOST" else "STATE_CHANGED",
+        path,
+        left,
+        right,
+    )
+
+
+def _value(old: Value, new: Value) -> Named:
+    """Name a key of a state besides its messages; one that is only new is the last."""
+    keys = sorted({*old, *new}, key=lambda key: (key not in old, key))
+    key = next(k for k in keys if _text(old.get(k)) != _text(new.get(k)))
+    left, right = old.get(key, MISSING), new.get(key, MISSING)
+    if key not in new:
+        return "STATE_LOST", f".values.{key}", left, right
+    return _typed("STATE_CHANGED", f".values.{key}", left, right)
+
+
+def _checkpoint(old: Value, new: Value, channel: str) -> Named:
+    """Name what differs of two steps; a message by its place, a value by its key."""
+    if _text(old["messages"]) != _text(new["messages"]):
+        _, path, left, right = _messages(old["messages"], new["messages"])
+        return "STATE_KEPT", path, left, right
+    if _text(old["locals"]) != _text(new["locals"]):
+        _, path, left, right = _value(old["locals"], new["locals"])
+        return "STATE_KEPT", path.replace(".values", ".locals", 1), left, right
+    return _other(old, new, channel)
+
+
+def _pairing(old: Value, new: Value, _: str) -> Named:
+    key = next(k for k in sorted(old) if _text(old[k]) != _text(new[k]))
+    if key == "run":
+        return "PAIRING", ".run", old[key], new[key]
+    return "PAIRING", f".{key}", [*old[key]], [*new[key]]
+
+
+def _other(old: Value, new: Value, channel: str) -> Named:
+    code = _OTHERS.get(channel, "STATUS")
+    if old.get("kind") == new.get("kind") == "run_end":
+        return "MARKS", ".data", old["data"], new["data"]
+    if "way" in old and "way" in new:
+        return "WAY_LOST", ".way", old["way"], new["way"]
+    key = next(
+        k for k in sorted({*old, *new}) if _text(old.get(k)) != _text(new.get(k))
+    )
+    return code, f".{key}", old.get(key, MISSING), new.get(key, MISSING)
+
+
+_BY_CHANNEL: Final[Mapping[str, Naming]] = MappingProxyType(
+    {
+        "requests": _request,
+        "tool_executions": _execution,
+        "events": _event,
+        "errors": _error,
+        "effects": _effect,
+        "pairing": _pairing,
+        "checkpoints": _checkpoint,
+        "answer": _end,
+        "state": _end,
+        "second_turn": _end,
+    }
+)
+
+
+def name(channel: str, old: Value, new: Value) -> Named:
+    """Return the code of two entries of a channel, and where in them they differ."""
+    return _BY_CHANNEL.get(channel, _other)(old, new, channel)
+
+
+def _typed(code: str, path: str, old: Json, new: Json) -> Named:
+    """Return the code, or TYPE if the values are equal but for their types."""
+    return ("TYPE" if old == new else code), path, old, new
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -9,8 +9,7 @@ from typing import Annotated, Final, Optional
 import typer
 
 from compat.commands import new_app, refuse, runner, told
-from compat.migration.choices import UnknownWordError, known
-from compat.migration.defaults import EXAMPLES, TIMEOUT
+from compat.migration.options import EXAMPLES, TIMEOUT, UnknownWordError, known
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile

@@ -43,8 +43,8 @@ class Additions(Mask):
 
     def covers(self, difference: Difference) -> bool:
         """Tell whether the difference is an addition at such a place."""
-        place = Mask(self.channel, self.path).covers(difference)
-        return place and difference.old == MISSING and difference.path != self.path
+        covered = Mask(self.channel, self.path).covers(difference)
+        return covered and difference.old == MISSING and difference.path != self.path
 
 
 GRAPHS: Final = (
@@ -54,7 +54,7 @@ GRAPHS: Final = (
 """What may differ between two graphs: keys of the state that the older one has not."""
 
 
-class Shown:
+class TraceChannels:
     """One trace by channel; a channel is projected when it is first asked for."""
 
     def __init__(self, jsonl: str) -> None:
@@ -79,8 +79,8 @@ class Shown:
 
 
 def broken(
-    old: Shown,
-    new: Shown,
+    old: TraceChannels,
+    new: TraceChannels,
     channels: Iterable[str],
     masks: Sequence[Mask] = (),
 ) -> frozenset[str]:
@@ -100,8 +100,8 @@ def broken(
 
 
 def differences(
-    old: Shown,
-    new: Shown,
+    old: TraceChannels,
+    new: TraceChannels,
     channels: Iterable[str] = tuple(CHANNELS),
     masks: Sequence[Mask] = (),
 ) -> list[Difference]:
@@ -124,7 +124,7 @@ def _in_channel(
         ours = old[at] if at < len(old) else None
         theirs = new[at] if at < len(new) else None
         seq = min(each.seq for each in (ours, theirs) if each is not None)
-        for path, left, right in _places(
+        for path, left, right in _innermost(
             ABSENT if ours is None else ours.value,
             ABSENT if theirs is None else theirs.value,
             f"[{at}]",
@@ -132,29 +132,29 @@ def _in_channel(
             yield Difference(channel, path, left, right, seq)
 
 
-class Absent(Enum):
+class NoValue(Enum):
     """Stands for a value that a side does not have; no JSON value equals it."""
 
     ABSENT = MISSING
 
 
-ABSENT: Final = Absent.ABSENT
-Part: TypeAlias = "Json | Absent"
+ABSENT: Final = NoValue.ABSENT
+Part: TypeAlias = "Json | NoValue"
 
 
-def _places(old: Part, new: Part, path: str) -> Iterator[tuple[str, Json, Json]]:
+def _innermost(old: Part, new: Part, path: str) -> Iterator[tuple[str, Json, Json]]:
     """Yield path and values of every innermost difference."""
-    if isinstance(old, Absent) or isinstance(new, Absent):
+    if isinstance(old, NoValue) or isinstance(new, NoValue):
         yield path, _shown(old), _shown(new)
     elif isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted({*old, *new}):
             ours, theirs = old.get(key, ABSENT), new.get(key, ABSENT)
-            yield from _places(ours, theirs, path + _step(key))
+            yield from _innermost(ours, theirs, path + _step(key))
     elif isinstance(old, list) and isinstance(new, list):
         for at in range(max(len(old), len(new))):
             ours = old[at] if at < len(old) else ABSENT
             theirs = new[at] if at < len(new) else ABSENT
-            yield from _places(ours, theirs, f"{path}[{at}]")
+            yield from _innermost(ours, theirs, f"{path}[{at}]")
     elif not same(old, new):
         yield path, old, new
 
@@ -168,4 +168,4 @@ def _step(key: str) -> str:
 
 
 def _shown(part: Part) -> Json:
-    return part.value if isinstance(part, Absent) else part
+    return part.value if isinstance(part, NoValue) else part

@@ -13,13 +13,18 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from compat.commands import DIFFERS, NOTHING_RAN, exit_code
-from compat.migration.checking import Checked, check_all, corpus_of
+from compat.migration.checking import Checked, check_all, code_of, corpus_of
 from compat.migration.differing import Mask
 from compat.migration.judging import Allow, Terms
-from compat.migration.outcomes import code_of
 from compat.migration.refs import SubjectRef, parse_ref
-from compat.migration.settings import FILE, Case, Settings, SettingsError, load_settings
-from compat.migration.side_player import Check
+from compat.migration.settings import (
+    FILE,
+    DeclaredCase,
+    Settings,
+    SettingsError,
+    load_settings,
+)
+from compat.migration.subject_runner import CheckOptions
 from compat.verdicts.migration import JudgedCase, Migration
 from compat.verdicts.relations import DEFAULT_RELATION
 from refengine.testing.reading import ScenarioError, load_scenario
@@ -60,7 +65,7 @@ class Piece:
     def terms(self, case: str) -> Terms:
         """Return what a case is held to; raises SettingsError."""
         settings = self.settings
-        found = settings.cases.get(case, Case())
+        found = settings.cases.get(case, DeclaredCase())
         return Terms(
             found.holds or settings.require,
             tuple(Mask(each.channel, each.path) for each in settings.volatile),
@@ -116,7 +121,9 @@ def _same(case: SubjectRef, new: SubjectRef) -> bool:
     return (case.file, case.module, case.name) == (new.file, new.module, new.name)
 
 
-def judge_pieces(pieces: Sequence[Piece], how: Check, done: Done) -> list[JudgedCase]:
+def judge_pieces(
+    pieces: Sequence[Piece], how: CheckOptions, done: Done
+) -> list[JudgedCase]:
     """Judge all cases; ``done`` hears of each. Raises RefError or SettingsError."""
     plans = [
         (
@@ -145,7 +152,7 @@ def judge_pieces(pieces: Sequence[Piece], how: Check, done: Done) -> list[Judged
         return [case for cases in pool.map(judged, plans) for case in cases]
 
 
-def _judged(piece: Piece, how: Check) -> Iterator[str]:
+def _judged(piece: Piece, how: CheckOptions) -> Iterator[str]:
     """Yield the cases that can be judged; over the wire a graph has one way to run."""
     for name, case in piece.settings.cases.items():
         if how.wire is not None and case.diverges == UNSEEN:
@@ -202,7 +209,7 @@ def _case(piece: Piece, name: str, checked: Checked) -> JudgedCase:
     )
 
 
-def _met(case: Case, expected: str, verdict: Migration) -> bool:
+def _met(case: DeclaredCase, expected: str, verdict: Migration) -> bool:
     if case.diverges is None:  # it was held to what is expected of it
         return code_of(verdict) == 0
     ran = not (verdict.fault or verdict.noise or verdict.idle or verdict.stale)

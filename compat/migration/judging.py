@@ -14,10 +14,20 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeVar
 
-from compat.migration.comparing import Pair, everything, noise_between, unique
+from compat.migration.comparing import (
+    Anew,
+    PlayedWorld,
+    Progress,
+    SidePair,
+    SideRunner,
+    by_channel,
+    everything,
+    noise_between,
+    silent,
+    unique,
+)
 from compat.migration.corpus import Corpus
-from compat.migration.differing import GRAPHS, Mask, Shown, broken, differences
-from compat.migration.playing import Anew, Played, Player, Told, shown, silent
+from compat.migration.differing import GRAPHS, Mask, TraceChannels, broken, differences
 from compat.migration.shrinking import shrink, size
 from compat.verdicts.migration import (
     Allowed,
@@ -37,7 +47,7 @@ from refengine.testing.channels import CHANNELS
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies.graph_worlds import fits_a_graph
 
-P = TypeVar("P", bound=Player)
+P = TypeVar("P", bound=SideRunner)
 
 UNSTEADY: Final = frozenset(("interleaving",))
 UNSTEADY_FROM: Final = "same-up-to-volatile"
@@ -70,7 +80,7 @@ class Terms:
 
 
 @dataclass(slots=True)
-class Judge(Generic[P]):
+class MigrationJudge(Generic[P]):
     """Judges new sides against one old side, which plays the corpus only once.
 
     ``anew`` opens a side once more, in a process of its own: what hangs on a process,
@@ -80,10 +90,10 @@ class Judge(Generic[P]):
     old: P
     corpus: Corpus
     anew: Anew
-    told: Told = silent
-    _sessions: list[list[Played]] = field(default_factory=list[list[Played]])
-    _played_old: list[Played] = field(default_factory=list[Played])
-    _shown: list[Shown] = field(default_factory=list[Shown])
+    progress: Progress = silent
+    _sessions: list[list[PlayedWorld]] = field(default_factory=list[list[PlayedWorld]])
+    _played_old: list[PlayedWorld] = field(default_factory=list[PlayedWorld])
+    _shown: list[TraceChannels] = field(default_factory=list[TraceChannels])
     _exercise: Exercise | None = None
 
     @property
@@ -91,7 +101,9 @@ class Judge(Generic[P]):
         """The worlds of the corpus, in order."""
         return [each.scenario for each in self.corpus.worlds]
 
-    def judge(self, new: Player, terms: Terms, *, explain: bool = True) -> Migration:
+    def judge(
+        self, new: SideRunner, terms: Terms, *, explain: bool = True
+    ) -> Migration:
         """Return the answer for one new side.
 
         Without ``explain`` a divergence is shrunk only if less holds than is required.
@@ -113,7 +125,7 @@ class Judge(Generic[P]):
         noise = _noise_of("new", twice, terms.volatile, self._steady)
         if noise:
             return replace(base, noise=noise, exercise=exercise)
-        sides = list(zip(self._shown, map(shown, played), strict=True))
+        sides = list(zip(self._shown, map(by_channel, played), strict=True))
         differing = [broken(*pair, tuple(CHANNELS), terms.masks) for pair in sides]
         bare = differing
         if terms.masks and not any(differing):
@@ -140,16 +152,16 @@ class Judge(Generic[P]):
             families=Counter(each.family for each in self.corpus.worlds),
         )
 
-    def _play(self, side: Player, phase: str) -> list[Played]:
-        played: list[Played] = []
+    def _play(self, side: SideRunner, phase: str) -> list[PlayedWorld]:
+        played: list[PlayedWorld] = []
         for each in side.play_all(self.worlds):
             played.append(each)
-            self.told(phase, len(played), len(self.worlds))
+            self.progress(phase, len(played), len(self.worlds))
         return played
 
     def _twice(
-        self, new: Player, played: Sequence[Played], anew: Anew
-    ) -> tuple[Sequence[Played], Sequence[Played]]:
+        self, new: SideRunner, played: Sequence[PlayedWorld], anew: Anew
+    ) -> tuple[Sequence[PlayedWorld], Sequence[PlayedWorld]]:
         """Return two sessions of the new side in the worlds that are short.
 
         The long ones, which use up the subject's words, take most of the time and would
@@ -171,7 +183,7 @@ class Judge(Generic[P]):
             first = self._play(self.old, "old")
             self._exercise = self.old.exercise
             self._played_old = first
-            self._shown = list(map(shown, first))
+            self._shown = list(map(by_channel, first))
             again = self._repeated()
             pairs = zip(self.worlds, first, strict=True)
             firsts = [played for world, played in pairs if again(world)]
@@ -205,8 +217,8 @@ class Judge(Generic[P]):
 
     def _unused(
         self,
-        sides: Sequence[tuple[Shown, Shown]],
-        new: tuple[Sequence[Played], Sequence[Played]],
+        sides: Sequence[tuple[TraceChannels, TraceChannels]],
+        new: tuple[Sequence[PlayedWorld], Sequence[PlayedWorld]],
         terms: Terms,
     ) -> Iterator[str]:
         """Yield the volatile fields that differ nowhere, between sides or sessions."""
@@ -214,7 +226,7 @@ class Judge(Generic[P]):
         pairs = [
             *sides,
             *(
-                (shown(one), shown(other))
+                (by_channel(one), by_channel(other))
                 for first, later in [*rest, new]
                 for one, other in zip(first, later, strict=True)
             ),
@@ -224,13 +236,15 @@ class Judge(Generic[P]):
             if not any(mask.covers(each) for some in found for each in some):
                 yield f"{mask.channel} {mask.path}"
 
-    def _lacking(self, new: Player, played: Sequence[Played]) -> Iterator[Broken]:
+    def _lacking(
+        self, new: SideRunner, played: Sequence[PlayedWorld]
+    ) -> Iterator[Broken]:
         """Yield each intended effect that a side does not have, with one world.
 
         Equal is not right: what either subject intends is looked for on both sides. A
         neighbour may undo it, so only worlds without neighbours are looked at.
         """
-        sides: tuple[tuple[Side, Sequence[Played]], ...] = (
+        sides: tuple[tuple[Side, Sequence[PlayedWorld]], ...] = (
             ("old", self._played_old),
             ("new", played),
         )
@@ -244,9 +258,12 @@ class Judge(Generic[P]):
                             found.setdefault(text, world)
             yield from (Broken(side, text, world) for text, world in found.items())
 
-    def _used(self, allow: Allow, new: Player, terms: Terms) -> Allowed:
+    def _used(self, allow: Allow, new: SideRunner, terms: Terms) -> Allowed:
         """Tell whether the allowance's own world needs it; that alone decides."""
-        sides = shown(self.old.play(allow.world)), shown(new.play(allow.world))
+        sides = (
+            by_channel(self.old.play(allow.world)),
+            by_channel(new.play(allow.world)),
+        )
         found = differences(*sides, masks=terms.volatile)
         used = any(allow.mask.covers(each) for each in found)
         return Allowed(allow.mask.channel, allow.mask.path, allow.reason, used)
@@ -254,18 +271,18 @@ class Judge(Generic[P]):
     def _explained(
         self,
         base: Migration,
-        new: Player,
+        new: SideRunner,
         differing: Sequence[frozenset[str]],
         terms: Terms,
         anew: Anew,
     ) -> Migration:
         """Shrink a world that breaks the next relation and name what is seen there."""
-        weakest = RELATIONS[0 if base.holds is None else _place(base.holds) + 1]
+        weakest = RELATIONS[0 if base.holds is None else _strength(base.holds) + 1]
         channels = channels_of(weakest)
         usual = fits_a_graph if self.old.ways else everything
         fits = self.corpus.fits or usual
-        pair = Pair(
-            self.old, new, terms.masks, self.told, anew, fits, steady=self._steady
+        pair = SidePair(
+            self.old, new, terms.masks, self.progress, anew, fits, steady=self._steady
         )
         if weakest == RELATIONS[-1]:
             pair.masks = ()
@@ -276,7 +293,7 @@ class Judge(Generic[P]):
         ]
         smallest = min(breaking, key=size)
         world = shrink(smallest, lambda each: pair.differs(each, channels))
-        needed = channels_of(max(weakest, terms.required, key=_place))
+        needed = channels_of(max(weakest, terms.required, key=_strength))
         diverging = sum(not names.isdisjoint(needed) for names in differing)
         found = replace(base, world=world, diverging=diverging)
         noise, divergence = pair.explained(world, needed, terms.volatile)
@@ -287,7 +304,7 @@ class Judge(Generic[P]):
 
 def _noise_of(
     side: Side,
-    sessions: Sequence[Sequence[Played]],
+    sessions: Sequence[Sequence[PlayedWorld]],
     volatile: Sequence[Mask],
     channels: Sequence[str],
 ) -> tuple[Noise, ...]:
@@ -303,5 +320,5 @@ def _has_neighbours(world: Scenario) -> bool:
     return any(getattr(agent, name) for agent in world.all_agents for name in lists)
 
 
-def _place(relation: str) -> int:
+def _strength(relation: str) -> int:
     return RELATIONS.index(relation)

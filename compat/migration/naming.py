@@ -1,4 +1,4 @@
-"""Naming a difference: which code it has, and where a person finds it.
+"""Naming a difference: its code, where a person finds it, and what stands around it.
 
 The first difference in time is looked at as a whole entry, because one lost message
 makes all that follow it stand at another index.
@@ -6,16 +6,16 @@ makes all that follow it stand at another index.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from compat.migration.beside import beside
-from compat.migration.codes import CODES
-from compat.migration.differing import Shown
-from compat.migration.namers import (
+from compat.migration.codes import (
+    CODES,
     SEQUENCES,
     Named,
     missing,
@@ -23,10 +23,69 @@ from compat.migration.namers import (
     other_call,
     sequence,
 )
+from compat.migration.differing import TraceChannels
+from compat.report.story import message_line
 from compat.verdicts.migration import DescribedDivergence, Difference
 from refengine.errors import NotKeepableError
 from refengine.testing.channels import Entry
 from refengine.testing.trace import LAST, MISSING
+
+Line: TypeAlias = "tuple[str, str]"  # a mark ("-", "+" or " ") and a text
+Value: TypeAlias = "Mapping[str, Any]"
+
+_WITH_MESSAGES: Final = frozenset(("requests", "state", "second_turn"))
+_IN_A_ROW: Final = frozenset(("effects", "tool_executions", "errors", "events"))
+
+
+def around(
+    channel: str, old: Sequence[Entry], new: Sequence[Entry], at: int
+) -> tuple[Line, ...]:
+    """Return what stands around the entry ``at``; nothing where the values say it all.
+
+    Messages of one request or one final state; else the channel's entries of that run.
+    """
+    ours: Value | None = old[at].value if at < len(old) else None
+    theirs: Value | None = new[at].value if at < len(new) else None
+    if channel in _WITH_MESSAGES and ours is not None and theirs is not None:
+        sides = [[*map(message_line, side["messages"])] for side in (ours, theirs)]
+        return () if sides[0] == sides[1] else tuple(_lines(*sides))
+    if channel not in _IN_A_ROW:
+        return ()
+    run = (ours or theirs or {}).get("run")
+    rows = [
+        [_row(channel, each.value) for each in entries if each.value["run"] == run]
+        for entries in (old, new)
+    ]
+    return tuple(_lines(*rows))
+
+
+def _row(channel: str, value: Value) -> str:
+    if channel == "effects":
+        return f"{value['name']} {_json(value['data'])}"
+    if channel == "tool_executions":
+        return f"{value['call_id']}: {value['name']}({value['arguments']})"
+    if channel == "errors":
+        of = f" of {value['of']}" if value["of"] else ""
+        return f"{value['error']} at {value['point']}{of}"
+    if value["kind"] == "error":
+        return "error"
+    calls = "".join(f" [{c[0]}: {c[1]}({c[2]})]" for c in value["tool_calls"])
+    return f"{value['kind']} {value['call_id'] or ''}: {value['text']}{calls}"
+
+
+def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for how, start, end, from_, to in matcher.get_opcodes():
+        if how == "equal":
+            yield from ((" ", text) for text in old[start:end])
+        else:
+            yield from (("-", text) for text in old[start:end])
+            yield from (("+", text) for text in new[from_:to])
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
 
 FIRST: Final = (
     "effects",
@@ -46,7 +105,7 @@ def first_in_time(found: Sequence[Difference]) -> Difference:
     def when(each: Difference) -> tuple[int, int]:
         if _is_refusal(each):  # a cause of all that follows, and never a consequence
             return -1, 0
-        if each.channel == "checkpoints":  # told by what was done, where that differs
+        if each.channel == "checkpoints":  # shown by what was done, where that differs
             return LAST, 0
         follows = each.channel not in FIRST
         # Old messages that were paired wrongly, and are not any more, are no cause.
@@ -65,7 +124,9 @@ def _is_refusal(difference: Difference) -> bool:
     )
 
 
-def named(difference: Difference, old: Shown, new: Shown) -> DescribedDivergence:
+def named(
+    difference: Difference, old: TraceChannels, new: TraceChannels
+) -> DescribedDivergence:
     """Return the divergence that a difference is, with its code and place."""
     channel = difference.channel
     at = int(re.findall(r"\d+", difference.path)[0])
@@ -73,16 +134,18 @@ def named(difference: Difference, old: Shown, new: Shown) -> DescribedDivergence
     code, path, left, right = _named(difference, at, (old, ours), (new, theirs))
     entry = (ours if at < len(ours) else theirs)[at]
     found = CODES[code]
-    place = replace(difference, path=path, old=left, new=right)
+    precise = replace(difference, path=path, old=left, new=right)
     where = _where(channel, entry, (ours, theirs)[at >= len(ours)][:at])
     if channel == "pairing":  # the messages say it better than the ids
         channel, at = _sent(old, new, entry.seq) or (channel, at)
         ours, theirs = old.entries(channel), new.entries(channel)
-    lines = beside(channel, ours, theirs, at)
-    return DescribedDivergence(code, found.severity, found.summary, place, where, lines)
+    lines = around(channel, ours, theirs, at)
+    return DescribedDivergence(
+        code, found.severity, found.summary, precise, where, lines
+    )
 
 
-def _sent(old: Shown, new: Shown, seq: int) -> tuple[str, int] | None:
+def _sent(old: TraceChannels, new: TraceChannels, seq: int) -> tuple[str, int] | None:
     """Return channel and index of the messages that were observed then."""
     for channel in ("requests", "state", "second_turn"):
         for shown in (old, new):
@@ -95,8 +158,8 @@ def _sent(old: Shown, new: Shown, seq: int) -> tuple[str, int] | None:
 def _named(
     difference: Difference,
     at: int,
-    old: tuple[Shown, Sequence[Entry]],
-    new: tuple[Shown, Sequence[Entry]],
+    old: tuple[TraceChannels, Sequence[Entry]],
+    new: tuple[TraceChannels, Sequence[Entry]],
 ) -> Named:
     channel, here = difference.channel, f"[{at}]"
     lists = [[entry.value for entry in entries] for _, entries in (old, new)]
@@ -118,7 +181,7 @@ def _named(
     return code, here + path, left, right
 
 
-_PLACES: Final[Mapping[str, str]] = MappingProxyType(
+_COUNTED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "requests": "model call",
         "model_calls": "model call",
@@ -135,9 +198,9 @@ def _where(channel: str, entry: Entry, before: Sequence[Entry]) -> str:
     run = entry.value["run"]
     where = f"run {run}" if run else "while the agent is built"
     call_id = entry.value.get("call_id") or entry.value.get("call")
-    if channel in _PLACES:
-        place = 1 + sum(each.value["run"] == run for each in before)
-        where += f", {_PLACES[channel]} {place}"
+    if channel in _COUNTED:
+        number = 1 + sum(each.value["run"] == run for each in before)
+        where += f", {_COUNTED[channel]} {number}"
     if isinstance(call_id, str):
         where += f", tool call {call_id}"
     return where

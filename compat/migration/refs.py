@@ -1,6 +1,18 @@
 """Naming a subject on the command line: ``module:name``, ``file.py:name``, ``REV:…``.
 
-``ref_errors`` are the reasons why a text names none, ``revisions`` what ``REV:`` means.
+A file of an earlier commit is run from a copy of that commit's whole tree, so that what
+it imports comes from that commit, too. The copy is made through an index of its own:
+the user's index, files and ``.git`` are only read (verdicts, Migration).
+
+    RefError (ValueError)
+    ├── NotASubjectError             none of the three forms
+    ├── MissingSubjectFileError      there is no such file
+    ├── RevisionNotAllowedError      REV: where only today's files are meant
+    ├── GitMissingError              git is not installed
+    ├── NotARepositoryError          the file is in no checkout
+    ├── UnknownRevisionError         the repository has no such revision
+    ├── NotInRevisionError           the file was not there at that commit
+    └── GitFailedError               git could not write the tree out
 """
 
 from __future__ import annotations
@@ -8,19 +20,195 @@ from __future__ import annotations
 import difflib
 import os
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from compat.migration.ref_errors import (
-    MissingFileError,
-    NotAReferenceError,
-    RevisionNotAllowedError,
-)
-from compat.migration.revisions import Revision, find_revision, write_tree
+
+class RefError(ValueError):
+    """A reference that names no subject."""
+
+
+class NotASubjectError(RefError):
+    """It has none of the forms."""
+
+    def __init__(self, text: str, why: str) -> None:
+        self.text = text
+        super().__init__(f"{text!r} names no subject: {why}")
+
+
+class MissingSubjectFileError(RefError):
+    """There is no file of that name."""
+
+    def __init__(self, text: str, file: str, close: str | None) -> None:
+        self.text = text
+        self.file = file
+        hint = f"did you mean {close}?" if close else "give its path from here"
+        super().__init__(f"{text!r}: there is no file {file}; {hint}")
+
+
+class RevisionNotAllowedError(RefError):
+    """Only OLD is taken from an earlier commit."""
+
+    def __init__(self, text: str, rest: str) -> None:
+        self.text = text
+        super().__init__(f"{text!r}: only OLD may have a revision; give {rest}")
+
+
+class GitMissingError(RefError):
+    """An earlier commit is asked for, and there is no git."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__(
+            f"{text!r} is of an earlier commit, but git is not installed:"
+            " install it, or give a copy of the file"
+        )
+
+
+class NotARepositoryError(RefError):
+    """The file is in no checkout of git."""
+
+    def __init__(self, text: str, folder: str, said: str) -> None:
+        self.text = text
+        self.folder = folder
+        self.said = said
+        super().__init__(
+            f"{text!r}: {folder} is in no git repository ({said});"
+            " go to the checkout, or give a file without a revision"
+        )
+
+
+class UnknownRevisionError(RefError):
+    """No commit has that name."""
+
+    def __init__(self, text: str, revision: str, close: str | None) -> None:
+        self.text = text
+        self.revision = revision
+        hint = f"did you mean {close!r}?" if close else "give a commit, branch or tag"
+        super().__init__(f"{text!r}: there is no revision {revision!r}; {hint}")
+
+
+class NotInRevisionError(RefError):
+    """The commit is there, the file is not in it."""
+
+    def __init__(self, text: str, file: str, revision: str, close: str | None) -> None:
+        self.text = text
+        self.file = file
+        self.revision = revision
+        hint = f"did you mean {close}?" if close else "give one in which it is"
+        super().__init__(f"{text!r}: {file} is not in revision {revision!r}; {hint}")
+
+
+class GitFailedError(RefError):
+    """git could not do what it was asked."""
+
+    def __init__(self, doing: str, said: str) -> None:
+        self.doing = doing
+        self.said = said
+        super().__init__(f"git {doing} failed: {said}; try it by hand")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A commit of a checkout, and the file's path in it."""
+
+    name: str
+    commit: str
+    checkout: Path
+    file: Path
+
+
+def find_revision(text: str, name: str, file: Path, target: str) -> Revision:
+    """Return that commit, with the file in it; raises RefError.
+
+    ``text`` and ``target`` are what the user wrote: all of it, and the file.
+    """
+    if shutil.which("git") is None:
+        raise GitMissingError(text)
+    folder = next(each for each in file.parents if each.is_dir())
+    top = _run(folder, "rev-parse", "--show-toplevel")
+    checkout = Path(os.path.realpath(top.stdout.strip()))
+    # git names the checkout without symbolic links, and so has the file to be.
+    inside = Path(os.path.realpath(folder)) / file.relative_to(folder)
+    if top.returncode or not inside.is_relative_to(checkout):
+        # Also where git will not read a checkout of somebody else: it says so.
+        said = (top.stderr.splitlines() or [f"the checkout is {checkout}"])[0]
+        raise NotARepositoryError(text, os.path.relpath(folder), said)
+    commit = _commit(checkout, name)
+    if commit is None:
+        raise UnknownRevisionError(text, name, _close_revision(checkout, name))
+    path = inside.relative_to(checkout)
+    if _git(checkout, "cat-file", "-e", f"{commit}:{path.as_posix()}") is None:
+        close = _close_file(checkout, commit, path, target)
+        raise NotInRevisionError(text, target, name, close)
+    return Revision(name, commit, checkout, path)
+
+
+def _commit(checkout: Path, name: str) -> str | None:
+    if name.startswith("-"):
+        return None  # git would take it for an option
+    return _git(checkout, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+
+
+def _close_revision(checkout: Path, name: str) -> str | None:
+    refs = _git(checkout, "for-each-ref", "--format=%(refname:short)") or ""
+    return next(iter(difflib.get_close_matches(name, refs.split(), n=1)), None)
+
+
+def _close_file(checkout: Path, commit: str, path: Path, target: str) -> str | None:
+    folder = "" if path.parent == Path() else f"{path.parent.as_posix()}/"
+    names = _git(checkout, "ls-tree", "--name-only", f"{commit}:{folder}") or ""
+    there = [name for name in names.splitlines() if name.endswith(".py")]
+    close = difflib.get_close_matches(path.name, there, n=1)
+    return str(Path(target).with_name(close[0])) if close else None
+
+
+def write_tree(revision: Revision, index: Path, tree: Path) -> None:
+    """Write the commit's files out, through an index that is thrown away.
+
+    ``git archive`` leaves out what is marked export-ignore, often the tests;
+    ``git worktree`` writes into ``.git``. The settings keep an index of another place
+    from being shared, watched or announced to hooks.
+    """
+    keep = ("splitIndex=false", "fsmonitor=false", "sparseCheckout=false")
+    settings = [part for each in keep for part in ("-c", f"core.{each}")]
+    settings += ["-c", f"core.hooksPath={os.devnull}"]
+    for command in (
+        ("read-tree", revision.commit),
+        ("checkout-index", "--all", "--quiet", f"--prefix={tree}{os.sep}"),
+    ):
+        done = _run(revision.checkout, *settings, *command, index=index)
+        if done.returncode:
+            said = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
+            raise GitFailedError(command[0], said)
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """Return what git answers, or None if it answers with no."""
+    done = _run(folder, *arguments)
+    return None if done.returncode else done.stdout.strip()
+
+
+def _run(
+    folder: Path, *arguments: str, index: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    command: Sequence[str] = ("git", "-C", str(folder), *arguments)
+    more = {} if index is None else {"GIT_INDEX_FILE": str(index)}
+    return subprocess.run(  # noqa: S603  # the command is ours, and no shell reads it
+        command,
+        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", **more},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        text=True,
+        errors="surrogateescape",
+    )
+
 
 DEFAULT: Final = "subject"
 """The name that is meant where a file is named alone."""
@@ -47,7 +235,7 @@ class SubjectRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SubjectLocation:
     """Where a subject is run: as in the checkout, though it may be a copy."""
 
     cwd: Path
@@ -67,7 +255,7 @@ def parse_ref(
     here = Path.cwd() if cwd is None else cwd
     revision, target, name = _parts(text)
     if not name.isidentifier():
-        raise NotAReferenceError(text, f"{name!r} is no name of a function")
+        raise NotASubjectError(text, f"{name!r} is no name of a function")
     if revision is not None and not revisions:
         raise RevisionNotAllowedError(text, f"{target}:{name}")
     if not target.endswith(".py"):
@@ -77,16 +265,16 @@ def parse_ref(
         found = find_revision(text, revision, file, target)
         return SubjectRef(text, name, here, file, revision=found)
     if not file.is_file():
-        raise MissingFileError(text, target, _neighbour(file, target))
+        raise MissingSubjectFileError(text, target, _neighbour(file, target))
     return SubjectRef(text, name, here, file)
 
 
 @contextmanager
-def placed(ref: SubjectRef) -> Generator[Place, None, None]:
+def located(ref: SubjectRef) -> Generator[SubjectLocation, None, None]:
     """Yield where a subject is run; a copy of a commit's tree is removed afterwards."""
     if ref.revision is None:
         folder = ref.cwd if ref.file is None else ref.file.parent
-        yield Place(ref.cwd, folder, ref.file)
+        yield SubjectLocation(ref.cwd, folder, ref.file)
         return
     top = Path(os.path.realpath(tempfile.mkdtemp(prefix="refengine-")))
     try:
@@ -99,7 +287,7 @@ def _parts(text: str) -> tuple[str | None, str, str]:
     """Return revision, file or module, and name."""
     parts = text.split(":")
     if not all(parts):
-        raise NotAReferenceError(text, f"write {FORMS}")
+        raise NotASubjectError(text, f"write {FORMS}")
     is_file = [part.endswith(".py") for part in parts]
     if is_file == [True]:
         return None, text, DEFAULT
@@ -109,12 +297,12 @@ def _parts(text: str) -> tuple[str | None, str, str]:
         return None, parts[0], parts[1]
     if len(parts) == 3 and is_file[1]:
         return parts[0], parts[1], parts[2]
-    raise NotAReferenceError(text, f"write {FORMS}, OLD also REV:file.py:name")
+    raise NotASubjectError(text, f"write {FORMS}, OLD also REV:file.py:name")
 
 
 def _module(text: str, target: str, name: str, here: Path) -> SubjectRef:
     if not all(part.isidentifier() for part in target.split(".")):
-        raise NotAReferenceError(
+        raise NotASubjectError(
             text, f"{target!r} is no module, and a file ends in .py; write {FORMS}"
         )
     return SubjectRef(text, name, here, module=target)
@@ -127,7 +315,7 @@ def _neighbour(file: Path, target: str) -> str | None:
     return str(Path(target).with_name(close[0])) if close else None
 
 
-def _copied(ref: SubjectRef, revision: Revision, top: Path) -> Place:
+def _copied(ref: SubjectRef, revision: Revision, top: Path) -> SubjectLocation:
     tree = top / "tree"
     tree.mkdir()
     write_tree(revision, top / "index", tree)
@@ -136,4 +324,4 @@ def _copied(ref: SubjectRef, revision: Revision, top: Path) -> Place:
     cwd = tree / here.relative_to(revision.checkout) if inside else tree
     file = tree / revision.file
     moved = (revision.checkout, tree)
-    return Place(cwd if cwd.is_dir() else tree, file.parent, file, moved)
+    return SubjectLocation(cwd if cwd.is_dir() else tree, file.parent, file, moved)

@@ -38,8 +38,8 @@ from pydantic import (
     model_validator,
 )
 
-from compat.migration.choices import known
 from compat.migration.codes import CODES
+from compat.migration.options import known
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.testing.channels import CHANNELS
 
@@ -61,13 +61,13 @@ ChannelName = Annotated[str, AfterValidator(lambda v: known(v, CHANNELS, "channe
 Text = Annotated[str, Field(min_length=1)]
 
 
-class Part(BaseModel):
+class SettingsPart(BaseModel):
     """A part of the file: frozen, and nothing in it is unknown."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Place(Part):
+class Volatile(SettingsPart):
     """Places of a channel, and why they may differ."""
 
     channel: ChannelName
@@ -75,13 +75,13 @@ class Place(Part):
     reason: Text
 
 
-class Allowance(Place):
+class Allowance(Volatile):
     """An intended difference; ``world`` is the file of the smallest one needing it."""
 
     world: Text
 
 
-class Case(Part):
+class DeclaredCase(SettingsPart):
     """A new side: it ``holds`` a relation, or ``diverges`` with a code."""
 
     about: str = ""
@@ -90,20 +90,20 @@ class Case(Part):
     allow: tuple[Allowance, ...] = ()
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> Case:
+    def _one_of_two(self) -> DeclaredCase:
         if self.holds is not None and self.diverges is not None:
             raise ValueError("give 'holds' or 'diverges', not both")
         return self
 
 
-class Settings(Part):
+class Settings(SettingsPart):
     """One migration: the old side, the new ones by file, what may differ."""
 
     about: str = ""
     old: Text = "old.py"
     require: Relation = DEFAULT_RELATION
-    cases: dict[str, Case] = Field(default_factory=dict[str, Case])
-    volatile: tuple[Place, ...] = ()
+    cases: dict[str, DeclaredCase] = Field(default_factory=dict[str, DeclaredCase])
+    volatile: tuple[Volatile, ...] = ()
 
 
 def load_settings(path: Path) -> Settings:

@@ -67,16 +67,16 @@ class WorldSession(ServedSession):
 
 
 class WorldSessions(Sessions):
-    """The sessions of the worlds that are being played, by the place in an address."""
+    """The sessions of the worlds that are being played, by a part of an address."""
 
-    def begin(self, place: str, scenario: Scenario) -> None:
+    def begin(self, key: str, scenario: Scenario) -> None:
         """Begin the session of a world; raises NotAnAnswerError."""
         check_script(scenario.model_script, "the world")
-        self._found[place] = WorldSession(scenario, self.root)
+        self._found[key] = WorldSession(scenario, self.root)
 
-    def end(self, place: str) -> None:
+    def end(self, key: str) -> None:
         """Forget a session, if it is not forgotten yet."""
-        self._found.pop(place, None)
+        self._found.pop(key, None)
 
     def asked(self, name: str) -> ServedSession:
         """Return the session that a client names; raises ApiError."""
@@ -98,9 +98,9 @@ class WorldServer(ScriptedServer):
 
     def begin(self, scenario: Scenario) -> str:
         """Begin a session; return its base URL. Raises NotAnAnswerError."""
-        place = f"w{next(self._numbers)}"
-        self._sessions.begin(place, scenario)
-        return f"{self.root}/{place}/v1"
+        key = f"w{next(self._numbers)}"
+        self._sessions.begin(key, scenario)
+        return f"{self.root}/{key}/v1"
 
     def end(self, address: str) -> None:
         """Forget the session of that base URL, and all that it was sent."""

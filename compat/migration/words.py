@@ -51,7 +51,7 @@ def harvest(sources: Mapping[str, str]) -> Words:
 
 
 def own_sources(path: Path) -> Mapping[str, str]:
-    """Return the text of a module and of those of its own that it imports, by place.
+    """Return the text of a module and of those of its own that it imports, by file.
 
     They are looked for where it stands and where its package does, so neither the
     standard library nor what is installed is among them. Raises OSError if the first
@@ -133,6 +133,6 @@ def _files(modules: Iterable[str], folders: Sequence[Path]) -> Iterator[Path]:
             continue
         for folder in folders:
             inner = [folder.joinpath(*parts[:end]) for end in range(1, len(parts) + 1)]
-            places = [place / "__init__.py" for place in inner]
-            places += [place.with_name(f"{place.name}.py") for place in inner]
-            yield from (place for place in places if place.is_file())
+            files = [file / "__init__.py" for file in inner]
+            files += [file.with_name(f"{file.name}.py") for file in inner]
+            yield from (file for file in files if file.is_file())

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from compat.commands import told
-from compat.migration.checking import Checked, check, over_the_wire
+from compat.migration.checking import Checked, check, code_of, over_the_wire
 from compat.migration.command import CHECK, Wanted
 from compat.migration.folder import (
     NoPiecesError,
@@ -25,13 +25,11 @@ from compat.migration.folder import (
     pieces_in,
     terms_of,
 )
-from compat.migration.outcomes import code_of
-from compat.migration.ref_errors import RefError
-from compat.migration.refs import SubjectRef, parse_ref
+from compat.migration.refs import RefError, SubjectRef, parse_ref
 from compat.migration.reproducer import NotOursError, check_folder, write_reproducer
 from compat.migration.settings import SettingsError
-from compat.migration.side_player import Check
-from compat.migration.wire_worlds import NoWorldsError
+from compat.migration.subject_runner import CheckOptions
+from compat.migration.wire import NoWorldsError
 from compat.report.folder import case_line, folder_json, folder_lines
 from compat.report.migration import lines
 from compat.report.migration_json import dump, report, to_json
@@ -58,7 +56,7 @@ MISTAKES: Final = (
 def check_migrations(wanted: Wanted) -> None:
     """Judge what the command line names and tell it; always raises typer.Exit."""
     name = profile(wanted.profile).name
-    how = Check(wanted.examples, wanted.seed, wanted.timeout, name)
+    how = CheckOptions(wanted.examples, wanted.seed, wanted.timeout, name)
     wire = over_the_wire(how) if wanted.wire else nullcontext(how)
     with told(CHECK, *MISTAKES), wire as how:
         if wanted.every is not None:
@@ -71,7 +69,7 @@ def _refs(wanted: Wanted) -> tuple[SubjectRef, SubjectRef]:
     return parse_ref(old, revisions=True), parse_ref(new)
 
 
-def _pair(old: SubjectRef, new: SubjectRef, wanted: Wanted, how: Check) -> int:
+def _pair(old: SubjectRef, new: SubjectRef, wanted: Wanted, how: CheckOptions) -> int:
     terms = terms_of(wanted.settings, new, wanted.require)
     if wanted.reproducer is not None:
         check_folder(wanted.reproducer)
@@ -106,7 +104,7 @@ def _reproduced(found: Checked, folder: Path, name: str) -> str:
     return f"Reproduce it: python {script}"
 
 
-def _folder(folder: Path, wanted: Wanted, how: Check) -> int:
+def _folder(folder: Path, wanted: Wanted, how: CheckOptions) -> int:
     pieces = pieces_in(folder)
     out = console()
 
@@ -124,11 +122,11 @@ def _folder(folder: Path, wanted: Wanted, how: Check) -> int:
     return code
 
 
-def _wire_lines(how: Check) -> Iterable[Text]:
-    return () if how.wire is None else wire_lines(how.wire.told)
+def _wire_lines(how: CheckOptions) -> Iterable[Text]:
+    return () if how.wire is None else wire_lines(how.wire.summary)
 
 
-def _header(how: Check, *verdicts: Migration) -> dict[str, object]:
+def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
     frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
     return {
         **({"frameworks": frameworks} if frameworks else {}),
@@ -137,12 +135,12 @@ def _header(how: Check, *verdicts: Migration) -> dict[str, object]:
         "profile": how.profile,
         "examples": how.examples,
         "seed": how.seed,
-        **({} if how.wire is None else {"wire": wire_json(how.wire.told)}),
+        **({} if how.wire is None else {"wire": wire_json(how.wire.summary)}),
     }
 
 
 @contextmanager
-def _progress(how: Check) -> Generator[Check, None, None]:
+def _progress(how: CheckOptions) -> Generator[CheckOptions, None, None]:
     """Show how far a check has come, on a terminal only."""
     console = Console(stderr=True)
     columns = (
@@ -155,7 +153,7 @@ def _progress(how: Check) -> Generator[Check, None, None]:
     ) as bar:
         task = bar.add_task("starting", total=None)
 
-        def told_so_far(phase: str, worlds: int, most: int) -> None:
+        def show(phase: str, worlds: int, most: int) -> None:
             bar.update(task, description=phase, completed=worlds, total=most)
 
-        yield replace(how, told=told_so_far)
+        yield replace(how, progress=show)

@@ -1,6 +1,6 @@
-"""A side of a migration check: the parent's face of the child that runs a subject.
+"""A side of a migration check: the parent's end of the child that runs a subject.
 
-    with Side.start(parse_ref("old.py"), "old") as old:
+    with SubjectProcess.start(parse_ref("old.py"), "old") as old:
         played = old.play(scenario)
 
 Both sides are played at the same time: their calls are sent ahead, and the pipes of
@@ -18,10 +18,9 @@ from functools import partial
 from types import TracebackType
 from typing import Final, Literal, Self, TypeAlias
 
-from compat.migration.defaults import TIMEOUT
-from compat.migration.faults import SideFault, line_in
-from compat.migration.refs import Place, SubjectRef, placed
-from compat.migration.replies import Reply, SideLoaded, SidePlayed
+from compat.migration.options import TIMEOUT
+from compat.migration.refs import SubjectLocation, SubjectRef, located
+from compat.migration.replies import Reply, SideFault, SideLoaded, SidePlayed, line_in
 from compat.migration.wire import Wire
 from compat.pipes import Printed
 from compat.process import (
@@ -43,10 +42,10 @@ from refengine.testing.trace import Trace
 __all__ = [
     "Label",
     "Printed",
-    "Side",
     "SideFault",
     "SideLoaded",
     "SidePlayed",
+    "SubjectProcess",
     "play_together",
 ]
 
@@ -65,7 +64,7 @@ UNDONE: Final[Mapping[str, str]] = {
 """What a child has not done when its time is up, by what it was called for."""
 
 
-class Side:
+class SubjectProcess:
     """One subject in a child; ``with`` or ``close`` ends it, or else its last use."""
 
     def __init__(
@@ -91,12 +90,12 @@ class Side:
         self.wire: Wire | None = None
         self._addresses: dict[int, str] = {}
         with ExitStack() as stack:
-            place = stack.enter_context(placed(ref))
+            location = stack.enter_context(located(ref))
             self.child = ChildProcess(
                 python(SUBJECT_CHILD),
-                cwd=place.cwd,
+                cwd=location.cwd,
                 env=_environment(hash_seed),
-                locate=partial(line_in, folder=place.folder),
+                locate=partial(line_in, folder=location.folder),
             )
             stack.callback(self.child.end)
             # Not only by close: an interrupted parent ends it on its way out.
@@ -104,7 +103,7 @@ class Side:
                 self, _end_own, stack.pop_all(), os.getpid()
             )
         self._over: SideFault | None = None
-        request = {"ref": _reference(ref, place), "profile": profile}
+        request = {"ref": _reference(ref, location), "profile": profile}
         self.child.initialize(import_timeout)
         self._loading = self.child.start("load", request, import_timeout)
 
@@ -282,7 +281,7 @@ class Side:
 
 
 def play_together(
-    sides: Sequence[Side], scenarios: Iterable[Scenario], first: int = 0
+    sides: Sequence[SubjectProcess], scenarios: Iterable[Scenario], first: int = 0
 ) -> Generator[tuple[SidePlayed, ...], None, None]:
     """Play the same worlds on several sides at the same time; raises SideFault.
 
@@ -290,7 +289,7 @@ def play_together(
     the sides work on while the caller looks at what it has. After a fault, sides that
     are alive can be played further.
     """
-    calls: deque[list[tuple[Side, ChildCall]]] = deque()
+    calls: deque[list[tuple[SubjectProcess, ChildCall]]] = deque()
     try:
         for number, scenario in enumerate(scenarios, first):
             calls.append([(side, side.ask(scenario, number)) for side in sides])
@@ -303,7 +302,7 @@ def play_together(
             side.child.forget_unsent()
 
 
-def _wait(pairs: Sequence[tuple[Side, ChildCall]]) -> None:
+def _wait(pairs: Sequence[tuple[SubjectProcess, ChildCall]]) -> None:
     """Move all pipes until these are answered, or cannot be any more."""
     while waiting := [side.child for side, call in pairs if call.reply is None]:
         if any(child.over is not None for child in waiting):
@@ -315,14 +314,16 @@ def _written(scenario: Scenario) -> str:
     return scenario.model_dump_json(exclude_defaults=True)
 
 
-def _reference(ref: SubjectRef, place: Place) -> dict[str, object]:
+def _reference(ref: SubjectRef, location: SubjectLocation) -> dict[str, object]:
     """Return the reference as the child reads it."""
     return {
-        "folder": str(place.folder),
+        "folder": str(location.folder),
         "name": ref.name,
-        "file": None if place.file is None else str(place.file),
+        "file": None if location.file is None else str(location.file),
         "module": ref.module,
-        "moved": None if place.moved is None else [str(each) for each in place.moved],
+        "moved": None
+        if location.moved is None
+        else [str(each) for each in location.moved],
     }
 
 

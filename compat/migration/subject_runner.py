@@ -9,12 +9,18 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-from compat.migration.defaults import EXAMPLES, TIMEOUT
-from compat.migration.faults import SideFault
-from compat.migration.playing import Played, Player, PlayError, Told, silent
+from compat.migration.comparing import (
+    PlayedWorld,
+    PlayError,
+    Progress,
+    SideRunner,
+    silent,
+)
+from compat.migration.options import EXAMPLES, TIMEOUT
 from compat.migration.refs import SubjectRef
+from compat.migration.replies import SideFault
 from compat.migration.reproducer import SideFiles
-from compat.migration.side import Label, Side, SidePlayed
+from compat.migration.subject_process import Label, SidePlayed, SubjectProcess
 from compat.migration.wire import Wire
 from compat.verdicts.migration import Exercise, FailedSide
 from refengine.testing.scenario import Scenario
@@ -33,12 +39,12 @@ USER_FAULTS: Final = frozenset(
         "intent",
     )
 )
-"""Faults that are a mistake in the reference or in the subject, told as usage."""
+"""Faults that are a mistake in the reference or in the subject, reported as usage."""
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """How a check is run; ``told`` hears how far it has come.
+class CheckOptions:
+    """How a check is run; ``progress`` hears how far it has come.
 
     With ``wire``, graphs ask a server by a vendor's client.
     """
@@ -47,7 +53,7 @@ class Check:
     seed: int = 0
     timeout: float = TIMEOUT
     profile: str = "seed-001"
-    told: Told = silent
+    progress: Progress = silent
     wire: Wire | None = None
 
 
@@ -58,14 +64,14 @@ A set has another order under another seed, so what hangs on it differs somewher
 """
 
 
-class SidePlayer:
+class SubjectRunner:
     """A side as the judge plays it: starts over after a fault, sums up what ran."""
 
     def __init__(
         self,
         ref: SubjectRef,
         label: Label,
-        check: Check,
+        check: CheckOptions,
         *,
         seeds: count[int] | None = None,
     ) -> None:
@@ -79,12 +85,12 @@ class SidePlayer:
         self._printed: dict[str, None] = {}
         self._ways: set[str] = set()
         self._limits: Sequence[str] = ()
-        self._side: Side | None = None
+        self._side: SubjectProcess | None = None
         self._side = self._started()
 
-    def anew(self) -> SidePlayer:
+    def anew(self) -> SubjectRunner:
         """Return the same side in a process of its own, with another hash seed."""
-        other = SidePlayer(self._ref, self._label, self._check, seeds=self._seeds)
+        other = SubjectRunner(self._ref, self._label, self._check, seeds=self._seeds)
         other.run_in(self._limits)
         return other
 
@@ -129,32 +135,32 @@ class SidePlayer:
         texts = {name: (loaded.folder / name).read_bytes() for name in loaded.files}
         return SideFiles(texts, loaded.files[0], self._ref.name, self._ref.module)
 
-    def play(self, world: Scenario) -> Played:
+    def play(self, world: Scenario) -> PlayedWorld:
         """Play one world; raises PlayError."""
-        with self._told():
+        with self._restarting():
             return self._summed(self._running.play(world), world)
 
-    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[Played]:
+    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[PlayedWorld]:
         """Play many worlds; raises PlayError."""
-        with self._told():
+        with self._restarting():
             all_played = self._running.play_all(worlds, first=1)
             for world, played in zip(worlds, all_played, strict=True):
                 yield self._summed(played, world)
 
-    def broken(self, played: Played) -> Sequence[str]:
+    def broken(self, played: PlayedWorld) -> Sequence[str]:
         """Return which intended effects a trace does not show; raises PlayError."""
-        with self._told():
+        with self._restarting():
             return self._running.broken_intents(played.jsonl)
 
     @property
-    def _running(self) -> Side:
+    def _running(self) -> SubjectProcess:
         if self._side is None:
             raise AssertionError(self._ref)  # __init__ started it, or raised
         return self._side
 
-    def _started(self) -> Side:
-        with self._told():
-            side = Side.start(
+    def _started(self) -> SubjectProcess:
+        with self._restarting():
+            side = SubjectProcess.start(
                 self._ref,
                 self._label,
                 timeout=self._check.timeout,
@@ -176,20 +182,20 @@ class SidePlayer:
         return played
 
     @contextmanager
-    def _told(self) -> Generator[None, None, None]:
-        """Tell a fault as PlayError, and start over if it ended the child."""
+    def _restarting(self) -> Generator[None, None, None]:
+        """Raise a fault as PlayError, and start over if it ended the child."""
         try:
             yield
         except SideFault as fault:
             if self._side is not None and not self._side.alive:
                 self._side = self._started()
             usage = fault.kind in USER_FAULTS
-            told = FailedSide(self._label, fault.kind, str(fault), usage)
-            raise PlayError(told) from fault
+            failed = FailedSide(self._label, fault.kind, str(fault), usage)
+            raise PlayError(failed) from fault
 
 
-def anew(player: Player) -> AbstractContextManager[Player]:
+def anew(player: SideRunner) -> AbstractContextManager[SideRunner]:
     """Open a side once more, in a process that ends with the block."""
-    if not isinstance(player, SidePlayer):
+    if not isinstance(player, SubjectRunner):
         raise TypeError(player)
     return closing(player.anew())

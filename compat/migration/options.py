@@ -1,9 +1,19 @@
-"""A choice among names, of a command line or a file: taken, or refused with a hint."""
+"""Options of a migration check: what holds without them, and choices among names.
+
+The command line shows these in its help, before anything that judges is loaded.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Final
+
+EXAMPLES: Final = 100
+"""So many generated worlds a corpus has, beside the fixed ones."""
+
+TIMEOUT: Final = 10.0
+"""Seconds that one world may take on one side."""
 
 
 class UnknownWordError(ValueError):
