@@ -13,7 +13,7 @@ import pytest
 from compat.migration.corpus import (
     LASTING,
     Corpus,
-    CorpusWorld,
+    MigrationWorld,
     NoExamplesError,
     fixed_worlds,
     make_corpus,
@@ -192,7 +192,7 @@ def subject_of(source: str) -> Any:
     return scope["subject"]
 
 
-def diverging(old: str, new: str, corpus: Corpus) -> CorpusWorld | None:
+def diverging(old: str, new: str, corpus: Corpus) -> MigrationWorld | None:
     """Return a world in which two subjects differ; where it is likely comes first."""
     subjects = subject_of(old), subject_of(new)
     for entry in sorted(corpus.worlds, key=lambda each: each.family not in WORDS):

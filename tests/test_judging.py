@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compat.migration.checking import code_of
-from compat.migration.corpus import Corpus, CorpusWorld
+from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.differing import Mask
 from compat.migration.judging import Allow, MigrationJudge, Terms
 from compat.verdicts.migration import (
@@ -43,7 +43,7 @@ def judge(
     terms: Terms = PLAIN,
     worlds: Sequence[Scenario] = WORLDS,
 ) -> Migration:
-    corpus = Corpus(tuple(CorpusWorld(w, "here", fixed=True) for w in worlds), 0)
+    corpus = Corpus(tuple(MigrationWorld(w, "here", fixed=True) for w in worlds), 0)
     here = Here(old)
     return MigrationJudge(here, corpus, nullcontext).judge(Here(new), terms)
 

@@ -19,7 +19,7 @@ from compat.migration import wire as wire_module
 from compat.migration import wire_worlds
 from compat.migration.checking import check, check_all, corpus_of, over_the_wire
 from compat.migration.command import main
-from compat.migration.corpus import Corpus, CorpusWorld
+from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.judging import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
@@ -518,8 +518,8 @@ def test_only_worlds_of_own_tools_are_made_short() -> None:
     script = ["assistant:a", calls[0], "assistant:b", *calls[1:], "assistant:c"]
     long = world_with(model_script=script, runs=[hi()] * 3)
     entries = (
-        CorpusWorld(long, "own tools", fixed=False),
-        CorpusWorld(long, "texts", fixed=False),
+        MigrationWorld(long, "own tools", fixed=False),
+        MigrationWorld(long, "texts", fixed=False),
     )
     corpus, left_out = fitting(Corpus(entries, 0))
 
@@ -535,7 +535,7 @@ def test_corpus_has_what_can_be_served_and_counts_the_rest() -> None:
         world_with(model_script=["user:a"]),
         world_with(agent={"tools": [{"name": "c d"}]}),
     )
-    entries = tuple(CorpusWorld(each, "here", fixed=True) for each in worlds)
+    entries = tuple(MigrationWorld(each, "here", fixed=True) for each in worlds)
     corpus, left_out = fitting(Corpus(entries, 0))
 
     assert [each.scenario for each in corpus.worlds] == [world_with()]

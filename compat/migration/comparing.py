@@ -42,7 +42,7 @@ class PlayError(Exception):
         super().__init__(fault.text)
 
 
-class PlayedWorld(Protocol):
+class TracedWorld(Protocol):
     """One world, played."""
 
     @property
@@ -54,15 +54,15 @@ class PlayedWorld(Protocol):
 class SideRunner(Protocol):
     """One side; what it does may raise PlayError."""
 
-    def play(self, world: Scenario) -> PlayedWorld:
+    def play(self, world: Scenario) -> TracedWorld:
         """Play one world."""
         ...
 
-    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[PlayedWorld]:
+    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[TracedWorld]:
         """Play many worlds, in this order."""
         ...
 
-    def broken(self, played: PlayedWorld) -> Sequence[str]:
+    def broken(self, played: TracedWorld) -> Sequence[str]:
         """Return the intended effects of this subject that a world lacks."""
         ...
 
@@ -90,7 +90,7 @@ Anew: TypeAlias = Callable[[SideRunner], AbstractContextManager[SideRunner]]
 """Opens a side once more, in a process of its own."""
 
 
-def by_channel(played: PlayedWorld) -> TraceChannels:
+def by_channel(played: TracedWorld) -> TraceChannels:
     """Return what was played by channel."""
     return TraceChannels(played.jsonl)
 
@@ -148,7 +148,7 @@ class SidePair:
             return unique(noise), None
         return (), named(first_in_time(found), *sides)
 
-    def _sessions(self, player: SideRunner, world: Scenario) -> list[PlayedWorld]:
+    def _sessions(self, player: SideRunner, world: Scenario) -> list[TracedWorld]:
         """Play a world in this process, and in a new one, which remembers nothing."""
         played = [player.play(world) for _ in range(SESSIONS)]
         with self.anew(player) as other:
@@ -157,7 +157,7 @@ class SidePair:
 
 def noise_between(
     side: Side,
-    played: Iterable[PlayedWorld],
+    played: Iterable[TracedWorld],
     volatile: Sequence[Mask],
     channels: Sequence[str] = tuple(CHANNELS),
 ) -> Iterator[Noise]:

@@ -106,7 +106,7 @@ class NoExamplesError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusWorld:
+class MigrationWorld:
     """One world of a corpus: what is played, and of which family it is."""
 
     scenario: Scenario
@@ -122,7 +122,7 @@ class Corpus:
     of graphs with more answers than ``repeated`` are played once.
     """
 
-    worlds: tuple[CorpusWorld, ...]
+    worlds: tuple[MigrationWorld, ...]
     seed: int
     fits: Callable[[Scenario], bool] | None = None
     repeated: int = 12
@@ -175,12 +175,12 @@ def read_corpus(text: str) -> Corpus:
     return Corpus(tuple(entries), data["seed"])
 
 
-def _entry(family: str, data: object, *, fixed: bool) -> CorpusWorld:
-    return CorpusWorld(
+def _entry(family: str, data: object, *, fixed: bool) -> MigrationWorld:
+    return MigrationWorld(
         read_scenario(data, f"world of family {family!r}"), family, fixed
     )
 
 
-def _written(entry: CorpusWorld) -> dict[str, object]:
+def _written(entry: MigrationWorld) -> dict[str, object]:
     scenario = entry.scenario.model_dump(mode="json", exclude_defaults=True)
     return {"family": entry.family, "fixed": entry.fixed, "scenario": scenario}

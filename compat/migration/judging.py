@@ -16,10 +16,10 @@ from typing import Final, Generic, TypeVar
 
 from compat.migration.comparing import (
     Anew,
-    PlayedWorld,
     Progress,
     SidePair,
     SideRunner,
+    TracedWorld,
     by_channel,
     everything,
     noise_between,
@@ -91,8 +91,8 @@ class MigrationJudge(Generic[P]):
     corpus: Corpus
     anew: Anew
     progress: Progress = silent
-    _sessions: list[list[PlayedWorld]] = field(default_factory=list[list[PlayedWorld]])
-    _played_old: list[PlayedWorld] = field(default_factory=list[PlayedWorld])
+    _sessions: list[list[TracedWorld]] = field(default_factory=list[list[TracedWorld]])
+    _played_old: list[TracedWorld] = field(default_factory=list[TracedWorld])
     _shown: list[TraceChannels] = field(default_factory=list[TraceChannels])
     _exercise: Exercise | None = None
 
@@ -152,16 +152,16 @@ class MigrationJudge(Generic[P]):
             families=Counter(each.family for each in self.corpus.worlds),
         )
 
-    def _play(self, side: SideRunner, phase: str) -> list[PlayedWorld]:
-        played: list[PlayedWorld] = []
+    def _play(self, side: SideRunner, phase: str) -> list[TracedWorld]:
+        played: list[TracedWorld] = []
         for each in side.play_all(self.worlds):
             played.append(each)
             self.progress(phase, len(played), len(self.worlds))
         return played
 
     def _twice(
-        self, new: SideRunner, played: Sequence[PlayedWorld], anew: Anew
-    ) -> tuple[Sequence[PlayedWorld], Sequence[PlayedWorld]]:
+        self, new: SideRunner, played: Sequence[TracedWorld], anew: Anew
+    ) -> tuple[Sequence[TracedWorld], Sequence[TracedWorld]]:
         """Return two sessions of the new side in the worlds that are short.
 
         The long ones, which use up the subject's words, take most of the time and would
@@ -218,7 +218,7 @@ class MigrationJudge(Generic[P]):
     def _unused(
         self,
         sides: Sequence[tuple[TraceChannels, TraceChannels]],
-        new: tuple[Sequence[PlayedWorld], Sequence[PlayedWorld]],
+        new: tuple[Sequence[TracedWorld], Sequence[TracedWorld]],
         terms: Terms,
     ) -> Iterator[str]:
         """Yield the volatile fields that differ nowhere, between sides or sessions."""
@@ -237,14 +237,14 @@ class MigrationJudge(Generic[P]):
                 yield f"{mask.channel} {mask.path}"
 
     def _lacking(
-        self, new: SideRunner, played: Sequence[PlayedWorld]
+        self, new: SideRunner, played: Sequence[TracedWorld]
     ) -> Iterator[Broken]:
         """Yield each intended effect that a side does not have, with one world.
 
         Equal is not right: what either subject intends is looked for on both sides. A
         neighbour may undo it, so only worlds without neighbours are looked at.
         """
-        sides: tuple[tuple[Side, Sequence[PlayedWorld]], ...] = (
+        sides: tuple[tuple[Side, Sequence[TracedWorld]], ...] = (
             ("old", self._played_old),
             ("new", played),
         )
@@ -304,7 +304,7 @@ class MigrationJudge(Generic[P]):
 
 def _noise_of(
     side: Side,
-    sessions: Sequence[Sequence[PlayedWorld]],
+    sessions: Sequence[Sequence[TracedWorld]],
     volatile: Sequence[Mask],
     channels: Sequence[str],
 ) -> tuple[Noise, ...]:

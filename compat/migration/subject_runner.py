@@ -10,10 +10,10 @@ from itertools import count
 from typing import Final
 
 from compat.migration.comparing import (
-    PlayedWorld,
     PlayError,
     Progress,
     SideRunner,
+    TracedWorld,
     silent,
 )
 from compat.migration.options import EXAMPLES, TIMEOUT
@@ -135,19 +135,19 @@ class SubjectRunner:
         texts = {name: (loaded.folder / name).read_bytes() for name in loaded.files}
         return SideFiles(texts, loaded.files[0], self._ref.name, self._ref.module)
 
-    def play(self, world: Scenario) -> PlayedWorld:
+    def play(self, world: Scenario) -> TracedWorld:
         """Play one world; raises PlayError."""
         with self._restarting():
             return self._summed(self._running.play(world), world)
 
-    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[PlayedWorld]:
+    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[TracedWorld]:
         """Play many worlds; raises PlayError."""
         with self._restarting():
             all_played = self._running.play_all(worlds, first=1)
             for world, played in zip(worlds, all_played, strict=True):
                 yield self._summed(played, world)
 
-    def broken(self, played: PlayedWorld) -> Sequence[str]:
+    def broken(self, played: TracedWorld) -> Sequence[str]:
         """Return which intended effects a trace does not show; raises PlayError."""
         with self._restarting():
             return self._running.broken_intents(played.jsonl)

@@ -17,7 +17,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.migration.corpus import Corpus, CorpusWorld
+from compat.migration.corpus import Corpus, MigrationWorld
 from compat.report.wire import OverTheWire
 from compat.wire.errors import MissingWireExtraError
 from compat.wire.server.refusals import ApiError
@@ -75,7 +75,7 @@ def over_the_wire(corpus: Corpus) -> tuple[Corpus, Counter[str]]:
     NoWorldsError.
     """
     left_out: Counter[str] = Counter()
-    found: list[CorpusWorld] = []
+    found: list[MigrationWorld] = []
     for each in corpus.worlds:
         world = each.scenario
         if each.family in SHORTENED:
