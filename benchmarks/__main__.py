@@ -16,8 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.bars import BARS
-from benchmarks.gate import Bar, measured
-from benchmarks.measure import Ratio
+from benchmarks.measure import MeasuredBar, Ratio, measured
 from refengine.testing.machine import facts
 
 ROUNDS: Final = 20  # in each series
@@ -48,11 +47,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-async def _measured(bars: Sequence[Bar], rounds: int) -> list[Ratio]:
+async def _measured(bars: Sequence[MeasuredBar], rounds: int) -> list[Ratio]:
     return [await measured(bar, rounds) for bar in bars]
 
 
-def _table(bars: Sequence[Bar], ratios: Sequence[Ratio]) -> Table:
+def _table(bars: Sequence[MeasuredBar], ratios: Sequence[Ratio]) -> Table:
     """Return the table in Markdown's own notation, so that README can quote it."""
     table = Table(box=box.MARKDOWN)
     table.add_column("bar", justify="right")
@@ -79,7 +78,7 @@ def _told(machine: dict[str, str]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in machine.items())
 
 
-def _write(path: Path, bars: Sequence[Bar], ratios: Sequence[Ratio]) -> None:
+def _write(path: Path, bars: Sequence[MeasuredBar], ratios: Sequence[Ratio]) -> None:
     rows = [
         {"bar": bar.number, **asdict(ratio), "holds": ratio.holds}
         for bar, ratio in zip(bars, ratios, strict=True)

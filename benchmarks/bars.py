@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from benchmarks import engine_parts, floors, kept_bars
-from benchmarks.gate import Bar
-from benchmarks.measure import Pair, Side
+from benchmarks import engine_parts, floors
+from benchmarks.measure import MeasuredBar, MeasuredPair, MeasuredSide, Work
 from benchmarks.noops import (
     ModelWrapper,
     Preparer,
@@ -20,10 +19,98 @@ from benchmarks.noops import (
     StreamWrapper,
     ToolWrapper,
 )
-from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, EchoTool, Kit
+from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, EchoTool, SharedParts
 from benchmarks.whole import runs
 from refengine import Context, Endpoint, Message, ModelRequest, ToolCallInput
+from refengine.checkpoint import Point, Saved, Start
+from refengine.keeping import Keeping
+from refengine.messages import History
+from refengine.profile import SEED_001
+from refengine.state import Checkpoints
 from refengine.tools import NO_OPTIONS
+
+ADDED: Final = Message("assistant", "Hello.")
+STEPS: Final = 4
+"""Of a run of one turn: its start, the calls, their results, the end."""
+
+
+class Sink:
+    """A store that keeps nothing: what a disk takes is the disk's."""
+
+    async def append(self, key: str, seq: int, record: bytes) -> None:
+        """Take a record."""
+
+    async def read(self, key: str) -> list[bytes]:
+        """Nothing is kept, so nothing can be read."""
+        raise AssertionError(key)
+
+    async def delete(self, key: str) -> None:
+        """Nothing is kept, so nothing can be deleted."""
+        raise AssertionError(key)
+
+    async def keys(self) -> Sequence[str]:
+        """Return no keys."""
+        return []
+
+
+def kept_bars() -> Iterator[MeasuredBar]:
+    """Yield the bars of kept runs."""
+    name = "kept step, 100,000 messages over 10"
+    yield MeasuredBar(7, name, 1.2, partial(steps, 10, 100_000))
+    yield MeasuredBar(7, "kept run over one that is not", None, partial(kept_run, 0))
+    name = "kept run over one that is not, 100 tool wrappers"
+    yield MeasuredBar(7, name, None, partial(kept_run, 100))
+
+
+async def steps(short: int, long: int, kit: SharedParts) -> MeasuredPair:
+    """Compare steps that add one message to a short and to a long history."""
+    calls = {"Sink.append": 1}
+    return MeasuredPair(
+        MeasuredSide(_step(short, kit), calls), MeasuredSide(_step(long, kit), calls)
+    )
+
+
+def _step(messages: int, kit: SharedParts) -> Work:
+    """Return work that writes one step: its message is all that is new."""
+    keeper = Checkpoints(sink_of(kit))
+    begun = History(HELLO * messages)
+    start = Start(
+        "agent", SEED_001.name, streaming=False, given=messages, has_first=False
+    )
+    saved = Saved(start, 1, 1, (), {}, Point(), (), ())
+
+    async def work() -> None:
+        keeping = Keeping(
+            *(keeper, keeper.types, "key", ("agent",), SEED_001, ()), streaming=False
+        )
+        keeping.go_on(saved, None)
+        values = keeping.begun(begun, {})
+        await keeping.step(1, begun.appended(ADDED), values, Point())
+
+    return work
+
+
+async def kept_run(wrappers: int, kit: SharedParts) -> MeasuredPair:
+    """Compare a run that is kept with one of an agent that keeps none."""
+    model, tool = kit.model(ASKS, ANSWERS), kit.tool()
+    handlers = kit.handlers(ToolWrapper, wrappers)
+    plain = await engine_parts.agent_of(model, [tool], handlers)
+    keeps = Checkpoints(sink_of(kit))
+    kept = await engine_parts.agent_of(model, [tool], handlers, checkpoints=keeps)
+    hooks = {"ToolWrapper.wrap_invokable_tool_call": wrappers} if wrappers else {}
+    calls = {**ONE_TURN, **hooks}
+    return MeasuredPair(
+        MeasuredSide(runs(plain, HELLO), calls),
+        MeasuredSide(
+            runs(kept, HELLO, checkpoint="key"), {**calls, "Sink.append": STEPS}
+        ),
+    )
+
+
+def sink_of(kit: SharedParts) -> Sink:
+    """Return a store of the kit's, which is counted where it counts."""
+    return kit.handlers(lambda _: Sink(), 1)[0]
+
 
 HELLO: Final = (Message("user", "Say hello."),)
 ONE_TURN: Final = {"CannedModel.invoke": 2, "EchoTool.invoke": 1}
@@ -32,34 +119,36 @@ MODEL_HOOK: Final = "ModelWrapper.wrap_model_call"
 SIZES: Final = (10, 100, 300)
 
 
-async def unused_handlers(kind: Callable[[int], object], number: int, kit: Kit) -> Pair:
+async def unused_handlers(
+    kind: Callable[[int], object], number: int, kit: SharedParts
+) -> MeasuredPair:
     """Compare a run without handlers with one whose handlers have no part in it."""
     model, tool = kit.model(ASKS, ANSWERS), kit.tool()
     plain = await engine_parts.agent_of(model, [tool])
     agent = await engine_parts.agent_of(model, [tool], kit.handlers(kind, number))
     engine_parts.refuse_any_chain(agent)
-    return Pair(
-        Side(runs(plain, HELLO), ONE_TURN),
-        Side(runs(agent, HELLO), ONE_TURN),
+    return MeasuredPair(
+        MeasuredSide(runs(plain, HELLO), ONE_TURN),
+        MeasuredSide(runs(agent, HELLO), ONE_TURN),
     )
 
 
-async def pipeline(number: int, kit: Kit) -> Pair:
+async def pipeline(number: int, kit: SharedParts) -> MeasuredPair:
     """Compare a pipeline of async hooks with a bare loop of awaits."""
     handlers = kit.handlers(Rewriter, number)
     agent = await engine_parts.agent_of(kit.model(ANSWERS), handlers=handlers)
     ctx, calls = Context(), {"Rewriter.before_model_rewrite_history": number}
-    return Pair(
-        Side(partial(floors.await_hooks, handlers, ctx, HELLO), calls, number),
-        Side(engine_parts.before_model(agent, ctx, HELLO), calls, number),
+    return MeasuredPair(
+        MeasuredSide(partial(floors.await_hooks, handlers, ctx, HELLO), calls, number),
+        MeasuredSide(engine_parts.before_model(agent, ctx, HELLO), calls, number),
     )
 
 
 async def tool_onion(
     nest: Callable[[Sequence[ToolWrapper], EchoTool], Endpoint],
     number: int,
-    kit: Kit,
-) -> Pair:
+    kit: SharedParts,
+) -> MeasuredPair:
     """Compare a call through the tool onion with one through a nest made by hand."""
     handlers, tool = kit.handlers(ToolWrapper, number), kit.tool()
     agent = await engine_parts.agent_of(kit.model(ANSWERS), [tool], handlers)
@@ -70,96 +159,102 @@ async def tool_onion(
         return (await call(ctx, value)).result
 
     calls = {TOOL_HOOK: number, "EchoTool.invoke": 1}
-    return Pair(
-        Side(by_hand, calls, number),
-        Side(await engine_parts.tool_call(agent), calls, number),
+    return MeasuredPair(
+        MeasuredSide(by_hand, calls, number),
+        MeasuredSide(await engine_parts.tool_call(agent), calls, number),
     )
 
 
-async def model_onion(number: int, kit: Kit) -> Pair:
+async def model_onion(number: int, kit: SharedParts) -> MeasuredPair:
     """Compare a call through the model onion with one through a nest made by hand."""
     handlers, model = kit.handlers(ModelWrapper, number), kit.model(ANSWERS)
     agent = await engine_parts.agent_of(model, handlers=handlers)
     request = ModelRequest(HELLO, ())
     call, ctx = floors.model_onion(handlers, model), Context()
     calls = {MODEL_HOOK: number, "CannedModel.invoke": 1}
-    return Pair(
-        Side(partial(call, ctx, request), calls, number),
-        Side(engine_parts.model_call(agent, request), calls, number),
+    return MeasuredPair(
+        MeasuredSide(partial(call, ctx, request), calls, number),
+        MeasuredSide(engine_parts.model_call(agent, request), calls, number),
     )
 
 
-async def deep_tool_onion(short: int, deep: int, kit: Kit) -> Pair:
+async def deep_tool_onion(short: int, deep: int, kit: SharedParts) -> MeasuredPair:
     """Compare a layer of a deep tool onion with one of an onion that fits the stack."""
 
-    async def side(number: int) -> Side:
+    async def side(number: int) -> MeasuredSide:
         handlers, tool = kit.handlers(ToolWrapper, number), kit.tool()
         agent = await engine_parts.agent_of(kit.model(ANSWERS), [tool], handlers)
         calls = {TOOL_HOOK: number, "EchoTool.invoke": 1}
-        return Side(await engine_parts.tool_call(agent), calls, number)
+        return MeasuredSide(await engine_parts.tool_call(agent), calls, number)
 
-    return Pair(await side(short), await side(deep))
+    return MeasuredPair(await side(short), await side(deep))
 
 
-async def deep_model_onion(short: int, deep: int, kit: Kit) -> Pair:
+async def deep_model_onion(short: int, deep: int, kit: SharedParts) -> MeasuredPair:
     """Compare a layer of a deep model onion with one that fits the stack."""
 
-    async def side(number: int) -> Side:
+    async def side(number: int) -> MeasuredSide:
         handlers, model = kit.handlers(ModelWrapper, number), kit.model(ANSWERS)
         agent = await engine_parts.agent_of(model, handlers=handlers)
         calls = {MODEL_HOOK: number, "CannedModel.invoke": 1}
         work = engine_parts.model_call(agent, ModelRequest(HELLO, ()))
-        return Side(work, calls, number)
+        return MeasuredSide(work, calls, number)
 
-    return Pair(await side(short), await side(deep))
+    return MeasuredPair(await side(short), await side(deep))
 
 
-async def history(short: Sequence[Message], long: Sequence[Message], kit: Kit) -> Pair:
+async def history(
+    short: Sequence[Message], long: Sequence[Message], kit: SharedParts
+) -> MeasuredPair:
     """Compare runs of one agent over two histories that no handler touches."""
     agent = await engine_parts.agent_of(kit.model(ASKS, ANSWERS), [kit.tool()])
-    return Pair(
-        Side(runs(agent, short), ONE_TURN),
-        Side(runs(agent, long), ONE_TURN),
+    return MeasuredPair(
+        MeasuredSide(runs(agent, short), ONE_TURN),
+        MeasuredSide(runs(agent, long), ONE_TURN),
     )
 
 
-async def base_run(kit: Kit) -> Pair:
+async def base_run(kit: SharedParts) -> MeasuredPair:
     """Compare a run without handlers with a loop written by hand."""
     model, tool = kit.model(ASKS, ANSWERS), kit.tool()
     agent = await engine_parts.agent_of(model, [tool])
     by_hand = partial(
         floors.run_by_hand, model, {CALL.name: tool}, INSTRUCTION, HELLO, NO_OPTIONS
     )
-    return Pair(
-        Side(by_hand, ONE_TURN),
-        Side(runs(agent, HELLO), ONE_TURN),
+    return MeasuredPair(
+        MeasuredSide(by_hand, ONE_TURN),
+        MeasuredSide(runs(agent, HELLO), ONE_TURN),
     )
 
 
-def _bars() -> Iterator[Bar]:
+def _bars() -> Iterator[MeasuredBar]:
     for kind in (Preparer, StreamWrapper):
         name = f"run, 1,000 unused handlers: {kind.__name__}"
-        yield Bar(1, name, 1.02, partial(unused_handlers, kind, 1000))
+        yield MeasuredBar(1, name, 1.02, partial(unused_handlers, kind, 1000))
     for number in (100, 1000):
         name = f"pipeline of {number:,}, a hook"
-        yield Bar(2, name, 1.5, partial(pipeline, number))
+        yield MeasuredBar(2, name, 1.5, partial(pipeline, number))
     for number in SIZES:
         hand, thin = floors.tool_onion, floors.thin_tool_onion
         name = f"tool onion of {number}, a layer"
-        yield Bar(3, name, 2.5, partial(tool_onion, hand, number))
-        yield Bar(3, f"{name}: over closures", None, partial(tool_onion, thin, number))
+        yield MeasuredBar(3, name, 2.5, partial(tool_onion, hand, number))
+        yield MeasuredBar(
+            3, f"{name}: over closures", None, partial(tool_onion, thin, number)
+        )
     for number in SIZES:
         name = f"model onion of {number}, a layer"
-        yield Bar(3, name, 2.5, partial(model_onion, number))
+        yield MeasuredBar(3, name, 2.5, partial(model_onion, number))
     for what, deep in (("tool", deep_tool_onion), ("model", deep_model_onion)):
         name = f"{what} onion of 10,000 over 300, a layer"
-        yield Bar(4, name, 3.0, partial(deep, 300, 10_000))
+        yield MeasuredBar(4, name, 3.0, partial(deep, 300, 10_000))
     short, long = HELLO * 10, HELLO * 10_000
     name = "run, history of 10,000 over 10"
-    yield Bar(5, f"{name}: tuples", 1.1, partial(history, short, long))
-    yield Bar(5, f"{name}: lists", None, partial(history, list(short), list(long)))
-    yield Bar(6, "run: two model calls, one tool", 8.0, base_run)
-    yield from kept_bars.bars()
+    yield MeasuredBar(5, f"{name}: tuples", 1.1, partial(history, short, long))
+    yield MeasuredBar(
+        5, f"{name}: lists", None, partial(history, list(short), list(long))
+    )
+    yield MeasuredBar(6, "run: two model calls, one tool", 8.0, base_run)
+    yield from kept_bars()
 
 
 BARS: Final = tuple(_bars())

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from benchmarks.measure import Work
-from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, Kit
-from benchmarks.settings import STREAMED_HOOK, Setting
+from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, SharedParts
+from benchmarks.specs import STREAMED_HOOK, Setting
 from refengine import Context, Message, ModelRequest, ToolCallInput, ToolCallResult
 from refengine.errors import RefengineError
 from refengine.hooks import AgentConfig
@@ -27,7 +27,7 @@ Call: TypeAlias = Callable[..., Awaitable[Any]]
 HELLO: Final = Message("user", "Say hello.")
 
 
-class TooDeepError(RefengineError):
+class TooDeepByHandError(RefengineError):
     """An onion that plain Python cannot run."""
 
     def __init__(self, layers: int) -> None:
@@ -39,7 +39,7 @@ class TooDeepError(RefengineError):
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class HookCalls:
     """Where handlers take part in a run by hand, as the hooks themselves."""
 
     before: Sequence[Call] = ()
@@ -60,13 +60,16 @@ _PLACE: Final = {
 }
 
 
-def run(setting: Setting, kit: Kit, handlers: Sequence[object]) -> Work:
-    """Return a run with these handlers at the setting's hook; raises TooDeepError."""
+def run(setting: Setting, kit: SharedParts, handlers: Sequence[object]) -> Work:
+    """Return a run with these handlers at the setting's hook.
+
+    Raises TooDeepByHandError.
+    """
     place = _PLACE[setting.hook]
     if place.startswith("around") and len(handlers) > DEEPEST:
-        raise TooDeepError(len(handlers))
+        raise TooDeepByHandError(len(handlers))
     hooks = [getattr(each, setting.hook) for each in handlers]
-    places = Places(**{place: hooks})
+    places = HookCalls(**{place: hooks})
     messages = (HELLO,) * setting.history
     loop = _Loop(setting, kit, places)
     return lambda: loop.run(messages)
@@ -90,7 +93,7 @@ def build(setting: Setting, handlers: Sequence[object]) -> Work:
 class _Loop:
     """The loop: model, tools, model again, until there is nothing more to call."""
 
-    def __init__(self, setting: Setting, kit: Kit, places: Places) -> None:
+    def __init__(self, setting: Setting, kit: SharedParts, places: HookCalls) -> None:
         streamed = setting.hook == STREAMED_HOOK
         make: Any = kit.streamed_tool if streamed else kit.tool
         made: list[Any] = [make(name) for name in setting.tool_names]
@@ -105,7 +108,7 @@ class _Loop:
         self._plain = setting.plain
         self._model = self._model_call(setting, kit)
 
-    def _model_call(self, setting: Setting, kit: Kit) -> Call:
+    def _model_call(self, setting: Setting, kit: SharedParts) -> Call:
         around = self._places.around_model
         if setting.stream:
             return _streamed(_onion(around, kit.streamed_model(ASKS, ANSWERS).stream))

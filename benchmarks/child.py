@@ -30,14 +30,11 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from benchmarks.bars import BARS
-from benchmarks.gate import measured as bar_measured
-from benchmarks.making import Maker, NotDoneError
-from benchmarks.memory import memory
-from benchmarks.parts import Kit
-from benchmarks.probing import probed
-from benchmarks.setting_up import is_waiting, set_ups
-from benchmarks.settings import Setting
-from benchmarks.specs import Effort, SideSpec
+from benchmarks.making import Maker, NotDoneError, is_waiting, memory, set_ups
+from benchmarks.measure import measured as bar_measured
+from benchmarks.parts import SharedParts
+from benchmarks.probes import probed
+from benchmarks.specs import Effort, Setting, SideSpec
 from benchmarks.subject import (
     NO_HOOK,
     NotMeasurableError,
@@ -129,7 +126,7 @@ class Server:
 async def _names(subjects: Subjects, side: SideSpec, found: EngineFactory) -> list[str]:
     """Set a subject up once; raises what no row of it could do without."""
     try:
-        extensions = subjects.extensions(side, Kit())
+        extensions = subjects.extensions(side, SharedParts())
         names = extensions.names  # which may be properties that raise
     except NotMeasurableError:
         raise

@@ -13,13 +13,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from benchmarks.making import Maker
+from benchmarks.making import Maker, is_waiting, set_ups
 from benchmarks.measure import sample
-from benchmarks.parts import Kit
+from benchmarks.parts import SharedParts
 from benchmarks.plan import FULL, nobody
-from benchmarks.setting_up import is_waiting, set_ups
-from benchmarks.settings import Setting
-from benchmarks.specs import SideSpec
+from benchmarks.specs import Setting, SideSpec
 from benchmarks.statistics import change, difference, ratio, seconds
 from benchmarks.subject import NO_HOOK, SubjectFunction, Subjects
 from compat.verdicts.cost import Compared
@@ -54,14 +52,14 @@ class HandlerCost:
         ``refengine migrate check``. A run of it becomes a row of pytest-benchmark's
         table, with the ratio in its ``extra_info``. Raises NotDoneError if the run
         does not call the model twice and the tool once, what the handlers raise, and
-        MissingExtraError.
+        WorldExtraError.
         """
         name = str(getattr(subject, "__name__", subject))
         maker = Maker(Subjects({"subject": (name, subject)}))
         setting = Setting(NO_HOOK, history=history, stream=stream)
         with asyncio.Runner() as runner:
             found = runner.run(_compared(maker, setting))
-            side = runner.run(maker.made(SideSpec("subject", setting), Kit()))
+            side = runner.run(maker.made(SideSpec("subject", setting), SharedParts()))
             self._benchmark.group = "handler_cost"
             self._benchmark.extra_info.update(
                 ratio=found.ratio.model_dump(),
@@ -77,7 +75,7 @@ async def _compared(maker: Maker, setting: Setting) -> Compared:
     waited = [await maker.admit(spec) for spec in specs]
     series = await set_ups(maker, specs, FULL, waits=is_waiting(waited[0]))
     times = ratio(series, 0, 1)
-    handlers = len(maker.subjects.extensions(specs[0], Kit()).names)
+    handlers = len(maker.subjects.extensions(specs[0], SharedParts()).names)
     return Compared(
         floor="no handlers",
         floor_seconds=seconds(series, 1),

@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import Final
 
 from benchmarks.asking import Measurer
-from benchmarks.extra import scipy_optimize
-from benchmarks.kinds import Kind
+from benchmarks.kinds import HandlerKind
 from benchmarks.rows import memory_of, taken
-from benchmarks.specs import Effort, SideSpec, Turned
-from benchmarks.statistics import over_set_ups, seconds
+from benchmarks.specs import Effort, SideSpec, TurnsReply
+from benchmarks.statistics import over_set_ups, scipy_optimize, seconds
 from compat.verdicts.cost import (
     SHAPES,
     Blocked,
@@ -86,7 +85,7 @@ def growth(
     )
 
 
-def memory_slope(measurer: Measurer, kind: Kind) -> float | None:
+def memory_slope(measurer: Measurer, kind: HandlerKind) -> float | None:
     """Return the bytes that one more handler adds to the peak; None if untold."""
     few, many = MEMORY
     found = [
@@ -98,7 +97,7 @@ def memory_slope(measurer: Measurer, kind: Kind) -> float | None:
 
 
 def fits_of(times: Mapping[int, float]) -> tuple[Fit, ...]:
-    """Lay every shape through the times by n, in seconds; raises MissingExtraError."""
+    """Lay every shape through the times by n, in seconds; raises WorldExtraError."""
     return tuple(Fit(shape=shape, error=_error(shape, times)) for shape in SHAPES)
 
 
@@ -120,7 +119,7 @@ def line(times: Mapping[int, float]) -> tuple[float, float]:
     return start, more
 
 
-def _slope(found: Turned, counts: Mapping[int, int]) -> Estimate:
+def _slope(found: TurnsReply, counts: Mapping[int, int]) -> Estimate:
     columns = {found.column(at): n for at, n in counts.items()}
 
     def of(medians: Sequence[float]) -> float:
@@ -146,7 +145,7 @@ def _laid(shape: Shape, times: Mapping[int, float]) -> tuple[float, float]:
     return float(found[0]), float(found[1]) / scale
 
 
-def _why(found: Turned) -> Blocked | None:
+def _why(found: TurnsReply) -> Blocked | None:
     for clause, why in found.refused.values():
         return Blocked(clause=clause, why=why)
     return None

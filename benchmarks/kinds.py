@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from benchmarks import byhand, noops, whole
-from benchmarks.measure import Side, Work
-from benchmarks.parts import Count, Kit
-from benchmarks.settings import STREAMED_HOOK, Setting
+from benchmarks.measure import MeasuredSide, Work
+from benchmarks.parts import Count, SharedParts
+from benchmarks.specs import STREAMED_HOOK, Setting
 from refengine import AgentMiddleware, ToolMiddleware
 from refengine.errors import RefengineError
 
@@ -34,7 +34,7 @@ class NoSuchSideError(RefengineError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class HandlerKind:
     """One hook. ``calls`` is how often one handler's is called in one ``unit``.
 
     ``clause`` is the one that says so. ``field`` is that of a struct middleware which
@@ -54,16 +54,16 @@ class Kind:
         """Return the setting around which the axes are laid, with n handlers."""
         return Setting(hook=self.hook, n=n)
 
-    def bare(self, n: int, kit: Kit) -> Work:
-        """Return a run, or a build, written by hand; raises TooDeepError."""
+    def bare(self, n: int, kit: SharedParts) -> Work:
+        """Return a run, or a build, written by hand; raises TooDeepByHandError."""
         return bare_side(self.setting(n), kit).work
 
-    async def engine(self, n: int, kit: Kit) -> Work:
+    async def engine(self, n: int, kit: SharedParts) -> Work:
         """Return a run, or a build, of our engine with n handlers."""
         return (await engine_side(self.setting(n), kit)).work
 
 
-def bare_side(setting: Setting, kit: Kit) -> Side:
+def bare_side(setting: Setting, kit: SharedParts) -> MeasuredSide:
     """Return what one would write by hand for a setting.
 
     Raises UnknownHookError, NoSuchSideError, TooDeepError.
@@ -75,10 +75,10 @@ def bare_side(setting: Setting, kit: Kit) -> Side:
         work = byhand.build(setting, handlers)
     else:
         work = byhand.run(setting, kit, handlers)
-    return Side(work, expected(kind, setting))
+    return MeasuredSide(work, expected(kind, setting))
 
 
-async def engine_side(setting: Setting, kit: Kit) -> Side:
+async def engine_side(setting: Setting, kit: SharedParts) -> MeasuredSide:
     """Return our engine at work in a setting; raises as ``bare_side``."""
     kind = kind_of(setting.hook)
     if setting.form == "handlers":
@@ -89,10 +89,10 @@ async def engine_side(setting: Setting, kit: Kit) -> Side:
         work = whole.build(setting, kit, handlers, structs)
     else:
         work = await whole.run(setting, kit, handlers, structs)
-    return Side(work, expected(kind, setting))
+    return MeasuredSide(work, expected(kind, setting))
 
 
-def expected(kind: Kind, setting: Setting) -> Mapping[str, int]:
+def expected(kind: HandlerKind, setting: Setting) -> Mapping[str, int]:
     """Return the calls that one run, or build, has to make."""
     hooks = {_key(kind, setting): setting.n * kind.calls} if setting.n else {}
     if kind.unit == "build":
@@ -103,28 +103,28 @@ def expected(kind: Kind, setting: Setting) -> Mapping[str, int]:
     return {model: 2, tool: 1, **hooks}
 
 
-def clause_of(kind: Kind, setting: Setting, call: str) -> str:
+def clause_of(kind: HandlerKind, setting: Setting, call: str) -> str:
     """Return the clause that is not kept where a call is made more or less often."""
     if call.endswith((".invoke", ".stream")):
         return "RUN-002" if "Model" in call else "RUN-004"
     return kind.clause if call == _key(kind, setting) else "RUN-009"
 
 
-def kind_of(hook: str) -> Kind:
+def kind_of(hook: str) -> HandlerKind:
     """Return the kind of a hook; raises UnknownHookError."""
     if hook not in KINDS:
         raise UnknownHookError(hook)
     return KINDS[hook]
 
 
-def _key(kind: Kind, setting: Setting) -> str:
+def _key(kind: HandlerKind, setting: Setting) -> str:
     if setting.form != "handlers":
         return f"AgentMiddleware.{kind.field}"
     made = _maker(kind, setting)
     return f"{getattr(made, '__name__', made)}.{kind.hook}"
 
 
-def _maker(kind: Kind, setting: Setting) -> Callable[[int], object]:
+def _maker(kind: HandlerKind, setting: Setting) -> Callable[[int], object]:
     if not setting.plain:
         return kind.noop
     if kind.plain is None:
@@ -132,7 +132,9 @@ def _maker(kind: Kind, setting: Setting) -> Callable[[int], object]:
     return kind.plain
 
 
-def _structs(kind: Kind, setting: Setting, kit: Kit) -> list[AgentMiddleware]:
+def _structs(
+    kind: HandlerKind, setting: Setting, kit: SharedParts
+) -> list[AgentMiddleware]:
     if kind.struct is None:
         raise NoSuchSideError(f"a struct middleware has no field for {kind.hook}")
     return kit.structs(kind.struct, setting.n)
@@ -153,10 +155,10 @@ def _struct_tool(count: Count) -> AgentMiddleware:
     return AgentMiddleware(wrap_tool_call=ToolMiddleware(invokable=factory))
 
 
-def _kinds() -> tuple[Kind, ...]:
+def _kinds() -> tuple[HandlerKind, ...]:
     before, after = "before_model_rewrite_history", "after_model_rewrite_history"
     return (
-        Kind(
+        HandlerKind(
             before,
             2,
             "ORD-002",
@@ -165,7 +167,7 @@ def _kinds() -> tuple[Kind, ...]:
             "before_chat_model",
             _struct_before,
         ),
-        Kind(
+        HandlerKind(
             after,
             2,
             "ORD-004",
@@ -174,8 +176,8 @@ def _kinds() -> tuple[Kind, ...]:
             "after_chat_model",
             _struct_after,
         ),
-        Kind("wrap_model_call", 2, "ORD-010", noops.ModelWrapper),
-        Kind(
+        HandlerKind("wrap_model_call", 2, "ORD-010", noops.ModelWrapper),
+        HandlerKind(
             "wrap_invokable_tool_call",
             1,
             "ORD-014",
@@ -184,9 +186,9 @@ def _kinds() -> tuple[Kind, ...]:
             "wrap_tool_call",
             _struct_tool,
         ),
-        Kind(STREAMED_HOOK, 1, "ORD-014", noops.StreamWrapper),
-        Kind("after_agent", 1, "RUN-017", noops.Finisher, noops.PlainFinisher),
-        Kind(
+        HandlerKind(STREAMED_HOOK, 1, "ORD-014", noops.StreamWrapper),
+        HandlerKind("after_agent", 1, "RUN-017", noops.Finisher, noops.PlainFinisher),
+        HandlerKind(
             "before_agent",
             1,
             "ORD-006",
@@ -197,7 +199,7 @@ def _kinds() -> tuple[Kind, ...]:
     )
 
 
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+KINDS: Final[Mapping[str, HandlerKind]] = MappingProxyType(
     {kind.hook: kind for kind in _kinds()}
 )
 """By hook. ``before_agent`` acts when the agent is built, so a build is its unit."""

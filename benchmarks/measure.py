@@ -5,17 +5,85 @@ two sides that take turns says what the engine adds: what slows the machine slow
 Each round takes one sample of each side, and the sides take turns in going first, since
 the second one finds warmer caches. The ratio is the median over rounds, and its spread
 the middle half of them, because a sample that the machine interrupted is no news.
+
+A ratio is worth nothing if one side does less of the work: the gate looks first.
 """
 
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median, quantiles
 from time import get_clock_info, perf_counter, thread_time
 from typing import Final, TypeAlias
+
+from benchmarks.parts import SharedParts
+
+SERIES: Final = 5
+"""How many times a bar is set up and measured. Where its objects come to lie in memory
+can make a side 2 % slower for as long as they live, whatever its code does."""
+
+TIMES: Final = 3
+"""How often a side is tried: state left over from one time would show the next."""
+
+
+class WorkDiffersError(AssertionError):
+    """A side made other calls than its bar says, so its time would mean nothing."""
+
+    def __init__(
+        self, bar: str, side: str, wanted: Mapping[str, int], got: Mapping[str, int]
+    ) -> None:
+        self.bar = bar
+        self.side = side
+        self.wanted = wanted
+        self.got = got
+        super().__init__(
+            f"{bar}: the {side} is not what it is measured as."
+            f" Calls wanted: {dict(wanted)}; calls made: {dict(got)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredBar:
+    """One pair, and the ratio it is held to; None where it is told for comparison.
+
+    ``number`` is the bar's place in the list of README.md, ``set_up`` makes the pair of
+    a kit's parts.
+    """
+
+    number: int
+    name: str
+    limit: float | None
+    set_up: Callable[[SharedParts], Awaitable[MeasuredPair]]
+
+
+async def admit(bar: MeasuredBar) -> None:
+    """See that both sides do the work they are measured as; raises WorkDiffersError."""
+    tally = Counter[str]()
+    pair = await bar.set_up(SharedParts(tally))
+    await _try(bar.name, "floor", pair.floor, tally)
+    await _try(bar.name, "subject", pair.subject, tally)
+
+
+async def measured(bar: MeasuredBar, rounds: int) -> Ratio:
+    """Admit the bar and measure it; raises WorkDiffersError."""
+    await admit(bar)
+    taken: list[Round] = []
+    for _ in range(SERIES):
+        taken += await series(await bar.set_up(SharedParts()), rounds)
+    return ratio_of(bar.name, taken, bar.limit)
+
+
+async def _try(bar: str, name: str, side: MeasuredSide, tally: Counter[str]) -> None:
+    for _ in range(TIMES):
+        tally.clear()
+        await side.work()
+        if not side.calls or tally != Counter(side.calls):
+            raise WorkDiffersError(bar, name, side.calls, tally)
+
 
 Work: TypeAlias = Callable[[], Awaitable[object]]
 Seconds: TypeAlias = Callable[[], float]
@@ -45,7 +113,7 @@ class TooFewRoundsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class MeasuredSide:
     """What is awaited over and over.
 
     ``calls`` is what one call of ``work`` must reach, by which the gate judges it. Its
@@ -58,11 +126,11 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class MeasuredPair:
     """Two sides that are compared: the subject's time is divided by the floor's."""
 
-    floor: Side
-    subject: Side
+    floor: MeasuredSide
+    subject: MeasuredSide
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +174,16 @@ def ratio_of(name: str, rounds: Sequence[Round], limit: float | None = None) -> 
     return Ratio(name, middle, low, high, limit, floor, subject)
 
 
-async def series(pair: Pair, rounds: int, seconds: float = SECONDS) -> list[Round]:
+async def series(
+    pair: MeasuredPair, rounds: int, seconds: float = SECONDS
+) -> list[Round]:
     """Take that many rounds; finding out how often to repeat a side is its warm-up."""
     sides = (pair.floor, pair.subject)
     return [Round(*times) for times in await turns(sides, rounds, seconds)]
 
 
 async def turns(
-    sides: Sequence[Side],
+    sides: Sequence[MeasuredSide],
     rounds: int,
     seconds: float = SECONDS,
     clock: Seconds | None = None,
@@ -135,7 +205,7 @@ async def turns(
     return taken
 
 
-async def sample(side: Side, times: int, clock: Seconds | None = None) -> float:
+async def sample(side: MeasuredSide, times: int, clock: Seconds | None = None) -> float:
     """Return the seconds a unit of the side takes, over that many repetitions."""
     work, now = side.work, clock or CLOCK
     start = now()
@@ -144,7 +214,9 @@ async def sample(side: Side, times: int, clock: Seconds | None = None) -> float:
     return (now() - start) / (times * side.units)
 
 
-async def repeats(side: Side, seconds: float, clock: Seconds | None = None) -> int:
+async def repeats(
+    side: MeasuredSide, seconds: float, clock: Seconds | None = None
+) -> int:
     """Return how often to repeat the side for a sample of that length, once warm."""
     times, began = 1, WALL()
     while (took := await sample(side, times, clock) * times * side.units) < seconds:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from benchmarks.command import Wanted
-from benchmarks.extra import drawing, scipy_optimize, scipy_stats
+from benchmarks.statistics import drawing, scipy_optimize, scipy_stats
 from refengine.errors import RefengineError
 
 
@@ -21,7 +21,7 @@ class OutputError(RefengineError):
 def check_outputs(wanted: Wanted) -> None:
     """Look for the libraries and the places of files; measure and write nothing.
 
-    Raises MissingExtraError and OutputError.
+    Raises WorldExtraError and OutputError.
     """
     scipy_stats()
     scipy_optimize()

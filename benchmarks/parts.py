@@ -2,7 +2,7 @@
 
 They do as little as can be done, because work of their own would hide what is measured.
 None of them reads its clock, counts or keeps anything: counting is the gate's part, and
-only before the measuring (``Kit``).
+only before the measuring (``SharedParts``).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class StreamedModel:
         return StreamReader[MessageChunk](_one(self._next()))
 
 
-class Kit:
+class SharedParts:
     """Makes the parts of a side; with a tally every call of one is counted.
 
     A call counts under the class and the method, ``EchoTool.invoke``; that of a

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from benchmarks.kinds import KINDS, Kind
-from benchmarks.settings import Setting
-from benchmarks.specs import Effort, SideSpec
+from benchmarks.kinds import KINDS, HandlerKind
+from benchmarks.specs import Effort, Setting, SideSpec
 from benchmarks.subject import NO_HOOK
 from compat.verdicts.cost import Floor, Section
 from refengine.hooks import ONION_HOOKS
@@ -39,7 +38,7 @@ PROBING: Final = Effort(sets=5, rounds=5, seconds=0.01)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PlannedRow:
     """One row of the report: a side, and the floors that it stands over."""
 
     section: Section
@@ -57,7 +56,7 @@ class Row:
         return "/".join([self.section, side.setting.key, *own])
 
 
-def rows(*, quick: bool) -> Iterator[Row]:
+def rows(*, quick: bool) -> Iterator[PlannedRow]:
     """Yield all rows of a run without a subject."""
     for kind in KINDS.values():
         yield over_both("hooks", kind.hook, kind.setting(100))
@@ -71,16 +70,16 @@ def rows(*, quick: bool) -> Iterator[Row]:
         yield from _forms(kind)
 
 
-def over_both(section: Section, name: str, setting: Setting) -> Row:
+def over_both(section: Section, name: str, setting: Setting) -> PlannedRow:
     """Return a row over the run by hand, and over the engine with no handler."""
     side = SideSpec("engine", setting)
     empty = replace(setting, n=0, form="handlers", plain=False)
     floors: list[tuple[Floor, SideSpec]] = [("no handlers", SideSpec("engine", empty))]
     floors.insert(0, ("bare Python", SideSpec("bare", setting)))
-    return Row(section, name, side, tuple(floors))
+    return PlannedRow(section, name, side, tuple(floors))
 
 
-def subject_rows(names: list[str], *, against: bool) -> Iterator[Row]:
+def subject_rows(names: list[str], *, against: bool) -> Iterator[PlannedRow]:
     """Yield the rows of a user's subject: the whole of it, then each of its parts."""
     for name, setting in (
         ("invoked", Setting(NO_HOOK, n=len(names))),
@@ -92,11 +91,11 @@ def subject_rows(names: list[str], *, against: bool) -> Iterator[Row]:
         floors: list[tuple[Floor, SideSpec]] = [("no handlers", nobody(setting))]
         if against:
             floors.append(("against", SideSpec("against", setting)))
-        yield Row("subject", name, side, tuple(floors))
+        yield PlannedRow("subject", name, side, tuple(floors))
     whole = SideSpec("subject", Setting(NO_HOOK, n=len(names)))
     for at, name in enumerate(names if len(names) > 1 else ()):
         part = SideSpec("subject", Setting(NO_HOOK, n=len(names)), without=at)
-        yield Row("handlers", name, replace(whole), (("without it", part),))
+        yield PlannedRow("handlers", name, replace(whole), (("without it", part),))
 
 
 def nobody(setting: Setting) -> SideSpec:
@@ -104,7 +103,9 @@ def nobody(setting: Setting) -> SideSpec:
     return SideSpec("engine", replace(setting, hook=QUICK_HOOKS[0], n=0))
 
 
-def growth_sides(kind: Kind, *, quick: bool) -> tuple[list[SideSpec], list[SideSpec]]:
+def growth_sides(
+    kind: HandlerKind, *, quick: bool
+) -> tuple[list[SideSpec], list[SideSpec]]:
     """Return ours and those by hand, with more and more handlers."""
     points = GROWTH_QUICK if quick else GROWTH
     ours = [SideSpec("engine", kind.setting(n)) for n in points]
@@ -113,7 +114,7 @@ def growth_sides(kind: Kind, *, quick: bool) -> tuple[list[SideSpec], list[SideS
     return ours, bare
 
 
-def _axes(kind: Kind) -> Iterator[Row]:
+def _axes(kind: HandlerKind) -> Iterator[PlannedRow]:
     middle = kind.setting(100)
     moved: list[tuple[str, Setting]] = []
     if kind.unit == "run":
@@ -129,14 +130,14 @@ def _axes(kind: Kind) -> Iterator[Row]:
         yield over_both("axes", f"{kind.hook}: {what}", setting)
 
 
-def _corners(kind: Kind) -> Iterator[Row]:
+def _corners(kind: HandlerKind) -> Iterator[PlannedRow]:
     for n in (1, FAR):
         for history in (10, FAR):
             setting = Setting(kind.hook, n=n, history=history, tools=TOOLS[-1])
             yield over_both("corners", kind.hook, setting)
 
 
-def _forms(kind: Kind) -> Iterator[Row]:
+def _forms(kind: HandlerKind) -> Iterator[PlannedRow]:
     if kind.struct is None:
         return
     native = SideSpec("engine", replace(kind.setting(100), form="native"))
@@ -144,4 +145,4 @@ def _forms(kind: Kind) -> Iterator[Row]:
     for form in ("adapted", "handlers"):
         side = SideSpec("engine", replace(native.setting, form=form))
         floors: Floors = (("native", native), ("no handlers", empty))
-        yield Row("forms", f"{kind.field}: {form}", side, floors)
+        yield PlannedRow("forms", f"{kind.field}: {form}", side, floors)

@@ -11,11 +11,21 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from inspect import isawaitable
+from statistics import fmean, median
 from time import perf_counter
 from typing import Any, Final, Literal, TypeAlias
+from warnings import catch_warnings, simplefilter
 
-from benchmarks.subject import Extensions
+from benchmarks import noops
+from benchmarks.byhand import HELLO
+from benchmarks.measure import MeasuredSide, Work, no_collections, repeats
+from benchmarks.parts import SharedParts
+from benchmarks.specs import Effort, SideSpec
+from benchmarks.subject import SubjectExtensions, Subjects
+from benchmarks.whole import runs
+from refengine import build_agent
 from refengine.awaiting import is_async
+from refengine.errors import MixedExtensionsWarning
 from refengine.hooks import LOW_LEVEL, ONION_HOOKS, AnyHook, hooks_of
 from refengine.middleware import AgentMiddleware
 from refengine.testing.watching import Watched
@@ -31,7 +41,7 @@ _NEXT: Final = 2
 
 
 @dataclass(slots=True)
-class Clock:
+class ProbeClock:
     """The time of one hook: its own, in seconds, and how often it was called.
 
     ``like`` is of what kind its probe is, for one that does nothing to stand beside.
@@ -45,14 +55,14 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Probes:
+class HookProbes:
     """The clocks of all hooks, by the extension's name and the hook's."""
 
-    clocks: dict[tuple[str, str], Clock] = field(
-        default_factory=lambda: defaultdict[tuple[str, str], Clock](Clock)
+    clocks: dict[tuple[str, str], ProbeClock] = field(
+        default_factory=lambda: defaultdict[tuple[str, str], ProbeClock](ProbeClock)
     )
 
-    def on(self, found: Extensions) -> Extensions:
+    def on(self, found: SubjectExtensions) -> SubjectExtensions:
         """Return the extensions with a probe around every hook."""
         names = iter(found.names)
         structs = tuple(self._struct(each, next(names)) for each in found.structs)
@@ -90,7 +100,7 @@ class Probes:
         }
         return replace(struct, wrap_tool_call=ToolMiddleware(**wraps), **changes)
 
-    def _hook(self, hook: AnyHook, clock: Clock, wraps: bool) -> AnyHook:
+    def _hook(self, hook: AnyHook, clock: ProbeClock, wraps: bool) -> AnyHook:
         if not is_async(hook):
             clock.like = "plain"
             return _plain(hook, clock)
@@ -108,7 +118,7 @@ class Probes:
 
         return entered
 
-    def _factory(self, factory: Call, clock: Clock) -> Call:
+    def _factory(self, factory: Call, clock: ProbeClock) -> Call:
         """Probe what a factory makes: its last but one, or only, argument is inner.
 
         What it makes is awaited always, so it may be a plain function that hands on
@@ -128,7 +138,7 @@ class Probes:
         return make
 
 
-def _layer(made: Call, clock: Clock) -> Call:
+def _layer(made: Call, clock: ProbeClock) -> Call:
     async def entered(*given: Any) -> Any:  # noqa: ANN401  # any endpoint's
         start, clock.inside = perf_counter(), 0.0
         try:
@@ -140,7 +150,7 @@ def _layer(made: Call, clock: Clock) -> Call:
     return entered
 
 
-def _plain(hook: AnyHook, clock: Clock) -> AnyHook:
+def _plain(hook: AnyHook, clock: ProbeClock) -> AnyHook:
     def enter(*given: Any) -> Any:  # noqa: ANN401  # any hook's
         start = perf_counter()
         try:
@@ -153,7 +163,7 @@ def _plain(hook: AnyHook, clock: Clock) -> AnyHook:
     return enter
 
 
-async def _awaited(got: Awaitable[object], clock: Clock) -> object:
+async def _awaited(got: Awaitable[object], clock: ProbeClock) -> object:
     """Await what a plain function gave to await: that is its time, too."""
     start = perf_counter()
     try:
@@ -162,7 +172,7 @@ async def _awaited(got: Awaitable[object], clock: Clock) -> object:
         clock.own += perf_counter() - start
 
 
-def _timed(inner: Call, clock: Clock) -> Call:
+def _timed(inner: Call, clock: ProbeClock) -> Call:
     async def call(*given: Any) -> Any:  # noqa: ANN401  # any endpoint's
         start = perf_counter()
         try:
@@ -171,3 +181,93 @@ def _timed(inner: Call, clock: Clock) -> Call:
             clock.inside += perf_counter() - start
 
     return call
+
+
+Spent: TypeAlias = "dict[tuple[str, str], tuple[float, float]]"
+"""Calls in a run and the seconds they take themselves, by handler and hook."""
+NOTHING: Final = (noops.Rewriter, noops.ModelWrapper, noops.PlainRewriter)
+"""A hook that does nothing for every kind of probe, in the order of ``LIKES``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """One agent with a probe around every hook: the subject's, and those beside."""
+
+    work: Work
+    mine: HookProbes = field(default_factory=HookProbes)
+    beside: HookProbes = field(default_factory=HookProbes)
+
+
+async def probed(subjects: Subjects, spec: SideSpec, effort: Effort) -> dict[str, Any]:
+    """Return calls and own seconds of every hook, set-up by set-up.
+
+    ``nothing`` holds the seconds of one call of a hook that does nothing, by what it
+    is ``like``. Raises what the subject raises.
+    """
+    hooks: dict[tuple[str, str, Like], list[tuple[float, float]]] = {}
+    nothing: list[dict[Like, float]] = []
+    for _ in range(effort.sets):
+        agent = await _set_up(subjects.extensions(spec, SharedParts()), spec)
+        mine, beside = await _spent(agent, effort)
+        for key, each in mine.items():
+            like = agent.mine.clocks[key].like
+            hooks.setdefault((*key, like), []).append(each)
+        nothing.append(_of_a_call(agent.beside, beside))
+    return {"hooks": [[*key, each] for key, each in hooks.items()], "nothing": nothing}
+
+
+async def _set_up(found: SubjectExtensions, spec: SideSpec) -> Probed:
+    mine, beside = HookProbes(), HookProbes()
+    users = mine.on(found)
+    nothing = [make(at) for at in range(2) for make in NOTHING]
+    others = beside.on(replace(found, structs=(), handlers=tuple(nothing))).handlers
+    before, after = others[: len(NOTHING)], others[len(NOTHING) :]
+    around = (*before, *users.handlers, *after)
+    with catch_warnings():
+        # It is our handlers that stand among a subject's structs.
+        simplefilter("ignore", MixedExtensionsWarning)
+        agent = await build_agent(replace(users, handlers=around).built())
+    messages = (HELLO,) * spec.setting.history
+    return Probed(runs(agent, messages, stream=spec.setting.stream), mine, beside)
+
+
+async def _spent(agent: Probed, effort: Effort) -> tuple[Spent, Spent]:
+    """Return what the subject's hooks take, and those beside: medians over rounds."""
+    often = await repeats(MeasuredSide(agent.work), effort.seconds)
+    rounds: list[tuple[Spent, Spent]] = []
+    with no_collections():
+        for _ in range(effort.rounds):
+            agent.mine.reset()
+            agent.beside.reset()
+            for _ in range(often):
+                await agent.work()
+            rounds.append((_told(agent.mine, often), _told(agent.beside, often)))
+    return _middle([one for one, _ in rounds]), _middle([two for _, two in rounds])
+
+
+def _told(probes: HookProbes, often: int) -> Spent:
+    return {key: _of_a_run(clock, often) for key, clock in probes.clocks.items()}
+
+
+def _of_a_run(clock: ProbeClock, often: int) -> tuple[float, float]:
+    return clock.calls / often, clock.own / often
+
+
+def _middle(rounds: list[Spent]) -> Spent:
+    return {
+        key: (
+            median(each[key][0] for each in rounds),
+            median(each[key][1] for each in rounds),
+        )
+        for key in rounds[0]
+    }
+
+
+def _of_a_call(probes: HookProbes, beside: Spent) -> dict[Like, float]:
+    clocks = probes.clocks
+    return {
+        like: fmean(
+            own / n for key, (n, own) in beside.items() if clocks[key].like == like
+        )
+        for like in LIKES
+    }

@@ -1,28 +1,28 @@
-"""A whole run of ``bench run``: noise first, then rows, growth, peers and bars."""
+"""A whole run of ``bench run``: noise first, then rows, growth, peers and bars.
+
+The bars are what has to hold, each as a ratio and the most it may be.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from math import log10
 from shlex import quote
 from typing import Any, Final, TypeAlias
 
 from benchmarks import plan
 from benchmarks.asking import ChildLostError, Measurer
-from benchmarks.attribution import hook_costs
 from benchmarks.bars import BARS
 from benchmarks.defaults import PEERS
 from benchmarks.growing import growth, memory_slope
 from benchmarks.kinds import KINDS
-from benchmarks.limits import bars
-from benchmarks.noise import noise
 from benchmarks.peers.measuring import Measured, measure_peers
-from benchmarks.rows import NotMeasuredError, answer, cost
-from benchmarks.settings import Setting
-from benchmarks.specs import SideSpec
+from benchmarks.rows import NotMeasuredError, answer, cost, hook_costs, noise
+from benchmarks.specs import Setting, SideSpec
 from benchmarks.subject import NO_HOOK
 from compat.verdicts.cost import (
     Bar,
@@ -32,9 +32,88 @@ from compat.verdicts.cost import (
     Costs,
     Growth,
     HookCost,
+    PeerCost,
 )
 from property_tests.defaults import EXAMPLES, SEED
 from refengine.testing.machine import facts
+
+ADAPTED: Final = 1.3
+BASE: Final = 0.1
+HOOK: Final = 1.0
+EXPONENT: Final = 1.25
+"""1 is linear, 2 quadratic. Above 1 stays what processors do: 10,000 handlers do not
+fit the caches that 1,000 do, and a bare loop over them slows down alike."""
+DECADE: Final = (1_000, 10_000)
+
+
+def bars(
+    costs: Sequence[Cost], growth: Sequence[Growth], peers: Sequence[PeerCost]
+) -> Iterator[Bar]:
+    """Yield the bars; those that were not measured say so."""
+    yield _worst(
+        "adapted struct middleware over native, a run",
+        ADAPTED,
+        _adapted(costs),
+        "no row compares them",
+    )
+    yield _worst(
+        "growth from 1,000 to 10,000 handlers, its exponent",
+        EXPONENT,
+        _exponents(growth),
+        "a quick run ends at 1,000 handlers",
+    )
+    why = "no peer was measured"
+    yield _worst("base run over the fastest peer's", BASE, _bases(peers), why)
+    name = "a hook over a peer's, where it is more than a loop by hand"
+    yield _worst(name, HOOK, _hooks(peers), why)
+
+
+def _worst(
+    name: str, limit: float, found: Iterable[tuple[str, float]], why: str
+) -> Bar:
+    worst = max(found, key=lambda each: each[1], default=None)
+    if worst is None:
+        return Bar(name=name, ratio=None, limit=limit, holds=None, why=why)
+    where, ratio = worst
+    return Bar(name=name, ratio=ratio, limit=limit, holds=ratio <= limit, why=where)
+
+
+def _adapted(costs: Iterable[Cost]) -> Iterator[tuple[str, float]]:
+    for row in costs:
+        if row.section == "forms" and row.name.endswith("adapted"):
+            for each in row.compared:
+                if each.floor == "native":
+                    yield row.name, each.ratio.value
+
+
+def _exponents(growth: Iterable[Growth]) -> Iterator[tuple[str, float]]:
+    for each in growth:
+        times = {point.n: point.seconds for point in each.points}
+        first, last = DECADE
+        if first in times and last in times and 0 in times:
+            few, many = times[first] - times[0], times[last] - times[0]
+            if few > 0 and many > 0:  # else handlers cost nothing that was seen
+                yield each.name, log10(many / few) / log10(last / first)
+
+
+def _bases(peers: Iterable[PeerCost]) -> Iterator[tuple[str, float]]:
+    for each in peers:
+        if each.base_over_ours is not None:
+            yield each.peer, 1 / each.base_over_ours.value
+
+
+def _hooks(peers: Iterable[PeerCost]) -> Iterator[tuple[str, float]]:
+    """Yield ours over theirs, where anything of theirs is in it.
+
+    What is not told apart from bare Python is a loop that the user wrote inside one
+    hook, as with LangGraph: no framework carries those functions.
+    """
+    for each in peers:
+        ours, bare = each.over_ours, each.over_bare
+        if ours is None or bare is None or ours.low <= 0 or bare.low <= 1:
+            continue
+        yield f"{each.peer}: {each.hook}", 1 / ours.value
+
 
 Told: TypeAlias = Callable[[str], None]
 NOBODY: Final[Measured] = ((), ())
@@ -42,7 +121,7 @@ AT_BUILD: Final = (" before_agent", " modify_instruction", " modify_tools")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BenchRequest:
     """What is measured: a subject, or handlers that do nothing and these peers.
 
     ``subject`` and ``against`` are as the user wrote them; ``places`` are the same as
@@ -67,11 +146,11 @@ class Asked:
         return " ".join(filter(None, words))
 
 
-def measured(asked: Asked, told: Told) -> Costs:
+def measured(asked: BenchRequest, told: Told) -> Costs:
     """Measure all of it; ``told`` hears what is being done.
 
     Raises NotMeasuredError for what the user got wrong, ChildLostError, and
-    MissingExtraError.
+    WorldExtraError.
     """
     started, began = datetime.now(UTC), time.monotonic()
     with Measurer() as measurer:
@@ -93,7 +172,7 @@ def measured(asked: Asked, told: Told) -> Costs:
 class _Run:
     """One run, in one child."""
 
-    def __init__(self, measurer: Measurer, asked: Asked, told: Told) -> None:
+    def __init__(self, measurer: Measurer, asked: BenchRequest, told: Told) -> None:
         self._measurer = measurer
         self._asked = asked
         self._tell = told
@@ -146,7 +225,9 @@ class _Run:
         self._tell("comparing equal sides, to know what noise is")
         return noise(self._measurer, self._effort)
 
-    def _rows(self, rows: Sequence[plan.Row], found: CostNoise) -> tuple[Cost, ...]:
+    def _rows(
+        self, rows: Sequence[plan.PlannedRow], found: CostNoise
+    ) -> tuple[Cost, ...]:
         costs: list[Cost] = []
         for at, row in enumerate(rows, 1):
             self._tell(f"row {at} of {len(rows)}: {row.name}")

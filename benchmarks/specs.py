@@ -1,11 +1,66 @@
-"""What the child is asked to set up: one side of a comparison, as data."""
+"""What is run, and what the child sets up: one side of a comparison, as data.
+
+A setting says how many handlers of which hook, over which history, in which way.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias
 
-from benchmarks.settings import Setting
+from benchmarks.parts import CALL
+
+Form: TypeAlias = Literal["handlers", "adapted", "native"]
+FORMS: Final[tuple[Form, ...]] = ("handlers", "adapted", "native")
+"""Handlers as such; struct middleware adapted to handlers; the engine's own structs."""
+
+STREAMED_HOOK: Final = "wrap_streamable_tool_call"
+"""The hook for which the tool is one that streams."""
+N: Final = 100
+HISTORY: Final = 10
+TOOLS: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One point of the axes; what is not named stands where the axes cross."""
+
+    hook: str
+    n: int = N
+    history: int = HISTORY
+    tools: int = TOOLS
+    plain: bool = False
+    """Hooks that are plain functions and not async ones."""
+    stream: bool = False
+    """A streaming run, of a model that streams."""
+    form: Form = "handlers"
+
+    @property
+    def key(self) -> str:
+        """Its name in every report."""
+        ways = f"{'plain' if self.plain else 'async'}/{self._mode}/{self.form}"
+        return (
+            f"{self.hook}/n={self.n}/history={self.history}/tools={self.tools}/{ways}"
+        )
+
+    @property
+    def _mode(self) -> str:
+        return "stream" if self.stream else "invoke"
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The names of its tools; the model calls the first."""
+        return CALL.name, *(f"tool-{at}" for at in range(1, self.tools))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Self:
+        """Return the setting that ``to_json`` wrote."""
+        return cls(**data)
+
 
 Refused: TypeAlias = tuple[str | None, str]
 Maker: TypeAlias = Literal["bare", "engine", "subject", "against"]
@@ -55,7 +110,7 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class TurnsRequest:
     """Sides that take turns, and how long."""
 
     sides: tuple[SideSpec, ...]
@@ -71,7 +126,7 @@ class Turns:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class TurnsReply:
     """What came of it: the rounds of every set-up, and of which sides.
 
     ``refused`` holds the sides that have no place in a round: (clause, why) by place.

@@ -9,12 +9,38 @@ t. ``refengine bench same`` shows how often equal sides are told apart by it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from math import exp, log
 from statistics import fmean, median
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from benchmarks.extra import scipy_stats
 from compat.verdicts.cost import CONFIDENCE, Change, Estimate
+from refengine.testing.world import WorldExtraError
+
+EXTRA: Final = "bench"
+
+
+def scipy_stats() -> Any:  # noqa: ANN401  # a module without types
+    """Return ``scipy.stats``; raises WorldExtraError."""
+    return _loaded("scipy.stats")
+
+
+def scipy_optimize() -> Any:  # noqa: ANN401  # as above
+    """Return ``scipy.optimize``; raises WorldExtraError."""
+    return _loaded("scipy.optimize")
+
+
+def drawing() -> None:
+    """Look whether plots can be drawn; raises WorldExtraError."""
+    _loaded("matplotlib")
+
+
+def _loaded(name: str) -> Any:  # noqa: ANN401  # as above
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise WorldExtraError("refengine bench", EXTRA, error) from error
+
 
 Series: TypeAlias = Sequence[Sequence[float]]
 """The rounds of one set-up, each with the seconds of every side."""
@@ -32,7 +58,7 @@ class TooFewSetUpsError(ValueError):
 def ratio(series: Sequence[Series], subject: int, floor: int) -> Estimate:
     """Return how many times longer one side takes than another, by their places.
 
-    Raises TooFewSetUpsError, and MissingExtraError without the extra.
+    Raises TooFewSetUpsError, and WorldExtraError without the extra.
     """
     logs = [
         log(median(times[subject] / times[floor] for times in rounds))

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from benchmarks.byhand import HELLO
-from benchmarks.measure import Side
-from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, Kit
-from benchmarks.settings import Setting
-from benchmarks.specs import SideSpec
+from benchmarks.measure import MeasuredSide
+from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, SharedParts
+from benchmarks.specs import Setting, SideSpec
 from benchmarks.whole import runs
 from refengine import AgentMiddleware, ChatModelAgentConfig, ToolsConfig, build_agent
 from refengine.errors import RefengineError
@@ -57,7 +56,7 @@ class QuietRecorder(Recorder):
 class QuietWorld(World):
     """The world of a run that is measured: its model is canned, nothing is observed."""
 
-    def __init__(self, kit: Kit, setting: Setting) -> None:
+    def __init__(self, kit: SharedParts, setting: Setting) -> None:
         super().__init__(AGENT, SCENARIO, QuietRecorder())
         model = kit.streamed_model if setting.stream else kit.model
         self.canned = model(ASKS, ANSWERS)
@@ -69,7 +68,7 @@ class QuietWorld(World):
 
 
 @dataclass(frozen=True, slots=True)
-class Extensions:
+class SubjectExtensions:
     """What a subject returned, apart: its struct middlewares and its handlers."""
 
     config: ChatModelAgentConfig
@@ -83,7 +82,7 @@ class Extensions:
         named = [str(getattr(each, "name", "?")) for each in self.handlers]
         return [*structs, *(f"handlers[{at}] {name}" for at, name in enumerate(named))]
 
-    def without(self, at: int | None) -> Extensions:
+    def without(self, at: int | None) -> SubjectExtensions:
         """Return them without the one at a place of ``names``."""
         if at is None:
             return self
@@ -109,27 +108,27 @@ class Subjects:
     functions: Mapping[str, tuple[str, SubjectFunction]]
     waits: bool = False
 
-    async def side(self, spec: SideSpec, kit: Kit) -> Side:
+    async def side(self, spec: SideSpec, kit: SharedParts) -> MeasuredSide:
         """Return the user's extensions at work; raises NotMeasurableError."""
         found = self.extensions(spec, kit).without(spec.without)
         agent = await build_agent(found.built())
         messages = (HELLO,) * spec.setting.history
         work = runs(agent, messages, stream=spec.setting.stream)
-        return Side(work, _base_calls(spec.setting))
+        return MeasuredSide(work, _base_calls(spec.setting))
 
-    def extensions(self, spec: SideSpec, kit: Kit) -> Extensions:
+    def extensions(self, spec: SideSpec, kit: SharedParts) -> SubjectExtensions:
         """Return ``copies`` of what the subject returns; raises NotMeasurableError."""
         text, function = self.functions[spec.maker]
         world = QuietWorld(kit, spec.setting)
         parts = [_taken(text, function(world), world) for _ in range(spec.copies)]
-        return Extensions(
+        return SubjectExtensions(
             parts[0].config,
             tuple(each for part in parts for each in part.structs),
             tuple(each for part in parts for each in part.handlers),
         )
 
 
-def _taken(text: str, got: object, world: QuietWorld) -> Extensions:
+def _taken(text: str, got: object, world: QuietWorld) -> SubjectExtensions:
     if is_graph(got):
         why = "a graph runs in its framework; see the peers of refengine bench run"
         raise NotMeasurableError(text, got, why)
@@ -147,7 +146,7 @@ def _taken(text: str, got: object, world: QuietWorld) -> Extensions:
     handlers = tuple(each for each in given if not isinstance(each, AgentMiddleware))
     if not given:
         raise NotMeasurableError(text, got, "there is nothing in it to measure")
-    return Extensions(config, structs, handlers)
+    return SubjectExtensions(config, structs, handlers)
 
 
 def _config(world: QuietWorld) -> ChatModelAgentConfig:

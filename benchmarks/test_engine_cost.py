@@ -16,15 +16,14 @@ from typing import Final, Protocol
 import pytest
 
 from benchmarks.bars import BARS
-from benchmarks.gate import Bar, admit
-from benchmarks.measure import Pair, sample
-from benchmarks.parts import Kit
+from benchmarks.measure import MeasuredBar, MeasuredPair, admit, sample
+from benchmarks.parts import SharedParts
 
 UNITS: Final = 10_000
 """How many runs, layers or hooks one time in the table stands for, more or less."""
 
 
-class Benchmark(Protocol):
+class EngineBenchmark(Protocol):
     """What is used of pytest-benchmark's fixture, which has no types."""
 
     group: str | None
@@ -39,17 +38,17 @@ class Admitted:
 
     def __init__(self, runner: asyncio.Runner) -> None:
         self.runner = runner
-        self._last: tuple[Bar, Pair] | None = None
+        self._last: tuple[MeasuredBar, MeasuredPair] | None = None
 
-    def pair(self, bar: Bar) -> Pair:
+    def pair(self, bar: MeasuredBar) -> MeasuredPair:
         """Return the bar's pair; raises WorkDiffersError."""
         if self._last is None or self._last[0] is not bar:
             self._last = bar, self.runner.run(self._set_up(bar))
         return self._last[1]
 
-    async def _set_up(self, bar: Bar) -> Pair:
+    async def _set_up(self, bar: MeasuredBar) -> MeasuredPair:
         await admit(bar)
-        return await bar.set_up(Kit())
+        return await bar.set_up(SharedParts())
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +61,9 @@ def admitted() -> Iterator[Admitted]:
 @pytest.mark.benchmark(disable_gc=True)
 @pytest.mark.parametrize("side", ["floor", "subject"])
 @pytest.mark.parametrize("bar", BARS, ids=lambda bar: bar.name)
-def test_cost(bar: Bar, side: str, admitted: Admitted, benchmark: Benchmark) -> None:
+def test_cost(
+    bar: MeasuredBar, side: str, admitted: Admitted, benchmark: EngineBenchmark
+) -> None:
     """Both sides make the calls they say, and take their time."""
     pair = admitted.pair(bar)
     measured = pair.floor if side == "floor" else pair.subject

@@ -7,8 +7,8 @@ from typing import Final
 
 from benchmarks.byhand import HELLO
 from benchmarks.measure import Work
-from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, Kit
-from benchmarks.settings import STREAMED_HOOK, Setting
+from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, SharedParts
+from benchmarks.specs import STREAMED_HOOK, Setting
 from compat.adapters import adapt
 from refengine import (
     Agent,
@@ -24,7 +24,7 @@ NAME: Final = "agent"
 
 async def run(
     setting: Setting,
-    kit: Kit,
+    kit: SharedParts,
     handlers: Sequence[object],
     structs: Sequence[AgentMiddleware],
 ) -> Work:
@@ -35,7 +35,7 @@ async def run(
 
 def build(
     setting: Setting,
-    kit: Kit,
+    kit: SharedParts,
     handlers: Sequence[object],
     structs: Sequence[AgentMiddleware],
 ) -> Work:
@@ -69,7 +69,7 @@ def runs(
 
 def config_of(
     setting: Setting,
-    kit: Kit,
+    kit: SharedParts,
     handlers: Sequence[object],
     structs: Sequence[AgentMiddleware],
 ) -> ChatModelAgentConfig:

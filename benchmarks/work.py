@@ -16,11 +16,10 @@ from benchmarks.asking import ChildLostError, Measurer
 from benchmarks.command import Wanted
 from benchmarks.comparing import NotAReportError, compared, differing, read
 from benchmarks.defaults import MOST_APART
-from benchmarks.noise import told_apart
 from benchmarks.outputs import OutputError, check_outputs
 from benchmarks.plan import QUICK
-from benchmarks.rows import NotMeasuredError
-from benchmarks.running import Asked, measured
+from benchmarks.rows import NotMeasuredError, told_apart
+from benchmarks.running import BenchRequest, measured
 from benchmarks.specs import SideSpec
 from compat.commands import (
     DIFFERS,
@@ -57,7 +56,7 @@ def run(wanted: Wanted) -> NoReturn:
     with told("bench run", *MISTAKES):
         places = _place(wanted.subject), _place(wanted.against)
         check_outputs(wanted)
-        asked = Asked(
+        asked = BenchRequest(
             wanted.subject, wanted.against, places, wanted.quick, wanted.peers
         )
         try:

@@ -8,14 +8,13 @@ from textwrap import dedent
 
 import pytest
 
-from benchmarks import child, setting_up
+from benchmarks import child, making
 from benchmarks.asking import ChildLostError, Measurer
 from benchmarks.making import Maker
 from benchmarks.noops import Rewriter
 from benchmarks.plan import subject_rows
 from benchmarks.rows import NotMeasuredError, answer, cost, memory_of, taken
-from benchmarks.settings import Setting
-from benchmarks.specs import Effort, SideSpec, Turned
+from benchmarks.specs import Effort, Setting, SideSpec, TurnsReply
 from benchmarks.subject import NO_HOOK, Subjects
 from compat.engines.importing import GENERIC
 from compat.process import python
@@ -86,7 +85,7 @@ def refused(measurer, *named):
 
 def turned(measurer, *sides):
     found = taken(measurer, sides or (MINE, EMPTY), EFFORT)
-    assert isinstance(found, Turned), found
+    assert isinstance(found, TurnsReply), found
     return found
 
 
@@ -250,9 +249,9 @@ class TestSubjectThatWaits:
     @pytest.mark.parametrize(
         ("waits", "sides", "clock"),
         [
-            (True, [MINE, EMPTY], setting_up.WALL),
-            (True, [EMPTY, EMPTY], setting_up.CLOCK),
-            (False, [MINE, EMPTY], setting_up.CLOCK),
+            (True, [MINE, EMPTY], making.WALL),
+            (True, [EMPTY, EMPTY], making.CLOCK),
+            (False, [MINE, EMPTY], making.CLOCK),
         ],
     )
     def test_is_timed_by_the_wall_with_what_it_is_compared_with(
@@ -265,7 +264,7 @@ class TestSubjectThatWaits:
             return [(1.0, 1.0)] * rounds
 
         subjects = Subjects({"subject": ("mine", lambda world: [Rewriter(0)])}, waits)
-        monkeypatch.setattr(setting_up, "turns", seen)
+        monkeypatch.setattr(making, "turns", seen)
         asyncio.run(child._turned(Maker(subjects), sides, EFFORT))
 
         assert clocks == [clock] * EFFORT.sets
@@ -280,8 +279,8 @@ class TestSlowSubject:
             now[0] += 10.0 * number
             return [(1.0,)] * number
 
-        monkeypatch.setattr(setting_up, "turns", slow)
-        monkeypatch.setattr(setting_up, "WALL", lambda: now[0])
+        monkeypatch.setattr(making, "turns", slow)
+        monkeypatch.setattr(making, "WALL", lambda: now[0])
         effort = Effort(sets=3, rounds=8, seconds=0.1)
         asyncio.run(child._turned(Maker(Subjects({})), [EMPTY], effort))
 
@@ -436,7 +435,7 @@ class TestRefusedSide:
         measurer.load(file(later), None)
         found = taken(measurer, (MINE, EMPTY), EFFORT)
 
-        assert not isinstance(found, Turned)
+        assert not isinstance(found, TurnsReply)
         assert "enough" in found.why
 
 
@@ -499,9 +498,9 @@ class TestLostChild:
             found = turned(measurer, MINE)
 
         why = "the process gave no answer within 0.2 s"
-        assert not isinstance(hung, Turned)
+        assert not isinstance(hung, TurnsReply)
         assert hung.why == f"while it was to measure times, {why}"
-        assert not isinstance(again, Turned)
+        assert not isinstance(again, TurnsReply)
         assert again.why == f"while it was to load the subject, {why}"
         assert found.refused == {}
 

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from benchmarks import noise, plan, running, work
+from benchmarks import plan, rows, running, work
 from benchmarks.asking import ChildLostError
 from benchmarks.command import main
 from benchmarks.kinds import KINDS
@@ -294,11 +294,17 @@ class TestAsked:
     @pytest.mark.parametrize(
         ("asked", "words"),
         [
-            (running.Asked(), "--no-peers"),
-            (running.Asked(subject="my file.py"), "'my file.py'"),
-            (running.Asked(subject="a.py", against="b.py"), "a.py --against b.py"),
-            (running.Asked(quick=True, peers=("strands",)), "--quick --peer strands"),
-            (running.Asked(peers=running.PEERS), ""),
+            (running.BenchRequest(), "--no-peers"),
+            (running.BenchRequest(subject="my file.py"), "'my file.py'"),
+            (
+                running.BenchRequest(subject="a.py", against="b.py"),
+                "a.py --against b.py",
+            ),
+            (
+                running.BenchRequest(quick=True, peers=("strands",)),
+                "--quick --peer strands",
+            ),
+            (running.BenchRequest(peers=running.PEERS), ""),
         ],
     )
     def test_command_is_the_line_that_asks_for_it(self, asked, words):
@@ -329,7 +335,7 @@ class TestSame:
         def lost(*_):
             raise ChildLostError("measure times", "ended with code 1", "")
 
-        monkeypatch.setattr(noise, "answer", lost)
+        monkeypatch.setattr(rows, "answer", lost)
         code, out, err = bench("same")
 
         assert (code, out) == (3, "")
@@ -345,7 +351,7 @@ class TestLostBar:
             raise ChildLostError("measure a bar", "ended with code 1", "")
 
         monkeypatch.setattr(running, "answer", lost)
-        run = running._Run(None, running.Asked(), lambda _: None)
+        run = running._Run(None, running.BenchRequest(), lambda _: None)
         bars = list(run._engine_bars())
 
         assert bars

@@ -6,9 +6,8 @@ from random import Random
 import pytest
 
 from benchmarks.growing import fits_of, growth, line, simplest
-from benchmarks.limits import bars
-from benchmarks.settings import Setting
-from benchmarks.specs import Effort, SideSpec
+from benchmarks.running import bars
+from benchmarks.specs import Effort, Setting, SideSpec
 from compat.verdicts.cost import SHAPES, Estimate, Fit, Growth, GrowthPoint
 
 NS = (0, 1, 10, 30, 100, 300, 1_000, 3_000, 10_000)

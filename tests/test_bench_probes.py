@@ -6,13 +6,11 @@ from functools import partial
 
 import pytest
 
-from benchmarks import measure, probes, probing
-from benchmarks.attribution import hook_costs
-from benchmarks.parts import Kit
-from benchmarks.probes import Probes
-from benchmarks.probing import probed
-from benchmarks.settings import Setting
-from benchmarks.specs import Effort, SideSpec
+from benchmarks import measure, probes
+from benchmarks.parts import SharedParts
+from benchmarks.probes import HookProbes, probed
+from benchmarks.rows import hook_costs
+from benchmarks.specs import Effort, Setting, SideSpec
 from benchmarks.subject import NO_HOOK, Subjects
 from refengine import AgentMiddleware, ToolCallResult, ToolMiddleware
 
@@ -47,7 +45,7 @@ def spent(monkeypatch, clock, *extensions, stream=False):
     async def once(*_):
         return 1
 
-    monkeypatch.setattr(probing, "repeats", once)
+    monkeypatch.setattr(probes, "repeats", once)
     subjects = Subjects({"subject": ("mine", lambda world: [*extensions])})
     side = SideSpec("subject", Setting(NO_HOOK, n=1, stream=stream))
     rows, never = hook_costs(asyncio.run(probed(subjects, side, EFFORT)))
@@ -242,7 +240,7 @@ class TestLowLevel:
         assert found == {("middlewares[0]", "wrap_tool_call.invokable"): (1, 6.0)}
 
     def test_a_factory_that_hands_back_what_it_was_given_adds_no_layer(self):
-        made = Probes()
+        made = HookProbes()
         wrap = made._factory(lambda inner: inner, made.clocks["a", "b"])
 
         assert wrap(len) is len
@@ -364,6 +362,6 @@ class TestQuietWorld:
             worlds.append(world)
             return [AgentMiddleware(additional_instruction="x")]
 
-        Subjects({"subject": ("mine", subject)}).extensions(SIDE, Kit())
+        Subjects({"subject": ("mine", subject)}).extensions(SIDE, SharedParts())
 
         assert [world.recorder.last("effect") for world in worlds] == [None]

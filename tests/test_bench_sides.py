@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import kinds
-from benchmarks.byhand import DEEPEST, TooDeepError
+from benchmarks.byhand import DEEPEST, TooDeepByHandError
 from benchmarks.kinds import (
     KINDS,
     NoSuchSideError,
@@ -20,9 +20,8 @@ from benchmarks.kinds import (
 )
 from benchmarks.making import Maker, NotDoneError
 from benchmarks.noops import ModelWrapper, Rewriter, ToolWrapper
-from benchmarks.parts import ANSWERS, Kit
-from benchmarks.settings import FORMS, Setting
-from benchmarks.specs import SideSpec
+from benchmarks.parts import ANSWERS, SharedParts
+from benchmarks.specs import FORMS, Setting, SideSpec
 from benchmarks.subject import Subjects
 
 MAKER = Maker(Subjects({}))
@@ -81,7 +80,10 @@ class TestEqualWork:
         setting = replace(KINDS[hook].setting(5), stream=stream)
 
         async def both():
-            ours, bare = await engine_side(setting, Kit()), bare_side(setting, Kit())
+            ours, bare = (
+                await engine_side(setting, SharedParts()),
+                bare_side(setting, SharedParts()),
+            )
             return await ours.work(), await bare.work()
 
         ours, bare = asyncio.run(both())
@@ -90,7 +92,7 @@ class TestEqualWork:
 
     @pytest.mark.parametrize("history", [1, 40])
     def test_by_hand_and_ours_show_the_model_equal_histories(self, history):
-        class Seeing(Kit):
+        class Seeing(SharedParts):
             """Keeps how many messages each call of the model was given."""
 
             def __init__(self):
@@ -197,8 +199,8 @@ class TestBrokenEngine:
 class TestDeepOnion:
     @pytest.mark.parametrize("hook", [MODEL, TOOL, "wrap_streamable_tool_call"])
     def test_has_no_floor_above_900_layers(self, hook):
-        with pytest.raises(TooDeepError, match="a bare onion of 901 layers"):
-            bare_side(KINDS[hook].setting(DEEPEST + 1), Kit())
+        with pytest.raises(TooDeepByHandError, match="a bare onion of 901 layers"):
+            bare_side(KINDS[hook].setting(DEEPEST + 1), SharedParts())
 
     def test_of_our_engine_has_none_of_that(self):
         assert admit("engine", Setting(TOOL, n=DEEPEST + 1)) >= 0

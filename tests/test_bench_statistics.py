@@ -5,8 +5,7 @@ from random import Random
 
 import pytest
 
-from benchmarks.attribution import hook_costs
-from benchmarks.noise import band
+from benchmarks.rows import band, hook_costs
 from benchmarks.statistics import (
     SETS,
     TooFewSetUpsError,

@@ -14,13 +14,16 @@ from benchmarks import __main__ as command
 from benchmarks import bars, engine_parts, floors, measure
 from benchmarks.bars import BARS
 from benchmarks.engine_parts import ChainNotEmptyError
-from benchmarks.gate import Bar, WorkDiffersError, admit, measured
 from benchmarks.measure import (
-    Pair,
+    MeasuredBar,
+    MeasuredPair,
+    MeasuredSide,
     Ratio,
     Round,
-    Side,
     TooFewRoundsError,
+    WorkDiffersError,
+    admit,
+    measured,
     ratio_of,
     repeats,
     sample,
@@ -34,7 +37,7 @@ from benchmarks.parts import (
     INSTRUCTION,
     CannedModel,
     EchoTool,
-    Kit,
+    SharedParts,
 )
 from benchmarks.whole import runs
 from refengine.context import Context
@@ -63,7 +66,7 @@ class Clock:
             self.order.append((name, gc.isenabled()))
             self.now += seconds
 
-        return Side(work, units=units)
+        return MeasuredSide(work, units=units)
 
 
 @pytest.fixture
@@ -122,12 +125,12 @@ class TestSample:
             if next(zeros, None) is None:
                 await side.work()
 
-        assert asyncio.run(repeats(Side(work), 1.0)) > 1
+        assert asyncio.run(repeats(MeasuredSide(work), 1.0)) > 1
 
 
 class TestSeries:
     def pair(self, clock):
-        return Pair(clock.side("floor", 2.0), clock.side("subject", 2.0))
+        return MeasuredPair(clock.side("floor", 2.0), clock.side("subject", 2.0))
 
     def test_of_a_side_against_itself_is_one(self, clock):
         got = ratio_of("x", asyncio.run(series(self.pair(clock), 6, seconds=1.0)))
@@ -152,7 +155,7 @@ class TestSeries:
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
-            asyncio.run(series(Pair(Side(work), Side(work)), 2))
+            asyncio.run(series(MeasuredPair(MeasuredSide(work), MeasuredSide(work)), 2))
 
         assert gc.isenabled()
 
@@ -168,7 +171,7 @@ def small(make):
 
         return make(ask)
 
-    return Bar(0, "small", None, set_up)
+    return MeasuredBar(0, "small", None, set_up)
 
 
 async def idle():
@@ -180,19 +183,25 @@ ONCE = {"CannedModel.invoke": 1}
 
 class TestGate:
     def test_admits_a_pair_that_does_what_it_says(self):
-        bar = small(lambda ask: Pair(Side(ask, ONCE), Side(ask, ONCE)))
+        bar = small(
+            lambda ask: MeasuredPair(MeasuredSide(ask, ONCE), MeasuredSide(ask, ONCE))
+        )
 
         asyncio.run(admit(bar))
 
     def test_refuses_a_subject_that_does_less(self):
-        bar = small(lambda ask: Pair(Side(ask, ONCE), Side(idle, ONCE)))
+        bar = small(
+            lambda ask: MeasuredPair(MeasuredSide(ask, ONCE), MeasuredSide(idle, ONCE))
+        )
 
         with pytest.raises(WorkDiffersError, match="small: the subject") as caught:
             asyncio.run(admit(bar))
         assert (caught.value.wanted, caught.value.got) == (ONCE, {})
 
     def test_refuses_a_floor_that_does_less(self):
-        bar = small(lambda ask: Pair(Side(idle, ONCE), Side(ask, ONCE)))
+        bar = small(
+            lambda ask: MeasuredPair(MeasuredSide(idle, ONCE), MeasuredSide(ask, ONCE))
+        )
 
         with pytest.raises(WorkDiffersError, match="small: the floor"):
             asyncio.run(admit(bar))
@@ -202,7 +211,11 @@ class TestGate:
             await ask()
             await ask()
 
-        bar = small(lambda ask: Pair(Side(ask, ONCE), Side(lambda: twice(ask), ONCE)))
+        bar = small(
+            lambda ask: MeasuredPair(
+                MeasuredSide(ask, ONCE), MeasuredSide(lambda: twice(ask), ONCE)
+            )
+        )
 
         with pytest.raises(WorkDiffersError, match=r"'CannedModel\.invoke': 2"):
             asyncio.run(admit(bar))
@@ -215,20 +228,26 @@ class TestGate:
                 if not seen:
                     seen.append(await ask())
 
-            return Pair(Side(ask, ONCE), Side(work, ONCE))
+            return MeasuredPair(MeasuredSide(ask, ONCE), MeasuredSide(work, ONCE))
 
         with pytest.raises(WorkDiffersError):
             asyncio.run(admit(small(cached)))
 
     def test_refuses_a_side_that_says_nothing(self):
-        bar = small(lambda ask: Pair(Side(idle), Side(ask, ONCE)))
+        bar = small(
+            lambda ask: MeasuredPair(MeasuredSide(idle), MeasuredSide(ask, ONCE))
+        )
 
         with pytest.raises(WorkDiffersError):
             asyncio.run(admit(bar))
 
     def test_stands_before_the_measuring(self, clock):
         late = clock.side("late", 1.0)
-        bar = small(lambda ask: Pair(Side(ask, ONCE), Side(late.work, ONCE)))
+        bar = small(
+            lambda ask: MeasuredPair(
+                MeasuredSide(ask, ONCE), MeasuredSide(late.work, ONCE)
+            )
+        )
 
         with pytest.raises(WorkDiffersError):
             asyncio.run(measured(bar, 2))
@@ -238,7 +257,7 @@ class TestGate:
 class TestKit:
     def test_counts_each_part_s_calls(self):
         tally = Counter()
-        model = Kit(tally).model(ASKS, ANSWERS)
+        model = SharedParts(tally).model(ASKS, ANSWERS)
 
         async def ask_twice():
             return [await model.invoke(Context(), (), (), {}) for _ in range(2)]
@@ -247,7 +266,7 @@ class TestKit:
         assert tally == {"CannedModel.invoke": 2}
 
     def test_leaves_parts_alone_that_are_measured(self):
-        kit = Kit()
+        kit = SharedParts()
 
         assert vars(kit.tool()).keys() == {"info"}
         assert [vars(each).keys() for each in kit.handlers(Rewriter, 2)] == [
@@ -276,7 +295,7 @@ class TestBars:
     @pytest.mark.parametrize("bar", BARS, ids=lambda bar: bar.name)
     def test_both_sides_make_the_same_calls(self, bar):
         """Of two sides that differ in size, both run the tool or the model once."""
-        pair = asyncio.run(bar.set_up(Kit()))
+        pair = asyncio.run(bar.set_up(SharedParts()))
         floor, subject = pair.floor.calls, pair.subject.calls
         if KEPT not in floor:
             subject = {name: n for name, n in subject.items() if name != KEPT}
@@ -296,7 +315,7 @@ class TestBars:
 
     def test_unused_handlers_that_are_used_are_refused(self):
         with pytest.raises(ChainNotEmptyError, match="before_model of 3"):
-            asyncio.run(bars.unused_handlers(Rewriter, 3, Kit()))
+            asyncio.run(bars.unused_handlers(Rewriter, 3, SharedParts()))
 
     def test_unused_handlers_leave_no_chain(self):
         agent = asyncio.run(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.peers.asking import Lost, ask
-from benchmarks.peers.table import NAMES
+from benchmarks.peers.peer import NAMES
+from benchmarks.peers.trying import Lost, ask
 
 IN_DEV = {"langchain", "langgraph"}
 LIMIT = 100.0

@@ -12,20 +12,26 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.peers import measuring, turns
-from benchmarks.peers.admitting import WorkNotDoneError, admit
-from benchmarks.peers.asking import Lost, ask
-from benchmarks.peers.measuring import measure_peers, measured
-from benchmarks.peers.peer import Seen
-from benchmarks.peers.plan import Plan, plan
-from benchmarks.peers.reckoning import BARE, OURS, PEER, costs, set_ups, slope
+from benchmarks.peers import measuring, sampling
+from benchmarks.peers.gate import WorkNotDoneError, admit
+from benchmarks.peers.measuring import (
+    BARE,
+    OURS,
+    PEER,
+    costs,
+    measure_peers,
+    measured,
+    set_ups,
+    slope,
+)
+from benchmarks.peers.peer import NAMES, PeerCounts, UnknownPeerError, peer_named
+from benchmarks.peers.plan import PeerPlan, plan
 from benchmarks.peers.sampling import admitted
-from benchmarks.peers.table import NAMES, UnknownPeerError, peer_named
-from benchmarks.peers.trying import NOTHING, attempts, fails_at, failure_of
+from benchmarks.peers.trying import NOTHING, Lost, ask, attempts, fails_at, failure_of
 from compat.verdicts.cost import CostFailure
 from tests import peers_fakes as fakes
 
-TINY = Plan(
+TINY = PeerPlan(
     points=(0, 1, 2, 4),
     further=(),
     needed=2,
@@ -95,7 +101,7 @@ def test_further_points_are_taken_until_a_run_is_mostly_handlers(monkeypatch):
 
 def test_sides_take_turns_in_going_first_and_no_garbage_is_collected(monkeypatch):
     clock, order, collecting = [0.0], [], set()
-    monkeypatch.setattr(turns, "CLOCK", lambda: clock[0])
+    monkeypatch.setattr(sampling, "CLOCK", lambda: clock[0])
 
     def side(name, seconds):
         async def work():
@@ -106,7 +112,7 @@ def test_sides_take_turns_in_going_first_and_no_garbage_is_collected(monkeypatch
         return work
 
     sides = side("bare", 1.0), side("ours", 2.0), side("peer", 4.0)
-    taken = asyncio.run(turns.turns(sides, rounds=3, sample=1.0, budget=60.0))
+    taken = asyncio.run(sampling.turns(sides, rounds=3, sample=1.0, budget=60.0))
 
     assert taken == [(1.0, 2.0, 4.0)] * 3
     assert order[3::3] == ["bare", "ours", "peer"]
@@ -303,7 +309,7 @@ def test_nothing_is_said_over_a_side_whose_handlers_cost_nothing():
 def test_plan_survives_its_way_to_the_child(quick):
     sent = json.loads(json.dumps(plan(quick=quick).to_json()))
 
-    assert Plan.of(sent) == plan(quick=quick)
+    assert PeerPlan.of(sent) == plan(quick=quick)
 
 
 def test_every_peer_of_the_table_says_who_it_is_without_its_framework():
@@ -315,4 +321,4 @@ def test_lost_child_says_by_what_it_was_killed():
     lost = ask("tests.peers_fakes:DEADLY", {"do": "list"}, 60)
 
     assert lost == Lost("killed", "was killed by SIGKILL")
-    assert Seen() == Seen(0, 0, 0)
+    assert PeerCounts() == PeerCounts(0, 0, 0)

@@ -7,10 +7,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from benchmarks.peers.admitting import admit
-from benchmarks.peers.counting import counted, watched
-from benchmarks.peers.peer import ANSWER, Seen
-from benchmarks.peers.table import peer_named
+from benchmarks.peers.gate import admit, counted, watched
+from benchmarks.peers.peer import ANSWER, PeerCounts, peer_named
 
 BEFORE = "before_model_rewrite_history"
 MODEL = "wrap_model_call"
@@ -64,7 +62,7 @@ def test_peer_has_these_hooks(peer):
 @pytest.mark.parametrize("peer", PEERS)
 def test_framework_is_not_imported_before_its_variants_are_asked_for(peer):
     code = (
-        "import sys; from benchmarks.peers.table import peer_named;"
+        "import sys; from benchmarks.peers.peer import peer_named;"
         f" peer_named({peer!r}); print({PEERS[peer]!r} in sys.modules)"
     )
 
@@ -74,7 +72,7 @@ def test_framework_is_not_imported_before_its_variants_are_asked_for(peer):
 @pytest.mark.parametrize("n", [0, 1, 2, 10])
 @pytest.mark.parametrize(("peer", "hook", "ours", "calls"), HOOKS)
 def test_each_of_three_runs_makes_exactly_its_calls(peer, hook, ours, calls, n):
-    variant, seen = variants_of(peer)[hook], Seen()
+    variant, seen = variants_of(peer)[hook], PeerCounts()
     work = variant.build(n, seen)
 
     async def three_runs():
@@ -97,7 +95,7 @@ def test_without_seen_the_run_answers_alike(peer, hook, ours, calls):
 
 def test_run_of_strands_keeps_nothing_for_the_next():
     variants_of("strands")
-    from benchmarks.peers.strands_runs import agent_of, run_of
+    from benchmarks.peers.frameworks.strands import agent_of, run_of
 
     agent = agent_of(None)
     work = run_of(agent)
@@ -123,16 +121,16 @@ def test_part_without_seen_is_left_as_it_is():
 
 @pytest.mark.parametrize("what", ["model", "tool", "hooks"])
 def test_counted_function_counts_and_passes_on(what):
-    seen = Seen()
+    seen = PeerCounts()
     work = counted(Part().hook, seen, what)
 
     assert asyncio.run(work("given")) == "given"
-    assert seen == Seen(**{what: 1})
+    assert seen == PeerCounts(**{what: 1})
 
 
 def test_watched_method_counts_and_passes_on():
-    seen = Seen()
+    seen = PeerCounts()
     part = watched(Part(), "hook", seen)
 
     assert asyncio.run(part.hook("given")) == "given"
-    assert seen == Seen(hooks=1)
+    assert seen == PeerCounts(hooks=1)

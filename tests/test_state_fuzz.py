@@ -121,7 +121,7 @@ def test_step_that_comes_back_changed_stops_the_search(monkeypatch) -> None:
 
 
 def test_what_a_search_must_not_see_is_told() -> None:
-    found = fuzz.Found(longest=99.0, largest=2**40, imported={"antigravity"})
+    found = fuzz.FuzzTally(longest=99.0, largest=2**40, imported={"antigravity"})
 
     assert [text.split(":")[0] for text in faults(found)] == [
         "modules were imported",

@@ -1,6 +1,7 @@
 """Other agent frameworks, measured beside our engine on equal work.
 
-``peer`` says what a framework gives, each framework has a module of its own that
-imports it only when asked, and ``table`` lists them. ``child`` measures one framework
-in a process of its own; ``measuring`` runs the children and returns what they found.
+``peer`` says what a framework gives and lists those that are measured; each has a
+module in ``frameworks``, imported only where it is measured. ``child`` measures one
+framework in a process of its own; ``measuring`` runs the children and returns what they
+found.
 """

@@ -20,11 +20,10 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
-from benchmarks.peers.admitting import WorkNotDoneError, admit
-from benchmarks.peers.peer import Peer, Variant
-from benchmarks.peers.plan import Plan
-from benchmarks.peers.sampling import Reply, described, measure
-from benchmarks.peers.table import peer_named
+from benchmarks.peers.gate import WorkNotDoneError, admit
+from benchmarks.peers.peer import Peer, Variant, peer_named
+from benchmarks.peers.plan import PeerPlan
+from benchmarks.peers.sampling import Reply, described, measure_hook
 from refengine.testing.child import Connection, Function, Params
 
 OFF: Final = {
@@ -74,7 +73,7 @@ def answer(peer: Peer, request: dict[str, Any]) -> Reply:
     at: int = request["at"]
     variant = variants[at]
     if request["do"] == "measure":
-        return asyncio.run(measure(variant, Plan.of(request["plan"])))
+        return asyncio.run(measure_hook(variant, PeerPlan.of(request["plan"])))
     return tried(variant, request["n"])
 
 

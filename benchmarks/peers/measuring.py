@@ -11,15 +11,76 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from statistics import fmean, median
 from typing import Any, Final, TypeAlias
 
-from benchmarks.extra import scipy_stats
-from benchmarks.peers.asking import Lost, ask
-from benchmarks.peers.plan import Plan, plan
-from benchmarks.peers.reckoning import costs, set_ups
-from benchmarks.peers.table import NAMES, check
-from benchmarks.peers.trying import NOTHING, failure_of
-from compat.verdicts.cost import Absent, Blocked, PeerCost
+from benchmarks.peers.peer import NAMES, peer_named
+from benchmarks.peers.plan import PeerPlan, plan
+from benchmarks.peers.trying import NOTHING, Lost, ask, failure_of
+from benchmarks.statistics import interval, medians, ratio, scipy_stats
+from compat.verdicts.cost import Absent, Blocked, Estimate, GrowthPoint, PeerCost
+
+SetUp: TypeAlias = Mapping[int, Sequence[Sequence[float]]]
+"""The rounds of one set-up by number of handlers, each a sample of every side."""
+BARE: Final = 0
+OURS: Final = 1
+PEER: Final = 2
+
+
+def set_ups(series: Sequence[Sequence[Any]]) -> list[SetUp]:
+    """Return what a child sent, by number of handlers."""
+    return [dict(each) for each in series]
+
+
+def costs(series: Sequence[SetUp]) -> dict[str, Any]:
+    """Return the numbers of a ``PeerCost``, by field.
+
+    Raises TooFewSetUpsError, and WorldExtraError without the extra.
+    """
+    base = [each[0] for each in series]
+    lines = [[slope(each, side) for side in (BARE, OURS, PEER)] for each in series]
+    points = _points(series)
+    return {
+        "base_seconds": points[0].seconds,
+        "base_over_bare": ratio(base, PEER, BARE),
+        "base_over_ours": ratio(base, PEER, OURS),
+        "per_handler": interval([line[PEER] for line in lines]),
+        "over_bare": _over(lines, BARE),
+        "over_ours": _over(lines, OURS),
+        "points": points,
+    }
+
+
+def slope(set_up: SetUp, side: int) -> float:
+    """Return the seconds that one more handler adds to a run of a side.
+
+    A line through the medians from the first handler on, each with the weight of its
+    relative error: a long run is as sure as a short one, in per cent.
+    """
+    at = [(n, medians(rounds)[side]) for n, rounds in set_up.items() if n]
+    weights = [1 / seconds**2 for _, seconds in at]
+    total = sum(weights)
+    x = sum(w * n for w, (n, _) in zip(weights, at, strict=True)) / total
+    y = sum(w * t for w, (_, t) in zip(weights, at, strict=True)) / total
+    both = sum(w * (n - x) * (t - y) for w, (n, t) in zip(weights, at, strict=True))
+    return both / sum(w * (n - x) ** 2 for w, (n, _) in zip(weights, at, strict=True))
+
+
+def _over(lines: Sequence[Sequence[float]], floor: int) -> Estimate | None:
+    """Return the peer's slope over another side's; None where that has none."""
+    if fmean(line[floor] for line in lines) <= 0:
+        return None
+    return interval([line[PEER] / line[floor] for line in lines])
+
+
+def _points(series: Sequence[SetUp]) -> tuple[GrowthPoint, ...]:
+    found: list[GrowthPoint] = []
+    for n in series[0]:
+        times = [medians(each[n]) for each in series]
+        bare, peer = (median(each[side] for each in times) for side in (BARE, PEER))
+        found.append(GrowthPoint(n=n, seconds=peer, bare_seconds=bare))
+    return tuple(found)
+
 
 Told: TypeAlias = Callable[[str], None]
 Measured: TypeAlias = tuple[tuple[PeerCost, ...], tuple[Absent, ...]]
@@ -30,7 +91,7 @@ LISTING: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PeerRow:
     """A hook that is to be measured: where it stands in its peer's list."""
 
     peer: str
@@ -53,17 +114,17 @@ class Row:
 def measure_peers(names: Sequence[str] | None, quick: bool, told: Told) -> Measured:
     """Measure the named peers, or all; ``told`` hears what is done and what is not.
 
-    Raises UnknownPeerError, before anything is started, and MissingExtraError where
+    Raises UnknownPeerError, before anything is started, and WorldExtraError where
     the extra for intervals is not installed.
     """
     asked = NAMES if names is None else tuple(dict.fromkeys(names))
     for name in asked:
-        check(name)
+        peer_named(name)
     scipy_stats()  # what is missing for the intervals is said before they are measured
     return measured(asked, plan(quick=quick), told)
 
 
-def measured(peers: Sequence[str], plan: Plan, told: Told) -> Measured:
+def measured(peers: Sequence[str], plan: PeerPlan, told: Told) -> Measured:
     """As ``measure_peers``, of peers by name or place and after a plan of one's own."""
     told("peers: which are installed")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -86,19 +147,19 @@ def measured(peers: Sequence[str], plan: Plan, told: Told) -> Measured:
     return found, absent
 
 
-def _listed(peer: str) -> Absent | Sequence[Row]:
+def _listed(peer: str) -> Absent | Sequence[PeerRow]:
     reply = ask(peer, {"do": "list"}, LISTING)
     if isinstance(reply, Lost):
         return Absent(peer=peer, why=f"its process, as it was imported, {reply.why}")
     if "absent" in reply:
         return Absent(peer=peer, why=f"{reply['absent']}; {INSTALL} brings it")
     return [
-        Row(peer, at, reply["version"], each["hook"], each["ours"])
+        PeerRow(peer, at, reply["version"], each["hook"], each["ours"])
         for at, each in enumerate(reply["variants"])
     ]
 
 
-def _timed(row: Row, plan: Plan) -> PeerCost:
+def _timed(row: PeerRow, plan: PeerPlan) -> PeerCost:
     reply = _asked(row, plan)
     if isinstance(reply, Lost):
         # Where it may have been too many handlers, it is measured with fewer.
@@ -111,12 +172,12 @@ def _timed(row: Row, plan: Plan) -> PeerCost:
     return row.cost(memory=reply["memory"], **numbers)
 
 
-def _asked(row: Row, plan: Plan) -> Mapping[str, Any] | Lost:
+def _asked(row: PeerRow, plan: PeerPlan) -> Mapping[str, Any] | Lost:
     request = {"do": "measure", "at": row.at, "plan": plan.to_json()}
     return ask(row.peer, request, plan.limit)
 
 
-def _with_failure(plan: Plan, row: Row, cost: PeerCost) -> PeerCost:
+def _with_failure(plan: PeerPlan, row: PeerRow, cost: PeerCost) -> PeerCost:
     # What passed the gate is known to hold as many handlers as that looked at.
     holds = NOTHING if cost.blocked is not None else plan.needed
     failure = failure_of(row.peer, row.at, holds, plan)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PeerPlan:
     """What a child is asked for. Times are seconds.
 
     ``points`` are measured whatever they cost; ``further`` ones as long as handlers
@@ -54,10 +54,10 @@ class Plan:
         return replace(made, points=points, further=further, memory=(low, high))
 
 
-def plan(*, quick: bool) -> Plan:
+def plan(*, quick: bool) -> PeerPlan:
     """Return what the full run takes, or the quick one."""
     if quick:
-        return Plan(
+        return PeerPlan(
             points=(0, 10, 50),
             further=(300,),
             needed=50,
@@ -72,7 +72,7 @@ def plan(*, quick: bool) -> Plan:
             probe=10.0,
             variants=1,
         )
-    return Plan(
+    return PeerPlan(
         points=(0, 1, 10, 100, 300),
         further=(1_000, 3_000, 10_000),
         needed=100,

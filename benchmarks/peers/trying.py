@@ -7,12 +7,71 @@ found by halving.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
 
-from benchmarks.peers.asking import Lost, ask
-from benchmarks.peers.plan import Plan
+from benchmarks.peers.child import OFF
+from benchmarks.peers.plan import PeerPlan
+from compat.engines.importing import GENERIC
+from compat.process import (
+    ChildDiedError,
+    ChildError,
+    ChildHungError,
+    ChildProcess,
+    python,
+    signal_name,
+)
 from compat.verdicts.cost import CostFailure
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A child that gave no reply: it died, or was ended for its time."""
+
+    how: Literal["killed", "too slow"]
+    why: str
+
+
+def ask(peer: str, request: Mapping[str, Any], limit: float) -> dict[str, Any] | Lost:
+    """Return the child's reply; ``limit`` is in seconds. Raises OSError."""
+    until = time.monotonic() + limit
+    params = {name: value for name, value in request.items() if name != "do"}
+    child = ChildProcess(
+        python("benchmarks.peers.child", *GENERIC), env={**os.environ, **OFF}
+    )
+    try:
+        child.wait(child.initialize(limit, peer=peer))
+        reply: dict[str, Any] = child.call(
+            str(request["do"]), params, until - time.monotonic()
+        )
+        # A framework may also end its process in another way when all is done.
+        status = child.end(grace=until - time.monotonic())
+    except ChildHungError:
+        return _late(limit)
+    except ChildDiedError as error:
+        return Lost("killed", _death(error.status, error.last_line))
+    except ChildError as error:
+        return Lost("killed", error.why)
+    finally:
+        child.kill()
+    if time.monotonic() > until:
+        return _late(limit)
+    return Lost("killed", _death(status, child.last_line)) if status else reply
+
+
+def _late(limit: float) -> Lost:
+    return Lost("too slow", f"was ended after {limit:g} seconds")
+
+
+def _death(status: int, last_line: str) -> str:
+    if status < 0:
+        return f"was killed by {signal_name(-status)}"
+    last = f": {last_line}" if last_line else ""
+    return f"left with exit code {status}{last}"
+
 
 Try: TypeAlias = Callable[[int], CostFailure | None]
 
@@ -50,7 +109,7 @@ def attempts(peer: str, at: int, limit: float) -> Try:
     return attempt
 
 
-def failure_of(peer: str, at: int, holds: int, plan: Plan) -> CostFailure | None:
+def failure_of(peer: str, at: int, holds: int, plan: PeerPlan) -> CostFailure | None:
     """Return from how many handlers on the hook fails, as far as the plan looks.
 
     Without bisection it is the deepest number that is told, where that fails.

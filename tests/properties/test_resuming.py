@@ -24,7 +24,7 @@ from refengine.testing.reading import read_scenario
 from refengine.testing.strategies import scenarios
 from tools.resuming import search
 from tools.resuming.halves import in_two_processes
-from tools.resuming.judging import PROFILES, Broken, Figures, Judge, Stores
+from tools.resuming.judging import PROFILES, BrokenLaw, CutsJudge, Figures, Stores
 from tools.resuming.seen import How, Way
 
 MEMORY = Stores("memory", lambda: Checkpoints(MemoryStore()))
@@ -35,7 +35,7 @@ def judged(
     scenario: Scenario, how: How | None = None, stores: Stores = MEMORY
 ) -> Figures:
     figures = Figures()
-    Judge(scenario, how or How(), stores, figures).every(Random(0))  # noqa: S311  # no secret
+    CutsJudge(scenario, how or How(), stores, figures).every(Random(0))  # noqa: S311  # no secret
     return figures
 
 
@@ -183,7 +183,7 @@ def test_the_law_holds_where(case: str) -> None:
 
 def test_every_kind_of_place_is_cut() -> None:
     small = world(streams=(True, False), tool_call_middlewares=[ALL])
-    phases = Judge(small, How(), MEMORY, Figures()).labels
+    phases = CutsJudge(small, How(), MEMORY, Figures()).labels
     assert {name.split(" ")[0] for name in phases} == {
         *("before_chat_model", "after_chat_model", "wrap_tool_call"),
         *("before_model_rewrite_history", "after_model_rewrite_history"),
@@ -201,7 +201,7 @@ def test_the_law_holds_for_steps_in_a_file(tmp_path: Path) -> None:
 
 def test_the_law_holds_across_processes(tmp_path: Path) -> None:
     figures = Figures()
-    judge = Judge(world(), How(), MEMORY, figures)
+    judge = CutsJudge(world(), How(), MEMORY, figures)
     cut = judge.labels.index("wrap_invokable_tool_call after next") + 1
     trace = in_two_processes(world(), How(), cut, tmp_path / "runs.db")
     assert judge.same(trace) is None
@@ -297,7 +297,7 @@ def test_jobs_tell_together_what_one_would() -> None:
     whole, joined = Figures(), Figures()
     whole.count("phase", "tool", 2)
     whole.skipped["cannot be built"] += 1
-    whole.broken.append(Broken("{}", "p", "native", "all", (1, 2), "tool", "why"))
+    whole.broken.append(BrokenLaw("{}", "p", "native", "all", (1, 2), "tool", "why"))
     whole.worlds = 3
 
     joined.join(json.loads(json.dumps(whole.to_json())))

@@ -89,7 +89,7 @@ class Stopper(Recorder):
 
 
 @dataclass
-class Left:
+class LeftOpen:
     """What was entered and opened, left and closed."""
 
     entered: Counter[str] = field(default_factory=Counter[str])
@@ -108,10 +108,10 @@ class Left:
             self.left[name] += 1
 
 
-class Counted(AsyncIterator[T]):
+class CountedSource(AsyncIterator[T]):
     """A source that counts how often it is closed."""
 
-    def __init__(self, source: StreamReader[T], left: Left, pauses: bool) -> None:
+    def __init__(self, source: StreamReader[T], left: LeftOpen, pauses: bool) -> None:
         self._source = source
         self._left = left
         self._number = left.opened
@@ -134,7 +134,7 @@ class Counted(AsyncIterator[T]):
 class Pausing:
     """A handler with all hooks that changes nothing and waits a moment everywhere."""
 
-    def __init__(self, at: int, left: Left, stopper: Stopper, pauses: bool) -> None:
+    def __init__(self, at: int, left: LeftOpen, stopper: Stopper, pauses: bool) -> None:
         self.name = f"pausing-{at}"
         self._left = left
         self._stopper = stopper
@@ -200,15 +200,15 @@ class Pausing:
         return StreamToolCallResult(self._counted(got.result))
 
     def _counted(self, reader: StreamReader[T]) -> StreamReader[T]:
-        return StreamReader(Counted(reader, self._left, self._pauses))
+        return StreamReader(CountedSource(reader, self._left, self._pauses))
 
 
 @dataclass(frozen=True)
-class Cut:
+class CancelledRun:
     """A run of a world that was cancelled, or came to its end before."""
 
     run: Run
-    left: Left
+    left: LeftOpen
     stopper: Stopper
     tasks: int
     faults: Sequence[str]
@@ -228,7 +228,7 @@ class Cut:
         return self.run.outcome
 
 
-def cut(scenario: Scenario, under: Profile, moment: Moment) -> Cut | None:
+def cut(scenario: Scenario, under: Profile, moment: Moment) -> CancelledRun | None:
     """Play the first run of a world and cancel it at the moment; None if it has none.
 
     A world has no moment if its agent cannot be built, or nothing is ever observed.
@@ -247,8 +247,10 @@ def cut(scenario: Scenario, under: Profile, moment: Moment) -> Cut | None:
     return replace(made, faults=(*made.faults, *never))
 
 
-async def _cut(scenario: Scenario, under: Profile, moment: Moment) -> Cut | None:
-    stopper, left, faults = Stopper(moment.at), Left(), list[str]()
+async def _cut(
+    scenario: Scenario, under: Profile, moment: Moment
+) -> CancelledRun | None:
+    stopper, left, faults = Stopper(moment.at), LeftOpen(), list[str]()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, told: faults.append(str(told["message"])))
     spec = scenario.runs[0]
@@ -266,11 +268,11 @@ async def _cut(scenario: Scenario, under: Profile, moment: Moment) -> Cut | None
     error = await _end_of(task)
     tasks = len(asyncio.all_tasks()) - 1
     gc.collect(0)
-    return Cut(run, left, stopper, tasks, faults, error, under)
+    return CancelledRun(run, left, stopper, tasks, faults, error, under)
 
 
 async def _built(
-    config: ChatModelAgentConfig, under: Profile, parts: tuple[Left, Stopper, bool]
+    config: ChatModelAgentConfig, under: Profile, parts: tuple[LeftOpen, Stopper, bool]
 ) -> Agent | None:
     around = [Pausing(at, *parts) for at in range(2)]
     handlers = [around[0], *config.handlers, around[1]]
@@ -315,7 +317,7 @@ async def _end_of(task: asyncio.Task[None]) -> BaseException | None:
     return None
 
 
-def broken_laws(made: Cut) -> list[str]:
+def broken_laws(made: CancelledRun) -> list[str]:
     """Return which laws of a cancelled run do not hold; empty if all do."""
     outcome, left = made.outcome, made.left
     kinds = {event.kind for event in outcome.events}

@@ -20,8 +20,8 @@ from typing import Any, Final, cast
 import refengine
 from benchmarks.kinds import engine_side, kind_of
 from benchmarks.measure import Work
-from benchmarks.parts import Kit
-from benchmarks.settings import Setting
+from benchmarks.parts import SharedParts
+from benchmarks.specs import Setting
 from refengine.testing.machine import facts
 
 RUNS: Final = 2_000
@@ -45,7 +45,7 @@ def _paths() -> Mapping[str, Setting]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProfileLine:
     """One function: its calls in a run, and its share of the own time of all."""
 
     name: str
@@ -68,9 +68,9 @@ def profiles() -> str:
     return "\n\n".join([*tables, told]) + "\n"
 
 
-async def _profiled(setting: Setting) -> list[Line]:
+async def _profiled(setting: Setting) -> list[ProfileLine]:
     """Return the lines of a path, the most of own time first."""
-    side = await engine_side(setting, Kit())
+    side = await engine_side(setting, SharedParts())
     runs = RUNS if setting.hook != "before_agent" else RUNS // 10
     await _repeat(side.work, runs // 10)
     profile = cProfile.Profile()
@@ -85,14 +85,14 @@ async def _repeat(work: Work, times: int) -> None:
         await work()
 
 
-def _lines(profile: cProfile.Profile, runs: int) -> Iterator[Line]:
+def _lines(profile: cProfile.Profile, runs: int) -> Iterator[ProfileLine]:
     stats = cast(
         "dict[tuple[str, int, str], Any]", vars(pstats.Stats(profile))["stats"]
     )
     total = sum(own for _, _, own, _, _ in stats.values())
     largest = sorted(stats.items(), key=lambda each: -each[1][2])[:SHOWN]
     for (file, line, function), (_, calls, own, _, _) in largest:
-        yield Line(_name(file, line, function), calls / runs, own / total)
+        yield ProfileLine(_name(file, line, function), calls / runs, own / total)
 
 
 def _name(file: str, line: int, function: str) -> str:
@@ -102,7 +102,7 @@ def _name(file: str, line: int, function: str) -> str:
     return function if file == "~" else f"{path.name} {function}"
 
 
-def _table(name: str, lines: list[Line]) -> Iterator[str]:
+def _table(name: str, lines: list[ProfileLine]) -> Iterator[str]:
     yield f"**{name}**\n"
     yield "| function | calls a run | own time |"
     yield "|---|--:|--:|"

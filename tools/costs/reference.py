@@ -16,7 +16,7 @@ from typing import Final
 
 from benchmarks.comparing import read
 from benchmarks.defaults import PEERS
-from benchmarks.running import Asked, measured
+from benchmarks.running import BenchRequest, measured
 from compat.report.cost_markdown import markdown_text, tables_text
 from compat.report.cost_page import page_text
 from compat.report.cost_peers import base_runs
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.show:
         costs = read(NUMBERS)
     else:
-        costs = measured(Asked(peers=PEERS), _tell)
+        costs = measured(BenchRequest(peers=PEERS), _tell)
         _keep(costs)
     for page in (README, PERFORMANCE):
         page.write_text(shown(page.read_text("utf-8"), costs), "utf-8")

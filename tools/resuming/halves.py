@@ -23,7 +23,7 @@ from refengine.state import Checkpoints, SqliteStore
 from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Trace
-from tools.resuming.play import Player
+from tools.resuming.play import CutsPlayer
 from tools.resuming.points import CutError, Cutter
 from tools.resuming.seen import How
 
@@ -110,9 +110,9 @@ async def second(given: Mapping[str, Any], file: Path) -> dict[str, Any]:
         return {"trace": player.over().trace.to_jsonl()}
 
 
-def _player(given: Mapping[str, Any], cutter: Cutter, store: SqliteStore) -> Player:
+def _player(given: Mapping[str, Any], cutter: Cutter, store: SqliteStore) -> CutsPlayer:
     how = How(profile(given["profile"]), given["way"], given["answering"])
-    return Player(read(given), how, cutter, Checkpoints(store), KEY)
+    return CutsPlayer(read(given), how, cutter, Checkpoints(store), KEY)
 
 
 def read(given: Mapping[str, Any]) -> Scenario:
@@ -134,14 +134,14 @@ def _asked(data: Mapping[str, Any]) -> Pending:
     return Pending(Address(tuple(path), *rest), data["payload"])
 
 
-def _counters(player: Player, at: int) -> dict[str, Any]:
+def _counters(player: CutsPlayer, at: int) -> dict[str, Any]:
     """Return what the objects of a world have counted."""
     world = player.worlds[at]
     tools = [each.executions for each in world.made]
     return {"calls": world.model.calls, "run": world.run, "tools": tools}
 
 
-def _set(player: Player, at: int, counters: Mapping[str, Any]) -> None:
+def _set(player: CutsPlayer, at: int, counters: Mapping[str, Any]) -> None:
     """Let the objects of a world go on counting where the others stopped."""
     world = player.worlds[at]
     world.model.calls = counters["calls"]

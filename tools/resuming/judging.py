@@ -23,9 +23,9 @@ from refengine.testing import Scenario, Trace, clock
 from refengine.testing.channels import Seen, project
 from refengine.testing.strategies.telling import calls_of
 from refengine.testing.trace import first_divergence
-from tools.resuming.play import Player
+from tools.resuming.play import CutsPlayer
 from tools.resuming.points import CutError, Cutter
-from tools.resuming.seen import Answering, How, Played
+from tools.resuming.seen import Answering, How, PlayedWithCuts
 
 ANSWERING: Final[tuple[Answering, ...]] = get_args(Answering)
 CHANNELS: Final = channels_of(DEFAULT_RELATION)
@@ -42,7 +42,7 @@ Projected = Mapping[str, Sequence[Mapping[str, Json]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenLaw:
     """A world in which the law does not hold: where it was cut, and what differs."""
 
     scenario: str
@@ -74,7 +74,7 @@ class Figures:
     waited: int = 0
     by: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
     skipped: Counter[str] = field(default_factory=Counter[str])
-    broken: list[Broken] = field(default_factory=list[Broken])
+    broken: list[BrokenLaw] = field(default_factory=list[BrokenLaw])
 
     def count(self, what: str, name: str, number: int = 1) -> None:
         """Count something under a heading of the report."""
@@ -97,7 +97,7 @@ class Figures:
             self.by.setdefault(what, Counter()).update(counts)
         self.skipped.update(part["skipped"])
         for each in part["broken"]:
-            self.broken.append(replace(Broken(**each), cuts=tuple(each["cuts"])))
+            self.broken.append(replace(BrokenLaw(**each), cuts=tuple(each["cuts"])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _call(event: Mapping[str, Json]) -> str:
     return f"{event['run']} {event.get('call_id') or ''}"
 
 
-class Judge:
+class CutsJudge:
     """Plays one world under one profile and one way, cut in every way asked for."""
 
     def __init__(
@@ -149,7 +149,7 @@ class Judge:
         self._figures = figures
         self._played = 0
         cutter = Cutter()
-        whole = clock.run(Player(scenario, how, cutter).play())
+        whole = clock.run(CutsPlayer(scenario, how, cutter).play())
         self._wanted = projected(whole.trace)
         self.labels: Sequence[str] = cutter.labels
 
@@ -196,12 +196,12 @@ class Judge:
         if why is not None:
             self.tell(cuts, how, why)
 
-    def _player(self, how: How, cutter: Cutter) -> Player:
-        return Player(
+    def _player(self, how: How, cutter: Cutter) -> CutsPlayer:
+        return CutsPlayer(
             self._scenario, how, cutter, self._stores.make(), f"{self._played} "
         )
 
-    def _wrong(self, played: Played, cutter: Cutter) -> str | None:
+    def _wrong(self, played: PlayedWithCuts, cutter: Cutter) -> str | None:
         """Return what is wrong with a world that was cut and resumed."""
         figures = self._figures
         figures.interrupts += len(cutter.heard)
@@ -223,7 +223,7 @@ class Judge:
         at = "; ".join(self.labels[each - 1] for each in where[:3]) or "not cut"
         world = self._scenario.model_dump_json(exclude_defaults=True)
         self._figures.broken.append(
-            Broken(
+            BrokenLaw(
                 *(world, how.profile.name, how.way, how.answering),
                 *(tuple(where), at, why),
             )

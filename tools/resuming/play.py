@@ -22,14 +22,14 @@ from refengine.testing.notation import parse_message
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.trace import Trace
 from tools.resuming.points import CutError, Cutter
-from tools.resuming.seen import How, Played, QuietRecorder, failed, told
+from tools.resuming.seen import How, PlayedWithCuts, RelationRecorder, failed, told
 from tools.resuming.world import CutWorld
 
 _MOST: Final = 1_000
 """So often is one run resumed, before it is thought to have no end."""
 
 
-class Player:
+class CutsPlayer:
     """One world, played with or without cuts."""
 
     def __init__(
@@ -45,16 +45,16 @@ class Player:
         self._cutter = cutter
         self._keeper = keeper
         self._prefix = prefix
-        self.recorder = QuietRecorder()
+        self.recorder = RelationRecorder()
         self.worlds = [
             CutWorld(spec, scenario, self.recorder, cutter)
             for spec in scenario.all_agents
         ]
         self._agents: list[Agent] = []
         self._left: dict[int, Sequence[Message]] = {}
-        self.played = Played(Trace())
+        self.played = PlayedWithCuts(Trace())
 
-    async def play(self) -> Played:
+    async def play(self) -> PlayedWithCuts:
         """Build, play all runs and resume those that are interrupted."""
         if await self.build():
             await self.from_run(1)
@@ -65,7 +65,7 @@ class Player:
         for number in range(first, len(self._scenario.runs) + 1):
             await self.finish(number, await self.start(number))
 
-    def over(self) -> Played:
+    def over(self) -> PlayedWithCuts:
         """Return what the world came to."""
         self.played.trace = self.recorder.trace()
         return self.played

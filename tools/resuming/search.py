@@ -33,8 +33,8 @@ from refengine.state import Checkpoints, MemoryStore, SqliteStore
 from refengine.testing import Scenario
 from tools.resuming.halves import in_two_processes
 from tools.resuming.judging import (
+    CutsJudge,
     Figures,
-    Judge,
     Stores,
     builds_again,
     ways,
@@ -64,7 +64,7 @@ def judged(
         with closing(SqliteStore(file)) as store:  # it is opened at its first use
             in_a_file = Stores("sqlite", partial(Checkpoints, store))
             stores = _IN_MEMORY if number % _IN_A_FILE else in_a_file
-            Judge(scenario, how, stores, figures).every(chance)
+            CutsJudge(scenario, how, stores, figures).every(chance)
 
 
 def across(scenario: Scenario, number: int, folder: Path, figures: Figures) -> bool:
@@ -73,7 +73,7 @@ def across(scenario: Scenario, number: int, folder: Path, figures: Figures) -> b
         figures.skipped[_COUNTED] += 1
         return False
     how = How(way=("native", "adapted")[number % 2])
-    judge = Judge(scenario, how, _IN_MEMORY, figures)
+    judge = CutsJudge(scenario, how, _IN_MEMORY, figures)
     if not judge.labels:
         return False
     cut = Random(number).randint(1, len(judge.labels))  # noqa: S311  # no secret

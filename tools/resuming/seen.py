@@ -44,7 +44,7 @@ _CLASSES: Final = MappingProxyType(
 """What an error that comes again can have been, here: its class does not come back."""
 
 
-class QuietRecorder(Recorder):
+class RelationRecorder(Recorder):
     """Puts down what relations look at, and nothing that is done again."""
 
     def add(
@@ -71,7 +71,7 @@ class How:
 
 
 @dataclass(slots=True)
-class Played:
+class PlayedWithCuts:
     """What a world came to: its trace, and how its interrupts were answered.
 
     ``lost`` are runs in which something asked, but which ended with an error all the

@@ -58,7 +58,7 @@ MOST_BYTES: Final = 512 * 2**20
 
 
 @dataclass(slots=True)
-class Found:
+class FuzzTally:
     """What a search has seen: inputs by way and outcome, and the worst of each."""
 
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
@@ -104,12 +104,12 @@ def outcome(record: bytes, types: Types) -> str:
     return "decoded"
 
 
-def search(seed: int, count: int, known: Sequence[bytes]) -> Found:
+def search(seed: int, count: int, known: Sequence[bytes]) -> FuzzTally:
     """Return what reading so many inputs gave, made of the records that are known.
 
     Raises at the first that is wrong, what ``outcome`` raises.
     """
-    found = Found()
+    found = FuzzTally()
     registries = (sample_types(), sample_types(keep_unknown=True))
     _warm_up(registries)
     before = set(sys.modules)
@@ -145,7 +145,7 @@ def _memory(record: bytes, types: Types) -> int:
         tracemalloc.stop()
 
 
-def faults(found: Found) -> list[str]:
+def faults(found: FuzzTally) -> list[str]:
     """Return what is not as it is promised."""
     checks = {
         f"modules were imported: {sorted(found.imported)}": bool(found.imported),
@@ -155,7 +155,7 @@ def faults(found: Found) -> list[str]:
     return [text for text, wrong in checks.items() if wrong]
 
 
-def report(found: Found) -> Iterator[str]:
+def report(found: FuzzTally) -> Iterator[str]:
     """Yield the lines of a report."""
     ends = sorted({end for _, end in found.outcomes})
     for end in ends:

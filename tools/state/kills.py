@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from compat.commands import DIFFERS, OK
-from tools.state.rounds import Found, Writer, play
+from tools.state.rounds import KillTally, Writer, play
 
 KILLS: Final = 200
 SEED: Final = 20260007
@@ -54,15 +54,15 @@ def planned(kills: int, seed: int) -> Iterator[tuple[Writer, ...]]:
         begun += count
 
 
-def run(kills: int, seed: int, folder: Path, *, fresh: int = _FRESH) -> Found:
+def run(kills: int, seed: int, folder: Path, *, fresh: int = _FRESH) -> KillTally:
     """Play that many kills in the folder; return what they came to."""
-    found = Found()
+    found = KillTally()
     for at, writers in enumerate(planned(kills, seed)):
         play(folder / f"store{at // fresh}.db", writers, found)
     return found
 
 
-def shown(found: Found) -> str:
+def shown(found: KillTally) -> str:
     """Return the figures as a few lines."""
     met = (
         f"{found.during} during one ({found.kept} of those steps were kept all the"

@@ -35,7 +35,7 @@ class Killed:
 
 
 @dataclass(slots=True)
-class Found:
+class KillTally:
     """What the rounds came to so far, and what is wrong with them."""
 
     kills: int = 0
@@ -62,7 +62,7 @@ class Writer:
     """Seconds after all have begun."""
 
 
-def play(path: Path, writers: Sequence[Writer], found: Found) -> None:
+def play(path: Path, writers: Sequence[Writer], found: KillTally) -> None:
     """Start the writers, kill each at its moment, and look at the file."""
     there = [_Child(path, each) for each in writers]
     for each in there:
@@ -157,7 +157,7 @@ def _is_kept(killed: Killed, rows: dict[str, Row]) -> bool:
     return rows.get(killed.key, ())[seq : seq + 1] == (told,)
 
 
-def _count(killed: Killed, found: Found) -> None:
+def _count(killed: Killed, found: KillTally) -> None:
     begun = () if killed.begun is None else (killed.begun,)
     found.told.update(of for _, of in (*killed.safe, *begun))
     found.kills += 1
@@ -167,7 +167,7 @@ def _count(killed: Killed, found: Found) -> None:
     found.between += bool(killed.safe) and killed.begun is None
 
 
-async def _looked(path: Path, found: Found) -> dict[str, Row]:
+async def _looked(path: Path, found: KillTally) -> dict[str, Row]:
     """Read all there is, and write one step more under each key."""
     rows: dict[str, Row] = {}
     async with SqliteStore(path) as store:

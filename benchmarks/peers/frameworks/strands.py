@@ -1,8 +1,15 @@
-"""A hook and two middleware stages of Strands Agents, in functions that call on."""
+"""Strands Agents: a hook, and the middleware around a model and around a tool call.
+
+A run is one ``agent.invoke_async``. An agent of it keeps its messages and its metrics,
+so a run begins by giving it new ones: two plain objects, and part of what is measured.
+Spans go to OpenTelemetry's own no-op tracer, as nobody sets up another.
+
+The hook and the two stages of middleware are functions that call on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from strands import (
@@ -18,17 +25,17 @@ from strands.types.streaming import StreamEvent
 
 from benchmarks.measure import Work
 from benchmarks.parts import CALL, INSTRUCTION
-from benchmarks.peers.counting import counted
-from benchmarks.peers.peer import ANSWER, QUESTION, Build, Seen, Variant
+from benchmarks.peers.gate import counted
+from benchmarks.peers.peer import ANSWER, QUESTION, Build, PeerCounts, Variant
 
 Next: TypeAlias = Callable[[object], AsyncGenerator[Any]]
 Layer: TypeAlias = Callable[[object, Next], AsyncGenerator[Any]]
 
 
-class ScriptedModel(Model):
+class ScriptedStrandsModel(Model):
     """Asks for the tool, and answers once it has spoken."""
 
-    def __init__(self, seen: Seen | None) -> None:
+    def __init__(self, seen: PeerCounts | None) -> None:
         self._seen = seen
 
     def update_config(self, **model_config: Any) -> None:  # noqa: ANN401  # none is taken
@@ -84,10 +91,10 @@ async def echo(text: str) -> str:
     return text
 
 
-def agent_of(seen: Seen | None) -> Agent:
+def agent_of(seen: PeerCounts | None) -> Agent:
     """Build an agent that prints nothing."""
     return Agent(
-        ScriptedModel(seen),
+        ScriptedStrandsModel(seen),
         tools=[tool(counted(echo, seen, "tool"))],
         system_prompt=INSTRUCTION,
         callback_handler=None,
@@ -105,7 +112,7 @@ def run_of(agent: Agent) -> Work:
     return work
 
 
-def with_hooks(n: int, seen: Seen | None) -> Work:
+def with_hooks(n: int, seen: PeerCounts | None) -> Work:
     """Build a run with that many hooks before the model."""
     agent = agent_of(seen)
     for _ in range(n):
@@ -117,7 +124,7 @@ def with_hooks(n: int, seen: Seen | None) -> Work:
     return run_of(agent)
 
 
-def layer(seen: Seen | None) -> Layer:
+def layer(seen: PeerCounts | None) -> Layer:
     """Return a function that hands a call on."""
 
     async def call_on(context: object, next_fn: Next) -> AsyncGenerator[Any]:
@@ -135,7 +142,7 @@ def layer(seen: Seen | None) -> Layer:
 def wrapped(stage: MiddlewareWrapPhase[Any, Any, Any]) -> Build:
     """Return what builds a run with that many layers around a stage."""
 
-    def build(n: int, seen: Seen | None) -> Work:
+    def build(n: int, seen: PeerCounts | None) -> Work:
         agent = agent_of(seen)
         for _ in range(n):
             agent.add_middleware(stage, layer(seen))
@@ -156,3 +163,8 @@ VARIANTS: Final = (
         wrapped(ExecuteToolStage.Wrap),
     ),
 )
+
+
+def variants() -> Sequence[Variant]:
+    """Return what is measured."""
+    return VARIANTS

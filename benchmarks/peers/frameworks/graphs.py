@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool, StructuredTool
 
-from benchmarks.peers.peer import ANSWER, CALL_ID, QUESTION, TOOL, TOOL_TEXT, Seen
+from benchmarks.peers.peer import ANSWER, CALL_ID, QUESTION, TOOL, TOOL_TEXT, PeerCounts
 
 
 def asks() -> AIMessage:
@@ -23,17 +23,17 @@ def asks() -> AIMessage:
     return AIMessage("", tool_calls=[call])
 
 
-class ScriptedModel(BaseChatModel):
+class ScriptedChatModel(BaseChatModel):
     """Gives premade results in turn, over and over."""
 
     following: Callable[[], ChatResult]
-    seen: Seen | None = None
+    seen: PeerCounts | None = None
 
     @property
     def _llm_type(self) -> str:
         return "scripted"
 
-    def bind_tools(self, tools: Any, **kwargs: Any) -> ScriptedModel:  # noqa: ANN401  # unused
+    def bind_tools(self, tools: Any, **kwargs: Any) -> ScriptedChatModel:  # noqa: ANN401  # unused
         """Return itself: it does not look at its tools."""
         del tools, kwargs
         return self
@@ -48,14 +48,14 @@ class ScriptedModel(BaseChatModel):
         return self._generate(*given, **named)
 
 
-def scripted_model(seen: Seen | None) -> ScriptedModel:
+def scripted_model(seen: PeerCounts | None) -> ScriptedChatModel:
     """Return a model that asks for the tool, answers, and begins again."""
     messages = (asks(), AIMessage(ANSWER))
     results = [ChatResult(generations=[ChatGeneration(message=m)]) for m in messages]
-    return ScriptedModel(following=cycle(results).__next__, seen=seen)
+    return ScriptedChatModel(following=cycle(results).__next__, seen=seen)
 
 
-def echo_tool(seen: Seen | None) -> BaseTool:
+def echo_tool(seen: PeerCounts | None) -> BaseTool:
     """Return the tool, for sync and async runs: neither goes through a thread."""
 
     def echo(text: str) -> str:

@@ -1,11 +1,15 @@
-"""The hooks of LangChain's middleware, each in a class that does nothing else.
+"""LangChain: the middleware of ``create_agent``.
 
-Every handler has a name of its own, because the framework refuses two of one name.
+A run is one call of the compiled graph without a checkpointer. The wraps are measured
+by both ways of calling it, since only the sync one grows the stack with each layer.
+
+Each hook stands in a class that does nothing else. Every handler has a name of its own,
+because the framework refuses two of one name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
@@ -13,11 +17,16 @@ from typing import Any, Final
 from langchain.agents.middleware import AgentMiddleware
 
 from benchmarks.measure import Work
-from benchmarks.peers.graphs import answer_of, echo_tool, question, scripted_model
-from benchmarks.peers.peer import Build, Seen, Variant
+from benchmarks.peers.frameworks.graphs import (
+    answer_of,
+    echo_tool,
+    question,
+    scripted_model,
+)
+from benchmarks.peers.peer import Build, PeerCounts, Variant
 
 
-class Named(AgentMiddleware[Any, Any]):
+class NamedMiddleware(AgentMiddleware[Any, Any]):
     """A middleware with a name of its own."""
 
     def __init__(self, at: int) -> None:
@@ -30,21 +39,21 @@ class Named(AgentMiddleware[Any, Any]):
         return self._name
 
 
-class BeforeModel(Named):
+class BeforeModelMiddleware(NamedMiddleware):
     """Changes nothing before the model."""
 
     async def abefore_model(self, state: Any, runtime: Any) -> None:  # noqa: ANN401  # unused
         """Return no update."""
 
 
-class AfterModel(Named):
+class AfterModel(NamedMiddleware):
     """Changes nothing after the model."""
 
     async def aafter_model(self, state: Any, runtime: Any) -> None:  # noqa: ANN401  # unused
         """Return no update."""
 
 
-class WrapModel(Named):
+class WrapModelMiddleware(NamedMiddleware):
     """Hands a model call on."""
 
     async def awrap_model_call(
@@ -56,7 +65,7 @@ class WrapModel(Named):
         return await handler(request)
 
 
-class WrapTool(Named):
+class WrapToolMiddleware(NamedMiddleware):
     """Hands a tool call on."""
 
     async def awrap_tool_call(
@@ -68,7 +77,7 @@ class WrapTool(Named):
         return await handler(request)
 
 
-class WrapModelSync(Named):
+class WrapModelSync(NamedMiddleware):
     """Hands a model call on, in a sync run."""
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401  # handed on
@@ -76,7 +85,7 @@ class WrapModelSync(Named):
         return handler(request)
 
 
-class WrapToolSync(Named):
+class WrapToolSync(NamedMiddleware):
     """Hands a tool call on, in a sync run."""
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401  # handed on
@@ -84,7 +93,7 @@ class WrapToolSync(Named):
         return handler(request)
 
 
-def counting_hook(seen: Seen) -> Callable[..., Any]:
+def counting_hook(seen: PeerCounts) -> Callable[..., Any]:
     """Return what counts in the place of a hook before or after the model."""
 
     async def call(state: Any, runtime: Any) -> None:  # noqa: ANN401  # unused
@@ -94,7 +103,7 @@ def counting_hook(seen: Seen) -> Callable[..., Any]:
     return call
 
 
-def counting_wrap(seen: Seen) -> Callable[..., Any]:
+def counting_wrap(seen: PeerCounts) -> Callable[..., Any]:
     """Return what counts in the place of an async wrap."""
 
     async def call(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:  # noqa: ANN401  # handed on
@@ -104,7 +113,7 @@ def counting_wrap(seen: Seen) -> Callable[..., Any]:
     return call
 
 
-def counting_wrap_sync(seen: Seen) -> Callable[..., Any]:
+def counting_wrap_sync(seen: PeerCounts) -> Callable[..., Any]:
     """Return what counts in the place of a sync wrap."""
 
     def call(request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401  # handed on
@@ -115,19 +124,19 @@ def counting_wrap_sync(seen: Seen) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MiddlewareKind:
     """A class of middlewares, its hook, and what counts in the hook's place.
 
     That has to be a function of the same sort: the framework treats a coroutine
     function otherwise than one that returns a coroutine, and runs it five times slower.
     """
 
-    middleware: type[Named]
+    middleware: type[NamedMiddleware]
     hook: str
-    counting: Callable[[Seen], Callable[..., Any]]
+    counting: Callable[[PeerCounts], Callable[..., Any]]
 
-    def made(self, n: int, seen: Seen | None) -> list[Named]:
-        """Return that many; with a ``Seen`` their calls are counted."""
+    def made(self, n: int, seen: PeerCounts | None) -> list[NamedMiddleware]:
+        """Return that many; with ``PeerCounts`` their calls are counted."""
         made = [self.middleware(at) for at in range(n)]
         if seen is not None:
             for each in made:
@@ -135,10 +144,10 @@ class Kind:
         return made
 
 
-def awaited(kind: Kind) -> Build:
+def awaited(kind: MiddlewareKind) -> Build:
     """Return what builds a run by ``ainvoke``."""
 
-    def build(n: int, seen: Seen | None) -> Work:
+    def build(n: int, seen: PeerCounts | None) -> Work:
         call = agent_of(kind.made(n, seen), seen).ainvoke
 
         async def work() -> str:
@@ -149,10 +158,10 @@ def awaited(kind: Kind) -> Build:
     return build
 
 
-def called(kind: Kind) -> Build:
+def called(kind: MiddlewareKind) -> Build:
     """Return what builds a run by ``invoke``."""
 
-    def build(n: int, seen: Seen | None) -> Work:
+    def build(n: int, seen: PeerCounts | None) -> Work:
         call = agent_of(kind.made(n, seen), seen).invoke
 
         async def work() -> str:
@@ -163,7 +172,7 @@ def called(kind: Kind) -> Build:
     return build
 
 
-def agent_of(middlewares: list[Named], seen: Seen | None) -> Any:  # noqa: ANN401  # a graph
+def agent_of(middlewares: list[NamedMiddleware], seen: PeerCounts | None) -> Any:  # noqa: ANN401  # a graph
     """Build the agent."""
     create: Any = import_module("langchain.agents").create_agent
     return create(scripted_model(seen), [echo_tool(seen)], middleware=middlewares)
@@ -174,12 +183,14 @@ AFTER: Final = "after_model_rewrite_history"
 MODEL: Final = "wrap_model_call"
 TOOL: Final = "wrap_invokable_tool_call"
 
-_BEFORE: Final = Kind(BeforeModel, "abefore_model", counting_hook)
-_AFTER: Final = Kind(AfterModel, "aafter_model", counting_hook)
-_MODEL: Final = Kind(WrapModel, "awrap_model_call", counting_wrap)
-_TOOL: Final = Kind(WrapTool, "awrap_tool_call", counting_wrap)
-_MODEL_SYNC: Final = Kind(WrapModelSync, "wrap_model_call", counting_wrap_sync)
-_TOOL_SYNC: Final = Kind(WrapToolSync, "wrap_tool_call", counting_wrap_sync)
+_BEFORE: Final = MiddlewareKind(BeforeModelMiddleware, "abefore_model", counting_hook)
+_AFTER: Final = MiddlewareKind(AfterModel, "aafter_model", counting_hook)
+_MODEL: Final = MiddlewareKind(WrapModelMiddleware, "awrap_model_call", counting_wrap)
+_TOOL: Final = MiddlewareKind(WrapToolMiddleware, "awrap_tool_call", counting_wrap)
+_MODEL_SYNC: Final = MiddlewareKind(
+    WrapModelSync, "wrap_model_call", counting_wrap_sync
+)
+_TOOL_SYNC: Final = MiddlewareKind(WrapToolSync, "wrap_tool_call", counting_wrap_sync)
 
 VARIANTS: Final = (
     Variant("before_model", BEFORE, 2, awaited(_BEFORE)),
@@ -189,3 +200,8 @@ VARIANTS: Final = (
     Variant("wrap_model_call, sync", MODEL, 2, called(_MODEL_SYNC)),
     Variant("wrap_tool_call, sync", TOOL, 1, called(_TOOL_SYNC)),
 )
+
+
+def variants() -> Sequence[Variant]:
+    """Return what is measured."""
+    return VARIANTS

@@ -1,4 +1,10 @@
-"""The callbacks and plugins of google-adk, each of which does nothing."""
+"""google-adk: the callbacks of an agent, and plugins of its runner.
+
+A run makes a session in memory and sends one message through a ``Runner``, which is the
+least that anybody does who starts afresh: it goes through no server and no storage.
+Callbacks before and after the model or the tool do not wrap it; ours that is named
+beside them does, and so does more. Each callback and plugin does nothing.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +27,7 @@ from google.genai.types import (
 )
 
 from benchmarks.measure import Work
-from benchmarks.peers.counting import counted, watched
+from benchmarks.peers.gate import counted, watched
 from benchmarks.peers.peer import (
     ANSWER,
     CALL_ID,
@@ -29,7 +35,7 @@ from benchmarks.peers.peer import (
     TOOL,
     TOOL_TEXT,
     Build,
-    Seen,
+    PeerCounts,
     Variant,
 )
 
@@ -39,11 +45,11 @@ APP: Final = "measured"
 USER: Final = "user"
 
 
-class ScriptedModel(BaseLlm):
+class ScriptedLlm(BaseLlm):
     """Gives premade responses in turn, over and over."""
 
     following: Callable[[], LlmResponse]
-    seen: Seen | None = None
+    seen: PeerCounts | None = None
 
     async def generate_content_async(
         self,
@@ -57,7 +63,7 @@ class ScriptedModel(BaseLlm):
         yield self.following()
 
 
-def scripted_model(seen: Seen | None) -> ScriptedModel:
+def scripted_model(seen: PeerCounts | None) -> ScriptedLlm:
     """Return a model that asks for the tool, answers, and begins again.
 
     It tells its usage as a vendor's does: where none is told, the framework logs that.
@@ -66,7 +72,7 @@ def scripted_model(seen: Seen | None) -> ScriptedModel:
     parts = (Part(function_call=call), Part(text=ANSWER))
     responses = [response_of(each) for each in parts]
     following = cycle(responses).__next__
-    return ScriptedModel(model="scripted", following=following, seen=seen)
+    return ScriptedLlm(model="scripted", following=following, seen=seen)
 
 
 def response_of(part: Part) -> LlmResponse:
@@ -90,7 +96,7 @@ class Plugin(BasePlugin):
         super().__init__(f"{type(self).__name__}-{at}")
 
 
-class BeforeModel(Plugin):
+class BeforeModelPlugin(Plugin):
     """Changes nothing before the model."""
 
     async def before_model_callback(
@@ -102,7 +108,7 @@ class BeforeModel(Plugin):
         """Let the model be called."""
 
 
-class BeforeTool(Plugin):
+class BeforeToolPlugin(Plugin):
     """Changes nothing before the tool."""
 
     async def before_tool_callback(
@@ -145,7 +151,7 @@ def before_tool() -> Callback:
 def of_agent(place: str, callback: Callable[[], Callback]) -> Build:
     """Return what builds a run of an agent with callbacks at that place."""
 
-    def build(n: int, seen: Seen | None) -> Work:
+    def build(n: int, seen: PeerCounts | None) -> Work:
         callbacks = [counted(callback(), seen, "hooks") for _ in range(n)]
         return run_of(agent_of(seen, {place: callbacks}))
 
@@ -155,14 +161,14 @@ def of_agent(place: str, callback: Callable[[], Callback]) -> Build:
 def of_plugins(kind: type[Plugin], hook: str) -> Build:
     """Return what builds a run of a runner with plugins of that kind."""
 
-    def build(n: int, seen: Seen | None) -> Work:
+    def build(n: int, seen: PeerCounts | None) -> Work:
         plugins = [watched(kind(at), hook, seen) for at in range(n)]
         return run_of(agent_of(seen, {}), plugins)
 
     return build
 
 
-def agent_of(seen: Seen | None, callbacks: dict[str, Any]) -> LlmAgent:
+def agent_of(seen: PeerCounts | None, callbacks: dict[str, Any]) -> LlmAgent:
     """Build the agent."""
     parts: dict[str, Any] = {**callbacks, "tools": [counted(echo, seen, "tool")]}
     return LlmAgent(name="agent", model=scripted_model(seen), **parts)
@@ -220,12 +226,17 @@ VARIANTS: Final = (
         "plugin before_model_callback",
         BEFORE_MODEL,
         2,
-        of_plugins(BeforeModel, "before_model_callback"),
+        of_plugins(BeforeModelPlugin, "before_model_callback"),
     ),
     Variant(
         "plugin before_tool_callback",
         WRAP_TOOL,
         1,
-        of_plugins(BeforeTool, "before_tool_callback"),
+        of_plugins(BeforeToolPlugin, "before_tool_callback"),
     ),
 )
+
+
+def variants() -> Sequence[Variant]:
+    """Return what is measured."""
+    return VARIANTS

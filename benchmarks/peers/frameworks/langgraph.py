@@ -1,4 +1,10 @@
-"""The two hooks of LangGraph's older agent, each made of functions that do nothing."""
+"""LangGraph: the hooks of ``create_react_agent``.
+
+It takes one function before and one after the model and no list of them, so whoever
+has several composes them: N handlers are N functions that one hook awaits in turn. The
+node that the hook is costs the same with one function as with hundreds; it is in the
+points, and not in the slope. Without functions there is no hook.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +17,14 @@ from langchain_core.messages import BaseMessage
 from langgraph.warnings import LangGraphDeprecatedSinceV10
 
 from benchmarks.measure import Work
-from benchmarks.peers.counting import counted
-from benchmarks.peers.graphs import answer_of, echo_tool, question, scripted_model
-from benchmarks.peers.peer import Build, Seen, Variant
+from benchmarks.peers.frameworks.graphs import (
+    answer_of,
+    echo_tool,
+    question,
+    scripted_model,
+)
+from benchmarks.peers.gate import counted
+from benchmarks.peers.peer import Build, PeerCounts, Variant
 
 Messages: TypeAlias = Sequence[BaseMessage]
 Function: TypeAlias = Callable[[Messages], Awaitable[Messages]]
@@ -56,7 +67,7 @@ def after(rewriters: Sequence[Function]) -> Hook:
 def building(place: str, composed: Callable[[Sequence[Function]], Hook]) -> Build:
     """Return what builds a run of the agent with one hook at that place."""
 
-    def build(n: int, seen: Seen | None) -> Work:
+    def build(n: int, seen: PeerCounts | None) -> Work:
         made = [counted(rewriter(), seen, "hooks") for _ in range(n)]
         call = agent_of(seen, {place: composed(made) if n else None}).ainvoke
 
@@ -68,7 +79,7 @@ def building(place: str, composed: Callable[[Sequence[Function]], Hook]) -> Buil
     return build
 
 
-def agent_of(seen: Seen | None, hooks: dict[str, Hook | None]) -> Any:  # noqa: ANN401  # a compiled graph
+def agent_of(seen: PeerCounts | None, hooks: dict[str, Hook | None]) -> Any:  # noqa: ANN401  # a compiled graph
     """Build the agent; that it is deprecated is why somebody migrates from it."""
     create: Any = import_module("langgraph.prebuilt").create_react_agent
     with warnings.catch_warnings():
@@ -90,3 +101,8 @@ VARIANTS: Final = (
         building("post_model_hook", after),
     ),
 )
+
+
+def variants() -> Sequence[Variant]:
+    """Return what is measured."""
+    return VARIANTS

@@ -1,4 +1,10 @@
-"""The hooks of pydantic-ai's capabilities, each in a class that does nothing else."""
+"""pydantic-ai: capabilities, one a handler, and one ``Hooks`` with all as functions.
+
+A run is one ``agent.run`` on a new history. Its instrumentation is off, as it is unless
+somebody asks for it.
+
+Each hook stands in a class that does nothing else.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +27,15 @@ from pydantic_ai.usage import RequestUsage
 
 from benchmarks.measure import Work
 from benchmarks.parts import CALL, INSTRUCTION
-from benchmarks.peers.counting import counted, watched
-from benchmarks.peers.peer import ANSWER, QUESTION, Build, Seen, Variant
+from benchmarks.peers.gate import counted, watched
+from benchmarks.peers.peer import ANSWER, QUESTION, Build, PeerCounts, Variant
 
 BeforeFunction: TypeAlias = Callable[
     [RunContext[Any], ModelRequestContext], Awaitable[ModelRequestContext]
 ]
 
 
-class BeforeModel(AbstractCapability[Any]):
+class BeforeModelCapability(AbstractCapability[Any]):
     """Changes nothing before the model."""
 
     async def before_model_request(
@@ -40,7 +46,7 @@ class BeforeModel(AbstractCapability[Any]):
         return request_context
 
 
-class WrapModel(AbstractCapability[Any]):
+class WrapModelCapability(AbstractCapability[Any]):
     """Hands a model call on."""
 
     async def wrap_model_request(
@@ -56,7 +62,7 @@ class WrapModel(AbstractCapability[Any]):
         return response
 
 
-class WrapTool(AbstractCapability[Any]):
+class WrapToolCapability(AbstractCapability[Any]):
     """Hands a tool call on."""
 
     async def wrap_tool_execute(
@@ -91,7 +97,9 @@ async def echo(text: str) -> str:
     return text
 
 
-def run_of(seen: Seen | None, capabilities: Sequence[AbstractCapability[Any]]) -> Work:
+def run_of(
+    seen: PeerCounts | None, capabilities: Sequence[AbstractCapability[Any]]
+) -> Work:
     """Build an agent and return one run of it, which begins with no history."""
     agent = Agent(
         FunctionModel(counted(say, seen, "model"), model_name="scripted"),
@@ -109,7 +117,7 @@ def run_of(seen: Seen | None, capabilities: Sequence[AbstractCapability[Any]]) -
 def each_in_a(kind: Callable[[], AbstractCapability[Any]], hook: str) -> Build:
     """Return what builds a run with a capability for each handler."""
 
-    def build(n: int, seen: Seen | None) -> Work:
+    def build(n: int, seen: PeerCounts | None) -> Work:
         return run_of(seen, [watched(kind(), hook, seen) for _ in range(n)])
 
     return build
@@ -127,7 +135,7 @@ def same_request() -> BeforeFunction:
     return keep
 
 
-def all_in_one(n: int, seen: Seen | None) -> Work:
+def all_in_one(n: int, seen: PeerCounts | None) -> Work:
     """Build a run with one ``Hooks`` that has a function for each handler."""
     hooks = Hooks[Any]()
     for _ in range(n):
@@ -139,8 +147,18 @@ BEFORE: Final = "before_model_request"
 MODEL: Final = "wrap_model_request"
 TOOL: Final = "wrap_tool_execute"
 VARIANTS: Final = (
-    Variant(BEFORE, "before_model_rewrite_history", 2, each_in_a(BeforeModel, BEFORE)),
+    Variant(
+        BEFORE,
+        "before_model_rewrite_history",
+        2,
+        each_in_a(BeforeModelCapability, BEFORE),
+    ),
     Variant(f"Hooks.on.{BEFORE}", "before_model_rewrite_history", 2, all_in_one),
-    Variant(MODEL, "wrap_model_call", 2, each_in_a(WrapModel, MODEL)),
-    Variant(TOOL, "wrap_invokable_tool_call", 1, each_in_a(WrapTool, TOOL)),
+    Variant(MODEL, "wrap_model_call", 2, each_in_a(WrapModelCapability, MODEL)),
+    Variant(TOOL, "wrap_invokable_tool_call", 1, each_in_a(WrapToolCapability, TOOL)),
 )
+
+
+def variants() -> Sequence[Variant]:
+    """Return what is measured."""
+    return VARIANTS

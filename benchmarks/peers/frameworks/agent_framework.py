@@ -1,6 +1,10 @@
-"""The three kinds of agent-framework's middleware, each in a class that calls on.
+"""Microsoft's agent-framework: its three kinds of middleware.
 
-Classes and not functions: the framework puts a frame of its own around a function.
+A run is one ``agent.run`` without a session, so on a new history. The framework's own
+instrumentation is switched off for the whole process: it is on from the start.
+
+Each kind is a class that calls on, and not a function: the framework puts a frame of
+its own around a function.
 """
 
 from __future__ import annotations
@@ -28,8 +32,8 @@ from agent_framework.observability import ChatTelemetryLayer, disable_instrument
 
 from benchmarks.measure import Work
 from benchmarks.parts import CALL, INSTRUCTION
-from benchmarks.peers.counting import counted, watched
-from benchmarks.peers.peer import ANSWER, QUESTION, Build, Seen, Variant
+from benchmarks.peers.gate import counted, watched
+from benchmarks.peers.peer import ANSWER, QUESTION, Build, PeerCounts, Variant
 
 HOOK: Final = "process"
 
@@ -85,7 +89,7 @@ class ScriptedClient(
 ):
     """A model in the layers, and in their order, that the vendors' clients have."""
 
-    def __init__(self, seen: Seen | None) -> None:
+    def __init__(self, seen: PeerCounts | None) -> None:
         super().__init__()
         self._say = counted(say, seen, "model")
 
@@ -111,7 +115,7 @@ def wrapped(
 ) -> Build:
     """Return what builds a run in that many middlewares of a kind."""
 
-    def build(n: int, seen: Seen | None) -> Work:
+    def build(n: int, seen: PeerCounts | None) -> Work:
         agent = Agent(
             ScriptedClient(seen),
             INSTRUCTION,
@@ -127,7 +131,7 @@ def wrapped(
     return build
 
 
-def untraced_variants() -> Sequence[Variant]:
+def variants() -> Sequence[Variant]:
     """Return the variants, having switched off the framework's instrumentation.
 
     No hook of ours wraps a whole run: ``after_agent`` is the one that is called once in

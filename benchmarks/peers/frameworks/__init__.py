@@ -1,0 +1,1 @@
+"""One module a framework: imported only where that framework is measured."""
