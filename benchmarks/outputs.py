@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.command import Wanted
 from benchmarks.statistics import drawing, scipy_optimize, scipy_stats
 from refengine.errors import RefengineError
 
@@ -18,25 +18,21 @@ class OutputError(RefengineError):
         super().__init__(f"{option} {path}: {why}")
 
 
-def check_outputs(wanted: Wanted) -> None:
-    """Look for the libraries and the places of files; measure and write nothing.
+def check_outputs(files: Mapping[str, Path | None]) -> None:
+    """Look for the libraries and the folders of files; measure and write nothing.
 
-    Raises WorldExtraError and OutputError.
+    The files are named by the option that asks for each, without its dashes. Raises
+    WorldExtraError and OutputError.
     """
     scipy_stats()
     scipy_optimize()
-    if wanted.html_file is not None or wanted.plot_file is not None:
+    if files.get("html") is not None or files.get("plot") is not None:
         drawing()
-    files = {
-        "--json": wanted.json_file,
-        "--html": wanted.html_file,
-        "--markdown": wanted.markdown_file,
-        "--plot": wanted.plot_file,
-    }
     seen: dict[Path, str] = {}
-    for option, path in files.items():
+    for name, path in files.items():
         if path is None:
             continue
+        option = f"--{name}"
         _check(option, path)
         where = path.resolve()
         if where in seen:

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TextIO
 
-from compat.commands import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
 from compat.report.conform_stream import Stream
 from compat.verdicts.conformance import AnyEvent, Footer, StreamHeader
+from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
 from property_tests.engine_judging import EngineJudge, EngineJudged, same_names
 from property_tests.known.entries import KnownFailures
 from property_tests.known.states import unmatched

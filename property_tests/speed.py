@@ -21,8 +21,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, TypeAlias
 
-from compat.commands import DIFFERS, OK
 from compat.verdicts.cost import Bar
+from compat.verdicts.exit_codes import DIFFERS, OK
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
 from property_tests.defaults import EXAMPLES, SEED

@@ -8,14 +8,14 @@ from textwrap import dedent
 
 import pytest
 
-from benchmarks import plan, rows, running, work
+from benchmarks import plan, rows, running
 from benchmarks.asking import ChildLostError
-from benchmarks.command import main
 from benchmarks.kinds import KINDS
 from benchmarks.rows import NotMeasuredError
 from benchmarks.specs import Effort
-from benchmarks.work import DIFFERS, NOTHING_RAN, OK
+from compat.cli.main import main
 from compat.verdicts.cost import Bar, Costs
+from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, OK
 from tests.cost_sample import about, compared, cost
 
 TINY = Effort(sets=3, rounds=2, seconds=0.0001)
@@ -45,7 +45,7 @@ def bench(capsys):
 
     def call(*words):
         with pytest.raises(SystemExit) as left:
-            main([*map(str, words)])
+            main(["bench", *map(str, words)])
         return left.value.code, *capsys.readouterr()
 
     return call
@@ -56,7 +56,6 @@ def tiny(monkeypatch):
     """Have a run measure few rows, as shortly as can be."""
     for name in EFFORTS:
         monkeypatch.setattr(plan, name, TINY)
-    monkeypatch.setattr(work, "QUICK", TINY)
     monkeypatch.setattr(plan, "GROWTH_QUICK", (0, 1, 2, 3))
     monkeypatch.setattr(plan, "COPIES", (1, 2, 3, 4))
     every = list(plan.rows(quick=True))
@@ -73,7 +72,7 @@ def unmeasured(monkeypatch):
     def never(*_):
         raise AssertionError("something was measured")
 
-    monkeypatch.setattr(work, "measured", never)
+    monkeypatch.setattr(running, "measured", never)
 
 
 @pytest.fixture
@@ -81,7 +80,7 @@ def found(monkeypatch):
     """Return a function by which a run finds these costs, without measuring."""
 
     def finds(costs):
-        monkeypatch.setattr(work, "measured", lambda asked, tell: costs)
+        monkeypatch.setattr(running, "measured", lambda asked, tell: costs)
 
     return finds
 
@@ -181,7 +180,7 @@ class TestPlaceOfAFile:
         def fails(*_):
             raise NotMeasuredError("it is cold")
 
-        monkeypatch.setattr(work, "measured", fails)
+        monkeypatch.setattr(running, "measured", fails)
         (tmp_path / "old.json").write_text("old")
         files = [tmp_path / name for name in ("old.json", "a.html", "a.md", "a.svg")]
         words = [
@@ -325,7 +324,7 @@ class TestSame:
         side = next(plan.rows(quick=True)).side
         changes = ["dearer"] * apart + ["not distinguishable"] * (100 - apart)
         told = [(side, about(1.0), change) for change in changes]
-        monkeypatch.setattr(work, "told_apart", lambda *_: iter(told))
+        monkeypatch.setattr(rows, "told_apart", lambda *_: iter(told))
         left, out, _ = bench("same")
 
         assert left == code
@@ -369,12 +368,12 @@ class TestMissingExtra:
                 if name.partition(".")[0] == sys.argv[1]:
                     raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         sys.meta_path.insert(0, Blocker())
-        from benchmarks.command import main
-        main(sys.argv[2:])
+        from compat.cli.main import main
+        main(["bench", *sys.argv[2:]])
     """
 
     def run(self, module, *words):
-        root = Path(work.__file__).parent.parent
+        root = Path(running.__file__).parent.parent
         return subprocess.run(
             [sys.executable, "-c", dedent(self.BLOCKED), module, "run", *words],
             capture_output=True,

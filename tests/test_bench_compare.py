@@ -5,10 +5,10 @@ from math import inf, nan
 
 import pytest
 
-from benchmarks.command import main
 from benchmarks.comparing import NotAReportError, change_of, differing, read
 from benchmarks.comparing import compared as rows_of
 from benchmarks.plan import rows, subject_rows
+from compat.cli.main import main
 from compat.verdicts.cost import (
     Blocked,
     CostHeader,
@@ -240,7 +240,7 @@ class TestCommand:
                 file.write_text(text)
                 files.append(str(file))
             with pytest.raises(SystemExit) as left:
-                main(["compare", *files, *more])
+                main(["bench", "compare", *files, *more])
             return left.value.code, *capsys.readouterr()
 
         return call
@@ -286,7 +286,7 @@ class TestCommand:
         missing = str(tmp_path / "none.json")
 
         with pytest.raises(SystemExit) as left:
-            main(["compare", missing, missing])
+            main(["bench", "compare", missing, missing])
 
         assert left.value.code == 2
         assert capsys.readouterr().err == (

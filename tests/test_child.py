@@ -253,7 +253,7 @@ def test_child_needs_no_command_line_and_no_strategies():
     code = "import refengine.testing.subject_server, sys; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
-    assert not {"hypothesis", "typer", "rich", "compat"} & set(out.stdout.split())
+    assert not {"hypothesis", "click", "rich", "compat"} & set(out.stdout.split())
 
 
 # What it may not do

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from property_tests import clause_command, clause_work, explaining
+from compat.cli.clause import explained
+from compat.cli.main import main
+from property_tests import explaining, registry
 from property_tests.check import Check, Decision
-from property_tests.clause_work import explained
 from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.explaining import examples, shown, violating
 from property_tests.registry import Clause, OwnSource, contract
@@ -20,7 +21,7 @@ DECIDED = OwnSource(decision="It has to be one way.")
 
 def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as left:
-        clause_command.main(arguments)
+        main(["clause", *arguments])
     code = left.value.code
     assert isinstance(code, int)
     return code
@@ -92,7 +93,7 @@ def test_a_mistake_is_told_without_a_traceback(capsys, arguments, told) -> None:
 
 def test_a_list_of_nothing_is_no_success(monkeypatch, capsys) -> None:
     one = contract().model_copy(update={"clauses": (contract().clause("ORD-001"),)})
-    monkeypatch.setattr(clause_work, "contract", lambda: one)
+    monkeypatch.setattr(registry, "contract", lambda: one)
 
     assert run("list", "--status", "planned") == 4
     assert "no clause is planned" in capsys.readouterr().err

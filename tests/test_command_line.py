@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from refengine.__main__ import COMMANDS
+from compat.cli.main import COMMANDS
 
-HEAVY = ["asyncio", "pydantic", "hypothesis", "typer", "rich", "pytest"]
+HEAVY = ["asyncio", "pydantic", "hypothesis", "click", "rich", "pytest"]
 
 
 def refengine(*arguments: str) -> "subprocess.CompletedProcess[str]":

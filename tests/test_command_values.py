@@ -1,138 +1,198 @@
-"""What a command is given for what stands on its line: as typer has it, but light."""
+"""What a command is given for what stands on its line, and how it ends."""
 
-from datetime import datetime
-from enum import StrEnum
+from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Optional
-from uuid import UUID
+from typing import Any
 
 import pytest
-import typer
-from typer.core import TyperOption
 
-from compat.commands import new_app, runner
+from compat.cli.command import (
+    BROKEN_PIPE,
+    INTERRUPTED,
+    argument,
+    command,
+    flag,
+    group,
+    option,
+    refusing,
+    run,
+)
+from compat.cli.values import (
+    DAY,
+    FILE,
+    FILE_THERE,
+    FOLDER,
+    PATH,
+    WHOLE,
+    at_least,
+    one_of,
+)
 
-OURS = hasattr(TyperOption, "get_runtime_param")
-"""Whether this version of typer is one whose values we read."""
-
-NUMBER = "00000000-0000-0000-0000-000000000001"
-
-
-class Stone(StrEnum):
-    flint = "flint"
-    lime = "lime-stone"
-
-
-def weighing(given: list[Any]) -> typer.Typer:
-    """Return an app of one command with an option of every kind, which notes them."""
-    app = new_app("Weigh stones.")
-
-    @app.command()
-    def weigh(  # noqa: PLR0913, PLR0917  # an option of every kind
-        stones: list[str],
-        times: Annotated[int, typer.Option(min=0, max=9)] = 1,
-        least: Annotated[float, typer.Option(min=0.5)] = 0.5,
-        clamped: Annotated[int, typer.Option(max=3, clamp=True)] = 0,
-        heavy: Annotated[bool, typer.Option()] = False,  # noqa: FBT002  # a flag
-        stone: Stone = Stone.flint,
-        day: Annotated[
-            Optional[datetime],  # noqa: UP045  # as commands have it
-            typer.Option(formats=["%Y-%m-%d", "%d.%m.%Y"]),
-        ] = None,
-        where: Path = Path("here"),
-        known: Annotated[
-            Optional[Path],  # noqa: UP045  # as commands have it
-            typer.Option(exists=True, dir_okay=False),
-        ] = None,
-        folder: Annotated[Optional[Path], typer.Option(file_okay=False)] = None,  # noqa: UP045  # as commands have it
-        word: Annotated[Optional[list[str]], typer.Option("-k")] = None,  # noqa: UP045  # as commands have it
-        number: Annotated[Optional[list[int]], typer.Option("-n")] = None,  # noqa: UP045  # as commands have it
-        id_: Annotated[Optional[UUID], typer.Option("--id")] = None,  # noqa: UP045  # as commands have it
-    ) -> None:
-        given.append(locals().copy())
-        del given[-1]["given"]
-
-    return app
+DEFAULTS = {
+    "stones": ("a",),
+    "times": 1,
+    "least": 0.5,
+    "seed": 7,
+    "heavy": False,
+    "peers": True,
+    "stone": "flint",
+    "day": None,
+    "where": Path("here"),
+    "known": None,
+    "out": None,
+    "folder": None,
+    "words": (),
+}
 
 
 @pytest.fixture
-def both(tmp_path, monkeypatch, capsys):
-    """Return what reads a line in our way and in typer's own: values, code and text."""
+def weigh(tmp_path, monkeypatch, capsys):
+    """Return what reads a line: exit code, what the command was given, and errors."""
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("", "utf-8")
     Path("dir").mkdir()
+    given: list[dict[str, Any]] = []
+
+    @command()
+    @argument("stones", "what is weighed", nargs=-1, required=True)
+    @option("--times", about="so often", kind=at_least(0, 9), default=1)
+    @option("--least", about="at least", kind=at_least(0.5), default=0.5)
+    @option("--seed", about="other numbers", kind=WHOLE, default=7)
+    @flag("--heavy", about="heavy ones only")
+    @flag("--peers/--no-peers", about="others, too", default=True)
+    @option("--stone", about="its kind", kind=one_of("flint", "lime"), default="flint")
+    @option("--day", about="of the weighing", kind=DAY)
+    @option("--where", about="a path", kind=PATH, default=Path("here"))
+    @option("--known", about="a file that is there", kind=FILE_THERE)
+    @option("--out", about="a file", kind=FILE)
+    @option("--folder", about="a folder", kind=FOLDER)
+    @option("-k", "words", about="part of a name", multiple=True)
+    def app(**found: Any) -> int:
+        """Weigh stones."""
+        given.append(found)
+        return 0
 
     def read(line: str):
-        found = []
-        for own in (True, False):
-            given: list[Any] = []
-            app = weighing(given)
-            with pytest.raises(SystemExit) as left:
-                (runner(app, "weigh") if own else app)(line.split())
-            found.append((given, left.value.code, capsys.readouterr().err))
-        return found
+        code = run(app, "weigh", line.split())
+        return code, given, capsys.readouterr().err
 
     return read
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "changed"),
     [
-        "a",
-        "a b -- --times",
-        "a --times 0",
-        "a --times 9",
-        "a --least 1e3",
-        "a --least inf",
-        "a --clamped 7",
-        "a --heavy",
-        "a --no-heavy",
-        "a --stone lime-stone",
-        "a --day 2026-02-28",
-        "a --day 28.02.2026",
-        "a --where ../there",
-        "a --known file",
-        "a --folder dir",
-        "a --folder new",
-        "a -k one",
-        "a -k one -k two",
-        "a -n 1 -n 2",
-        f"a --id {NUMBER}",
+        ("a", {}),
+        ("a b -- --times", {"stones": ("a", "b", "--times")}),
+        ("a --seed 1 b", {"stones": ("a", "b"), "seed": 1}),
+        ("a --times 0", {"times": 0}),
+        ("a --times=9", {"times": 9}),
+        ("a --least 1e3", {"least": 1000.0}),
+        ("a --least inf", {"least": float("inf")}),
+        ("a --seed -3", {"seed": -3}),
+        ("a --heavy", {"heavy": True}),
+        ("a --no-peers", {"peers": False}),
+        ("a --stone lime", {"stone": "lime"}),
+        ("a --day 2026-02-28", {"day": date(2026, 2, 28)}),
+        ("a --where ../there", {"where": Path("../there")}),
+        ("a --where dir", {"where": Path("dir")}),
+        ("a --known file", {"known": Path("file")}),
+        ("a --out file", {"out": Path("file")}),
+        ("a --out new", {"out": Path("new")}),
+        ("a --folder dir", {"folder": Path("dir")}),
+        ("a --folder new", {"folder": Path("new")}),
+        ("a -k one", {"words": ("one",)}),
+        ("a -kone -k two", {"words": ("one", "two")}),
     ],
 )
-def test_a_value_is_what_typer_makes_of_it(both, line) -> None:
-    (ours, code, err), (theirs, their_code, _) = both(line)
+def test_a_value_is_what_its_kind_reads(weigh, line, changed) -> None:
+    code, [given], err = weigh(line)
 
-    assert ours == theirs
-    assert [*map(type, ours[0].values())] == [*map(type, theirs[0].values())]
-    assert (code, err) == (their_code, "") == (0, "")
+    assert (code, err) == (0, "")
+    assert given == {**DEFAULTS, **changed}
+    assert {k: type(v) for k, v in given.items()} == {
+        k: type(v) for k, v in {**DEFAULTS, **changed}.items()
+    }
 
 
 @pytest.mark.parametrize(
     ("line", "told"),
     [
+        ("", "Missing argument 'stones'."),
         ("a --times x", "'--times': 'x' is not a whole number."),
         ("a --times 1.5", "'--times': '1.5' is not a whole number."),
         ("a --times -1", "'--times': -1 is not 0 or more."),
         ("a --times 10", "'--times': 10 is not 9 or less."),
+        ("a --times=", "'--times': '' is not a whole number."),
         ("a --least light", "'--least': 'light' is not a number."),
-        ("a --stone Flint", "'--stone': 'Flint' is not one of 'flint', 'lime-stone'."),
+        ("a --least nan", "'--least': nan is not 0.5 or more."),
+        ("a --stone Flint", "'--stone': 'Flint' is not one of 'flint', 'lime'."),
         ("a --day 2026-02-30", "'--day': '2026-02-30' is no date of the form %Y-%m-%d"),
         ("a --known nowhere", "'--known': 'nowhere' does not exist."),
         ("a --known dir", "'--known': 'dir' is a directory."),
+        ("a --out dir", "'--out': 'dir' is a directory."),
         ("a --folder file", "'--folder': 'file' is a file."),
-        ("a -n 1 -n x", "'-n': 'x' is not a whole number."),
-        ("a --id x", "'--id'"),
+        ("a --tims 1", "No such option: --tims (Possible options: --times)"),
+        ("a -x", "No such option: -x\n"),
+        ("a -k", "Option '-k' requires an argument."),
+        ("a --heavy=1", "Option '--heavy' does not take a value."),
     ],
 )
-def test_a_value_that_is_none_is_told_where_typer_refuses_it(both, line, told) -> None:
-    (ours, code, err), (theirs, their_code, _) = both(line)
+def test_a_value_that_is_none_is_refused(weigh, line, told) -> None:
+    code, given, err = weigh(line)
 
-    assert (ours, code) == (theirs, their_code) == ([], 2)
-    assert told in err or not OURS
+    assert (code, given) == (2, [])
+    assert f"Error: {told}" in err.replace("Invalid value for ", "")
+    assert "Traceback" not in err
 
 
-def test_no_number_is_at_least_anything(both) -> None:
-    (_, code, err), _ = both("a --least nan")
+@pytest.fixture
+def failing(capsys):
+    """Return what runs a command that raises: its exit code, and errors."""
 
-    assert (code, "'--least': nan is not 0.5 or more." in err) == (2 * OURS, OURS)
+    def end(error: BaseException):
+        app = group("Raise.")
+
+        @app.command("do")
+        def do() -> int:
+            with refusing("it do", ValueError, FileNotFoundError):
+                raise error
+
+        return run(app, "it", ["do"]), capsys.readouterr().err
+
+    return end
+
+
+def test_an_interrupted_command_ends_as_a_shell_has_it(failing) -> None:
+    assert failing(KeyboardInterrupt()) == (INTERRUPTED, "") == (130, "")
+
+
+def test_a_reader_that_went_away_is_no_traceback(failing, monkeypatch) -> None:
+    moved = []
+    monkeypatch.setattr("os.dup2", lambda *where: moved.append(where))
+    monkeypatch.setattr("sys.stdout.fileno", lambda: 99, raising=False)
+
+    assert failing(BrokenPipeError(32, "Broken pipe")) == (BROKEN_PIPE, "") == (1, "")
+    assert [where[1] for where in moved] == [99]
+
+
+def test_another_error_of_the_machine_is_not_hidden(failing) -> None:
+    with pytest.raises(PermissionError):
+        failing(PermissionError(1, "Not yours"))
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError("no stone 'x'"), "no stone 'x'"),
+        (FileNotFoundError(2, "No such file", "x.json"), "x.json: No such file"),
+    ],
+)
+def test_a_mistake_is_reported_by_the_command_that_found_it(
+    failing, capsys, error, told
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        failing(error)
+
+    assert left.value.code == 2
+    assert capsys.readouterr().err == f"refengine it do: {told}\n"

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from compat.migration.engine_skeletons import FILES, For
+from compat.cli.skeletons import ENGINES
 
 PAGE = Path(__file__).parent.parent / "docs/conform.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -59,7 +59,7 @@ def python(code: str) -> str:
 def played(text: str, folder: Path) -> str:
     """Return the page with everything in it that is shown made anew."""
     said = ""
-    files: Iterator[str] = iter(FILES[For.async_].values())
+    files: Iterator[str] = iter(ENGINES["async"].values())
 
     def made(found: re.Match[str]) -> str:
         nonlocal said, folder
@@ -87,7 +87,7 @@ def test_the_tutorial_shows_what_its_commands_print(tmp_path) -> None:
 
 
 def test_the_door_of_the_tutorial_has_at_most_twelve_lines() -> None:
-    door = FILES[For.async_]["door.py"]
+    door = ENGINES["async"]["door.py"]
     code = re.sub(r'""".*?"""', "", door, flags=re.DOTALL).splitlines()
     lines = [line for line in code if line.strip() and "import " not in line]
 

@@ -60,7 +60,7 @@ def test_readme_shows_what_its_example_prints() -> None:
 
 
 def test_readme_names_every_command() -> None:
-    from refengine.__main__ import COMMANDS
+    from compat.cli.main import COMMANDS
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
 

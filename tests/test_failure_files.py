@@ -10,6 +10,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from compat.cli.failure import (
+    OtherEngineError,
+    OtherProfileError,
+    code_of,
+    lines,
+    replayed_on,
+)
 from compat.verdicts.conformance import (
     ClauseFailure,
     ClauseResult,
@@ -17,13 +24,6 @@ from compat.verdicts.conformance import (
     StreamHeader,
 )
 from property_tests.checks.order import CHECKS as ORDER
-from property_tests.failure_work import (
-    OtherEngineError,
-    OtherProfileError,
-    code_of,
-    lines,
-    replayed_on,
-)
 from property_tests.failures import (
     FailureFile,
     FailureFileError,

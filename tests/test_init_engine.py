@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from compat.cli.skeletons import DOORS, ENGINES
 from compat.engines.loading import load_engine
-from compat.migration.engine_skeletons import DOORS, FILES, For
 from property_tests.probing import probe
 from property_tests.smoke import smoke
 
@@ -35,17 +35,17 @@ def _own_modules(monkeypatch):
         del sys.modules[name]
 
 
-def written(kind: For, folder: Path) -> Path:
+def written(kind: str, folder: Path) -> Path:
     done = refengine("init", "engine", "--for", kind, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "conformance"
 
 
-@pytest.mark.parametrize("kind", For)
+@pytest.mark.parametrize("kind", ENGINES)
 def test_every_file_is_written_and_the_next_step_is_told(kind, tmp_path) -> None:
     done = refengine("init", "engine", "mine", "--for", kind, cwd=tmp_path)
 
-    assert {each.name for each in (tmp_path / "mine").iterdir()} == set(FILES[kind])
+    assert {each.name for each in (tmp_path / "mine").iterdir()} == set(ENGINES[kind])
     assert done.stdout.endswith(f"next: refengine conform mine/{DOORS[kind]}\n")
 
 
@@ -74,7 +74,7 @@ def test_a_kind_that_there_is_not_is_refused(tmp_path) -> None:
     assert "langchain" in done.stderr
 
 
-@pytest.mark.parametrize("kind", For)
+@pytest.mark.parametrize("kind", ENGINES)
 def test_the_door_works_and_declares_nothing_that_it_has_not(kind, tmp_path) -> None:
     loaded = load_engine(f"{written(kind, tmp_path)}/{DOORS[kind]}")
 
@@ -83,7 +83,7 @@ def test_the_door_works_and_declares_nothing_that_it_has_not(kind, tmp_path) -> 
 
 
 def test_the_middleware_of_a_service_is_in_the_agents_that_are_judged(tmp_path) -> None:
-    folder = written(For.langchain, tmp_path)
+    folder = written("langchain", tmp_path)
     service = (folder / "service.py").read_text("utf-8")
     limit = "from langchain.agents.middleware import ModelCallLimitMiddleware\n"
     stops = "ALWAYS = [ModelCallLimitMiddleware(run_limit=1, exit_behavior='error')]"
@@ -95,7 +95,7 @@ def test_the_middleware_of_a_service_is_in_the_agents_that_are_judged(tmp_path) 
     assert "tools" in failed
 
 
-@pytest.mark.parametrize("kind", For)
+@pytest.mark.parametrize("kind", ENGINES)
 def test_the_engine_is_judged_at_once(kind, tmp_path) -> None:
     folder = written(kind, tmp_path)
     asked = (DOORS[kind], "--clause", "ORD-001", "--examples", "0")
@@ -126,7 +126,7 @@ class Loud(Door):
 def test_neither_chatter_nor_a_package_of_our_name_beside_it_is_in_the_way(
     named, package, tmp_path
 ) -> None:
-    folder = written(For.async_, tmp_path)
+    folder = written("async", tmp_path)
     (folder / "loud.py").write_text(LOUD.format(package=package), "utf-8")
     (folder / package).mkdir()
     (folder / package / "__init__.py").touch()
@@ -140,7 +140,7 @@ def test_neither_chatter_nor_a_package_of_our_name_beside_it_is_in_the_way(
 
 
 def test_the_test_that_is_written_passes_and_fails_with_the_engine(tmp_path) -> None:
-    folder = written(For.async_, tmp_path)
+    folder = written("async", tmp_path)
     test = folder / "test_conformance.py"
     quick = test.read_text("utf-8").replace("*chosen]", "*chosen, '--examples', '0']")
     test.write_text(quick, "utf-8")
@@ -153,10 +153,10 @@ def test_the_test_that_is_written_passes_and_fails_with_the_engine(tmp_path) -> 
     assert subprocess.run(command, cwd=folder, check=False).returncode == 1
 
 
-@pytest.mark.parametrize("kind", For)
+@pytest.mark.parametrize("kind", ENGINES)
 def test_the_workflow_installs_extras_that_there_are(kind) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    [line] = [e for e in FILES[kind]["conformance.yml"].splitlines() if "pip" in e]
+    [line] = [e for e in ENGINES[kind]["conformance.yml"].splitlines() if "pip" in e]
     extras = line.partition("[")[2].partition("]")[0].split(",")
 
     assert set(extras) <= set(project["optional-dependencies"])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compat.commands import DIFFERS, OK
+from compat.verdicts.exit_codes import DIFFERS, OK
 from property_tests import speed
 from property_tests.agreeing import agree
 from property_tests.check import Check, Decision

@@ -6,20 +6,17 @@ adds there.
 """
 
 import importlib
-import inspect
 import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import datetime
-from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple
 
+import click
 import pytest
-import typer
 
-from refengine.__main__ import COMMANDS
+from compat.cli.main import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 
@@ -60,7 +57,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 heavy, planted, lines = json.load(sys.stdin)
 first = set(sys.modules)
-from refengine.__main__ import COMMANDS, main
+from compat.cli.main import COMMANDS, main
 
 COMMANDS.update(planted)
 
@@ -119,8 +116,7 @@ def ask(
 def commands() -> Iterator[Command]:
     """Yield every command of the table, and every one below it."""
     for name, (module, _) in COMMANDS.items():
-        parser = typer.main.get_command(importlib.import_module(module).app)
-        yield from below(Command((name,), parser))
+        yield from below(Command((name,), importlib.import_module(module).app))
 
 
 def below(command: Command) -> Iterator[Command]:
@@ -153,16 +149,18 @@ def is_argument(parameter: Any) -> bool:
 
 def refusing(parser: Any) -> Iterator[str]:
     """Yield the options that take no text, but a number, a date or a choice."""
-    hints = get_type_hints(inspect.unwrap(parser.callback))
     for each in parser.params:
-        kinds = {hints.get(each.name), *get_args(hints.get(each.name))}
-        if not is_argument(each) and any(map(is_narrow, kinds)):
+        if not is_argument(each) and not each.is_flag and not takes_any(each.type):
             yield each.opts[0]
 
 
-def is_narrow(kind: object) -> bool:
-    narrow = isinstance(kind, type) and issubclass(kind, int | float | datetime | Enum)
-    return narrow and kind is not bool
+def takes_any(kind: Any) -> bool:
+    """Tell whether a kind of value reads a text that is none of most kinds."""
+    try:
+        kind.convert("no-such-value", None, None)
+    except click.BadParameter:
+        return False
+    return True
 
 
 ALL = tuple(commands())
@@ -238,16 +236,16 @@ def test_lines_that_are_refused_are_found_in_the_declaration() -> None:
 
 HEAVY_APP = """
 import {heavy}
-from compat.commands import new_app, runner
+from compat.cli.command import argument, group
 
-app = new_app("Loads what it needs too early.")
+app = group("Loads what it needs too early.")
 
 @app.command()
-def weigh(stone: str) -> None:
+@argument("stone")
+def weigh(stone: str) -> int:
     "Do nothing."
     {work}
-
-main = runner(app, "weigh")
+    return 0
 """
 
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from property_tests import mutant_command, mutant_work
+from compat.cli import mutant as mutant_command
+from compat.cli.main import main
+from property_tests import running
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus
@@ -313,7 +315,7 @@ def test_more_processes_answer_the_same() -> None:
 
 def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as left:
-        mutant_command.main(arguments)
+        main(["mutant", *arguments])
     code = left.value.code
     assert isinstance(code, int)
     return code
@@ -322,7 +324,7 @@ def run(*arguments: str) -> int:
 def small(monkeypatch, *worlds: CorpusWorld) -> None:
     """Give the command a corpus of these worlds."""
     made = Made(SuiteCorpus(worlds, 0), ("so it was made",))
-    monkeypatch.setattr(mutant_work, "make_corpus", lambda *_: made)
+    monkeypatch.setattr(running, "make_corpus", lambda *_: made)
 
 
 def test_command_writes_the_matrix_of_some_clauses(
@@ -341,7 +343,7 @@ def test_command_writes_the_matrix_of_some_clauses(
 def test_command_is_red_for_a_clause_without_mutant(monkeypatch, capsys) -> None:
     other = Mutant(id="other", about="It is right.", violates=(), wrong=ReferenceEngine)
     monkeypatch.setattr(
-        mutant_work, "_chosen", lambda *_: (["ORD-001"], [REVERSED, other])
+        mutant_command, "_chosen", lambda *_: (["ORD-001"], [REVERSED, other])
     )
     small(monkeypatch)
 
@@ -363,7 +365,7 @@ def test_command_is_red_for_a_clause_without_mutant(monkeypatch, capsys) -> None
     ],
 )
 def test_exit_code_tells_what_is_wrong(found, stale, code) -> None:
-    assert mutant_work._code(found, stale) == code
+    assert mutant_command._code(found, stale) == code
 
 
 def test_command_tells_an_unknown_clause(capsys) -> None:
@@ -383,7 +385,7 @@ def test_command_says_how_its_corpus_was_made(monkeypatch, capsys) -> None:
 def test_command_tells_a_file_it_cannot_write_before_it_plays(
     tmp_path, monkeypatch, capsys
 ) -> None:
-    monkeypatch.setattr(mutant_work, "make_corpus", None)
+    monkeypatch.setattr(running, "make_corpus", None)
     file = tmp_path / "none" / "x.json"
 
     assert run("matrix", "--json", str(file)) == 2

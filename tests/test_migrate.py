@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.migration.command import main as migrate
-from compat.migration.skeleton import FILES
-from compat.migration.skeleton import main as init
+from compat.cli.main import main
+from compat.cli.skeletons import MIGRATION
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "struct_to_handler"
 FEW = ("--examples", "1")
@@ -55,7 +54,7 @@ def command(capfd, monkeypatch, tmp_path):
     def run(*arguments: object, few: bool = True) -> Checked:
         given = ["check", *map(str, arguments), *(FEW if few else ())]
         with pytest.raises(SystemExit) as raised:
-            migrate(given)
+            main(["migrate", *given])
         captured = capfd.readouterr()
         return Checked(raised.value.code, captured.out, captured.err)
 
@@ -386,21 +385,21 @@ def test_folder_is_judged_as_it_declares(command, tmp_path: Path) -> None:
 
 def test_skeleton_can_be_checked_at_once(command, capfd) -> None:
     with pytest.raises(SystemExit) as raised:
-        init(["migration", "mine"])
+        main(["init", "migration", "mine"])
 
     assert raised.value.code in {0, None}
-    assert sorted(each.name for each in Path("mine").iterdir()) == sorted(FILES)
+    assert sorted(each.name for each in Path("mine").iterdir()) == sorted(MIGRATION)
     assert command("--all", "mine").code == 0
     with pytest.raises(SystemExit) as raised:
-        init(["migration", "mine"])
+        main(["init", "migration", "mine"])
     assert raised.value.code == 2
     assert "old.py is already there" in capfd.readouterr().err
 
 
 def test_fixture_asserts_what_the_command_answers(tmp_path: Path) -> None:
-    for name, text in FILES.items():
+    for name, text in MIGRATION.items():
         (tmp_path / name).write_text(text, "utf-8")
-    wrong = FILES["new.py"].replace("-LIMIT:", "1 - LIMIT :")
+    wrong = MIGRATION["new.py"].replace("-LIMIT:", "1 - LIMIT :")
     (tmp_path / "wrong.py").write_text(wrong, "utf-8")
     (tmp_path / "test_wrong.py").write_text(
         "def test_wrong(assert_migrates):\n"

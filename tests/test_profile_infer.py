@@ -3,18 +3,23 @@
 import json
 
 import pytest
-import typer
 
-from compat.commands import DIFFERS, OK, USAGE
+from compat.cli.main import main
 from compat.engines.capabilities import CAPABILITIES
 from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.reference import ReferenceDoor
 from compat.profiles.comparing import unconfirmed
-from property_tests.infer_command import infer_command
+from compat.verdicts.exit_codes import DIFFERS, OK, USAGE
 from property_tests.inferring import Inferred, infer
 from refengine.profile import PROFILES, SEED_001, choosing, options
 
 ALL = frozenset(CAPABILITIES)
+
+
+def run(*arguments: str) -> object:
+    with pytest.raises(SystemExit) as left:
+        main(["profile", "infer", *arguments])
+    return left.value.code
 
 
 def found(engine, *assumed: str, profile=SEED_001) -> Inferred:
@@ -122,7 +127,7 @@ def test_an_engine_that_builds_nothing_shows_only_what_it_refuses() -> None:
 
 
 def test_the_command_tells_every_posture_and_both_profiles(capsys) -> None:
-    assert infer_command("reference-legacy") == OK
+    assert run("reference-legacy") == OK
 
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[: len(options())]] == list(options())
@@ -160,7 +165,7 @@ def mine(tmp_path, monkeypatch):
 def test_a_profile_that_an_engine_contradicts_is_told_and_is_exit_code_1(
     mine, capsys
 ) -> None:
-    assert infer_command(mine) == DIFFERS
+    assert run(mine) == DIFFERS
 
     out = capsys.readouterr().out
     assert "declared profile: seed-001, differs in 1" in out
@@ -169,7 +174,7 @@ def test_a_profile_that_an_engine_contradicts_is_told_and_is_exit_code_1(
 
 
 def test_the_same_as_json(mine, capsys) -> None:
-    assert infer_command(mine, as_json=True) == DIFFERS
+    assert run(mine, "--json") == DIFFERS
 
     told = json.loads(capsys.readouterr().out)
     assert told["declared"] == told["nearest"] == "seed-001"
@@ -185,8 +190,5 @@ def test_the_same_as_json(mine, capsys) -> None:
 
 
 def test_a_text_that_names_no_engine_is_told_without_a_traceback(capsys) -> None:
-    with pytest.raises(typer.Exit) as caught:
-        infer_command("referense")
-
-    assert caught.value.exit_code == USAGE
+    assert run("referense") == USAGE
     assert "refengine profile infer: no engine 'referense'" in capsys.readouterr().err

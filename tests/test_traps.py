@@ -20,15 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from packaging.requirements import Requirement
 
+from compat.cli.main import COMMANDS
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld
 from property_tests.judging import judge
 from property_tests.playing import VariantPlayer
 from refengine import _pytest_plugin
-from refengine.__main__ import COMMANDS
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine
 from refengine.testing.reading import read_scenario
@@ -270,8 +269,7 @@ def said(page: Path) -> Iterator[str]:
 
 def command(name: str) -> Any:
     """Return a command as the library knows it that reads our command lines."""
-    module = importlib.import_module(COMMANDS[name][0])
-    return typer.main.get_command(module.app)
+    return importlib.import_module(COMMANDS[name][0]).app
 
 
 def unknown(line: str) -> list[str]:

@@ -15,10 +15,10 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import before_model
 from langchain_core.tools import tool
 
+from compat.cli.main import main
 from compat.migration import wire as wire_module
 from compat.migration import wire_worlds
 from compat.migration.checking import check, check_all, corpus_of, over_the_wire
-from compat.migration.command import main
 from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.judging import Terms
 from compat.migration.refs import parse_ref
@@ -253,7 +253,7 @@ def test_check_forgets_its_worlds_and_ends_its_server(folder, few_worlds) -> Non
 
 def ran(capsys, *arguments: object) -> tuple[Any, str, str]:
     with pytest.raises(SystemExit) as ended:
-        main(["check", *map(str, arguments)])
+        main(["migrate", "check", *map(str, arguments)])
     out, err = capsys.readouterr()
     return ended.value.code or 0, out, err
 

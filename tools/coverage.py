@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from compat.commands import DIFFERS, OK
+from compat.verdicts.exit_codes import DIFFERS, OK
 from property_tests.checks import CHECKS
 from property_tests.corpus import NARROWED, CorpusWorld, fixed_worlds
 from property_tests.defaults import EXAMPLES, SEED

@@ -16,15 +16,6 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
 
-from compat.commands import (
-    DIFFERS,
-    FAULT,
-    NOT_COMPARABLE,
-    NOTHING_RAN,
-    STALE,
-    USAGE,
-    exit_code,
-)
 from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus, make_corpus
 from compat.migration.judging import MigrationJudge, Terms
@@ -33,6 +24,15 @@ from compat.migration.reproducer import SideFiles
 from compat.migration.subject_runner import CheckOptions, SubjectRunner, anew
 from compat.migration.wire import serving
 from compat.migration.words import harvest, own_sources
+from compat.verdicts.exit_codes import (
+    DIFFERS,
+    FAULT,
+    NOT_COMPARABLE,
+    NOTHING_RAN,
+    STALE,
+    USAGE,
+    exit_code,
+)
 from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
 from refengine.testing.strategies.graph_source import graph_words, is_graph_source

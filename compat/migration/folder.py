@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from compat.commands import DIFFERS, NOTHING_RAN, exit_code
 from compat.migration.checking import Checked, check_all, code_of, corpus_of
 from compat.migration.differing import Mask
 from compat.migration.judging import Allow, Terms
@@ -25,6 +24,7 @@ from compat.migration.settings import (
     load_settings,
 )
 from compat.migration.subject_runner import CheckOptions
+from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, exit_code
 from compat.verdicts.migration import JudgedCase, Migration
 from compat.verdicts.relations import DEFAULT_RELATION
 from refengine.testing.reading import ScenarioError, load_scenario

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from compat.commands import NOTHING_RAN
+from compat.verdicts.exit_codes import NOTHING_RAN
 from property_tests.generating import drawn
 from refengine.checkpoint import Keeper, Saved, Step
 from refengine.profile import profile

@@ -27,7 +27,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from compat.commands import DIFFERS, FAULT, NOTHING_RAN, OK, USAGE
+from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, OK, USAGE
 from property_tests.generating import generated
 from refengine.state import Checkpoints, MemoryStore, SqliteStore
 from refengine.testing import Scenario

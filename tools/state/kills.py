@@ -22,7 +22,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from compat.commands import DIFFERS, OK
+from compat.verdicts.exit_codes import DIFFERS, OK
 from tools.state.rounds import KillTally, Writer, play
 
 KILLS: Final = 200

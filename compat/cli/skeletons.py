@@ -1,25 +1,105 @@
-"""Skeletons of doors: files that ``refengine init engine`` writes, ready to be judged.
+"""Skeletons: the files that ``refengine init`` writes, which run at once.
 
-Both sides are small and real: the engine is there to be replaced by the user's own, and
-the door to be changed until it drives that. Every file is run by a test.
+Both sides of a migration are small and real, so the first check says "holds"; what is
+in them is then replaced by what is to be migrated. So is the engine behind a door, and
+the door is changed until it drives that. Every file is run by a test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+OLD: Final = '''"""The old side: put the struct middleware that you have here."""
 
-class For(StrEnum):
-    """What a door may be for."""
+from refengine import AgentMiddleware
 
-    async_ = "async"
-    """an engine whose runs are asynchronous and whose hooks take what ours take"""
-    langchain = "langchain"
-    """agents that ``create_agent`` of LangChain makes"""
+LIMIT = 10
 
+
+def subject(world):
+    """Return what an agent is extended with; called once for every session.
+
+    Take time, ids and random numbers from world.now(), world.new_id() and world.random,
+    and tell what leaves the agent by world.effect(name, data).
+    """
+    return [AgentMiddleware(additional_instruction="Be brief.", before_chat_model=trim)]
+
+
+def trim(ctx, state):
+    """Keep the last messages."""
+    state.messages = state.messages[-LIMIT:]
+'''
+
+NEW: Final = '''"""The new side: put the port to handlers here."""
+
+LIMIT = 10
+
+
+def subject(world):
+    """Return what an agent is extended with; called once for every session."""
+    return [Trim()]
+
+
+class Trim:
+    """Asks for short answers and keeps the last messages."""
+
+    name = "trim"
+
+    def before_agent(self, ctx, config):
+        """Add a line to the instruction, as the struct did."""
+        config.instruction += "\\nBe brief."
+        return ctx
+
+    def before_model_rewrite_history(self, ctx, messages):
+        """Keep the last messages."""
+        return ctx, messages[-LIMIT:]
+'''
+
+SETTINGS: Final = """about = "What this piece does."
+old = "old.py"
+# same-answer, same-state, same-effects, same-up-to-volatile or identical
+require = "same-effects"
+
+[cases."new.py"]
+holds = "same-effects"
+
+# A field that differs from run to run by its nature:
+# [[volatile]]
+# channel = "effects"
+# path = "[*].data.at"
+# reason = "a time stamp of the vendor"
+
+# A difference that is meant. "world" is the smallest world that needs it, as
+# "refengine migrate check old.py new.py --reproducer DIR" writes it (world.json).
+# [[cases."new.py".allow]]
+# channel = "requests"
+# path = "[*].messages[0].content"
+# reason = "one newline less"
+# world = "worlds/newline.json"
+"""
+
+MIGRATION_TEST: Final = '''"""The same check in pytest; needs refengine[testing]."""
+
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def test_port_does_what_the_old_side_did(assert_migrates):
+    assert_migrates(HERE / "old.py", HERE / "new.py")
+'''
+
+MIGRATION: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "old.py": OLD,
+        "new.py": NEW,
+        "migration.toml": SETTINGS,
+        "test_migration.py": MIGRATION_TEST,
+    }
+)
+"""The files of a migration by name."""
 
 LOOP: Final = '''"""A small agent engine, in the place of yours.
 
@@ -214,23 +294,25 @@ def _files(
     )
 
 
-DOORS: Final[Mapping[For, str]] = MappingProxyType(
-    {For.async_: "door.py:Door", For.langchain: "door.py:door"}
+DOORS: Final[Mapping[str, str]] = MappingProxyType(
+    {"async": "door.py:Door", "langchain": "door.py:door"}
 )
-"""What names the engine of each skeleton, from its folder."""
+"""What names the engine of each skeleton, from its folder: one whose runs are
+asynchronous and whose hooks take what ours take, or agents that ``create_agent`` of
+LangChain makes."""
 
-FILES: Final[Mapping[For, Mapping[str, str]]] = MappingProxyType(
+ENGINES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
-        For.async_: _files(
+        "async": _files(
             {"loop.py": LOOP, "door.py": ASYNC_DOOR},
-            DOORS[For.async_],
+            DOORS["async"],
             '"refengine[testing]"',
         ),
-        For.langchain: _files(
+        "langchain": _files(
             {"service.py": SERVICE, "door.py": LANGCHAIN_DOOR},
-            DOORS[For.langchain],
+            DOORS["langchain"],
             '"refengine[testing,langchain]"',
         ),
     }
 )
-"""The files of each skeleton by name."""
+"""The files of each door to an engine by name."""

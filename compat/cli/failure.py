@@ -1,41 +1,26 @@
-"""What ``refengine failure`` does: list stored failures, and play one again."""
+"""``refengine failure list|replay``: failures that were written down."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
-from rich.console import Console
-from rich.text import Text
+from compat.cli.command import argument, group, option, refuse, refusing
+from compat.cli.values import PATH, at_least
+from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, OK, USAGE
+from property_tests.defaults import FAILURES, TIMEOUT
 
-from compat.commands import (
-    DIFFERS,
-    FAULT,
-    NOTHING_RAN,
-    OK,
-    USAGE,
-    refuse,
-    told,
-)
-from compat.report.conform_failure import told as texts_of
-from compat.report.conform_text import plain
-from property_tests.failures import (
-    Asks,
-    FailureFile,
-    FailureFileError,
-    ReplayedWorld,
-    by_worker,
-    failure_files,
-    read_failure,
-    replayed,
-)
-from property_tests.pool import Pool
-from property_tests.registry import UnknownSelectorError, contract
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from property_tests.failures import Asks, FailureFile, ReplayedWorld
+
 
 COMMAND: Final = "failure replay"
+
+app = group("List failures that were written down, and play one again.")
 
 
 class OtherEngineError(ValueError):
@@ -57,9 +42,18 @@ class OtherProfileError(ValueError):
         )
 
 
-def list_failures(folder: Path) -> None:
-    """Print the failures of a folder, a line each; always raises typer.Exit."""
-    with told("failure list", OSError):
+@app.command("list")
+@argument("folder", "a folder of failure files", PATH, default=FAILURES)
+def list_(folder: Path) -> int:
+    """List the failures of a folder, a line each.
+
+    Exit codes: 0 there are some, 2 one or the folder cannot be read, 4 there is none.
+    """
+    from rich.console import Console
+
+    from property_tests.failures import FailureFileError, failure_files, read_failure
+
+    with refusing("failure list", OSError):
         paths = list(failure_files(folder))
     console = Console(highlight=False, soft_wrap=True)
     bad = 0
@@ -71,40 +65,45 @@ def list_failures(folder: Path) -> None:
             sys.stderr.write(f"refengine failure list: {error}\n")
     if not paths:
         sys.stderr.write(f"refengine failure list: no failure files in {folder}\n")
-    raise typer.Exit(USAGE if bad else OK if paths else NOTHING_RAN)
+    return USAGE if bad else OK if paths else NOTHING_RAN
 
 
-def replay(file: Path, engine: str, timeout: float) -> None:
-    """Play a failure again and tell what came of it; always raises typer.Exit.
+def _line(path: Path, failure: FailureFile) -> Text:
+    from rich.text import Text
 
-    ``timeout`` are seconds for one world.
+    from compat.report.conform_text import plain
+
+    line = Text(f"{path}  {failure.clause}", "bold")
+    who = f"{plain(failure.engine)} ({plain(failure.profile)})"
+    return line.append(f"  {who}  {plain(failure.asked)}", "default")
+
+
+@app.command()
+@argument("file", "a failure file", PATH)
+@argument("engine", "the engine, as for conform")
+@option("--timeout", about="seconds", kind=at_least(0.1), default=TIMEOUT)
+def replay(file: Path, engine: str, timeout: float) -> int:
+    """Play the world of a failure again, under the profile it was found under.
+
+    Exit codes: 0 fixed, 1 it still fails, 2 the file cannot be read or is another
+    engine's, 3 the engine or its door broke down, 4 its check decides nothing there.
     """
-    with told(COMMAND, FailureFileError, OSError, UnknownSelectorError):
+    from rich.console import Console
+
+    from property_tests.failures import FailureFileError, read_failure
+    from property_tests.registry import UnknownSelectorError, contract
+
+    with refusing(COMMAND, FailureFileError, OSError, UnknownSelectorError):
         failure = read_failure(file)
         contract().clause(failure.clause)
-    with told(COMMAND, OtherEngineError, OtherProfileError):
+    with refusing(COMMAND, OtherEngineError, OtherProfileError):
         found = _replayed(file, failure, engine, timeout)
     console = Console(highlight=False, soft_wrap=True)
     for line in lines(failure, found):
         console.print(line)
     if found.usage:
         refuse(COMMAND, found.usage)
-    raise typer.Exit(code_of(found))
-
-
-def replayed_on(asks: Asks, file: Path, failure: FailureFile) -> ReplayedWorld:
-    """Play a failure on the engine that a worker has.
-
-    Raises OtherEngineError and OtherProfileError, before anything is played.
-    """
-    loaded: Mapping[str, Any] = asks.one({"op": "load"})
-    if "usage" in loaded or "broken" in loaded:
-        return replayed(failure.clause, loaded)
-    if loaded["name"] != failure.engine:
-        raise OtherEngineError(file, failure.engine, str(loaded["name"]))
-    if loaded["profile"] != failure.profile:
-        raise OtherProfileError(file, failure.profile, str(loaded["profile"]))
-    return by_worker(asks)(failure.clause, failure.world)
+    return code_of(found)
 
 
 def _replayed(
@@ -114,6 +113,8 @@ def _replayed(
 
     An engine that has just one takes none, and has the right one if it failed.
     """
+    from property_tests.pool import Pool
+
     about: dict[str, Any] = {"engine": engine, "profile": None, "corpus": ""}
     about["clauses"] = [failure.clause]
     try:
@@ -122,6 +123,23 @@ def _replayed(
     except OtherProfileError:
         with Pool({**about, "profile": failure.profile}, 1, timeout) as pool:
             return replayed_on(pool, file, failure)
+
+
+def replayed_on(asks: Asks, file: Path, failure: FailureFile) -> ReplayedWorld:
+    """Play a failure on the engine that a worker has.
+
+    Raises OtherEngineError and OtherProfileError, before anything is played.
+    """
+    from property_tests.failures import by_worker, replayed
+
+    loaded: Mapping[str, Any] = asks.one({"op": "load"})
+    if "usage" in loaded or "broken" in loaded:
+        return replayed(failure.clause, loaded)
+    if loaded["name"] != failure.engine:
+        raise OtherEngineError(file, failure.engine, str(loaded["name"]))
+    if loaded["profile"] != failure.profile:
+        raise OtherProfileError(file, failure.profile, str(loaded["profile"]))
+    return by_worker(asks)(failure.clause, failure.world)
 
 
 def code_of(found: ReplayedWorld) -> int:
@@ -136,7 +154,12 @@ def code_of(found: ReplayedWorld) -> int:
 
 
 def lines(failure: FailureFile, found: ReplayedWorld) -> Iterator[Text]:
-    """Yield what is to be told about a replay, for a person."""
+    """Yield what is said about a replay, for a person."""
+    from rich.text import Text
+
+    from compat.report.conform_failure import told as texts_of
+    from compat.report.conform_text import plain
+
     who = f"{failure.clause} on {plain(failure.engine)} ({plain(failure.profile)})"
     if found.broken:
         yield Text(f"error: {who}: {plain(found.broken)}", "bold red")
@@ -152,11 +175,3 @@ def lines(failure: FailureFile, found: ReplayedWorld) -> Iterator[Text]:
         yield Text(f"fixed: {who}: {found.decided} decisions, all for it", "green")
     elif not found.usage:
         yield Text(f"not decided: {who}: {plain(found.lost)}", "yellow")
-
-
-def _line(path: Path, failure: FailureFile) -> Text:
-    line = Text(f"{path}  {failure.clause}", "bold")
-    who = (
-        f"  {plain(failure.engine)} ({plain(failure.profile)})  {plain(failure.asked)}"
-    )
-    return line.append(who, "default")

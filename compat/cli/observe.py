@@ -1,18 +1,21 @@
-"""What ``refengine observe`` does: run rows of observed behaviour, a line each."""
+"""``refengine observe FILE…``: run rows of observed behaviour, a line each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import typer
-from rich.text import Text
+from compat.cli.command import argument, command, option, refusing
+from compat.cli.values import PATH
+from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, USAGE, exit_code
+from refengine.errors import UnknownProfileError
+from refengine.profile import profile
 
-from compat.commands import DIFFERS, FAULT, NOTHING_RAN, USAGE, exit_code, told
-from compat.observe.judging import RowJudge, RowVerdict, purposes, summary, to_json
-from compat.observe.rows import ObservedRow, RowsError, Unreadable, load_rows
-from compat.report.terminal import console
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from compat.observe.judging import RowVerdict
+    from compat.observe.rows import ObservedRow, Unreadable
 
 SHOWN: Final = {
     "holds": ("holds", "green"),
@@ -23,14 +26,29 @@ SHOWN: Final = {
 }
 
 
-def observe(
-    files: Sequence[Path], profiles: Sequence[str] | None, json_file: Path | None
-) -> None:
-    """Judge the rows of all files and tell each; always raises typer.Exit.
+@command()
+@argument("files", "files of rows (JSON lists)", PATH, nargs=-1, required=True)
+@option("--profile", "name", about="compare only this profile's version")
+@option(
+    "--json", "json_file", about="write counts and a list by id to this file", kind=PATH
+)
+def observe(files: tuple[Path, ...], name: str | None, json_file: Path | None) -> int:
+    """Run rows of observed behaviour on the reference engine, a line each.
 
-    ``profiles`` are those whose versions are compared, all if None.
+    holds: everything the row names was seen. DIFFERS: the first thing that was not.
+    beyond: the row needs an operation outside the vocabulary. on purpose: a difference
+    that is meant, with the reason. not compared: no profile stands for its versions.
+
+    Exit codes: 0 no row differs, 1 a row differs, 2 a file, row or name that cannot be
+    read, 3 the harness failed at a row, 4 no row was compared.
     """
-    with told("observe", RowsError, OSError):
+    with refusing("observe", UnknownProfileError):
+        profiles = None if name is None else [profile(name).name]
+    from compat.observe.judging import RowJudge, purposes, summary, to_json
+    from compat.observe.rows import RowsError, load_rows
+    from compat.report.terminal import console
+
+    with refusing("observe", RowsError, OSError):
         rows = [row for file in files for row in load_rows(file)]
     judge = RowJudge(profiles, purposes())
     out = console()
@@ -41,12 +59,14 @@ def observe(
         out.print(_line(verdict))
     out.print(_counts(verdicts, rows))
     if json_file is not None:
-        with told("observe", OSError):
+        with refusing("observe", OSError):
             json_file.write_text(to_json(summary(verdicts, rows)), encoding="utf-8")
-    raise typer.Exit(_code(verdicts))
+    return _code(verdicts)
 
 
 def _line(verdict: RowVerdict) -> Text:
+    from rich.text import Text
+
     word, style = SHOWN[verdict.status]
     line = Text(f"{word:<13}", style=style)
     line.append(verdict.id, style="default")
@@ -56,6 +76,8 @@ def _line(verdict: RowVerdict) -> Text:
 
 
 def _counts(verdicts: list[RowVerdict], rows: list[ObservedRow | Unreadable]) -> str:
+    from compat.observe.judging import summary
+
     counts = summary(verdicts, rows)
     parts = ", ".join(
         f"{counts[status]} {word.lower()}" for status, (word, _) in SHOWN.items()
@@ -74,3 +96,6 @@ def _code(verdicts: list[RowVerdict]) -> int:
     if not any(v.status in {"holds", "differs", "on_purpose"} for v in verdicts):
         codes.append(NOTHING_RAN)
     return exit_code(*codes)
+
+
+app = observe

@@ -1,0 +1,245 @@
+"""``refengine bench``: what a handler costs, and whether that changed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.defaults import FAIL_ABOVE, MOST_APART, PEERS, TIMES
+from compat.cli.command import argument, flag, group, option, refuse, refusing
+from compat.cli.values import PATH, at_least
+from compat.verdicts.exit_codes import DIFFERS, FAULT, NOT_COMPARABLE, NOTHING_RAN, OK
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from benchmarks.specs import SideSpec
+    from compat.verdicts.cost import Change, Costs, Estimate
+
+PERCENT: Final = 100
+WIDTH: Final = 110
+"""Columns of a report in a file or a pipe, which have none of their own."""
+
+app = group("Measure what a handler costs, and compare two measurements.")
+
+
+@app.command()
+@argument(
+    "subject", "your handlers: module:name, file.py:name or file.py", required=False
+)
+@option("--against", about="what SUBJECT is compared with", metavar="SUBJECT")
+@flag("--quick", about="two minutes: fewer points, wider intervals")
+@option(
+    "--peer",
+    "chosen",
+    about=f"measure these frameworks beside it: {', '.join(PEERS)}",
+    multiple=True,
+)
+@flag("--peers/--no-peers", about="measure other frameworks, too", default=True)
+@option("--json", about="write all numbers to this file", kind=PATH)
+@option("--html", about="write a page with plots to this file", kind=PATH)
+@option("--markdown", about="write the tables to this file", kind=PATH)
+@option("--plot", about="write the plot to this file, as SVG", kind=PATH)
+def run(  # noqa: PLR0913  # the options of the command
+    *,
+    subject: str | None,
+    against: str | None,
+    quick: bool,
+    chosen: tuple[str, ...],
+    peers: bool,
+    json: Path | None,
+    html: Path | None,
+    markdown: Path | None,
+    plot: Path | None,
+) -> int:
+    """Measure what a handler costs over bare Python and over no handler.
+
+    Without SUBJECT, handlers that do nothing are measured, one kind for each hook, then
+    how cost grows with their number, and other frameworks doing the same. SUBJECT is a
+    function subject(world) that returns a list of struct middlewares or handlers, as
+    for migrate check: the whole of it is measured, each handler and each hook.
+
+    A row is shown only if its run did its work: the tool ran once, and each hook as
+    often as the contract says. What two equal sides may differ by is told, and nothing
+    nearer to 1 is told apart.
+
+    Exit codes: 0 measured, 2 a mistake in what was given, 3 the measuring process was
+    lost, 4 nothing could be measured. The bars are about refengine itself: one that is
+    missed is told and changes no code.
+    """
+    if against is not None and subject is None:
+        refuse("bench run", "--against compares SUBJECT with it: give SUBJECT, too")
+    if chosen and subject is not None:
+        refuse("bench run", "peers run handlers that do nothing: leave SUBJECT out")
+    if chosen and not peers:
+        refuse("bench run", "--peer and --no-peers contradict each other")
+    if unknown := [each for each in chosen if each not in PEERS]:
+        refuse("bench run", f"no peer {unknown[0]!r}; there are {', '.join(PEERS)}")
+    files = {"json": json, "html": html, "markdown": markdown, "plot": plot}
+    beside = (chosen or PEERS) if peers and subject is None else ()
+    from benchmarks.asking import ChildLostError
+    from benchmarks.outputs import check_outputs
+    from benchmarks.running import BenchRequest, measured
+    from compat.report import cost_lines
+
+    with refusing("bench run", *_mistakes()):
+        places = _place(subject), _place(against)
+        check_outputs(files)
+        asked = BenchRequest(subject, against, places, quick, beside)
+        try:
+            with _progress() as tell:
+                costs = measured(asked, tell)
+        except ChildLostError as error:
+            return _lost("bench run", error)
+        # Files first: whoever reads the report through a pipe may stop in the middle.
+        _write(costs, files)
+    for line in cost_lines.lines(costs):
+        _console().print(line)
+    return _code(costs)
+
+
+@app.command()
+@argument("old", "a file of run --json", PATH, metavar="A")
+@argument("new", "another, of the same rows", PATH, metavar="B")
+@option(
+    "--fail-above",
+    about="a row of B may be so many times that of A",
+    kind=at_least(1.0),
+    default=FAIL_ABOVE,
+)
+def compare(old: Path, new: Path, fail_above: float) -> int:
+    """Compare two measurements, row by row, by their ratios over the same floor.
+
+    Machines that differ are told apart by the floor as far as that goes: the ratios are
+    compared, never the times. What lies within the noise of both is not
+    distinguishable: it neither passes nor fails.
+
+    Exit codes: 0 no row is above, 1 a row is above, 2 a mistake in what was given,
+    6 the two have no row in common.
+    """
+    from benchmarks.comparing import compared, differing, read
+    from compat.report import cost_compared
+
+    with refusing("bench compare", *_mistakes()):
+        first, second = read(old), read(new)
+    rows = list(compared(first, second, fail_above))
+    for text in differing(first, second):
+        _console().print(f"The two differ in {text}", highlight=False)
+    for line in cost_compared.lines(rows, fail_above):
+        _console().print(line)
+    verdicts = {row.verdict for row in rows}
+    if not verdicts - {"not shown"}:
+        return NOT_COMPARABLE
+    return DIFFERS if "fail" in verdicts else OK
+
+
+@app.command()
+@option("--times", about="comparisons", kind=at_least(1), default=TIMES)
+def same(times: int) -> int:
+    """Compare equal sides with each other: what is told apart then is told wrongly.
+
+    Exit codes: 0 at most 5 of 100 were told apart, 1 more were, 3 the measuring process
+    was lost.
+    """
+    from benchmarks.asking import ChildLostError, Measurer
+    from benchmarks.plan import QUICK
+    from benchmarks.rows import told_apart
+
+    with refusing("bench same", *_mistakes()), Measurer() as measurer:
+        try:
+            apart = sum(map(_is_apart, told_apart(measurer, times, QUICK)))
+        except ChildLostError as error:
+            return _lost("bench same", error)
+    most = MOST_APART * times / PERCENT
+    _console().print(
+        f"{apart} of {times} equal sides were told apart; at most {most:g} may be"
+    )
+    return DIFFERS if apart > most else OK
+
+
+def _mistakes() -> tuple[type[Exception], ...]:
+    """Return what a user can get wrong: reported without a traceback."""
+    from benchmarks.comparing import NotAReportError
+    from benchmarks.outputs import OutputError
+    from benchmarks.rows import NotMeasuredError
+    from compat.migration.refs import RefError
+    from refengine.testing.world import WorldExtraError
+
+    own = NotAReportError, NotMeasuredError, OutputError
+    return WorldExtraError, *own, RefError, OSError
+
+
+def _is_apart(found: tuple[SideSpec, Estimate, Change]) -> bool:
+    """Say whether equal sides were told apart, and print those that were."""
+    side, ratio, change = found
+    if change == "not distinguishable":
+        return False
+    shown = f"{ratio.value:.4f} ({ratio.low:.4f} to {ratio.high:.4f})"
+    _console().print(f"told apart: {side.setting.key}: {shown}")
+    return True
+
+
+def _place(text: str | None) -> str | None:
+    """Return the subject as the child finds it; raises RefError."""
+    from compat.migration.refs import parse_ref
+
+    if text is None:
+        return None
+    ref = parse_ref(text)
+    return f"{ref.module if ref.file is None else ref.file}:{ref.name}"
+
+
+def _write(costs: Costs, files: Mapping[str, Path | None]) -> None:
+    from compat.report.cost_markdown import markdown_text
+    from compat.report.cost_page import page_text
+    from compat.report.cost_plots import write_plot
+
+    if path := files["json"]:
+        path.write_text(costs.model_dump_json(indent=1) + "\n", "utf-8")
+    if path := files["markdown"]:
+        path.write_text(markdown_text(costs), "utf-8")
+    if path := files["html"]:
+        path.write_text(page_text(costs), "utf-8")
+    if (path := files["plot"]) and not write_plot(costs, path):
+        sys.stderr.write(f"{path} was not written: nothing to draw\n")
+
+
+def _code(costs: Costs) -> int:
+    shown = {each.floor for cost in costs.costs for each in cost.compared}
+    if not shown or (costs.header.against is not None and "against" not in shown):
+        return NOTHING_RAN
+    return OK
+
+
+def _lost(name: str, error: Exception) -> int:
+    sys.stderr.write(f"refengine {name}: {error}\n")
+    return FAULT
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    own = Console(highlight=False)
+    return own if own.is_terminal else Console(highlight=False, width=WIDTH)
+
+
+@contextmanager
+def _progress() -> Generator[Callable[[str], None], None, None]:
+    """Show what is being measured, on a terminal only."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def show(text: str) -> None:
+            bar.update(task, description=text)
+
+        yield show

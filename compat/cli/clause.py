@@ -1,0 +1,154 @@
+"""``refengine clause list|explain``: the clauses of the contract, and one in a run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from compat.cli.command import argument, flag, group, option, refusing
+from compat.cli.values import one_of
+from compat.verdicts.exit_codes import NOTHING_RAN, OK
+from refengine.profile import PROFILES
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from property_tests.explaining import ExplainedClause
+    from property_tests.registry import Clause
+
+STATUSES: Final = ("checked", "planned", "untestable")
+LEAST: Final = 40
+"""So many columns a sentence has at least, however narrow the terminal is."""
+DEFAULT: Final = "seed-001"
+
+app = group("List the clauses of the contract, and explain one by a run.")
+
+
+@app.command("list")
+@option("--status", about="only clauses of this status", kind=one_of(*STATUSES))
+@option("-k", "words", about="only these, by a part of the id", multiple=True)
+@flag("--json", "as_json", about="print them as JSON")
+def list_(status: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
+    """List the clauses with level, status and sentence."""
+    from rich.console import Console
+
+    from property_tests.registry import UnknownSelectorError, contract
+
+    with refusing("clause list", UnknownSelectorError):
+        chosen = contract().select(words)
+    found = [each for each in chosen if status in {None, each.status}]
+    if not found:
+        sys.stderr.write(f"refengine clause list: no clause is {status}\n")
+        return NOTHING_RAN
+    if as_json:
+        clauses = [each.model_dump(mode="json") for each in found]
+        data = {"version": contract().version, "clauses": clauses}
+        sys.stdout.write(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+        return OK
+    console = Console(highlight=False)
+    console.print(_table(found))
+    counted = Counter[str](each.status for each in found)
+    parts = ", ".join(f"{counted[each]} {each}" for each in STATUSES if counted[each])
+    console.print(f"contract {contract().version}, {len(found)} clauses: {parts}")
+    return OK
+
+
+def _table(clauses: list[Clause]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("id", "level", "status"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("sentence", min_width=LEAST)
+    for each in clauses:
+        table.add_row(each.id, each.level, each.status, Text(each.sentence))
+    return table
+
+
+@app.command()
+@argument("id_", metavar="ID")
+def explain(id_: str) -> int:
+    """Show what a clause means: where it comes from, a world, and a mutant in it."""
+    from rich.console import Console
+
+    from property_tests.registry import UnknownSelectorError, contract
+
+    with refusing("clause explain", UnknownSelectorError):
+        clause = contract().clause(id_)
+    console = Console(highlight=False, soft_wrap=True)
+    for line in explained(clause):
+        console.print(line)
+    return OK
+
+
+def explained(clause: Clause) -> Iterator[Text]:
+    """Yield the lines about a clause; its mutants are played for it."""
+    from rich.text import Text
+
+    yield Text(f"{clause.id}  {clause.level}, {clause.status}", "bold")
+    yield Text(clause.sentence)
+    yield Text()
+    yield Text(f"Why: {clause.intent}")
+    yield Text(f"Source: {clause.source}")
+    if clause.why:
+        yield Text(f"Not checked ({clause.status}): {clause.why}")
+    yield from map(Text, _postures(clause))
+    if clause.status == "checked":
+        yield from _in_worlds(clause)
+
+
+def _postures(clause: Clause) -> Iterator[str]:
+    """Yield each posture that decides what is expected, with the profiles' options."""
+    for posture in clause.postures:
+        chosen: dict[str, list[str]] = {}
+        for each in PROFILES:
+            chosen.setdefault(getattr(each, posture), []).append(each.name)
+        options = "; ".join(f"{key} ({', '.join(of)})" for key, of in chosen.items())
+        yield f"Depends on {posture}: {options}"
+
+
+def _in_worlds(clause: Clause) -> Iterator[Text]:
+    from rich.text import Text
+
+    from compat.report.story import story
+    from property_tests.explaining import examples, shown, violating
+
+    worlds = examples(clause.id)
+    found = shown(clause.id, worlds)
+    yield Text()
+    for world in worlds[:1] if found is None else [found.world]:
+        yield Text("A world that decides it:")
+        yield from (Text(f"  {line}") for line in story(world.scenario))
+    yield Text()
+    yield Text("Mutants that violate it:")
+    for mutant in violating(clause.id):
+        under = "" if mutant.under == DEFAULT else f" (under {mutant.under})"
+        yield Text(f"  {mutant.id}{under}: {mutant.about}")
+    if found is not None:
+        yield Text()
+        yield from _decision(found)
+
+
+def _decision(found: ExplainedClause) -> Iterator[Text]:
+    from rich.text import Text
+
+    decision = found.decision
+    how = "" if decision.variant == "played" else f", {decision.variant}"
+    yield Text(f"What {found.mutant.id} does in that world{how}:")
+    yield Text(f"  asked for: {decision.asked}")
+    yield Text(f"  expected:  {_value(decision.expected)}")
+    yield Text(f"  got:       {_value(decision.got)}")
+    for each in found.around:
+        style = "bold" if each.mark == ">" else "dim"
+        yield Text(f"  {each.mark} {each.text}", style)
+
+
+def _value(value: object) -> str:
+    from refengine.testing.trace import to_json
+
+    return json.dumps(to_json(value), ensure_ascii=False)

@@ -1,0 +1,218 @@
+"""The shape of a command: what may stand on its line, its help, and how it ends.
+
+click reads the lines. What differs from it is here: help names each argument with what
+it is for, and a mistake is answered in the same words whatever version of click there
+is. A command is a function that returns its exit code.
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NoReturn, TypeVar
+
+import click
+
+from compat.cli.values import TEXT, Kind, Number
+from compat.verdicts.exit_codes import OK, USAGE
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+BROKEN_PIPE: Final = 1
+INTERRUPTED: Final = 130
+"""As a shell has it for a program that SIGINT ended."""
+
+
+class LineArgument(click.Argument):
+    """A value that stands on the line without a name, with a line of help."""
+
+    def __init__(self, *names: Any, about: str = "", **given: Any) -> None:  # noqa: ANN401  # click's
+        super().__init__(*names, **given)
+        self.about = about
+        self.shown_default = given.get("default")
+
+    @property
+    def _named(self) -> str:
+        return self.metavar or self.name or ""
+
+    def make_metavar(self, ctx: Any = None) -> str:  # noqa: ANN401, ARG002  # click's
+        """Return how the line of usage shows it."""
+        named = f"{{{self._named}}}" if self.required else f"[{self._named}]"
+        return named if self.nargs == 1 else f"{named}..."
+
+    def get_error_hint(self, ctx: Any) -> str:  # noqa: ANN401, ARG002  # click's
+        """Return how an error names it."""
+        return f"'{self._named}'"
+
+    def help_row(self) -> tuple[str, str]:
+        """Return its row of the help."""
+        several = self.nargs != 1
+        dots = "..." if several and self.metavar is None else ""
+        kind = self.type
+        label = kind.label_of(several=several) if isinstance(kind, Kind) else ""
+        return f"{self._named}{dots} {label}", _described(self, self.about)
+
+
+class LineOption(click.Option):
+    """A value or a flag that is given by its name."""
+
+    def __init__(self, *names: Any, **given: Any) -> None:  # noqa: ANN401  # click's
+        super().__init__(*names, **given)
+        self.shown_default = given.get("default")
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return its row of the help, with default and bounds."""
+        row = super().get_help_record(ctx)
+        return None if row is None else (row[0], _described(self, row[1]))
+
+
+def _described(of: LineArgument | LineOption, about: str) -> str:
+    """Return what help says of it: what it is for, and what holds without it."""
+    notes: list[str] = []
+    default = of.shown_default
+    if of.secondary_opts:
+        default = (of.opts if default else of.secondary_opts)[0].lstrip("-")
+    if default is not None and default is not False:
+        notes.append(f"default: {default}")
+    if isinstance(of.type, Number) and of.type.range:
+        notes.append(of.type.range)
+    if of.required:
+        notes.append("required")
+    return f"{about}  [{'; '.join(notes)}]".lstrip() if notes else about
+
+
+class LineCommand(click.Command):
+    """A command whose help lists its arguments before its options."""
+
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write both lists."""
+        arguments = [each for each in self.params if isinstance(each, LineArgument)]
+        if arguments:
+            with formatter.section("Arguments"):
+                formatter.write_dl([each.help_row() for each in arguments])
+        super().format_options(ctx, formatter)
+
+
+class CommandGroup(click.Group):
+    """Commands below a command, in the order in which they are declared."""
+
+    command_class = LineCommand
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's
+        """Return their names."""
+        return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read a line; one that names no command is answered with the help."""
+        if not args:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(USAGE)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named, or refuse it with the nearest name."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-"):
+            near = difflib.get_close_matches(name, self.commands)
+            hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+def group(about: str) -> CommandGroup:
+    """Return a command that has commands below it."""
+    return CommandGroup(help=about)
+
+
+def command() -> Callable[[Callable[..., int]], click.Command]:
+    """Make a command of a function; its docstring is the help."""
+    return click.command(cls=LineCommand)
+
+
+def argument(
+    name: str,
+    about: str = "",
+    kind: Kind = TEXT,
+    **given: Any,  # noqa: ANN401  # click's
+) -> Callable[[Function], Function]:
+    """Declare an argument; ``nargs=-1`` takes as many as there are."""
+    return click.argument(name, cls=LineArgument, type=kind, about=about, **given)
+
+
+def option(
+    *names: str,
+    about: str,
+    kind: Kind = TEXT,
+    **given: Any,  # noqa: ANN401  # click's
+) -> Callable[[Function], Function]:
+    """Declare an option; ``multiple=True`` takes it several times."""
+    return click.option(*names, cls=LineOption, type=kind, help=about, **given)
+
+
+def flag(
+    *names: str, about: str, default: bool = False
+) -> Callable[[Function], Function]:
+    """Declare an option without a value; ``--a/--no-a`` names its two sides."""
+    given: dict[str, Any] = {"is_flag": True, "default": default, "help": about}
+    return click.option(*names, cls=LineOption, **given)
+
+
+def run(app: click.Command, name: str, line: Sequence[str]) -> int:
+    """Do what a line asks of a command; return the exit code."""
+    try:
+        with app.make_context(f"refengine {name}", list(line)) as context:
+            code: int | None = app.invoke(context)
+            return code or OK
+    except click.exceptions.Exit as end:  # of --help
+        return end.exit_code
+    except click.NoSuchOption as error:
+        click.UsageError(_unknown_option(error), error.ctx).show()
+        return USAGE
+    except click.UsageError as error:
+        error.show()
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        if error.errno != errno.EPIPE:
+            raise
+        # Python flushes once more at its end, and would tell of the pipe then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def _unknown_option(error: click.NoSuchOption) -> str:
+    of = error.ctx.command.params if error.ctx is not None else ()
+    known = ["--help", *(name for each in of for name in each.opts if "-" in name[:1])]
+    near = sorted(difflib.get_close_matches(error.option_name, known))
+    hint = f" (Possible options: {', '.join(near)})" if near else ""
+    return f"No such option: {error.option_name}{hint}"
+
+
+def refuse(name: str, message: object) -> NoReturn:
+    """Report a user's mistake in its own words, and leave."""
+    sys.stderr.write(f"refengine {name}: {message}\n")
+    raise SystemExit(USAGE)
+
+
+@contextmanager
+def refusing(name: str, *mistakes: type[Exception]) -> Generator[None, None, None]:
+    """Turn these exceptions into a message and exit code 2, without a traceback."""
+    try:
+        yield
+    except mistakes as error:
+        refuse(name, _text(error))
+
+
+def _text(error: Any) -> str:  # noqa: ANN401  # any of the mistakes
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

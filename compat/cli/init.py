@@ -1,0 +1,70 @@
+"""``refengine init migration|engine [DIR]``: files to start from, which run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from compat.cli.command import argument, group, option, refusing
+from compat.cli.skeletons import DOORS, ENGINES, MIGRATION
+from compat.cli.values import PATH, one_of
+from compat.verdicts.exit_codes import OK
+
+app = group("Write a skeleton to start from.")
+
+
+class AlreadyThereError(ValueError):
+    """A file of the skeleton would overwrite one that is there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(f"{path} is already there: name another folder")
+
+
+@app.command()
+@argument("folder", "where to; made if it is not there", PATH, default="migration")
+def migration(folder: Path) -> int:
+    """Write old.py, new.py, migration.toml and a test, which can be checked at once.
+
+    Exit codes: 0 written, 2 a file is already there, or cannot be written.
+    """
+    checked = f"{folder / 'old.py'} {folder / 'new.py'}"
+    return _write(folder, MIGRATION, f"migrate check {checked}")
+
+
+@app.command()
+@argument("folder", "where to; made if it is not there", PATH, default="conformance")
+@option(
+    "--for",
+    "kind",
+    about="what the door is to drive",
+    kind=one_of(*ENGINES),
+    default="async",
+)
+def engine(folder: Path, kind: str) -> int:
+    """Write a door to an engine, a small engine behind it, a test and a CI workflow.
+
+    The engine is judged at once by "refengine conform"; put yours in its place.
+    Exit codes: 0 written, 2 a file is already there, or cannot be written.
+    """
+    return _write(folder, ENGINES[kind], f"conform {folder / DOORS[kind]}")
+
+
+def _write(folder: Path, files: Mapping[str, str], following: str) -> int:
+    with refusing("init", AlreadyThereError, OSError):
+        write(folder, files)
+    click.echo(f"wrote {', '.join(files)} to {folder}")
+    click.echo(f"next: refengine {following}")
+    return OK
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    """Write a skeleton; raises AlreadyThereError before anything is written."""
+    for name in files:
+        if (folder / name).exists():
+            raise AlreadyThereError(folder / name)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8")

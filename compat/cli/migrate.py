@@ -1,0 +1,244 @@
+"""``refengine migrate check``: judge a pair of sides, or a folder of them."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from compat.cli.command import argument, flag, group, option, refuse, refusing
+from compat.cli.values import PATH, at_least
+from compat.migration.options import EXAMPLES, TIMEOUT, UnknownWordError, known
+from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
+from refengine.errors import UnknownProfileError
+from refengine.profile import profile as named_profile
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from compat.migration.checking import Checked
+    from compat.migration.subject_runner import CheckOptions
+    from compat.verdicts.migration import JudgedCase, Migration
+
+CHECK: Final = "migrate check"
+
+app = group("Check that migrated middleware still does the same.")
+
+
+@app.command()
+@argument(
+    "subjects", "module:name, file.py:name or file.py", nargs=-1, metavar="OLD NEW"
+)
+@option("--old", about="OLD of an earlier commit: REV:file.py:name")
+@option("--all", "every", about="judge every migration.toml of this folder", kind=PATH)
+@option("--require", about=f"{', '.join(RELATIONS)} [default: {DEFAULT_RELATION}]")
+@option(
+    "--settings",
+    about="a migration.toml: volatile fields, allowances of NEW",
+    kind=PATH,
+)
+@option("--examples", about="generated worlds", kind=at_least(1), default=EXAMPLES)
+@option("--seed", about="of the generated worlds", kind=at_least(0), default=0)
+@option(
+    "--timeout",
+    about="seconds a world may take on one side",
+    kind=at_least(0.01),
+    default=TIMEOUT,
+)
+@option("--profile", about="the engine both sides are played on", default="seed-001")
+@option("--json", "json_file", about="write the whole report to this file", kind=PATH)
+@option(
+    "--reproducer",
+    about="write a script that shows the divergence",
+    kind=PATH,
+    metavar="DIR",
+)
+@flag("--wire", about="graphs ask a server on loopback by ChatOpenAI")
+def check(  # noqa: PLR0913  # the options of the command
+    *,
+    subjects: tuple[str, ...],
+    old: str | None,
+    every: Path | None,
+    require: str | None,
+    settings: Path | None,
+    examples: int,
+    seed: int,
+    timeout: float,
+    profile: str,
+    json_file: Path | None,
+    reproducer: Path | None,
+    wire: bool,
+) -> int:
+    """Play OLD and NEW in the same worlds and tell whether NEW does the same.
+
+    A subject is a function subject(world) that returns a list of struct middlewares or
+    handlers, or the configuration of an agent. The answer is the strongest relation
+    that holds, with the smallest world that breaks the next one.
+
+    Exit codes: 0 what is required holds, 1 it diverges, 2 a mistake in what was given,
+    3 a side hung or ended, 4 a hook was never entered or nothing ran, 5 an allowance
+    is not used, 6 not comparable: a side differs from itself. If several apply, the
+    first of 2, 3, 4, 6, 1, 5 wins.
+    """
+    with refusing(CHECK, UnknownProfileError, UnknownWordError):
+        name = named_profile(profile).name
+        if require is not None:
+            known(require, RELATIONS, "relation")
+    if wire and reproducer is not None:
+        refuse(CHECK, "--reproducer plays in process, so not with --wire")
+    sides = [*([] if old is None else [old]), *subjects]
+    if every is not None:
+        if any((sides, settings, reproducer, require)):
+            refuse(CHECK, "--all takes all else from each migration.toml")
+    elif len(sides) != 2:
+        refuse(CHECK, f"give OLD and NEW; {len(sides)} given: {sides}")
+    from compat.migration.checking import over_the_wire
+    from compat.migration.subject_runner import CheckOptions
+
+    how = CheckOptions(examples, seed, timeout, name)
+    playing = over_the_wire(how) if wire else nullcontext(how)
+    with refusing(CHECK, *_mistakes()), playing as how:
+        if every is not None:
+            return _folder(every, how, json_file)
+        return _pair(sides, how, require, settings, json_file, reproducer)
+
+
+def _mistakes() -> tuple[type[Exception], ...]:
+    """Return what a user can get wrong: reported without a traceback."""
+    from compat.migration.folder import NoPiecesError
+    from compat.migration.refs import RefError
+    from compat.migration.reproducer import NotOursError
+    from compat.migration.settings import SettingsError
+    from compat.migration.wire import NoWorldsError
+    from compat.wire.errors import WireError
+    from refengine.testing.world import WorldExtraError
+
+    own = RefError, SettingsError, NoPiecesError, NotOursError, NoWorldsError
+    return *own, WorldExtraError, WireError, OSError
+
+
+def _pair(  # what the options say of a pair
+    sides: list[str],
+    how: CheckOptions,
+    require: str | None,
+    settings: Path | None,
+    json_file: Path | None,
+    reproducer: Path | None,
+) -> int:
+    from compat.migration import checking
+    from compat.migration.folder import terms_of
+    from compat.migration.refs import parse_ref
+    from compat.migration.reproducer import check_folder
+    from compat.report.migration import lines
+    from compat.report.terminal import console
+
+    old, new = parse_ref(sides[0], revisions=True), parse_ref(sides[1])
+    terms = terms_of(settings, new, require)
+    if reproducer is not None:
+        check_folder(reproducer)
+    with _progress(how) as shown:
+        found = checking.check(old, new, terms, shown)
+    code = checking.code_of(found.verdict)
+    # Files first: whoever reads the report through a pipe may stop in the middle.
+    if json_file is not None:
+        _write_pair(json_file, found.verdict, how, (str(old), str(new)), code)
+    again = ""
+    if reproducer is not None:
+        again = _reproduced(found, reproducer, how.profile)
+    out = console()
+    for line in (*lines(found.verdict), *_wire_lines(how)):
+        out.print(line)
+    if again:
+        out.print(f"\n{again}")
+    return code
+
+
+def _write_pair(
+    path: Path, verdict: Migration, how: CheckOptions, sides: tuple[str, str], code: int
+) -> None:
+    from compat.report.migration_json import dump, report, to_json
+
+    printed = {side: list(e.printed) for side, e in verdict.exercise.items()}
+    header = {**_header(how, verdict), "old": sides[0], "new": sides[1]}
+    full = report(to_json(verdict), {**header, "printed": printed}, code)
+    path.write_text(dump(full), "utf-8")
+
+
+def _reproduced(found: Checked, folder: Path, name: str) -> str:
+    from compat.migration.reproducer import write_reproducer
+
+    if found.verdict.divergence is None:
+        return "No divergence was found, so no reproducer is written."
+    script = write_reproducer(folder, found.verdict, found.files, name)
+    return f"Reproduce it: python {script}"
+
+
+def _folder(folder: Path, how: CheckOptions, json_file: Path | None) -> int:
+    from compat.migration.folder import folder_code, judge_pieces, pieces_in
+    from compat.report.folder import case_line, folder_json, folder_lines
+    from compat.report.migration_json import dump, report
+    from compat.report.terminal import console
+
+    pieces = pieces_in(folder)
+    out = console()
+
+    def done(case: JudgedCase) -> None:
+        out.print(case_line(case))
+
+    cases = judge_pieces(pieces, how, done)
+    code = folder_code(cases)
+    if json_file is not None:
+        header = _header(how, *(case.verdict for case in cases))
+        full = report(folder_json(cases), header, code)
+        json_file.write_text(dump(full), "utf-8")
+    for line in (*_wire_lines(how), *folder_lines(cases)):
+        out.print(line)
+    return code
+
+
+def _wire_lines(how: CheckOptions) -> Iterable[Text]:
+    from compat.report.wire import wire_lines
+
+    return () if how.wire is None else wire_lines(how.wire.summary)
+
+
+def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
+    from compat.report.wire import wire_json
+
+    frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
+    return {
+        **({"frameworks": frameworks} if frameworks else {}),
+        "refengine": version("refengine"),
+        "python": platform.python_version(),
+        "profile": how.profile,
+        "examples": how.examples,
+        "seed": how.seed,
+        **({} if how.wire is None else {"wire": wire_json(how.wire.summary)}),
+    }
+
+
+@contextmanager
+def _progress(how: CheckOptions) -> Generator[CheckOptions, None, None]:
+    """Show how far a check has come, on a terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}"),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def show(phase: str, worlds: int, most: int) -> None:
+            bar.update(task, description=phase, completed=worlds, total=most)
+
+        yield replace(how, progress=show)

@@ -1,0 +1,169 @@
+"""``refengine mutant list|matrix``: broken engines, and which clauses kill them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from compat.cli.command import flag, group, option, refusing
+from compat.cli.values import PATH, WHOLE, at_least
+from compat.verdicts.exit_codes import (
+    DIFFERS,
+    FAULT,
+    NOTHING_RAN,
+    OK,
+    STALE,
+    exit_code,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from property_tests.matrix import Matrix
+    from property_tests.mutants import Mutant
+    from property_tests.running import Made
+
+EXAMPLES: Final = 100
+WORDS: Final = "only mutants of these clauses, by a part of the id"
+
+app = group("List the mutants, and show which clauses kill them.")
+
+
+@app.command("list")
+@option("-k", "words", about=WORDS, multiple=True)
+def list_(words: tuple[str, ...]) -> int:
+    """List the mutants with what they violate and what is wrong with them."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("mutant", "under", "violates"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("what is wrong", min_width=40)
+    chosen = _chosen("mutant list", words)[1]
+    for each in chosen:
+        named = ", ".join(each.violates)
+        table.add_row(each.id, each.under, named, Text(each.about))
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(f"{len(chosen)} mutants")
+    return OK
+
+
+@app.command("matrix")
+@option("--json", "file", about="write the matrix to this file", kind=PATH)
+@option(
+    "-n",
+    "examples",
+    about="so many generated worlds",
+    kind=at_least(0),
+    default=EXAMPLES,
+)
+@option("--seed", about="of the generated worlds", kind=WHOLE, default=0)
+@option("-k", "words", about=WORDS, multiple=True)
+@option("-j", "jobs", about="processes; as many as processors", kind=at_least(1))
+@flag("--full/--no-full", about="ask every check in every world, which takes long")
+def show_matrix(  # the options of the command
+    *,
+    file: Path | None,
+    examples: int,
+    seed: int,
+    words: tuple[str, ...],
+    jobs: int | None,
+    full: bool,
+) -> int:
+    """Play every mutant in the fixed worlds, and show which clauses kill it.
+
+    Generated worlds are for those that a clause which they name does not kill there.
+    What is shown killed; --full shows all that do.
+
+    Exit code 1: a checked clause kills no mutant that names it, or a mutant is killed
+    by none, or only by clauses that it does not name. Exit code 3: a check broke down.
+    Exit code 4: no mutant was played. Exit code 5: clauses, checks and mutants do not
+    name each other.
+    """
+    from property_tests.checks import CHECKS
+    from property_tests.matrix import matrix, unknown_names
+    from property_tests.registry import contract, unmatched
+    from property_tests.running import make_corpus
+
+    clauses, mutants = _chosen("mutant matrix", words)
+    if file is not None:
+        with refusing("mutant matrix", OSError):
+            file.touch()  # what cannot be written is told before minutes are spent
+    made = make_corpus(examples, seed)
+    processes = jobs or min(os.cpu_count() or 1, len(mutants) or 1)
+    found = matrix(clauses, mutants, made.corpus, jobs=processes, full=full)
+    if file is not None:
+        file.write_text(json.dumps(found.as_json(), indent=1) + "\n", "utf-8")
+    stale = (*unmatched(contract(), CHECKS), *unknown_names(contract()))
+    _print(found, made, stale)
+    return _code(found, stale)
+
+
+def _code(found: Matrix, stale: Sequence[str]) -> int:
+    return exit_code(
+        NOTHING_RAN if not found.kills else OK,
+        FAULT if found.faults else OK,
+        DIFFERS if found.is_red else OK,
+        STALE if stale else OK,
+    )
+
+
+def _chosen(name: str, words: Sequence[str]) -> tuple[list[str], list[Mutant]]:
+    """Return the checked clauses that words choose, and the mutants that name them."""
+    from property_tests.mutants import MUTANTS
+    from property_tests.registry import UnknownSelectorError, contract
+
+    with refusing(name, UnknownSelectorError):
+        chosen = contract().select(words)
+    clauses = [each.id for each in chosen if each.status == "checked"]
+    if not words:
+        return clauses, list(MUTANTS)
+    named = {each.id for each in chosen}
+    return clauses, [each for each in MUTANTS if not named.isdisjoint(each.violates)]
+
+
+def _print(found: Matrix, made: Made, stale: Sequence[str]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    console.print(_table(found))
+    for title, which in (
+        (
+            "checked clauses that kill no mutant naming them",
+            found.clauses_without_mutant,
+        ),
+        ("mutants killed only by clauses they do not name", found.by_others_only),
+        ("mutants that nothing kills", found.silent),
+    ):
+        if which:
+            console.print(Text(f"{title}: {', '.join(which)}", "bold red"))
+    for each in (*found.faults, *stale):
+        console.print(Text(each, "bold red"))
+    for each in made.told:
+        console.print(each)
+    worlds = len(made.corpus.worlds)
+    console.print(
+        f"{len(found.by_named)} of {len(found.kills)} mutants are killed by a clause"
+        f" they name, {len(found.clauses)} checked clauses, {worlds} worlds"
+    )
+
+
+def _table(found: Matrix) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("mutant", "named", "killed by"):
+        table.add_column(title, no_wrap=title == "mutant")
+    for each in found.kills:
+        killed = ", ".join(each.by) or "nothing"
+        red = each.mutant not in found.by_named
+        named = ", ".join(found.named[each.mutant])
+        table.add_row(each.mutant, named, killed, style="red" if red else "")
+    return table

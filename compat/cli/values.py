@@ -1,0 +1,147 @@
+"""What may stand on a command line as a value: read, or refused in plain words.
+
+Each kind has a label, by which help shows it. click's own kinds would name a text TEXT
+and a number that is none "not a valid integer"; these say what our reports say.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import date, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[object]
+else:
+    ParamType = click.ParamType  # generic in its newer versions only
+
+
+class Kind(ParamType):
+    """A kind of value: its label in help, and what reads it.
+
+    ``read`` raises ValueError with a sentence for a text that is no such value.
+    """
+
+    name = "value"
+
+    def __init__(
+        self, label: str, read: Callable[[str], object] = str, many: str = ""
+    ) -> None:
+        self.label = label
+        self._read = read
+        self._many = many or label
+
+    def label_of(self, *, several: bool) -> str:
+        """Return the label, as help shows it for one value or for several."""
+        return f"<list[{self._many}]>" if several else f"<{self.label}>"
+
+    def get_metavar(self, param: click.Parameter, ctx: Any = None) -> str:  # noqa: ANN401, ARG002  # click's
+        """Return what stands for the value in help."""
+        several = isinstance(param, click.Option) and param.multiple
+        return self.label_of(several=several)
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        """Return the value of a text; a default is read like a text."""
+        try:
+            return self._read(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Number(Kind):
+    """A number between two bounds, which help shows behind the default."""
+
+    def __init__(
+        self,
+        kind: type[int | float],
+        least: float | None = None,
+        most: float | None = None,
+    ) -> None:
+        bounded = least is not None or most is not None
+        super().__init__(
+            f"{kind.__name__} range" if bounded else kind.__name__, self._number
+        )
+        self._kind = kind
+        self._least = least
+        self._most = most
+
+    @property
+    def range(self) -> str:
+        """The bounds, as help shows them."""
+        if self._least is None and self._most is None:
+            return ""
+        low = "" if self._least is None else f"{self._least}<=x"
+        if self._most is None:
+            return f"x>={self._least}"
+        return f"{low or 'x'}<={self._most}"
+
+    def _number(self, text: str) -> float:
+        try:
+            number = self._kind(text)
+        except ValueError:
+            what = "a whole number" if self._kind is int else "a number"
+            raise ValueError(f"{text!r} is not {what}.") from None
+        # The other way round, nan would be at least anything.
+        if self._least is not None and not number >= self._least:
+            raise ValueError(f"{text} is not {self._least} or more.")
+        if self._most is not None and not number <= self._most:
+            raise ValueError(f"{text} is not {self._most} or less.")
+        return number
+
+
+def at_least(least: float, most: float | None = None) -> Number:
+    """Return a kind of number; whole ones if the bound is one."""
+    return Number(type(least), least, most)
+
+
+def one_of(*names: str) -> Kind:
+    """Return the kind of these names."""
+
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"{text!r} is not one of {', '.join(map(repr, names))}.")
+        return text
+
+    return Kind("|".join(names), read)
+
+
+def _day(text: str) -> date:
+    try:
+        return datetime.strptime(text, _DAY).date()  # noqa: DTZ007  # of the user's own zone
+    except ValueError:
+        raise ValueError(f"{text!r} is no date of the form {_DAY}.") from None
+
+
+def _path(
+    text: str, *, exists: bool = False, files: bool = True, folders: bool = True
+) -> Path:
+    path = Path(text)
+    if not path.exists():
+        if exists:
+            raise ValueError(f"{text!r} does not exist.")
+    elif path.is_file() and not files:
+        raise ValueError(f"{text!r} is a file.")
+    elif path.is_dir() and not folders:
+        raise ValueError(f"{text!r} is a directory.")
+    elif not os.access(path, os.R_OK):
+        raise ValueError(f"{text!r} cannot be read.")
+    return path
+
+
+_DAY: Final = "%Y-%m-%d"
+
+TEXT: Final = Kind("str")
+WHOLE: Final = Number(int)
+DAY: Final = Kind(_DAY, _day)
+PATH: Final = Kind("path", _path, many="Path")
+FILE: Final = Kind("file", partial(_path, folders=False))
+FILE_THERE: Final = Kind("file", partial(_path, exists=True, folders=False))
+FOLDER: Final = Kind("dir", partial(_path, files=False))
+"""A path, which need not be there; a file; one that is there; a folder."""
