@@ -16,7 +16,14 @@ from property_tests.engine_judging import EngineJudge, EngineJudged, same_names
 from property_tests.known.entries import KnownFailures
 from property_tests.known.states import unmatched
 from property_tests.registry import contract
-from property_tests.running import Asked, Emit, Made, clause_infos, make_corpus, stored
+from property_tests.running import (
+    ConformRequest,
+    Emit,
+    MadeCorpus,
+    clause_infos,
+    make_corpus,
+    stored,
+)
 
 
 class EnginesJudgement:
@@ -27,7 +34,11 @@ class EnginesJudgement:
     """
 
     def __init__(
-        self, asked: Asked, made: Made, judges: Sequence[EngineJudge], command: str
+        self,
+        asked: ConformRequest,
+        made: MadeCorpus,
+        judges: Sequence[EngineJudge],
+        command: str,
     ) -> None:
         self._asked = asked
         self._made = made
@@ -102,7 +113,9 @@ class EnginesJudgement:
 
 
 @contextmanager
-def judging(asked: Asked, command: str = "") -> Generator[EnginesJudgement, None, None]:
+def judging(
+    asked: ConformRequest, command: str = ""
+) -> Generator[EnginesJudgement, None, None]:
     """Make the corpus, start the workers of all engines, and end them afterwards.
 
     Raises UnusableEngineError before anything is told.

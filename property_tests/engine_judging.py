@@ -33,7 +33,7 @@ from property_tests.known.states import (
 )
 from property_tests.pool import LONG, EngineLostError, Pool, Reply
 from property_tests.registry import Clause
-from property_tests.running import Asked, Emit
+from property_tests.running import ConformRequest, Emit
 
 SMOKE: Final = 3
 """Smoke and probes are small worlds; all together get the time of so many."""
@@ -89,7 +89,12 @@ class EngineJudge:
     """Judges one engine; its state is that of this one judgement."""
 
     def __init__(
-        self, text: str, asked: Asked, corpus: SuiteCorpus, path: Path, stack: ExitStack
+        self,
+        text: str,
+        asked: ConformRequest,
+        corpus: SuiteCorpus,
+        path: Path,
+        stack: ExitStack,
     ) -> None:
         """Start its workers, which end with ``stack``, and let them load it."""
         self.text = text

@@ -29,7 +29,7 @@ from property_tests.known.entries import KnownFailures, KnownFailuresError
 from property_tests.known.states import known_of, unmatched
 from property_tests.pool import EngineLostError, Pool
 from property_tests.registry import Clause, UnknownSelectorError, contract
-from property_tests.running import Asked
+from property_tests.running import ConformRequest
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile
 
@@ -71,7 +71,7 @@ def stale_line(result: ClauseResult) -> str:
     )
 
 
-def corpus_text(asked: Asked) -> str:
+def corpus_text(asked: ConformRequest) -> str:
     """Return which worlds are run, and which are not."""
     if not asked.examples:
         return "fixed cases only: no generated worlds were asked for"
@@ -110,7 +110,7 @@ def mistakes() -> Generator[None, None, None]:
         _refuse(str(error))
 
 
-def asked_for(given: Mapping[str, Any]) -> Asked:
+def asked_for(given: Mapping[str, Any]) -> ConformRequest:
     """Return what the options ask for, by their destinations; raises UsageError.
 
     Also raises UnknownSelectorError and UnknownProfileError.
@@ -120,7 +120,7 @@ def asked_for(given: Mapping[str, Any]) -> Asked:
         _refuse(f"--engine-examples is {examples}: give 0 or more")
     under = given["refengine_engine_profile"]
     known = given["refengine_engine_known"]
-    return Asked(
+    return ConformRequest(
         engines=_engines(given["refengine_engine"] or ()),
         profile=None if under is None else profile(under).name,
         clauses=_clauses(given["refengine_engine_clause"] or ()),

@@ -25,7 +25,7 @@ Emit: TypeAlias = Callable[[AnyEvent], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ConformRequest:
     """What a judgement is asked for.
 
     ``examples`` worlds are generated, none without Hypothesis. ``timeout`` are seconds
@@ -50,14 +50,14 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeCorpus:
     """A corpus, and what has to be told about how it came to be."""
 
     corpus: SuiteCorpus
     told: tuple[str, ...] = ()
 
 
-def make_corpus(examples: int, seed: int) -> Made:
+def make_corpus(examples: int, seed: int) -> MadeCorpus:
     """Return the fixed cases and so many generated worlds.
 
     It is the same one whatever clauses are selected: the worlds of one clause are
@@ -66,7 +66,7 @@ def make_corpus(examples: int, seed: int) -> Made:
     """
     fixed = tuple(fixed_worlds())
     if not examples:
-        return Made(
+        return MadeCorpus(
             SuiteCorpus(fixed, seed), ("no world was generated: none was asked for",)
         )
     try:
@@ -74,12 +74,12 @@ def make_corpus(examples: int, seed: int) -> Made:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "hypothesis":
             raise
-        return Made(SuiteCorpus(fixed, seed), (_without(examples),))
+        return MadeCorpus(SuiteCorpus(fixed, seed), (_without(examples),))
     worlds: tuple[CorpusWorld, ...] = (
         *fixed,
         *generated(examples, seed=seed, fixed=fixed),
     )
-    return Made(SuiteCorpus(worlds, seed))
+    return MadeCorpus(SuiteCorpus(worlds, seed))
 
 
 def _without(examples: int) -> str:

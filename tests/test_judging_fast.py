@@ -22,7 +22,7 @@ from property_tests.corpus import SuiteCorpus, fixed_worlds
 from property_tests.judging import decide, looking, looks_at, variants_of
 from property_tests.playing import VariantPlayer
 from property_tests.remembering import Rereadable
-from property_tests.running import Made
+from property_tests.running import MadeCorpus
 from refengine import Message, MessageChunk, ToolCall
 from refengine.messages import History
 from refengine.profile import profile
@@ -353,7 +353,9 @@ def test_the_checks_that_look_are_those_that_would_be_asked_one_by_one():
 def small(monkeypatch):
     """Let the speed be measured on three worlds, one kept for a family."""
     worlds = (*WORLDS[:2], next(each for each in WORLDS if each.only))
-    monkeypatch.setattr(speed, "make_corpus", lambda *_: Made(SuiteCorpus(worlds, 0)))
+    monkeypatch.setattr(
+        speed, "make_corpus", lambda *_: MadeCorpus(SuiteCorpus(worlds, 0))
+    )
     monkeypatch.setattr(speed, "settle", lambda: None)
 
 

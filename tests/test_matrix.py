@@ -24,7 +24,7 @@ from property_tests.matrix import (
 )
 from property_tests.mutants import MUTANTS, Mutant, mutant
 from property_tests.registry import read_contract
-from property_tests.running import Made
+from property_tests.running import MadeCorpus
 from property_tests.variants import AGAIN
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
@@ -323,7 +323,7 @@ def run(*arguments: str) -> int:
 
 def small(monkeypatch, *worlds: CorpusWorld) -> None:
     """Give the command a corpus of these worlds."""
-    made = Made(SuiteCorpus(worlds, 0), ("so it was made",))
+    made = MadeCorpus(SuiteCorpus(worlds, 0), ("so it was made",))
     monkeypatch.setattr(running, "make_corpus", lambda *_: made)
 
 

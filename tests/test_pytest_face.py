@@ -20,7 +20,7 @@ from property_tests.pytest_suite import (
     corpus_text,
 )
 from property_tests.registry import contract
-from property_tests.running import Asked
+from property_tests.running import ConformRequest
 from tests.backwards import placed
 
 ROOT = Path(__file__).parent.parent
@@ -130,7 +130,7 @@ def test_trap_14_what_our_doors_do_not_declare_is_pinned() -> None:
 def test_without_hypothesis_it_is_told_that_no_world_was_generated(monkeypatch) -> None:
     monkeypatch.setattr("property_tests.pytest_suite.find_spec", lambda _: None)
 
-    told = corpus_text(Asked(engines=("mine",), examples=400))
+    told = corpus_text(ConformRequest(engines=("mine",), examples=400))
 
     assert told == (
         "fixed cases only: 400 generated worlds are NOT run, they need Hypothesis"

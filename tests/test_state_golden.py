@@ -9,8 +9,7 @@ import pytest
 from refengine.state import decode_step, encode_step
 from refengine.state.values import Types
 from tests.state_strategies import strictly_equal
-from tools.state.golden import golden, main
-from tools.state.samples import WRITER, Mood, sample_types, samples
+from tools.state.samples import WRITER, Mood, golden, main, sample_types, samples
 
 FOLDER = Path(__file__).parent / "golden" / "checkpoints"
 V1 = {path.stem: path for path in sorted((FOLDER / "v1").glob("*.ckpt"))}

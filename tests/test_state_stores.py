@@ -35,7 +35,7 @@ from refengine.state.store_errors import (
 )
 from refengine.state.stores import MemoryStore
 from refengine.testing import run as run_virtually
-from tools.state import kills, rounds
+from tools.state import kills
 
 KEYS = [
     "a",
@@ -632,24 +632,24 @@ def test_what_was_safe_when_a_writer_was_killed_is_there(tmp_path) -> None:
 
 
 def test_a_step_that_is_not_there_though_it_was_safe_is_found() -> None:
-    killed = rounds.Killed("k", safe=((0, "a"), (1, "b"), (2, "c")))
+    killed = kills.Killed("k", safe=((0, "a"), (1, "b"), (2, "c")))
 
-    assert list(rounds.lost([killed], {"k": ("a", "x")})) == [
+    assert list(kills.lost([killed], {"k": ("a", "x")})) == [
         "k: step 1 was safe as b, and x is there",
         "k: step 2 was safe as c, and nothing is there",
     ]
 
 
 def test_a_step_that_nobody_wrote_is_found() -> None:
-    assert list(rounds.strange({"a"}, {"k": ("a", "x")})) == [
+    assert list(kills.strange({"a"}, {"k": ("a", "x")})) == [
         "k: step 1 is x, which nobody wrote"
     ]
 
 
 def test_a_writer_that_fails_by_itself_is_found() -> None:
-    killed = rounds.Killed("k", (), said="Traceback\nStoreBusyError: locked")
+    killed = kills.Killed("k", (), said="Traceback\nStoreBusyError: locked")
 
-    assert list(rounds.lost([killed], {})) == [
+    assert list(kills.lost([killed], {})) == [
         "k: a writer failed: StoreBusyError: locked"
     ]
 

@@ -22,7 +22,7 @@ from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 
 if TYPE_CHECKING:
     from property_tests.known.baseline import Baseline, JudgedOnce
-    from property_tests.running import Asked
+    from property_tests.running import ConformRequest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -107,7 +107,7 @@ def update(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401 
         return _finish("update", judged, made, path)
 
 
-def judge(asked: Asked) -> JudgedOnce:
+def judge(asked: ConformRequest) -> JudgedOnce:
     """Judge the one engine that is asked for; raises UnusableEngineError."""
     from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult
     from property_tests.conforming import judging
@@ -150,13 +150,13 @@ def _mistakes() -> tuple[type[Exception], ...]:
     return *known, OSError, UnknownSelectorError, UnusableEngineError
 
 
-def _asked(engine: str, *, words: tuple[str, ...], **how: Any) -> Asked:  # noqa: ANN401  # as above
+def _asked(engine: str, *, words: tuple[str, ...], **how: Any) -> ConformRequest:  # noqa: ANN401  # as above
     from property_tests.registry import UnknownSelectorError, contract
-    from property_tests.running import Asked
+    from property_tests.running import ConformRequest
 
     with refusing("baseline", UnknownSelectorError):
         clauses = contract().select(words)
-    return Asked(engines=(engine,), clauses=clauses, **how)
+    return ConformRequest(engines=(engine,), clauses=clauses, **how)
 
 
 def _finish(name: str, judged: JudgedOnce, made: Baseline, path: Path) -> int:

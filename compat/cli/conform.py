@@ -96,13 +96,13 @@ def conform(  # noqa: PLR0913  # options of a command line
     from rich.console import Console
 
     from property_tests.conforming import judging
-    from property_tests.running import Asked
+    from property_tests.running import ConformRequest
 
     line = shlex.join(["refengine", "conform", *sys.argv[2:]])
     console = Console(highlight=False, soft_wrap=True)
     reports = {"json": json, "junit": junit, "markdown": markdown, "html": html}
     with refusing("conform", *_mistakes()):
-        asked = Asked(
+        asked = ConformRequest(
             engines=engines,
             profile=profile,
             clauses=_chosen(words, ids, shown),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from property_tests.matrix import Matrix
     from property_tests.mutants import Mutant
-    from property_tests.running import Made
+    from property_tests.running import MadeCorpus
 
 EXAMPLES: Final = 100
 WORDS: Final = "only mutants of these clauses, by a part of the id"
@@ -128,7 +128,7 @@ def _chosen(name: str, words: Sequence[str]) -> tuple[list[str], list[Mutant]]:
     return clauses, [each for each in MUTANTS if not named.isdisjoint(each.violates)]
 
 
-def _print(found: Matrix, made: Made, stale: Sequence[str]) -> None:
+def _print(found: Matrix, made: MadeCorpus, stale: Sequence[str]) -> None:
     from rich.console import Console
     from rich.text import Text
 

@@ -25,7 +25,7 @@ from refengine.testing.strategies import scenarios
 from tools.resuming import search
 from tools.resuming.halves import in_two_processes
 from tools.resuming.judging import PROFILES, BrokenLaw, CutsJudge, Figures, Stores
-from tools.resuming.seen import How, Way
+from tools.resuming.points import How, Way
 
 MEMORY = Stores("memory", lambda: Checkpoints(MemoryStore()))
 WORLDS: dict[str, Any] = {"failures": True, "unknown_calls": True, "counting": True}

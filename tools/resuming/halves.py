@@ -24,8 +24,7 @@ from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Trace
 from tools.resuming.play import CutsPlayer
-from tools.resuming.points import CutError, Cutter
-from tools.resuming.seen import How
+from tools.resuming.points import CutError, Cutter, How
 
 KEY: Final = "halves "
 _SECONDS: Final = 60.0

@@ -24,8 +24,7 @@ from refengine.testing.channels import Seen, project
 from refengine.testing.strategies.telling import calls_of
 from refengine.testing.trace import first_divergence
 from tools.resuming.play import CutsPlayer
-from tools.resuming.points import CutError, Cutter
-from tools.resuming.seen import Answering, How, PlayedWithCuts
+from tools.resuming.points import Answering, CutError, Cutter, How, PlayedWithCuts
 
 ANSWERING: Final[tuple[Answering, ...]] = get_args(Answering)
 CHANNELS: Final = channels_of(DEFAULT_RELATION)

@@ -21,8 +21,15 @@ from refengine.run import Run, RunResult
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.trace import Trace
-from tools.resuming.points import CutError, Cutter
-from tools.resuming.seen import How, PlayedWithCuts, RelationRecorder, failed, told
+from tools.resuming.points import (
+    CutError,
+    Cutter,
+    How,
+    PlayedWithCuts,
+    RelationRecorder,
+    failed,
+    told,
+)
 from tools.resuming.world import CutWorld
 
 _MOST: Final = 1_000

@@ -39,7 +39,7 @@ from tools.resuming.judging import (
     builds_again,
     ways,
 )
-from tools.resuming.seen import How
+from tools.resuming.points import How
 
 SEED: Final = 20260007
 WORLDS: Final = 2000

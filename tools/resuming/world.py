@@ -2,19 +2,189 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from refengine.agent import ChatModelAgentConfig
+from refengine.awaiting import is_async
 from refengine.context import Context
+from refengine.hooks import ONION_HOOKS, AnyHook, hooks_of
+from refengine.middleware import AgentMiddleware
 from refengine.stream import StreamReader
+from refengine.testing.extensions import EDITED
+from refengine.testing.notation import parse_message, show_message
 from refengine.testing.ops import ToolSpec
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import AgentSpec, Scenario
+from refengine.testing.watching import Watched
 from refengine.testing.world import World
-from refengine.tools import Options, Tool
-from tools.resuming.dress import Dress
-from tools.resuming.points import Cutter, Inside
+from refengine.tools import Options, Tool, ToolMiddleware
+from tools.resuming.points import INSIDE, Cutter, Inside
+
+BUILDING: Final = "before_agent"
+"""The hook that is never cut: an interrupt there comes too early, by name."""
+
+
+class Dress:
+    """Puts points into extensions; what they do stays as it is."""
+
+    def __init__(self, cutter: Cutter) -> None:
+        self._cutter = cutter
+
+    def handlers(self, handlers: Sequence[object]) -> list[object]:
+        """Return the handlers with points; the same object twice stays the same."""
+        spelt: set[type] = set()
+        seen: dict[int, object] = {}
+        for at, handler in enumerate(handlers):
+            if id(handler) not in seen:
+                seen[id(handler)] = self._handler(handler, at, spelt)
+        return [seen[id(handler)] for handler in handlers]
+
+    def _handler(self, handler: object, at: int, spelt: set[type]) -> object:
+        name, hooks = hooks_of(handler, spelt)
+        made = {
+            hook: self._wrapper(f"handlers[{at}].{hook}", hook, method)
+            if hook in ONION_HOOKS
+            else self._hook(f"handlers[{at}].{hook}", hook, method)
+            for hook, method in hooks.items()
+        }
+        return Watched(name, made, getattr(handler, "legacy_hooks", None))
+
+    def middleware(self, struct: AgentMiddleware, at: int) -> AgentMiddleware:
+        """Return the struct middleware with points in its callbacks."""
+        name = f"middlewares[{at}]"
+        changes: dict[str, Any] = {
+            field: self._hook(f"{name}.{field}", field, hook)
+            for field in ("before_chat_model", "after_chat_model")
+            if (hook := getattr(struct, field)) is not None
+        }
+        wraps = self.tool_middleware(struct.wrap_tool_call, f"{name}.wrap_tool_call")
+        return replace(struct, wrap_tool_call=wraps, **changes)
+
+    def tool_middleware(self, wraps: ToolMiddleware, name: str) -> ToolMiddleware:
+        """Return the pair of factories, with points in what they make."""
+        made = {
+            kind: self._factory(f"{name}.{kind}", factory)
+            for kind in ("invokable", "streamable")
+            if (factory := getattr(wraps, kind)) is not None
+        }
+        return ToolMiddleware(**made)
+
+    def _hook(self, key: str, phase: str, hook: AnyHook) -> AnyHook:
+        if phase == BUILDING:
+            return hook
+        cutter = self._cutter
+        if phase == "after_agent":
+            hook = _after_agent(hook)
+        if is_async(hook):
+
+            async def entered(*given: Any) -> Any:  # noqa: ANN401  # any hook's
+                with cutter.enter(key, phase, leaf=True) as inside:
+                    inside.point("start")
+                    result = await hook(*given)
+                    inside.point("end")
+                    return result
+
+            return entered
+
+        def enter(*given: Any) -> Any:  # noqa: ANN401  # any hook's
+            with cutter.enter(key, phase, leaf=True) as inside:
+                inside.point("start")
+                result = hook(*given)
+                inside.point("end")
+                return result
+
+        return enter
+
+    def _wrapper(self, key: str, phase: str, hook: AnyHook) -> AnyHook:
+        cutter = self._cutter
+
+        async def entered(ctx: Context, value: Any, inner: AnyHook) -> Any:  # noqa: ANN401  # any wrapper's
+            own = _own(key, value)
+            with cutter.enter(own, phase) as inside:
+                inside.point("start")
+                result = await hook(ctx, value, _passing(own, inner))
+                inside.point("end")
+                return result
+
+        return entered
+
+    def _factory(self, key: str, factory: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        cutter = self._cutter
+        phase = "wrap_tool_call" if "wrap_tool" in key else "tool_call_middlewares"
+
+        def make(endpoint: AnyHook) -> AnyHook:
+            async def inner(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # an endpoint's
+                around = [each for each in INSIDE.get() if each.startswith(f"{key} ")]
+                return await _passing(around[-1], endpoint)(ctx, value)
+
+            made = factory(inner)
+            if made is inner:
+                return endpoint
+
+            async def outer(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # an endpoint's
+                with cutter.enter(_own(key, value), phase) as inside:
+                    inside.point("start")
+                    result = await made(ctx, value)
+                    inside.point("end")
+                    return result
+
+            return outer
+
+        return make
+
+
+def _after_agent(hook: AnyHook) -> AnyHook:
+    """Let what a world's hooks hand on be kept: messages are no values of a context."""
+
+    def before(ctx: Context) -> Context:
+        texts = ctx.get(EDITED)
+        if texts is None:
+            return ctx
+        return ctx.with_value(EDITED, tuple(map(parse_message, cast("Any", texts))))
+
+    def after(ctx: Context) -> Context:
+        edited = ctx.get(EDITED)
+        if edited is None:
+            return ctx
+        return ctx.with_value(EDITED, list(map(show_message, cast("Any", edited))))
+
+    if is_async(hook):
+
+        async def wait(ctx: Context, messages: object) -> Context:
+            return after(await hook(before(ctx), messages))
+
+        return wait
+
+    def enter(ctx: Context, messages: object) -> Context:
+        return after(hook(before(ctx), messages))
+
+    return enter
+
+
+def _own(key: str, value: object) -> str:
+    """Return the key of an entry for one call: an input, or a request of the model."""
+    call_id = getattr(value, "call_id", None)
+    return key if call_id is None else f"{key} {call_id}"
+
+
+def _passing(own: str, inner: AnyHook) -> AnyHook:
+    """Return ``next`` with a point before it and one after it, however it ends."""
+
+    async def pass_on(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # any call's
+        inside = INSIDE.get()[own]
+        inside.point("before next")
+        try:
+            with inside.calling():
+                result = await inner(ctx, value)
+        except Exception:
+            inside.point("after next failed")
+            raise
+        inside.point("after next")
+        return result
+
+    return pass_on
 
 
 class CutWorld(World):

@@ -14,16 +14,200 @@ The moments come from the seed; where in a write they fall is the machine's.
 from __future__ import annotations
 
 import argparse
+import asyncio
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
 from compat.verdicts.exit_codes import DIFFERS, OK
-from tools.state.rounds import KillTally, Writer, play
+from refengine.checkpoint import Saved
+from refengine.errors import RefengineError
+from refengine.state import Checkpoints, SqliteStore
+from tools.state.writer import digest, step
+
+_LINE: Final = 3
+"""Words of a line that tells of a step: sign, number and digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """What a writer had told when it was killed: of each step its number and digest."""
+
+    key: str
+    safe: tuple[tuple[int, str], ...]
+    begun: tuple[int, str] | None = None
+    """The step in the middle of which it was killed; None between two of them."""
+    said: str = ""
+    """What it complained of before: nothing, unless something is wrong."""
+
+
+@dataclass(slots=True)
+class KillTally:
+    """What the rounds came to so far, and what is wrong with them."""
+
+    kills: int = 0
+    before: int = 0
+    during: int = 0
+    between: int = 0
+    kept: int = 0
+    """Of the steps that a kill met, so many were kept all the same."""
+    safe: int = 0
+    read: int = 0
+    told: set[str] = field(default_factory=set[str])
+    """The digests of all steps that somebody wrote, or began to."""
+    wrong: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A writer of a round: its key, its name and seed, and when it is killed."""
+
+    key: str
+    name: str
+    seed: int
+    after: float
+    """Seconds after all have begun."""
+
+
+def play(path: Path, writers: Sequence[Writer], found: KillTally) -> None:
+    """Start the writers, kill each at its moment, and look at the file."""
+    there = [_Child(path, each) for each in writers]
+    for each in there:
+        each.begin()
+    began = time.monotonic()
+    for each in sorted(there, key=lambda child: child.writer.after):
+        time.sleep(max(0.0, began + each.writer.after - time.monotonic()))
+        each.kill()
+    killed = [each.told() for each in there]
+    for one in killed:
+        _count(one, found)
+    rows = asyncio.run(_looked(path, found))
+    found.wrong.extend(lost(killed, rows))
+    found.wrong.extend(strange(found.told, rows))
+    found.kept += sum(_is_kept(one, rows) for one in killed)
+
+
+class _Child:
+    """A writer in a process of its own."""
+
+    def __init__(self, path: Path, writer: Writer) -> None:
+        self.writer = writer
+        words = (str(path), writer.key, writer.name, str(writer.seed))
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(  # noqa: S603  # our own module
+            [sys.executable, "-m", "tools.state.writer", *words],
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+        )
+        self._out = b""
+        self._reader = threading.Thread(target=self._read)
+
+    def begin(self) -> None:
+        """Wait until it is ready, and let it write."""
+        assert self._process.stdout is not None  # noqa: S101  # a pipe was asked for
+        assert self._process.stdin is not None  # noqa: S101  # a pipe was asked for
+        self._process.stdout.readline()
+        self._reader.start()  # a full pipe would stop it where no kill was meant
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101  # a pipe was asked for
+        self._out = self._process.stdout.read()
+
+    def kill(self) -> None:
+        """Kill it, as ``kill -9`` does."""
+        self._process.kill()
+
+    def told(self) -> Killed:
+        """Return what it had told."""
+        self._reader.join()
+        said = self._process.communicate()[1].decode()
+        lines = [each.split() for each in self._out.decode().splitlines()]
+        whole = [each for each in lines if len(each) == _LINE]
+        safe = tuple((int(seq), of) for sign, seq, of in whole if sign == "!")
+        begun = None
+        if whole and whole[-1][0] == "?":
+            begun = int(whole[-1][1]), whole[-1][2]
+        return Killed(self.writer.key, safe, begun, said)
+
+
+Row = tuple[str, ...]
+"""The digests of the messages of a key, in order."""
+
+
+def lost(killed: Sequence[Killed], rows: dict[str, Row]) -> Iterator[str]:
+    """Yield what was told to be safe and is not there, or is something else."""
+    for each in killed:
+        if each.said:
+            yield f"{each.key}: a writer failed: {each.said.splitlines()[-1]}"
+        row = rows.get(each.key, ())
+        for seq, told in each.safe:
+            have = row[seq] if seq < len(row) else "nothing"
+            if have != told:
+                yield f"{each.key}: step {seq} was safe as {told}, and {have} is there"
+
+
+def strange(told: AbstractSet[str], rows: dict[str, Row]) -> Iterator[str]:
+    """Yield what is there and was written by nobody."""
+    for key, row in rows.items():
+        for seq, each in enumerate(row):
+            if each not in told:
+                yield f"{key}: step {seq} is {each}, which nobody wrote"
+
+
+def _is_kept(killed: Killed, rows: dict[str, Row]) -> bool:
+    if killed.begun is None:
+        return False
+    seq, told = killed.begun
+    return rows.get(killed.key, ())[seq : seq + 1] == (told,)
+
+
+def _count(killed: Killed, found: KillTally) -> None:
+    begun = () if killed.begun is None else (killed.begun,)
+    found.told.update(of for _, of in (*killed.safe, *begun))
+    found.kills += 1
+    found.safe += len(killed.safe)
+    found.before += not killed.safe and killed.begun is None
+    found.during += killed.begun is not None
+    found.between += bool(killed.safe) and killed.begun is None
+
+
+async def _looked(path: Path, found: KillTally) -> dict[str, Row]:
+    """Read all there is, and write one step more under each key."""
+    rows: dict[str, Row] = {}
+    async with SqliteStore(path) as store:
+        found.wrong.extend(await store.damage())
+        kept = Checkpoints(store)
+        for key in await kept.keys():
+            try:
+                rows[key] = _row(await kept.read(key))
+                found.told.add(await _go_on(kept, key, rows[key]))
+            except RefengineError as error:
+                found.wrong.append(f"{key}: {error}")
+    found.read += sum(map(len, rows.values()))
+    return rows
+
+
+def _row(saved: Saved) -> Row:
+    return tuple(digest(each.content) for each in saved.messages)
+
+
+async def _go_on(kept: Checkpoints, key: str, row: Row) -> str:
+    """Write one more step, as who resumes the run would; return its digest."""
+    text = f"after {len(row)} of {key}"
+    await kept.write(key, step(len(row), text))
+    return digest(text)
+
 
 KILLS: Final = 200
 SEED: Final = 20260007

@@ -2,15 +2,21 @@
 
 A sample is not changed any more: its golden file stands for what was written then. A
 new field of a record gets a sample of its own.
+
+    python -m tools.state.samples tests/golden/checkpoints/v1
+
+writes the golden files of the format.
 """
 
 from __future__ import annotations
 
+import argparse
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 from typing import Final, cast
 from uuid import UUID
 
@@ -35,6 +41,7 @@ from refengine.messages import (
     ToolCall,
     ToolCallChunk,
 )
+from refengine.state.codec import encode_step
 from refengine.state.values import Types
 
 WRITER: Final = "refengine golden"
@@ -262,3 +269,34 @@ def _onion(layers: int) -> Step:
 def _at(phase: Phase) -> Step:
     status = "completed" if phase == "end" else None
     return Step(7, 4, Splice(9, ()), Point(phase=phase, at=2, status=status))
+
+
+def golden() -> Iterator[tuple[str, bytes]]:
+    """Yield each sample's file name and bytes, as this version writes it."""
+    types = sample_types()
+    for name, step in samples().items():
+        yield f"{name}.ckpt", encode_step(step, types, writer=WRITER)
+
+
+def write(folder: Path) -> list[Path]:
+    """Write the files that are not there yet, and return them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    missing = [(folder / name, each) for name, each in golden()]
+    written = [(path, each) for path, each in missing if not path.exists()]
+    for path, each in written:
+        path.write_bytes(each)
+    return [path for path, _ in written]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the golden files to the folder that is given, and name them."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.state.samples", description=__doc__
+    )
+    parser.add_argument("folder", type=Path, help="tests/golden/checkpoints/v1")
+    for path in write(parser.parse_args(arguments).folder):
+        print(f"wrote {path}")  # noqa: T201  # a command answers
+
+
+if __name__ == "__main__":
+    main()

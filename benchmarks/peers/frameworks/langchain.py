@@ -26,7 +26,7 @@ from benchmarks.peers.frameworks.graphs import (
 from benchmarks.peers.peer import Build, PeerCounts, Variant
 
 
-class NamedMiddleware(AgentMiddleware[Any, Any]):
+class UniquelyNamed(AgentMiddleware[Any, Any]):
     """A middleware with a name of its own."""
 
     def __init__(self, at: int) -> None:
@@ -39,21 +39,21 @@ class NamedMiddleware(AgentMiddleware[Any, Any]):
         return self._name
 
 
-class BeforeModelMiddleware(NamedMiddleware):
+class BeforeModelMiddleware(UniquelyNamed):
     """Changes nothing before the model."""
 
     async def abefore_model(self, state: Any, runtime: Any) -> None:  # noqa: ANN401  # unused
         """Return no update."""
 
 
-class AfterModel(NamedMiddleware):
+class AfterModel(UniquelyNamed):
     """Changes nothing after the model."""
 
     async def aafter_model(self, state: Any, runtime: Any) -> None:  # noqa: ANN401  # unused
         """Return no update."""
 
 
-class WrapModelMiddleware(NamedMiddleware):
+class WrapModelMiddleware(UniquelyNamed):
     """Hands a model call on."""
 
     async def awrap_model_call(
@@ -65,7 +65,7 @@ class WrapModelMiddleware(NamedMiddleware):
         return await handler(request)
 
 
-class WrapToolMiddleware(NamedMiddleware):
+class WrapToolMiddleware(UniquelyNamed):
     """Hands a tool call on."""
 
     async def awrap_tool_call(
@@ -77,7 +77,7 @@ class WrapToolMiddleware(NamedMiddleware):
         return await handler(request)
 
 
-class WrapModelSync(NamedMiddleware):
+class WrapModelSync(UniquelyNamed):
     """Hands a model call on, in a sync run."""
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401  # handed on
@@ -85,7 +85,7 @@ class WrapModelSync(NamedMiddleware):
         return handler(request)
 
 
-class WrapToolSync(NamedMiddleware):
+class WrapToolSync(UniquelyNamed):
     """Hands a tool call on, in a sync run."""
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401  # handed on
@@ -131,11 +131,11 @@ class MiddlewareKind:
     function otherwise than one that returns a coroutine, and runs it five times slower.
     """
 
-    middleware: type[NamedMiddleware]
+    middleware: type[UniquelyNamed]
     hook: str
     counting: Callable[[PeerCounts], Callable[..., Any]]
 
-    def made(self, n: int, seen: PeerCounts | None) -> list[NamedMiddleware]:
+    def made(self, n: int, seen: PeerCounts | None) -> list[UniquelyNamed]:
         """Return that many; with ``PeerCounts`` their calls are counted."""
         made = [self.middleware(at) for at in range(n)]
         if seen is not None:
@@ -172,7 +172,7 @@ def called(kind: MiddlewareKind) -> Build:
     return build
 
 
-def agent_of(middlewares: list[NamedMiddleware], seen: PeerCounts | None) -> Any:  # noqa: ANN401  # a graph
+def agent_of(middlewares: list[UniquelyNamed], seen: PeerCounts | None) -> Any:  # noqa: ANN401  # a graph
     """Build the agent."""
     create: Any = import_module("langchain.agents").create_agent
     return create(scripted_model(seen), [echo_tool(seen)], middleware=middlewares)
