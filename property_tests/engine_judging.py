@@ -295,7 +295,11 @@ class EngineJudge:
         """Return each failing clause's smallest failure, or why there is none."""
         clauses = sorted(tally.failing)
         asked = (
-            {"op": "tell", "clause": each, "world": self._smallest(tally.failing[each])}
+            {
+                "op": "failure",
+                "clause": each,
+                "world": self._smallest(tally.failing[each]),
+            }
             for each in clauses
         )
         found: dict[str, ClauseFailure] = {}

@@ -1,7 +1,7 @@
-"""Workers that judge one engine: started, asked, watched, and ended.
+"""Workers that judge one engine: started, called, watched, and ended.
 
 An engine that does not answer in time is ended with its process, and so is one that
-ended by itself; the world it was in is told, and a new worker goes on after it.
+ended by itself; the world it was in is reported, and a new worker goes on after it.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Pool:
                 self._workers[at] = Worker(self._about)
 
     def _lose(self, worker: Worker, error: ChildError) -> Iterator[tuple[int, Reply]]:
-        """Put another worker in a lost one's place; answer what it was asked first."""
+        """Put another worker in a lost one's place; answer its first request."""
         fresh = Worker(self._about)
         self._workers[self._workers.index(worker)] = fresh
         if not worker.waiting:
@@ -160,7 +160,7 @@ def _label(call: ChildCall) -> int:
 
 
 def _reply(call: ChildCall) -> Reply:
-    """Return what was answered; an error of the child's is told as one of its own."""
+    """Return what was answered; so is an error of the child's."""
     try:
         reply: Reply = call.result
     except CallError as error:

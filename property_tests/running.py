@@ -51,7 +51,7 @@ class ConformRequest:
 
 @dataclass(frozen=True, slots=True)
 class MadeCorpus:
-    """A corpus, and what has to be told about how it came to be."""
+    """A corpus, and what has to be said about how it came to be."""
 
     corpus: SuiteCorpus
     told: tuple[str, ...] = ()

@@ -42,18 +42,18 @@ LUCK: Final = (
 """An engine on virtual time, in a scripted world, has nothing to make a choice by."""
 
 
-class Judge:
+class EngineJudge:
     """One engine, the worlds it is judged in, and the checks that judge it."""
 
-    def __init__(self, asked: Mapping[str, Any]) -> None:
-        self._asked = asked
-        wanted = set(asked["clauses"])
-        self._checks = [each for each in CHECKS if each.clause in wanted]
+    def __init__(self, about: Mapping[str, Any]) -> None:
+        self._about = about
+        clauses = set(about["clauses"])
+        self._checks = [each for each in CHECKS if each.clause in clauses]
 
     @cached_property
     def loaded(self) -> LoadedEngine:
         """The engine; raises LoadError or UnknownProfileError."""
-        return load_engine(self._asked["engine"], self._asked["profile"])
+        return load_engine(self._about["engine"], self._about["profile"])
 
     @cached_property
     def player(self) -> VariantPlayer:
@@ -71,7 +71,7 @@ class Judge:
     @cached_property
     def corpus(self) -> SuiteCorpus:
         """The worlds, as the parent wrote them."""
-        found = read_corpus(Path(self._asked["corpus"]).read_text("utf-8"))
+        found = read_corpus(Path(self._about["corpus"]).read_text("utf-8"))
         settle()
         return found
 
@@ -104,24 +104,24 @@ class Judge:
             "undeclared": sorted(undeclared),
         }
 
-    def judge(self, asked: Mapping[str, Any]) -> Reply:
+    def judge(self, request: Mapping[str, Any]) -> Reply:
         """Judge one world of the corpus."""
-        return told(judge(self.player, self._world(asked), self.applying))
+        return reply_of(judge(self.player, self._world(request), self.applying))
 
-    def reference(self, asked: Mapping[str, Any]) -> Reply:
+    def reference(self, request: Mapping[str, Any]) -> Reply:
         """Say which of these clauses a world decides on the reference engine.
 
-        It tells what this profile gives a meaning, and judges nobody.
+        It shows what this profile gives a meaning, and judges nobody.
         """
-        wanted = set(asked["clauses"])
-        checks = [each for each in self.applying if each.clause in wanted]
-        return told(judge(self.right, self._world(asked), checks))
+        clauses = set(request["clauses"])
+        checks = [each for each in self.applying if each.clause in clauses]
+        return reply_of(judge(self.right, self._world(request), checks))
 
-    def tell(self, asked: Mapping[str, Any]) -> Reply:
+    def failure(self, request: Mapping[str, Any]) -> Reply:
         """Return the failure of a clause in a world, made as small as it gets."""
-        clause = str(asked["clause"])
+        clause = str(request["clause"])
         check = next(each for each in self._checks if each.clause == clause)
-        entry = self._world(asked)
+        entry = self._world(request)
         small = entry.scenario
         if not is_crowded(small):
             small = shrink(
@@ -137,13 +137,13 @@ class Judge:
             decision = self._first(check, case)
         return {"lost": LUCK}
 
-    def replay(self, asked: Mapping[str, Any]) -> Reply:
+    def replay(self, request: Mapping[str, Any]) -> Reply:
         """Say whether a clause fails in a given scenario, and how."""
-        clause = str(asked["clause"])
+        clause = str(request["clause"])
         check = next((each for each in CHECKS if each.clause == clause), None)
         if check is None:
             return {"lost": f"there is no check of {clause}"}
-        scenario = read_scenario(asked["scenario"], f"pinned case of {clause}")
+        scenario = read_scenario(request["scenario"], f"pinned case of {clause}")
         try:
             case = self.player.case(scenario, check.variants)
         except RefusedError as error:
@@ -155,14 +155,14 @@ class Judge:
         failure = failure_of(case, failed).model_dump(mode="json")
         return {"fails": True, "decided": len(decided), "failure": failure}
 
-    def trace(self, asked: Mapping[str, Any]) -> Reply:
+    def trace(self, request: Mapping[str, Any]) -> Reply:
         """Return every observation of a variant of a scenario, one line each."""
-        scenario = read_scenario(asked["scenario"], "the world to show")
-        case = self.player.case(scenario, (asked["variant"],))
-        return {"lines": lines(case[asked["variant"]].trace)}
+        scenario = read_scenario(request["scenario"], "the world to show")
+        case = self.player.case(scenario, (request["variant"],))
+        return {"lines": lines(case[request["variant"]].trace)}
 
-    def _world(self, asked: Mapping[str, Any]) -> CorpusWorld:
-        at: int = asked["world"]
+    def _world(self, request: Mapping[str, Any]) -> CorpusWorld:
+        at: int = request["world"]
         return self.corpus.worlds[at]
 
     def _fails(self, check: Check, world: Scenario) -> bool:
@@ -178,7 +178,7 @@ class Judge:
         return next((each for each in check.decisions(case) if not each.holds), None)
 
 
-def told(judged: Judged) -> Reply:
+def reply_of(judged: Judged) -> Reply:
     """Return what a world decided, as a reply."""
     return {
         "decided": dict(judged.decided),
@@ -188,16 +188,16 @@ def told(judged: Judged) -> Reply:
     }
 
 
-def functions(judge_: Judge) -> Mapping[str, Function]:
+def functions(engine_judge: EngineJudge) -> Mapping[str, Function]:
     """Return what can be called."""
     named = (
-        judge_.load,
-        judge_.smoke,
-        judge_.judge,
-        judge_.reference,
-        judge_.tell,
-        judge_.replay,
-        judge_.trace,
+        engine_judge.load,
+        engine_judge.smoke,
+        engine_judge.judge,
+        engine_judge.reference,
+        engine_judge.failure,
+        engine_judge.replay,
+        engine_judge.trace,
     )
     return {each.__name__: _guarded(each) for each in named}
 
@@ -208,7 +208,7 @@ def _guarded(function: Callable[[Params], Reply]) -> Function:
             return function(params)
         except (LoadError, UnknownProfileError) as error:
             raise CallError(str(error), {"kind": "usage"}) from error
-        except Exception as error:  # the engine's, its door's or ours: it is told
+        except Exception as error:  # of the engine, its door, or us
             raise CallError(f"{type(error).__name__}: {error}") from error
 
     return guarded
@@ -218,5 +218,5 @@ def main() -> None:
     """Serve; the working directory is the user's, as where Python runs a module."""
     sys.path.insert(0, "")
     table: dict[str, Function] = {}
-    table["initialize"] = lambda about: table.update(functions(Judge(about)))
+    table["initialize"] = lambda about: table.update(functions(EngineJudge(about)))
     Connection(table).serve()
