@@ -1,6 +1,6 @@
 """The parent's end of the one protocol by which programs are called, and call back.
 
-    child = ChildProcess(python("property_tests.worker"))
+    child = ChildProcess(python("property_tests.judging.worker"))
     child.initialize(limit=30.0, engine="reference")
     reply = child.call("load", {}, limit=60.0)
 

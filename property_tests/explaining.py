@@ -14,7 +14,7 @@ from compat.verdicts.conformance import SeenLine
 from property_tests.check import PLAYED, Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, fixed_worlds
-from property_tests.judging import looks_at
+from property_tests.judging.world import looks_at
 from property_tests.mutants import MUTANTS, Mutant
 from property_tests.playing import RefusedError, VariantPlayer
 from property_tests.wording import around

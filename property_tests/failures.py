@@ -60,7 +60,7 @@ Replay: TypeAlias = Callable[[str, Scenario], ReplayedWorld]
 
 
 class Asks(Protocol):
-    """What has a worker: ``property_tests.pool.Pool``."""
+    """What has a worker: ``property_tests.judging.pool.Pool``."""
 
     def one(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         """Return the answer to one request."""

@@ -28,7 +28,7 @@ from typing import Any, Final
 from property_tests.check import PLAYED, Check, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
-from property_tests.judging import decide, looks_at, settle
+from property_tests.judging.world import decide, looks_at, settle
 from property_tests.mutants import MUTANTS, Mutant, mutant
 from property_tests.playing import RefusedError, VariantPlayer
 from property_tests.registry import FAMILIES, Contract

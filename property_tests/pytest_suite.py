@@ -22,14 +22,14 @@ import pytest
 from compat.report.conform_failure import told as texts_of
 from compat.report.conform_text import counted, plain
 from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult, EngineInfo
-from property_tests.conforming import judging
 from property_tests.defaults import EXAMPLES, SEED
-from property_tests.engine_judging import UnusableEngineError
+from property_tests.judging.engine import UnusableEngineError
+from property_tests.judging.engines import judging
+from property_tests.judging.inputs import ConformRequest
+from property_tests.judging.pool import EngineLostError, Pool
 from property_tests.known.entries import KnownFailures, KnownFailuresError
 from property_tests.known.states import known_of, unmatched
-from property_tests.pool import EngineLostError, Pool
 from property_tests.registry import Clause, UnknownSelectorError, contract
-from property_tests.running import ConformRequest
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile
 

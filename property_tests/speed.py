@@ -26,9 +26,9 @@ from compat.verdicts.exit_codes import DIFFERS, OK
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
 from property_tests.defaults import EXAMPLES, SEED
-from property_tests.judging import decide, judge, looking, settle, variants_of
+from property_tests.judging.inputs import make_corpus, stored
+from property_tests.judging.world import decide, judge, looking, settle, variants_of
 from property_tests.playing import VariantPlayer
-from property_tests.running import make_corpus, stored
 from property_tests.view import View
 from refengine.profile import profile
 from refengine.testing import Scenario, Trace

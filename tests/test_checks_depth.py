@@ -6,7 +6,7 @@ import pytest
 
 from property_tests.checks.depth import CHECKS, MAX_EXTENSIONS, number
 from property_tests.corpus import SuiteCorpus, fixed_worlds, read_corpus
-from property_tests.judging import judge
+from property_tests.judging.world import judge
 from property_tests.mutants.engines.depth import MUTANTS
 from property_tests.playing import VariantPlayer
 from refengine.profile import profile

@@ -4,7 +4,7 @@ import pytest
 
 from property_tests.checks.direct import CHECKS
 from property_tests.generating import generated
-from property_tests.judging import judge
+from property_tests.judging.world import judge
 from property_tests.mutants.engines.direct import MUTANTS
 from property_tests.playing import VariantPlayer
 from refengine.profile import PROFILES

@@ -7,7 +7,7 @@ import pytest
 from property_tests.check import PlayedWorld
 from property_tests.checks.order import CHECKS
 from property_tests.generating import generated
-from property_tests.judging import judge
+from property_tests.judging.world import judge
 from property_tests.mutants.engines.order import MUTANTS
 from property_tests.playing import VariantPlayer
 from property_tests.view import view

@@ -13,7 +13,7 @@ from property_tests.checks import (
 )
 from property_tests.checks.kept_runs import cuts, left_open
 from property_tests.corpus import CorpusWorld
-from property_tests.judging import looks_at
+from property_tests.judging.world import looks_at
 from property_tests.mutants.engines import state, state_cancel, state_retry
 from property_tests.variants import CHANGES, UNASKED
 from refengine.profile import SEED_001

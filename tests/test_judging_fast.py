@@ -19,10 +19,10 @@ from property_tests.agreeing import agree
 from property_tests.check import Check, Decision
 from property_tests.checks import CHECKS, comparing
 from property_tests.corpus import SuiteCorpus, fixed_worlds
-from property_tests.judging import decide, looking, looks_at, variants_of
+from property_tests.judging.inputs import MadeCorpus
+from property_tests.judging.world import decide, looking, looks_at, variants_of
 from property_tests.playing import VariantPlayer
 from property_tests.remembering import Rereadable
-from property_tests.running import MadeCorpus
 from refengine import Message, MessageChunk, ToolCall
 from refengine.messages import History
 from refengine.profile import profile

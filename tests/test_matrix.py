@@ -8,11 +8,12 @@ import pytest
 
 from compat.cli import mutant as mutant_command
 from compat.cli.main import main
-from property_tests import running
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus
 from property_tests.explaining import examples
+from property_tests.judging import inputs
+from property_tests.judging.inputs import MadeCorpus
 from property_tests.matrix import (
     ERROR,
     Killing,
@@ -24,7 +25,6 @@ from property_tests.matrix import (
 )
 from property_tests.mutants import MUTANTS, Mutant, mutant
 from property_tests.registry import read_contract
-from property_tests.running import MadeCorpus
 from property_tests.variants import AGAIN
 from refengine.testing.engine import ReferenceEngine
 from refengine.testing.reading import read_scenario
@@ -324,7 +324,7 @@ def run(*arguments: str) -> int:
 def small(monkeypatch, *worlds: CorpusWorld) -> None:
     """Give the command a corpus of these worlds."""
     made = MadeCorpus(SuiteCorpus(worlds, 0), ("so it was made",))
-    monkeypatch.setattr(running, "make_corpus", lambda *_: made)
+    monkeypatch.setattr(inputs, "make_corpus", lambda *_: made)
 
 
 def test_command_writes_the_matrix_of_some_clauses(
@@ -385,7 +385,7 @@ def test_command_says_how_its_corpus_was_made(monkeypatch, capsys) -> None:
 def test_command_tells_a_file_it_cannot_write_before_it_plays(
     tmp_path, monkeypatch, capsys
 ) -> None:
-    monkeypatch.setattr(running, "make_corpus", None)
+    monkeypatch.setattr(inputs, "make_corpus", None)
     file = tmp_path / "none" / "x.json"
 
     assert run("matrix", "--json", str(file)) == 2

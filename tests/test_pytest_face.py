@@ -13,6 +13,7 @@ from compat.engines.capabilities import CAPABILITIES
 from compat.engines.importing import installed_engines
 from compat.engines.loading import load_engine
 from compat.verdicts.conformance import Breakdown, ClauseResult, EngineInfo
+from property_tests.judging.inputs import ConformRequest
 from property_tests.pytest_suite import (
     EngineTests,
     JudgedEngine,
@@ -20,7 +21,6 @@ from property_tests.pytest_suite import (
     corpus_text,
 )
 from property_tests.registry import contract
-from property_tests.running import ConformRequest
 from tests.backwards import placed
 
 ROOT = Path(__file__).parent.parent

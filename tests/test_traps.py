@@ -25,7 +25,7 @@ from packaging.requirements import Requirement
 from compat.cli.main import COMMANDS
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld
-from property_tests.judging import judge
+from property_tests.judging.world import judge
 from property_tests.playing import VariantPlayer
 from refengine import _pytest_plugin
 from refengine.profile import SEED_001
@@ -383,7 +383,15 @@ def test_trap_8_the_packages_alone_judge_and_report(tmp_path: Path) -> None:
 # --- 11: clocks
 
 CLOCKS = {"time", "datetime", "threading", "signal"}
-DECIDING = ("judging", "check", "playing", "variants", "view", "reducing", "smoke")
+DECIDING = (
+    "judging/world",
+    "check",
+    "playing",
+    "variants",
+    "view",
+    "reducing",
+    "smoke",
+)
 
 
 def imported(path: Path) -> set[str]:

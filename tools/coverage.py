@@ -20,7 +20,7 @@ from property_tests.checks import CHECKS
 from property_tests.corpus import NARROWED, CorpusWorld, fixed_worlds
 from property_tests.defaults import EXAMPLES, SEED
 from property_tests.generating import around, generated
-from property_tests.judging import judge
+from property_tests.judging.world import judge
 from property_tests.playing import VariantPlayer
 from refengine.profile import profile
 from refengine.testing.engine import ReferenceEngine

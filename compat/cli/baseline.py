@@ -21,8 +21,8 @@ from compat.verdicts.exit_codes import (
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 
 if TYPE_CHECKING:
+    from property_tests.judging.inputs import ConformRequest
     from property_tests.known.baseline import Baseline, JudgedOnce
-    from property_tests.running import ConformRequest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -84,10 +84,10 @@ def update(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401 
     an engine or its door broke down, 4 nothing ran, 5 an entry matches nothing.
     """
     from property_tests.failures import by_worker
+    from property_tests.judging.pool import EngineLostError, Pool
     from property_tests.known.baseline import fresh_baseline
     from property_tests.known.entries import read_known
     from property_tests.known.states import PinnedWorldError
-    from property_tests.pool import EngineLostError, Pool
     from property_tests.registry import contract
 
     path, asked = known or default_file(engine), _asked(engine, **how)
@@ -110,7 +110,7 @@ def update(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401 
 def judge(asked: ConformRequest) -> JudgedOnce:
     """Judge the one engine that is asked for; raises UnusableEngineError."""
     from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult
-    from property_tests.conforming import judging
+    from property_tests.judging.engines import judging
     from property_tests.known.baseline import JudgedOnce
 
     events: list[AnyEvent] = []
@@ -141,7 +141,7 @@ def code_of(judged: JudgedOnce, made: Baseline) -> int:
 
 
 def _mistakes() -> tuple[type[Exception], ...]:
-    from property_tests.engine_judging import UnusableEngineError
+    from property_tests.judging.engine import UnusableEngineError
     from property_tests.known.baseline import EditError
     from property_tests.known.entries import KnownFailuresError
     from property_tests.registry import UnknownSelectorError
@@ -151,8 +151,8 @@ def _mistakes() -> tuple[type[Exception], ...]:
 
 
 def _asked(engine: str, *, words: tuple[str, ...], **how: Any) -> ConformRequest:  # noqa: ANN401  # as above
+    from property_tests.judging.inputs import ConformRequest
     from property_tests.registry import UnknownSelectorError, contract
-    from property_tests.running import ConformRequest
 
     with refusing("baseline", UnknownSelectorError):
         clauses = contract().select(words)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from compat.report.conform_gathered import Judgement as Gathered
     from compat.verdicts.conformance import AnyEvent
-    from property_tests.conforming import EnginesJudgement
+    from property_tests.judging.engines import EnginesJudgement
     from property_tests.registry import Clause
 
     Writer: TypeAlias = Callable[[Gathered], str]
@@ -95,8 +95,8 @@ def conform(  # noqa: PLR0913  # options of a command line
     """
     from rich.console import Console
 
-    from property_tests.conforming import judging
-    from property_tests.running import ConformRequest
+    from property_tests.judging.engines import judging
+    from property_tests.judging.inputs import ConformRequest
 
     line = shlex.join(["refengine", "conform", *sys.argv[2:]])
     console = Console(highlight=False, soft_wrap=True)
@@ -122,7 +122,7 @@ def conform(  # noqa: PLR0913  # options of a command line
 
 
 def _mistakes() -> tuple[type[Exception], ...]:
-    from property_tests.engine_judging import UnusableEngineError
+    from property_tests.judging.engine import UnusableEngineError
     from property_tests.known.entries import KnownFailuresError
     from property_tests.registry import UnknownSelectorError
 

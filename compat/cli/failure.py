@@ -113,7 +113,7 @@ def _replayed(
 
     An engine that has just one takes none, and has the right one if it failed.
     """
-    from property_tests.pool import Pool
+    from property_tests.judging.pool import Pool
 
     about: dict[str, Any] = {"engine": engine, "profile": None, "corpus": ""}
     about["clauses"] = [failure.clause]

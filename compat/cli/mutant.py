@@ -22,9 +22,9 @@ from compat.verdicts.exit_codes import (
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from property_tests.judging.inputs import MadeCorpus
     from property_tests.matrix import Matrix
     from property_tests.mutants import Mutant
-    from property_tests.running import MadeCorpus
 
 EXAMPLES: Final = 100
 WORDS: Final = "only mutants of these clauses, by a part of the id"
@@ -87,9 +87,9 @@ def show_matrix(  # the options of the command
     name each other.
     """
     from property_tests.checks import CHECKS
+    from property_tests.judging.inputs import make_corpus
     from property_tests.matrix import matrix, unknown_names
     from property_tests.registry import contract, unmatched
-    from property_tests.running import make_corpus
 
     clauses, mutants = _chosen("mutant matrix", words)
     if file is not None:

@@ -51,7 +51,7 @@ class Worker:
     def __init__(self, about: Request) -> None:
         self.waiting: deque[tuple[ChildCall, Request]] = deque()
         self.child = ChildProcess(
-            python("property_tests.worker", *GENERIC), marked=False
+            python("property_tests.judging.worker", *GENERIC), marked=False
         )
         self.child.initialize(LONG, **about)
 

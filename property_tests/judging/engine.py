@@ -23,6 +23,8 @@ from compat.verdicts.conformance import (
 from property_tests.corpus import SuiteCorpus
 from property_tests.defaults import EXAMPLES
 from property_tests.failures import by_worker
+from property_tests.judging.inputs import ConformRequest, Emit
+from property_tests.judging.pool import LONG, EngineLostError, Pool, Reply
 from property_tests.known.entries import KnownFailures
 from property_tests.known.states import (
     KnownState,
@@ -31,9 +33,7 @@ from property_tests.known.states import (
     known_of,
     state_of,
 )
-from property_tests.pool import LONG, EngineLostError, Pool, Reply
 from property_tests.registry import Clause
-from property_tests.running import ConformRequest, Emit
 
 SMOKE: Final = 3
 """Smoke and probes are small worlds; all together get the time of so many."""

@@ -21,7 +21,7 @@ from compat.migration.shrinking import shrink
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
-from property_tests.judging import Judged, decide, judge, settle
+from property_tests.judging.world import Judged, decide, judge, settle
 from property_tests.playing import RefusedError, VariantPlayer
 from property_tests.wording import failure_of, lines
 from refengine.errors import UnknownProfileError

@@ -12,11 +12,8 @@ from typing import TextIO
 from compat.report.conform_stream import Stream
 from compat.verdicts.conformance import AnyEvent, Footer, StreamHeader
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
-from property_tests.engine_judging import EngineJudge, EngineJudged, same_names
-from property_tests.known.entries import KnownFailures
-from property_tests.known.states import unmatched
-from property_tests.registry import contract
-from property_tests.running import (
+from property_tests.judging.engine import EngineJudge, EngineJudged, same_names
+from property_tests.judging.inputs import (
     ConformRequest,
     Emit,
     MadeCorpus,
@@ -24,6 +21,9 @@ from property_tests.running import (
     make_corpus,
     stored,
 )
+from property_tests.known.entries import KnownFailures
+from property_tests.known.states import unmatched
+from property_tests.registry import contract
 
 
 class EnginesJudgement:

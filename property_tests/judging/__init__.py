@@ -1,0 +1,1 @@
+"""Judging engines: one world, one engine in its workers, all engines of a judgement."""
