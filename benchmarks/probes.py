@@ -28,7 +28,7 @@ from refengine.awaiting import is_async
 from refengine.errors import MixedExtensionsWarning
 from refengine.hooks import LOW_LEVEL, ONION_HOOKS, AnyHook, hooks_of
 from refengine.middleware import AgentMiddleware
-from refengine.testing.watching import Watched
+from refengine.testing.observers import WatchedHooks
 from refengine.tools import ToolMiddleware
 
 Call: TypeAlias = Callable[..., Any]
@@ -85,7 +85,7 @@ class HookProbes:
             else self._hook(method, self.clocks[where, hook], hook in ONION_HOOKS)
             for hook, method in hooks.items()
         }
-        return Watched(name, probed, getattr(handler, "legacy_hooks", None))
+        return WatchedHooks(name, probed, getattr(handler, "legacy_hooks", None))
 
     def _struct(self, struct: AgentMiddleware, where: str) -> AgentMiddleware:
         changes: dict[str, Any] = {

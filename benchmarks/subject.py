@@ -17,7 +17,7 @@ from benchmarks.specs import Setting, SideSpec
 from benchmarks.whole import runs
 from refengine import AgentMiddleware, ChatModelAgentConfig, ToolsConfig, build_agent
 from refengine.errors import RefengineError
-from refengine.testing.narrowing import is_list
+from refengine.testing.json_values import is_list
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.subjects import is_graph

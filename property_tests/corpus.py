@@ -15,8 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, cast
 
-from refengine.testing.reading import ScenarioError, read_scenario
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import ScenarioError, read_scenario
 
 VERSION: Final = 1
 FIXED: Final = Path(__file__).with_name("fixed")

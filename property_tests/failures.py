@@ -30,8 +30,8 @@ from compat.verdicts.conformance import (
 from property_tests.check import Check
 from property_tests.playing import RefusedError, VariantPlayer
 from property_tests.wording import failure_of
-from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import read_scenario
 
 
 @dataclass(frozen=True, slots=True)

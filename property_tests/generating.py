@@ -29,8 +29,7 @@ from refengine.testing.scenario import (
 )
 from refengine.testing.strategies import scenarios
 from refengine.testing.strategies.extensions import handlers, middlewares
-from refengine.testing.strategies.wanted import ANYTHING
-from refengine.testing.strategies.words import instructions
+from refengine.testing.strategies.words import ANYTHING, instructions
 
 BACKEND: Final = "refengine-steady"
 

@@ -22,8 +22,8 @@ from compat.profiles.confirming import projected
 from refengine.messages import Json
 from refengine.profile import PROFILES, Profile, choosing, options
 from refengine.testing.clock import run
-from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 from refengine.testing.trace import Trace, first_divergence
 

@@ -33,7 +33,7 @@ from property_tests.mutants import MUTANTS, Mutant, mutant
 from property_tests.playing import RefusedError, VariantPlayer
 from property_tests.registry import FAMILIES, Contract
 from refengine.profile import profile
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 
 ERROR: Final = "error"
 """What kills a mutant out of which an exception came where none may."""

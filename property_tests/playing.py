@@ -17,7 +17,7 @@ from refengine.agent import ChatModelAgentConfig
 from refengine.plan import OnNotice
 from refengine.profile import Profile
 from refengine.testing import Engine, Scenario, Trace, clock, play
-from refengine.testing.engine import EngineAgent
+from refengine.testing.doors import EngineAgent
 
 
 class RefusedError(Exception):

@@ -18,8 +18,8 @@ from property_tests.playing import StructsAdapted
 from refengine.messages import Message
 from refengine.profile import Profile
 from refengine.testing.clock import run
-from refengine.testing.engine import Engine
-from refengine.testing.reading import read_scenario
+from refengine.testing.doors import Engine
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 from refengine.testing.trace import Trace
 

@@ -15,10 +15,10 @@ from typing import Any, Final, TypeAlias
 
 from compat.engines.capabilities import CAPABILITIES
 from refengine.messages import ToolCall
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import parse_message, show_message
-from refengine.testing.reading import ScenarioError, read_scenario
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import ScenarioError, read_scenario
 
 Doc: TypeAlias = Any  # a scenario as JSON values, changed in place
 

@@ -19,7 +19,7 @@ from refengine.plan import OnNotice
 from refengine.react import Status
 from refengine.run import RunResult
 from refengine.stream import StreamReader, convert_stream
-from refengine.testing.engine import Engine, EngineAgent, EngineRun
+from refengine.testing.doors import Engine, EngineAgent, EngineRun
 from refengine.tools import Options
 
 KINDS: Final = frozenset(cast("Sequence[str]", get_args(EventKind)))

@@ -16,8 +16,8 @@ from compat.verdicts.conformance import SmokeResult
 from property_tests.shapes import WatchedDoor
 from refengine.messages import Message
 from refengine.testing.clock import run
-from refengine.testing.narrowing import is_mapping
-from refengine.testing.reading import read_scenario
+from refengine.testing.json_values import is_mapping
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.scripted import ScriptedError
 from refengine.testing.session import play
 from refengine.testing.trace import Observation, Trace

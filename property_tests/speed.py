@@ -32,7 +32,7 @@ from property_tests.playing import VariantPlayer
 from property_tests.view import View
 from refengine.profile import profile
 from refengine.testing import Scenario, Trace
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 from refengine.testing.machine import facts
 
 Now: TypeAlias = Callable[[], float]

@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from property_tests.check import PLAYED
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import parse_message
 from refengine.testing.ops import ToolSpec
-from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import AgentSpec, ModelChunks, Scenario, ScriptEntry
-from refengine.testing.strategies_variants import recut, with_identity
+from refengine.testing.scenario_files import read_scenario
+from refengine.testing.strategies.variants import recut, with_identity
 
 Change: TypeAlias = Callable[[Scenario], Scenario | None]
 

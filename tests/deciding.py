@@ -11,9 +11,9 @@ from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.mutants.mutant import Mutant
 from property_tests.playing import VariantPlayer
 from refengine.profile import PROFILES, profile
-from refengine.testing.engine import Engine, ReferenceEngine
-from refengine.testing.reading import read_scenario
+from refengine.testing.doors import Engine, ReferenceEngine
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import read_scenario
 
 
 @cache

@@ -14,7 +14,7 @@ from refengine.messages import Json, Message, MessageChunk, ToolCallChunk, join_
 from refengine.profile import SEED_001, Profile
 from refengine.testing.channels import Seen, project
 from refengine.testing.clock import run
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 from refengine.testing.notation import parse_chunk, parse_message, write_chunk
 from refengine.testing.scenario import (
     ModelChunks,
@@ -23,7 +23,7 @@ from refengine.testing.scenario import (
     ScriptEntry,
 )
 from refengine.testing.session import play
-from refengine.testing.strategies_variants import with_identity
+from refengine.testing.strategies.variants import with_identity
 from refengine.testing.subjects import Subject, play_subject
 from refengine.testing.trace import Trace
 

@@ -5,7 +5,7 @@ import pytest
 from property_tests.check import PLAYED
 from property_tests.checks.concurrency import CHECKS
 from property_tests.mutants.engines.concurrency import MUTANTS
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 from tests.deciding import accused, decisions, scenario, surviving, undecided
 
 OF = {check.clause: check for check in CHECKS}

@@ -10,8 +10,8 @@ from property_tests.judging.world import judge
 from property_tests.mutants.engines.depth import MUTANTS
 from property_tests.playing import VariantPlayer
 from refengine.profile import profile
-from refengine.testing.engine import ReferenceEngine
-from refengine.testing.reading import ScenarioError
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import ScenarioError
 from tests.deciding import decisions, scenario, surviving, worlds
 
 OF = {check.clause: check for check in CHECKS}

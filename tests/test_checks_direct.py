@@ -8,7 +8,7 @@ from property_tests.judging.world import judge
 from property_tests.mutants.engines.direct import MUTANTS
 from property_tests.playing import VariantPlayer
 from refengine.profile import PROFILES
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 from tests.deciding import accused, decisions, scenario, surviving, undecided
 
 OF = {check.clause: check for check in CHECKS}

@@ -10,7 +10,7 @@ from property_tests.mutants.engines.events import MUTANTS
 from property_tests.view import view
 from refengine.profile import SEED_001
 from refengine.testing import Trace, clock, play
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 from tests.deciding import accused, decisions, scenario, surviving, undecided
 
 OF = {check.clause: check for check in CHECKS}

@@ -8,8 +8,8 @@ from property_tests.judging.world import judge
 from property_tests.mutants.engines.instruction import MUTANTS
 from property_tests.playing import VariantPlayer
 from refengine.profile import PROFILES
-from refengine.testing.engine import ReferenceEngine
-from refengine.testing.reading import read_scenario
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import read_scenario
 from tests.deciding import accused, decisions, scenario, surviving, undecided
 
 OF = {check.clause: check for check in CHECKS}

@@ -17,8 +17,8 @@ from property_tests.judging.world import looks_at
 from property_tests.mutants.engines import state, state_cancel, state_retry
 from property_tests.variants import CHANGES, UNASKED
 from refengine.profile import SEED_001
-from refengine.testing.engine import ReferenceEngine
-from refengine.testing.reading import read_scenario
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import read_scenario
 from tests.deciding import (
     accused,
     case_of,

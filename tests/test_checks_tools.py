@@ -9,7 +9,7 @@ from property_tests.mutants import mutant
 from property_tests.mutants.engines.tools import MUTANTS
 from property_tests.playing import VariantPlayer
 from refengine.profile import PROFILES, profile
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 from tests.deciding import accused, decisions, scenario, surviving, undecided
 
 OF = {check.clause: check for check in CHECKS}

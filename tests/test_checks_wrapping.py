@@ -6,7 +6,7 @@ from property_tests.checks.onions import EnteredWrapper
 from property_tests.checks.wrapping import CHECKS, onions
 from property_tests.mutants.engines.wrapping import MUTANTS
 from refengine.profile import SEED_001
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 from tests.deciding import (
     accused,
     case_of,

@@ -19,8 +19,8 @@ from compat.migration.refs import parse_ref
 from compat.migration.replies import SideFault
 from compat.migration.subject_process import SubjectProcess, play_together
 from refengine.testing import Scenario
-from refengine.testing.branches import Branches
 from refengine.testing.loading import OwnLoader
+from refengine.testing.probes import Branches
 
 PLAYED = """
 from refengine.middleware import AgentMiddleware

@@ -12,8 +12,8 @@ from property_tests.check import Check, Decision
 from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.explaining import examples, shown, violating
 from property_tests.registry import Clause, OwnSource, contract
-from refengine.testing.engine import ReferenceEngine
-from refengine.testing.reading import read_scenario
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import read_scenario
 
 CHECKED = [each.id for each in contract().checked]
 DECIDED = OwnSource(decision="It has to be one way.")

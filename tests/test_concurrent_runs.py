@@ -26,8 +26,8 @@ from refengine.profile import profile
 from refengine.run import RunResult
 from refengine.stream import StreamReader, convert_stream
 from refengine.testing import ReferenceEngine, Scenario, Trace, World, clock
-from refengine.testing.interleaving import explore
 from refengine.testing.recorder import Recorder
+from refengine.testing.schedules import explore
 from refengine.testing.scripted import ScriptedModel
 from refengine.testing.session import Session
 from refengine.testing.strategies import scenarios

@@ -32,8 +32,8 @@ from refengine.testing import (
 )
 from refengine.testing.notation import decoded
 from refengine.testing.scenario import ModelChunks
-from refengine.testing.strategies.subject_patterns import matching
-from refengine.testing.strategies.subject_worlds import ROTATION, WORDS
+from refengine.testing.subject_worlds.words import matching
+from refengine.testing.subject_worlds.worlds import ROTATION, WORDS
 from refengine.testing.subjects import play_subject
 
 ROOT = Path(__file__).parent.parent

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from refengine.testing.graphs.volatile import VOLATILE
-from refengine.testing.schema import text as schema_text
+from refengine.testing.channels import VOLATILE
+from refengine.testing.scenario_files import schema_text
 
 ROOT = Path(__file__).parent.parent
 PAGES = [

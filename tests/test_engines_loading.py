@@ -37,7 +37,7 @@ from compat.profiles.comparing import scenarios
 from refengine.errors import UnknownProfileError
 from refengine.profile import PROFILES, SEED_001
 from refengine.testing.clock import run
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 
 ROOT = Path(__file__).parent.parent

@@ -7,14 +7,14 @@ import pytest
 
 from compat.migration.corpus import make_corpus
 from refengine.testing import parse_message, read_scenario
-from refengine.testing.strategies.graph_source import (
+from refengine.testing.subject_worlds.graph_source import (
     GraphWords,
     Option,
     graph_words,
     is_graph_source,
 )
-from refengine.testing.strategies.graph_worlds import fits_a_graph, graph_worlds
-from refengine.testing.strategies.subject_words import Words
+from refengine.testing.subject_worlds.graph_worlds import fits_a_graph, graph_worlds
+from refengine.testing.subject_worlds.words import Words
 
 WORDS = Words(texts=("secret",), names=("lookup", "delete_all"), numbers=(3,))
 MORE = GraphWords(

@@ -26,7 +26,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import interrupt
 
 from refengine.testing import Trace, World, read_scenario
-from refengine.testing.graphs.face import UnansweredInterruptError
+from refengine.testing.graphs.bridge import UnansweredInterruptError
 from refengine.testing.subjects import Played, SubjectError, Way, play_alone
 
 Build = Callable[[World], Any]

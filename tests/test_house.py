@@ -16,7 +16,7 @@ refengine.events refengine.extensions refengine.hooks refengine.interrupts
 refengine.journal refengine.middleware refengine.model refengine.outcome refengine.place
 refengine.plan refengine.scope refengine.stream refengine.toolfold refengine.tools
 refengine.toolset refengine.agent refengine.run refengine.testing.extensions
-refengine.testing.graphs.face refengine.testing.graphs.model
+refengine.testing.graphs.bridge refengine.testing.graphs.model
 refengine.testing.graphs.tools refengine.testing.graphs.wire refengine.testing.perform
 refengine.testing.world refengine.testing.wrapping
 """

@@ -6,8 +6,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from refengine.testing import interleaving_loop
-from refengine.testing.interleaving import (
+from refengine.testing.schedules import (
     HELD,
     CheckError,
     DeadlockError,
@@ -22,6 +21,7 @@ from refengine.testing.interleaving import (
     explore,
     replay,
 )
+from refengine.testing.schedules import loop as scheduled_loop
 from tests.test_docs import blocks, output_of
 
 # A counter that two tasks count up. In asyncio's own order the quick one has written
@@ -320,7 +320,7 @@ def test_one_that_asks_again_and_again_does_not_hold_another_back_for_ever():
 
 
 def test_what_never_ends_is_a_failure(monkeypatch):
-    monkeypatch.setattr(interleaving_loop, "STEPS", 100)
+    monkeypatch.setattr(scheduled_loop, "STEPS", 100)
 
     async def program() -> None:
         while True:  # noqa: ASYNC110  # it is meant to go on

@@ -12,7 +12,7 @@ from refengine.agent import Agent
 from refengine.context import Context
 from refengine.handlers import CacheHandler
 from refengine.messages import Message
-from refengine.testing.interleaving import Explored, explore, replay
+from refengine.testing.schedules import Explored, explore, replay
 from refengine.tools import Endpoint, ToolCallInput, ToolCallResult
 from tests.exploring import Asking, Slow
 from tests.support import build, finish, tool_texts

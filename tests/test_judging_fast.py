@@ -27,7 +27,7 @@ from refengine import Message, MessageChunk, ToolCall
 from refengine.messages import History
 from refengine.profile import profile
 from refengine.testing import clock
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 from refengine.testing.trace import Observation, difference, to_json
 
 QUICK = settings(deadline=None, derandomize=True, database=None, max_examples=200)

@@ -22,9 +22,9 @@ from refengine.messages import Message
 from refengine.middleware import AgentMiddleware
 from refengine.profile import LANGCHAIN_1, LANGGRAPH_PREBUILT_1
 from refengine.testing.clock import run
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 from refengine.testing.ops import ToolSpec
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.scripted import RecordingTool, ScriptedModel
 from refengine.testing.session import play
 from refengine.testing.trace import Trace, first_divergence

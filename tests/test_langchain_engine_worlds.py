@@ -13,7 +13,7 @@ from compat.profiles.comparing import played
 from compat.profiles.confirming import projected
 from refengine.profile import LANGCHAIN_1, LANGGRAPH_PREBUILT_1
 from refengine.testing.clock import run
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 from refengine.testing.trace import first_divergence
 

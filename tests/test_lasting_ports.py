@@ -12,7 +12,7 @@ from refengine import (
     set_run_local,
 )
 from refengine.testing import Scenario, read_scenario
-from refengine.testing.strategies.subject_words import Words
+from refengine.testing.subject_worlds.words import Words
 from tests.players import divergence, shown
 
 OTHERS = 3

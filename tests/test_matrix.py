@@ -26,8 +26,8 @@ from property_tests.matrix import (
 from property_tests.mutants import MUTANTS, Mutant, mutant
 from property_tests.registry import read_contract
 from property_tests.variants import AGAIN
-from refengine.testing.engine import ReferenceEngine
-from refengine.testing.reading import read_scenario
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import read_scenario
 
 WORLD = CorpusWorld(
     read_scenario(

@@ -22,8 +22,8 @@ from compat.observe.rows import (
 )
 from refengine.profile import PROFILES, Profile, choosing, options, profile
 from refengine.testing.clock import run
-from refengine.testing.engine import ReferenceEngine
-from refengine.testing.reading import read_scenario
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 
 ROWS = Path(__file__).parent.parent / "compat/observe/rows/eino_probes.json"

@@ -8,7 +8,7 @@ import pytest
 
 from compat.profiles.comparing import meanings, played, profile_differences, scenarios
 from refengine.profile import PROFILES, choosing, differences, options, profile
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.trace import first_divergence
 
 CHOICES = {name: found for name, found in options().items() if len(found) > 1}

@@ -18,7 +18,7 @@ from refengine.profile import (
     options,
 )
 from refengine.testing.clock import run
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 from refengine.testing.trace import first_divergence
 

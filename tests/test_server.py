@@ -14,7 +14,7 @@ from openai import AsyncOpenAI, OpenAI
 from compat.wire.server.refusals import KINDS
 from compat.wire.server.scripted import HOST, PortTakenError, ScriptedServer
 from compat.wire.server.sessions import NotAnAnswerError, SessionNameError
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 
 USER = {"role": "user", "content": "hi"}
 TWO_CALLS = 'assistant:[1:add({"a": 1, "b": 2})][2:weather({"city": "Köln"})]'

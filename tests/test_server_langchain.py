@@ -13,7 +13,7 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 
 from compat.wire.server.scripted import ScriptedServer
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 
 BOTH = 'assistant:Both.[c1:add({"a": 1, "b": 2})][c2:shout({"text": "grüß 🎉"})]'
 

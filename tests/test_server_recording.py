@@ -25,7 +25,7 @@ from compat.wire.recording import (
 from compat.wire.scrubbing import Scrubber
 from compat.wire.strict import strict_cassette
 from compat.wire.transport import ReplayTransport
-from refengine.testing.reading import load_scenario, read_scenario
+from refengine.testing.scenario_files import load_scenario, read_scenario
 
 SHIPPED = Path(__file__).parent.parent / "cassettes"
 DAY = date(2026, 11, 22)

@@ -18,7 +18,7 @@ from compat.wire.server.requests import (
 )
 from compat.wire.server.scripted import ScriptedServer
 from compat.wire.server.shapes import prompt_tokens
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 
 USER = {"role": "user", "content": "hi"}
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}

@@ -30,7 +30,7 @@ from property_tests.playing import VariantPlayer
 from refengine import _pytest_plugin
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 
 ROOT = Path(__file__).parent.parent
 TESTS = ROOT / "tests"

@@ -40,7 +40,7 @@ from compat.migration.wire_server import WorldServer
 from refengine.testing import Scenario, Trace, World, read_scenario
 from refengine.testing.channels import CHANNELS, Seen, project
 from refengine.testing.graphs.wire import NotLoopbackError
-from refengine.testing.strategies.subject_words import Words
+from refengine.testing.subject_worlds.words import Words
 from refengine.testing.subjects import SubjectError, play_alone
 from refengine.testing.world import WorldExtraError
 from tests.test_graphs import CALLS, data_of, hi, newer, older, scenario

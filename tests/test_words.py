@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compat.migration.words import Pattern, Words, harvest, own_sources
-from refengine.testing.strategies.subject_patterns import matching, near_misses
+from refengine.testing.subject_worlds.words import matching, near_misses
 
 
 def words_of(*sources: str) -> Words:

@@ -19,9 +19,9 @@ from refengine.testing import (
     run,
 )
 from refengine.testing.channels import Seen, project
-from refengine.testing.engine import KeepsNothingError
+from refengine.testing.doors import KeepsNothingError
 from refengine.testing.recorder import NeverCancelledError
-from refengine.testing.strategies_distribution import distributes
+from refengine.testing.strategies.variants import distributes
 
 CALL = "assistant:[1:t({})]"
 BOTH = "assistant:[1:t({})][2:u({})]"

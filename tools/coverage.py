@@ -23,7 +23,7 @@ from property_tests.generating import around, generated
 from property_tests.judging.world import judge
 from property_tests.playing import VariantPlayer
 from refengine.profile import profile
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 
 ENOUGH: Final = 30
 """So many worlds at least let every check decide."""

@@ -39,7 +39,7 @@ def serve(scenario: Path, port: int, model: str) -> int:
     """
     with _mistakes("serve"):
         from compat.wire.server.scripted import ScriptedServer
-        from refengine.testing.reading import load_scenario
+        from refengine.testing.scenario_files import load_scenario
 
         server = ScriptedServer(load_scenario(scenario), port=port, model=model)
         server.serve(lambda: _say(server.base_url))
@@ -107,7 +107,7 @@ def _say(line: str) -> None:
 def _mistakes(name: str) -> Generator[None]:
     """Report what a user can get wrong, and name the extra of a missing library."""
     from compat.wire.errors import MissingWireExtraError, WireError
-    from refengine.testing.reading import ScenarioError
+    from refengine.testing.scenario_files import ScenarioError
 
     with refusing(f"cassette {name}", ScenarioError, WireError, OSError):
         try:

@@ -10,7 +10,7 @@ from compat.engines.capabilities import CAPABILITIES
 from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.plan import OnNotice
 from refengine.profile import SEED_001, Profile
-from refengine.testing.engine import EngineAgent
+from refengine.testing.doors import EngineAgent
 
 
 class AdaptedEngine:

@@ -25,8 +25,14 @@ from refengine.extensions import as_hooks
 from refengine.hooks import LOW_LEVEL, AnyHook, hooks_of
 from refengine.messages import Json, Message
 from refengine.plan import OnNotice
-from refengine.testing.doors import GeneratedRun, Told
-from refengine.testing.engine import Engine, EngineAgent, EngineRun, KeepingAgent
+from refengine.testing.doors import (
+    Engine,
+    EngineAgent,
+    EngineRun,
+    GeneratedRun,
+    KeepingAgent,
+    Told,
+)
 from refengine.testing.trace import Trace
 from refengine.tools import Options, as_meta
 

@@ -18,7 +18,7 @@ from compat.engines.capabilities import (
 from refengine.agent import ChatModelAgentConfig
 from refengine.plan import OnNotice
 from refengine.profile import LANGCHAIN_1
-from refengine.testing.engine import EngineAgent
+from refengine.testing.doors import EngineAgent
 
 if TYPE_CHECKING:
     from compat.engines.graphs.building import Parts

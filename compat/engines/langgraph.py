@@ -17,7 +17,7 @@ from compat.engines.capabilities import (
 from refengine.agent import ChatModelAgentConfig
 from refengine.plan import OnNotice
 from refengine.profile import LANGGRAPH_PREBUILT_1
-from refengine.testing.engine import EngineAgent
+from refengine.testing.doors import EngineAgent
 
 DECLARED: Final = frozenset(("before_model", "after_model", "wrap_tool"))
 

@@ -32,7 +32,7 @@ from compat.engines.load_errors import (
 from refengine.errors import UnknownProfileError
 from refengine.profile import SEED_001, Profile
 from refengine.profile import profile as profile_named
-from refengine.testing.engine import Engine
+from refengine.testing.doors import Engine
 
 _MISSING: Final = object()
 

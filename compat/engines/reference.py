@@ -9,7 +9,7 @@ from compat.engines.capabilities import CAPABILITIES, refuse_undeclared
 from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.plan import OnNotice
 from refengine.profile import EINO_0_7, SEED_001, Profile
-from refengine.testing.engine import EngineAgent
+from refengine.testing.doors import EngineAgent
 
 OF_HANDLERS: Final = frozenset(
     (

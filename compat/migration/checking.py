@@ -35,7 +35,7 @@ from compat.verdicts.exit_codes import (
 )
 from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
-from refengine.testing.strategies.graph_source import graph_words, is_graph_source
+from refengine.testing.subject_worlds.graph_source import graph_words, is_graph_source
 
 
 def code_of(verdict: Migration) -> int:

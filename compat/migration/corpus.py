@@ -22,17 +22,15 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
 
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import CALL_START, encoded
-from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
-from refengine.testing.strategies.graph_source import GraphWords
-from refengine.testing.strategies.graph_worlds import graph_worlds
-from refengine.testing.strategies.subject_kit import Kit, fit, json_text
-from refengine.testing.strategies.subject_neighbours import FAILING, failures, flaky
-from refengine.testing.strategies.subject_patterns import matching
-from refengine.testing.strategies.subject_words import Words
-from refengine.testing.strategies.subject_worlds import worlds
+from refengine.testing.scenario_files import read_scenario
+from refengine.testing.subject_worlds.graph_source import GraphWords
+from refengine.testing.subject_worlds.graph_worlds import graph_worlds
+from refengine.testing.subject_worlds.kit import Kit, fit, json_text
+from refengine.testing.subject_worlds.words import Words, matching
+from refengine.testing.subject_worlds.worlds import FAILING, failures, flaky, worlds
 
 LASTING: Final = frozenset(("interrupts", "cancelled"))
 """Families of worlds whose runs are kept, asked about or broken off; only these are."""

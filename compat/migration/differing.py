@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from compat.verdicts.migration import Difference
 from refengine.messages import Json
-from refengine.testing.channels import CHANNELS, Entry, Seen, project
+from refengine.testing.channels import CHANNELS, ChannelEntry, Seen, project
 from refengine.testing.trace import MISSING, same
 
 PLAIN: Final = re.compile(r"[\w-]+")
@@ -60,10 +60,10 @@ class TraceChannels:
     def __init__(self, jsonl: str) -> None:
         self.jsonl = jsonl
         self._seen: Seen | None = None
-        self._entries: dict[str, list[Entry]] = {}
+        self._entries: dict[str, list[ChannelEntry]] = {}
         self._texts: dict[str, str] = {}
 
-    def entries(self, channel: str) -> list[Entry]:
+    def entries(self, channel: str) -> list[ChannelEntry]:
         """Return the entries of a channel."""
         if channel not in self._entries:
             self._seen = self._seen or Seen(self.jsonl)
@@ -118,7 +118,7 @@ def differences(
 
 
 def _in_channel(
-    channel: str, old: Sequence[Entry], new: Sequence[Entry]
+    channel: str, old: Sequence[ChannelEntry], new: Sequence[ChannelEntry]
 ) -> Iterator[Difference]:
     for at in range(max(len(old), len(new))):
         ours = old[at] if at < len(old) else None

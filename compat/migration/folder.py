@@ -27,8 +27,8 @@ from compat.migration.subject_runner import CheckOptions
 from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, exit_code
 from compat.verdicts.migration import JudgedCase, Migration
 from compat.verdicts.relations import DEFAULT_RELATION
-from refengine.testing.reading import ScenarioError, load_scenario
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import ScenarioError, load_scenario
 
 AT_ONCE: Final = 2
 """So many pieces are judged at the same time; each keeps two children busy."""

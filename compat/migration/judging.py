@@ -45,7 +45,7 @@ from compat.verdicts.relations import (
 )
 from refengine.testing.channels import CHANNELS
 from refengine.testing.scenario import Scenario
-from refengine.testing.strategies.graph_worlds import fits_a_graph
+from refengine.testing.subject_worlds.graph_worlds import fits_a_graph
 
 P = TypeVar("P", bound=SideRunner)
 

@@ -27,7 +27,7 @@ from compat.migration.differing import TraceChannels
 from compat.report.story import message_line
 from compat.verdicts.migration import DescribedDivergence, Difference
 from refengine.errors import NotKeepableError
-from refengine.testing.channels import Entry
+from refengine.testing.channels import ChannelEntry
 from refengine.testing.trace import LAST, MISSING
 
 Line: TypeAlias = "tuple[str, str]"  # a mark ("-", "+" or " ") and a text
@@ -38,7 +38,7 @@ _IN_A_ROW: Final = frozenset(("effects", "tool_executions", "errors", "events"))
 
 
 def around(
-    channel: str, old: Sequence[Entry], new: Sequence[Entry], at: int
+    channel: str, old: Sequence[ChannelEntry], new: Sequence[ChannelEntry], at: int
 ) -> tuple[Line, ...]:
     """Return what stands around the entry ``at``; nothing where the values say it all.
 
@@ -158,8 +158,8 @@ def _sent(old: TraceChannels, new: TraceChannels, seq: int) -> tuple[str, int] |
 def _named(
     difference: Difference,
     at: int,
-    old: tuple[TraceChannels, Sequence[Entry]],
-    new: tuple[TraceChannels, Sequence[Entry]],
+    old: tuple[TraceChannels, Sequence[ChannelEntry]],
+    new: tuple[TraceChannels, Sequence[ChannelEntry]],
 ) -> Named:
     channel, here = difference.channel, f"[{at}]"
     lists = [[entry.value for entry in entries] for _, entries in (old, new)]
@@ -193,7 +193,7 @@ _COUNTED: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def _where(channel: str, entry: Entry, before: Sequence[Entry]) -> str:
+def _where(channel: str, entry: ChannelEntry, before: Sequence[ChannelEntry]) -> str:
     """Return where an entry stands, as a person counts: in its run, from 1."""
     run = entry.value["run"]
     where = f"run {run}" if run else "while the agent is built"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
 from compat.pipes import Printed
-from refengine.testing.branches import Arm
+from refengine.testing.probes import Arm
 from refengine.testing.trace import Trace
 
 ADVICE: Final[Mapping[str, str]] = {

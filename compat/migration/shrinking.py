@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from refengine.messages import Message
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import NotationError, parse_message, show_message
-from refengine.testing.reading import ScenarioError, parse_scenario
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import ScenarioError, parse_scenario
 
 Doc: TypeAlias = Any  # JSON values; their shape is what validation finds
 Path: TypeAlias = "tuple[str | int, ...]"

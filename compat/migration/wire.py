@@ -27,8 +27,8 @@ from refengine.messages import Message, join_chunks
 from refengine.testing.notation import decoded, parse_chunk, parse_message
 from refengine.testing.own_tools import with_own_tools
 from refengine.testing.scenario import ModelChunks, Scenario, ScriptEntry
-from refengine.testing.strategies.graph_worlds import fits_a_graph
-from refengine.testing.strategies.subject_words import Words
+from refengine.testing.subject_worlds.graph_worlds import fits_a_graph
+from refengine.testing.subject_worlds.words import Words
 from refengine.testing.world import WorldExtraError
 
 if TYPE_CHECKING:

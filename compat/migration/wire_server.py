@@ -21,7 +21,7 @@ from compat.wire.server.sessions import (
     Sessions,
     check_script,
 )
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import pieces_of
 from refengine.testing.own_tools import with_own_tools
 from refengine.testing.scenario import AgentSpec, Scenario

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from refengine.testing.strategies.subject_source import found_in
-from refengine.testing.strategies.subject_words import Pattern, Words
+from refengine.testing.subject_worlds.source import found_in
+from refengine.testing.subject_worlds.words import Pattern, Words
 
 __all__ = ["Pattern", "Words", "harvest", "own_sources"]
 

@@ -30,7 +30,7 @@ from compat.models.chat_parts import (
 from compat.models.errors import ShapeError
 from compat.models.sse import ServerSentEvent, events_of
 from refengine.messages import Message, MessageChunk, ToolCallChunk, join_chunks
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 _WORD: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9_.-]{0,47}|\d{1,5})\Z")
 PLAIN_ENDS: Final = frozenset(("stop", "tool_calls", "function_call"))

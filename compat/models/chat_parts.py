@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from compat.models.errors import ShapeError
 from refengine.messages import Json, ToolCall
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 EXTRAS: Final = ("refusal", "reasoning", "reasoning_content")
 """Texts beside the content, which go to ``extra`` under the vendor's own name."""

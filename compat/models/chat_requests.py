@@ -17,7 +17,7 @@ from compat.models.chat_parts import (
 )
 from compat.models.errors import ShapeError
 from refengine.messages import Message, Role
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 ROLES: Final[Mapping[str, Role]] = {
     "system": "system",

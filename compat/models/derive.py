@@ -34,8 +34,8 @@ from compat.models.exchanges import CHAT, read_exchanges
 from compat.models.scripts import RecordedSession, sessions
 from compat.wire.cassette_files import parsed
 from compat.wire.errors import WireError
-from refengine.testing.narrowing import is_list, is_mapping
-from refengine.testing.reading import ScenarioError, read_scenario
+from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.scenario_files import ScenarioError, read_scenario
 
 SECRETS: Final = (
     ("a key of OpenAI or Anthropic", re.compile(r"\bsk-[\w-]{16,}")),

@@ -19,7 +19,7 @@ from compat.models.chat_requests import RecordedRequest, request_of
 from compat.models.errors import RequestError, ShapeError
 from compat.models.sse import events_of
 from compat.wire.exchanges import Exchange, Response, first
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 CHAT: Final = "OpenAI chat completions"
 OTHER: Final = "no API of a model"

@@ -17,8 +17,8 @@ from compat.models.conversations import Conversation, Link, conversations
 from compat.models.exchanges import RecordedStep
 from refengine.messages import Message
 from refengine.testing.notation import decoded, encoded, write_chunk, write_message
-from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import read_scenario
 
 NOT_RECORDED: Final = "not recorded"
 CLIENT: Final = "client"

@@ -28,7 +28,7 @@ from compat.observe.projection import (
     kept_of,
 )
 from compat.observe.rows import Group
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.trace import Trace
 
 Fact: TypeAlias = Any  # what its key says: a number, names, messages

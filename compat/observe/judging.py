@@ -13,10 +13,10 @@ from compat.observe.comparing import first_difference
 from compat.observe.rows import PROFILE_OF, ObservedRow, Unreadable
 from refengine.profile import PROFILES, profile
 from refengine.testing.clock import run
-from refengine.testing.engine import ReferenceEngine
-from refengine.testing.narrowing import is_list, is_mapping
-from refengine.testing.reading import ScenarioError, read_scenario
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import ScenarioError, read_scenario
 from refengine.testing.session import play
 
 Status: TypeAlias = Literal["holds", "differs", "beyond", "on_purpose", "not_compared"]

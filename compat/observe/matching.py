@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from compat.observe.projection import END, Entry, Event, joined
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 NOT_COMPARED: Final = frozenset(
     ("tools_option", "tools_bound", "text", "panic", "note")

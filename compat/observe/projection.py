@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from refengine.messages import Message
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.recorder import KEPT, RECORDED
 from refengine.testing.trace import Observation, Trace

@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 VERSIONS: Final = (
     "v0.6.0",

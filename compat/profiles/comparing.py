@@ -18,9 +18,9 @@ from typing import Any, TypeAlias, cast
 from refengine.messages import Json
 from refengine.profile import Profile, choosing, differences
 from refengine.testing.clock import run
-from refengine.testing.engine import ReferenceEngine
-from refengine.testing.reading import read_scenario
+from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 from refengine.testing.trace import (
     MISSING,

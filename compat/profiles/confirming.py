@@ -20,9 +20,9 @@ from refengine.messages import Json
 from refengine.profile import Profile, choosing, options
 from refengine.react import APOLOGY
 from refengine.testing.clock import run
-from refengine.testing.engine import Engine
+from refengine.testing.doors import Engine
 from refengine.testing.notation import parse_message
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play, whole
 from refengine.testing.trace import (
     Divergence,

@@ -13,7 +13,7 @@ from compat.report.conform_stream import finite
 from compat.report.conform_text import LONGEST, brief, plain, value_text
 from compat.report.story import story
 from compat.verdicts.conformance import ClauseFailure, SeenLine
-from refengine.testing.reading import ScenarioError, read_scenario
+from refengine.testing.scenario_files import ScenarioError, read_scenario
 from refengine.testing.trace import difference
 
 WORLD_LINES: Final = 30

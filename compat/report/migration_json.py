@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from compat.verdicts.migration import DescribedDivergence, Exercise, Migration
-from refengine.testing.graphs.volatile import VOLATILE
+from refengine.testing.channels import VOLATILE
 from refengine.testing.scenario import Scenario
 
 Json: TypeAlias = "dict[str, Any]"

@@ -32,7 +32,7 @@ from compat.wire.exchanges import (
     first,
 )
 from compat.wire.json_trees import NotJsonError, Tree, text_of, tree_of
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 _REFERENCES: Final = {
     "approval_request_id",

@@ -33,7 +33,7 @@ from compat.wire.exchanges import (
     headers_of,
     is_text,
 )
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 VERSION: Final = 1
 _GZIP: Final = b"\x1f\x8b"

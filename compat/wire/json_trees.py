@@ -14,7 +14,7 @@ from itertools import zip_longest
 from math import isfinite
 from typing import Any, Final, NoReturn, TypeAlias
 
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 DEPTH: Final = 100
 

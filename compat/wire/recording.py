@@ -31,8 +31,8 @@ from compat.wire.scrubbing import Scrubber
 from compat.wire.server.scripted import ScriptedServer
 from compat.wire.strict import strict_cassette
 from compat.wire.writing import write_cassette
-from refengine.testing.reading import load_scenario
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import load_scenario
 
 ROOT: Final = "http://scripted.test"
 """Stands in a cassette for the server's address, whose port is another each time."""

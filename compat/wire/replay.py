@@ -20,7 +20,7 @@ from compat.wire.exchanges import pairs_of
 from compat.wire.manifest import NAME, hash_of, read_manifest
 from compat.wire.matching import recording_of
 from compat.wire.transport import ReplayTransport
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 SHOWN: Final = 60
 

@@ -18,7 +18,7 @@ from compat.wire.cassette_text import Anything, library, loaded
 from compat.wire.errors import LeakError, NothingRecordedError
 from compat.wire.exchanges import Exchange, Headers
 from compat.wire.scrubbing import Scrubber
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 _TEXT: Final = "tag:yaml.org,2002:str"
 

@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from property_tests.check import Check, Decision, PlayedWorld
 from refengine.messages import Json
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import parse_message
 from refengine.testing.ops import CtxSet, EditWithMessage, Op, RunLocalSet
 from refengine.testing.scenario import AgentSpec, Scenario

@@ -21,7 +21,7 @@ from property_tests.checks.specs import tool_wraps, tools_of
 from property_tests.variants import AGAIN, BUILT_TWICE, RUN_TWICE
 from property_tests.view import Call, RunView, View
 from refengine.messages import Json, Message
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.json_values import is_mapping
 from refengine.testing.scenario import Scenario, ScriptEntry
 from refengine.testing.trace import (
     LAST,

@@ -13,7 +13,7 @@ from property_tests.checks.executing import CalledBatch, batches
 from property_tests.checks.phases import HandlerTurn, is_doubled, tools_in
 from property_tests.view import HookView, View
 from refengine.messages import ToolCall
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.json_values import is_mapping
 from refengine.testing.scenario import Scenario
 
 

@@ -10,7 +10,7 @@ from property_tests.checks import specs
 from property_tests.checks.histories import Continuation, turns
 from property_tests.checks.routes import has_after_hooks, last_assistant
 from property_tests.view import RunView
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.json_values import is_mapping
 
 SUCCESS: Final = frozenset(("completed", "returned_directly"))
 _AFTER_RUN: Final = frozenset(("effect", "caller_object_changed"))

@@ -20,7 +20,7 @@ from property_tests.checks.outcomes import (
 )
 from property_tests.checks.specs import tool_wraps
 from property_tests.view import HookView, RunView
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.json_values import is_mapping
 from refengine.testing.ops import (
     AppendTools,
     Op,

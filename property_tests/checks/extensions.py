@@ -32,7 +32,7 @@ from property_tests.view import Call, HookView, View
 from refengine.profile import Profile
 from refengine.react import Status
 from refengine.testing.scenario import Scenario
-from refengine.testing.strategies_variants import IDENTITY
+from refengine.testing.strategies.variants import IDENTITY
 from refengine.testing.trace import Observation
 
 

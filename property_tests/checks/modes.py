@@ -18,7 +18,7 @@ from property_tests.view import RunView
 from refengine.testing.notation import CALL_START
 from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import ModelChunks, Scenario, ScriptEntry
-from refengine.testing.strategies_distribution import distributes
+from refengine.testing.strategies.variants import distributes
 from refengine.testing.trace import Observation
 
 Compared: TypeAlias = "tuple[object, Observation | None]"

@@ -15,7 +15,7 @@ from typing import cast
 from property_tests.checks.positions import has, objects, place
 from refengine.profile import Profile
 from refengine.testing import ops
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import decoded
 from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import AgentSpec

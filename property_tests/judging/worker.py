@@ -27,8 +27,8 @@ from property_tests.wording import failure_of, lines
 from refengine.errors import UnknownProfileError
 from refengine.testing import Scenario
 from refengine.testing.child import CallError, Connection, Function, Params
-from refengine.testing.engine import ReferenceEngine
-from refengine.testing.reading import read_scenario
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import read_scenario
 
 Reply: TypeAlias = "dict[str, Any]"
 

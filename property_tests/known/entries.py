@@ -37,8 +37,8 @@ from pydantic import (
 )
 
 from property_tests.variants import CHANGES
-from refengine.testing.reading import parse_scenario
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import parse_scenario
 
 EVERY: Final = "*"
 TODO: Final = "TODO"

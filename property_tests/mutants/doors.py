@@ -15,7 +15,7 @@ from refengine.messages import Message
 from refengine.middleware import AgentMiddleware
 from refengine.plan import OnNotice
 from refengine.profile import Profile
-from refengine.testing.engine import EngineAgent, EngineRun
+from refengine.testing.doors import EngineAgent, EngineRun
 from refengine.tools import NO_OPTIONS, Options
 
 Arrange: TypeAlias = Callable[[ChatModelAgentConfig, Profile], ChatModelAgentConfig]

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from refengine.profile import Profile
 from refengine.testing import Engine
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 
 Door: TypeAlias = Callable[[Profile], Engine]
 

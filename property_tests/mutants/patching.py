@@ -20,7 +20,7 @@ from refengine.messages import Message
 from refengine.plan import OnNotice
 from refengine.profile import Profile
 from refengine.run import RunResult
-from refengine.testing.engine import EngineAgent, EngineRun, ReferenceEngine
+from refengine.testing.doors import EngineAgent, EngineRun, ReferenceEngine
 from refengine.tools import Options
 
 Replace: TypeAlias = Callable[[Any], Any]

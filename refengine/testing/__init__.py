@@ -13,20 +13,21 @@ if TYPE_CHECKING:
     from refengine.testing.clock import Ids as Ids
     from refengine.testing.clock import VirtualLoop as VirtualLoop
     from refengine.testing.clock import run as run
-    from refengine.testing.engine import Engine as Engine
-    from refengine.testing.engine import EngineAgent as EngineAgent
-    from refengine.testing.engine import EngineRun as EngineRun
-    from refengine.testing.engine import ReferenceEngine as ReferenceEngine
+    from refengine.testing.doors import Engine as Engine
+    from refengine.testing.doors import EngineAgent as EngineAgent
+    from refengine.testing.doors import EngineRun as EngineRun
+    from refengine.testing.doors import ReferenceEngine as ReferenceEngine
+    from refengine.testing.doors import Thread as Thread
     from refengine.testing.notation import NotationError as NotationError
     from refengine.testing.notation import parse_message as parse_message
     from refengine.testing.notation import show_message as show_message
     from refengine.testing.ops import ToolSpec as ToolSpec
-    from refengine.testing.reading import ScenarioError as ScenarioError
-    from refengine.testing.reading import load_scenario as load_scenario
-    from refengine.testing.reading import parse_scenario as parse_scenario
-    from refengine.testing.reading import read_scenario as read_scenario
     from refengine.testing.recorder import Recorder as Recorder
     from refengine.testing.scenario import Scenario as Scenario
+    from refengine.testing.scenario_files import ScenarioError as ScenarioError
+    from refengine.testing.scenario_files import load_scenario as load_scenario
+    from refengine.testing.scenario_files import parse_scenario as parse_scenario
+    from refengine.testing.scenario_files import read_scenario as read_scenario
     from refengine.testing.scripted import RecordingTool as RecordingTool
     from refengine.testing.scripted import ScriptedError as ScriptedError
     from refengine.testing.scripted import ScriptedModel as ScriptedModel
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from refengine.testing.subjects import intends as intends
     from refengine.testing.subjects import play_alone as play_alone
     from refengine.testing.subjects import play_subject as play_subject
-    from refengine.testing.thread import Thread as Thread
     from refengine.testing.trace import Divergence as Divergence
     from refengine.testing.trace import Observation as Observation
     from refengine.testing.trace import Trace as Trace
@@ -47,12 +47,17 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "clock": ("Ids", "VirtualLoop", "run"),
-    "engine": ("Engine", "EngineAgent", "EngineRun", "ReferenceEngine"),
+    "doors": ("Engine", "EngineAgent", "EngineRun", "ReferenceEngine", "Thread"),
     "notation": ("NotationError", "parse_message", "show_message"),
     "ops": ("ToolSpec",),
-    "reading": ("ScenarioError", "load_scenario", "parse_scenario", "read_scenario"),
     "recorder": ("Recorder",),
     "scenario": ("Scenario",),
+    "scenario_files": (
+        "ScenarioError",
+        "load_scenario",
+        "parse_scenario",
+        "read_scenario",
+    ),
     "scripted": (
         "RecordingTool",
         "ScriptedError",
@@ -62,7 +67,6 @@ _HOMES = {
     ),
     "session": ("play",),
     "subjects": ("Played", "SubjectError", "intends", "play_alone", "play_subject"),
-    "thread": ("Thread",),
     "trace": ("Divergence", "Observation", "Trace", "first_divergence"),
     "world": ("World",),
 }

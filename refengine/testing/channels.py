@@ -2,6 +2,10 @@
 
 Each takes a trace to entries in the order in which they happened, concurrent calls in
 call order. The letters are those of the list in verdicts, Migration.
+
+What differs whatever a graph does is not compared (``VOLATILE``): the bridge leaves it
+out of a trace, so these reasons, which reports and the guide name, are all that is left
+of it.
 """
 
 from __future__ import annotations
@@ -22,14 +26,14 @@ Item: TypeAlias = "Mapping[str, Any]"  # an observation as JSON values
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ChannelEntry:
     """One entry of a channel; ``seq`` says when it was observed."""
 
     seq: int
     value: Mapping[str, Json]
 
 
-Channel: TypeAlias = "Callable[[Seen], Iterator[Entry]]"
+Channel: TypeAlias = "Callable[[Seen], Iterator[ChannelEntry]]"
 
 
 class Seen:
@@ -53,16 +57,16 @@ class Seen:
         return (each for each in self.items if each["kind"] in kinds)
 
 
-def project(seen: Seen, channel: str) -> list[Entry]:
+def project(seen: Seen, channel: str) -> list[ChannelEntry]:
     """Return the entries of one channel; raises KeyError for an unknown one."""
     return list(CHANNELS[channel](seen))
 
 
-def _entry(item: Item, **value: Json) -> Entry:
-    return Entry(item["seq"], {"run": item["run"], **value})
+def _entry(item: Item, **value: Json) -> ChannelEntry:
+    return ChannelEntry(item["seq"], {"run": item["run"], **value})
 
 
-def _requests(seen: Seen) -> Iterator[Entry]:
+def _requests(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield the canonical body of each model request (a)."""
     for each in seen.of("model_request"):
         data = each["data"]
@@ -70,7 +74,7 @@ def _requests(seen: Seen) -> Iterator[Entry]:
         yield _entry(each, **{key: data[key] for key in parts})
 
 
-def _model_calls(seen: Seen) -> Iterator[Entry]:
+def _model_calls(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield that a model call was made, numbered in its run (b)."""
     calls: Counter[int] = Counter()
     for each in seen.of("model_request"):
@@ -78,7 +82,7 @@ def _model_calls(seen: Seen) -> Iterator[Entry]:
         yield _entry(each, call=calls[each["run"]])
 
 
-def _observed(seen: Seen) -> Iterator[Entry]:
+def _observed(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield what the world's own extensions saw, and effects between it (c).
 
     Of graphs also what messages carry beside what they say, such as a tool's status.
@@ -98,7 +102,7 @@ def _observed(seen: Seen) -> Iterator[Entry]:
         yield _entry(each, kind=kind, call_id=each["call_id"], data=data)
 
 
-def _tool_executions(seen: Seen) -> Iterator[Entry]:
+def _tool_executions(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield each execution: which tool, with what, how often (d)."""
     for each in seen.of("tool_start"):
         keys = ("name", "arguments", "implementation", "options")
@@ -106,22 +110,22 @@ def _tool_executions(seen: Seen) -> Iterator[Entry]:
         yield _entry(each, call_id=each["call_id"], **told)
 
 
-def _answer(seen: Seen) -> Iterator[Entry]:
+def _answer(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield status and answer of every run that is no later turn (e)."""
     return _ends(seen, ("status", "answer"), turn=False)
 
 
-def _state(seen: Seen) -> Iterator[Entry]:
+def _state(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield the final messages of every run that is no later turn (e)."""
     return _ends(seen, ("messages",), turn=False)
 
 
-def _second_turn(seen: Seen) -> Iterator[Entry]:
+def _second_turn(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield how later turns of a thread ended (f)."""
     return _ends(seen, ("status", "answer", "messages"), turn=True)
 
 
-def _ends(seen: Seen, keys: Sequence[str], *, turn: bool) -> Iterator[Entry]:
+def _ends(seen: Seen, keys: Sequence[str], *, turn: bool) -> Iterator[ChannelEntry]:
     for each in seen.of("run_end"):
         if (each["run"] in seen.turns) == turn:
             told = {key: each["data"].get(key) for key in keys}
@@ -130,7 +134,7 @@ def _ends(seen: Seen, keys: Sequence[str], *, turn: bool) -> Iterator[Entry]:
             yield _entry(each, **told)
 
 
-def _pairing(seen: Seen) -> Iterator[Entry]:
+def _pairing(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield what is wrong with ids and results of calls, where messages are sent (g).
 
     Vendors refuse a request in which a call has no result or a result no call.
@@ -153,7 +157,7 @@ def _unpaired(messages: Iterable[Mapping[str, Any]]) -> dict[str, Json]:
     }
 
 
-def _events(seen: Seen) -> Iterator[Entry]:
+def _events(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield what the consumer received, the text of a stream in one piece (h).
 
     Of an interrupt that is what was asked; addresses name who asked, and stay out.
@@ -184,14 +188,14 @@ def _whole(data: Item) -> dict[str, Json]:
     return {"text": "".join(texts), "tool_calls": calls}
 
 
-def _chunks(seen: Seen) -> Iterator[Entry]:
+def _chunks(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield where the streams that the consumer received were cut (h)."""
     for each in seen.of("event"):
         if "stream" in each["data"]:
             yield _entry(each, chunks=each["data"]["stream"])
 
 
-def _errors(seen: Seen) -> Iterator[Entry]:
+def _errors(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield class and point of each error that came out (i)."""
     for each in seen.of("build_error", "event"):
         data = each["data"]
@@ -202,7 +206,7 @@ def _errors(seen: Seen) -> Iterator[Entry]:
             yield _entry(each, point=point, error=data["class"], **told)
 
 
-def _checkpoints(seen: Seen) -> Iterator[Entry]:
+def _checkpoints(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield what was kept after each step of a run, as a whole (j).
 
     Not by which key, and not who asked: names are the author's choice.
@@ -219,7 +223,7 @@ POINTS: Final = MappingProxyType(
 """One point of a run has one name here, whatever interface the extension has."""
 
 
-def _interleaving(seen: Seen) -> Iterator[Entry]:
+def _interleaving(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield in which order calls of one message really ran (k): sync or async.
 
     A wrapper that blocks, or takes a lock around ``next``, is told by this alone. A
@@ -235,12 +239,12 @@ def _interleaving(seen: Seen) -> Iterator[Entry]:
         yield _entry(each, kind=each["kind"], call_id=each["call_id"])
 
 
-def _caller_objects(seen: Seen) -> Iterator[Entry]:
+def _caller_objects(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield which of the caller's objects were changed (l)."""
     return (_entry(each, **each["data"]) for each in seen.of("caller_object_changed"))
 
 
-def _effects(seen: Seen) -> Iterator[Entry]:
+def _effects(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield the subject's own side effects, one for each time they were done (m).
 
     With how many model calls of the run, and executions of the own tool call, came
@@ -282,3 +286,33 @@ CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
     }
 )
 """Every channel, by name."""
+
+
+VOLATILE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ids of messages": "they are drawn anew in every run",
+        "names of nodes": (
+            "each hook of the newer form is a node named after itself, and the model's"
+            " own was renamed"
+        ),
+        "steps and checkpoints": "every node adds one",
+        "metadata and usage of a response": "they are the vendor's, and the world's",
+        "name of a tool's result": "no request carries it, and its call has it",
+        "status and artifact of a tool's result, additional_kwargs": (
+            "few requests carry them; they are told as MARKS"
+        ),
+        "one block of text, or that text": "a request says the same with both",
+        "keys of the state that only NEW has": "nobody can have looked for them",
+        "keys by which a framework talks to itself": (
+            "remaining_steps, jump_to, llm_input_messages and the like"
+        ),
+        "system and user messages that hooks stream": (
+            "they are for the model; what it is sent is compared"
+        ),
+        "the order of threads": "calls of one answer end in any order",
+        "that a framework lacks a way to be run": (
+            "how a graph is called is not what it does; it is told as WAY_LOST"
+        ),
+    }
+)
+"""What is left out, and the reason."""

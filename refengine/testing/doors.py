@@ -1,4 +1,8 @@
-"""A door from an async generator: what an author of an adapter need not write.
+"""The door: what the harness asks of an engine, and what its author need not write.
+
+A world gives real objects (model, tools, handlers, struct middlewares). An engine whose
+hooks have our shape passes them on; another one wires them to its own, and makes a door
+of an async generator:
 
     async def build(self, config, on_notice):
         handlers = [handler_hooks(each) for each in config.handlers]
@@ -19,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import (
     AsyncGenerator,
+    AsyncIterator,
     Awaitable,
     Callable,
     Iterable,
@@ -27,17 +32,142 @@ from collections.abc import (
 )
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Protocol, Self, TypeAlias
 
+from refengine.agent import Agent, ChatModelAgentConfig, build_agent
 from refengine.awaiting import settled
 from refengine.context import Context, at_point
 from refengine.events import AgentEvent, EventKind
 from refengine.extensions import as_hooks
 from refengine.hooks import AnyHook, hooks_of
-from refengine.messages import History, Message
+from refengine.messages import History, Json, Message
+from refengine.plan import OnNotice
+from refengine.profile import Profile
 from refengine.react import Status
 from refengine.run import RunResult
 from refengine.tools import NO_OPTIONS, Options
+
+
+class EngineRun(Protocol):
+    """One run in progress: its events, then its outcome."""
+
+    @property
+    def outcome(self) -> RunResult | None:
+        """How it ended, once it has."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+    def __aiter__(self) -> AsyncIterator[AgentEvent]: ...
+
+
+class EngineAgent(Protocol):
+    """An agent that an engine built."""
+
+    def run(
+        self,
+        messages: Sequence[Message],
+        stream: bool = False,  # noqa: FBT002  # contract §0
+        *,
+        options: Options | None = None,
+    ) -> EngineRun:
+        """Start a run; ``options`` are given only where a scenario has some."""
+        ...
+
+
+class KeepingAgent(Protocol):
+    """An agent that also keeps runs, and goes on with them."""
+
+    def run(
+        self,
+        messages: Sequence[Message],
+        stream: bool = False,  # noqa: FBT002  # contract §0
+        *,
+        options: Options | None = None,
+        checkpoint: str | None = None,
+    ) -> EngineRun:
+        """Start a run that is kept under a key."""
+        ...
+
+    def resume(
+        self,
+        checkpoint: str,
+        answers: Mapping[str, Json] | None = None,
+        *,
+        options: Options | None = None,
+    ) -> EngineRun:
+        """Go on with the run of that key; ``answers`` are by the text of addresses."""
+        ...
+
+
+class KeepsNothingError(TypeError):
+    """A scenario keeps runs, and the engine's agents cannot."""
+
+    def __init__(self, engine: str) -> None:
+        self.engine = engine
+        super().__init__(
+            f"agents of {engine} have no 'resume': play scenarios without 'checkpoint'"
+            " and 'resume' on it"
+        )
+
+
+class Engine(Protocol):
+    """Something that builds agents."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        """Build an agent, or raise why it cannot be built."""
+        ...
+
+
+class ReferenceEngine:
+    """The reference engine under one profile."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.name = f"reference ({profile.name})"
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        """Build the agent under this profile."""
+        return await build_agent(config, self.profile, on_notice=on_notice)
+
+
+class Thread:
+    """Plays turns of one agent.
+
+    A turn starts from the last result's messages, without the system message that the
+    engine itself put first: it is told by object, so one of the same text that a hook
+    or the caller put there stays.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self.messages: tuple[Message, ...] = ()
+
+    async def turn(
+        self, messages: Sequence[Message], *, stream: bool = False
+    ) -> RunResult:
+        """Run the agent on the history so far and the new messages; raises as a run."""
+        given = (*self.messages, *messages)
+        async with self._agent.run(given, stream=stream) as run:
+            result = await run.result()
+        self.messages = result.messages.without(result.first)
+        return result
+
 
 Told: TypeAlias = "AsyncGenerator[AgentEvent | RunResult, None]"
 """What a run tells: its events, and at last how it ended."""

@@ -25,7 +25,7 @@ from types import CodeType, ModuleType
 from typing import Any, Final, cast
 
 import refengine
-from refengine.testing.branches import Branches
+from refengine.testing.probes import Branches
 
 ENVIRONMENTS: Final = frozenset({"site-packages", "dist-packages"})
 SHOWN: Final = 300
@@ -127,7 +127,7 @@ class OwnFinder:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSubject:
     """A subject, the module it stands in, and whose modules are its own."""
 
     subject: Callable[..., object]
@@ -135,7 +135,7 @@ class Loaded:
     own: Own
 
 
-def load(ref: Reference, branches: Branches) -> Loaded:
+def load(ref: Reference, branches: Branches) -> LoadedSubject:
     """Import a subject; raises Fault, or SystemExit and the like as they come."""
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # for the subject's own processes
@@ -144,7 +144,7 @@ def load(ref: Reference, branches: Branches) -> Loaded:
     branches.install()
     OwnFinder(own, branches).install()
     module = _imported(ref, own, branches)
-    return Loaded(_named(module, ref), module, own)
+    return LoadedSubject(_named(module, ref), module, own)
 
 
 def own_files(own: Own) -> set[str]:

@@ -26,7 +26,7 @@ from refengine.messages import (
     ToolCallChunk,
     chunk_of,
 )
-from refengine.testing import json_form
+from refengine.testing import json_values as json_form
 
 _CALL: Final = re.compile(
     r"\[([^:()\[\]]*):([^:()\[\]]+)\(((?:(?!\)\]).)*)\)\]", re.DOTALL

@@ -88,7 +88,7 @@ class Op(Spec):
     on_call: PositiveInt | None = None
 
 
-class Record(Op):
+class RecordOp(Op):
     """Put down what the hook sees now."""
 
     op: Literal["record", "record_counts"]
@@ -240,7 +240,7 @@ class Block(Op):
 
 
 AnyOp: TypeAlias = (
-    Record
+    RecordOp
     | Fail
     | CtxSet
     | CtxAppend

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from refengine.messages import Json, Message, ToolCall
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.json_values import is_mapping
 
 _OWN: Final = re.compile(r"<own (\d+)>")
 _DEEPEST: Final = 4

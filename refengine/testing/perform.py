@@ -102,7 +102,7 @@ def perform_config(
 ) -> Context:
     """Do the operations of ``before_agent``."""
     for op in me.due("before_agent", todo):
-        if isinstance(op, ops.Record):
+        if isinstance(op, ops.RecordOp):
             me.note("before_agent", _seen_config(ctx, config))
         elif isinstance(op, ops.AppendInstruction):
             text = me.world.numbered(op.text)
@@ -184,7 +184,7 @@ def perform_messages(
 ) -> tuple[Context, Sequence[Message]]:
     """Do the operations of a hook that sees messages."""
     for op in me.due(hook, todo):
-        if isinstance(op, ops.Record):
+        if isinstance(op, ops.RecordOp):
             me.note(hook, _seen_messages(ctx, messages))
         elif isinstance(op, ops.EditWithMessage):
             messages = _edit_with(me, messages, op)
@@ -271,7 +271,7 @@ def _put_down(me: Extension, hook: str, ctx: Context, op: ops.Op) -> None:
             me.note(hook, {"runlocal_set": entry}, ctx.tool_call_id)
     elif isinstance(op, ops.RunLocalRead):
         _read_local(me, hook, ctx, op)
-    elif isinstance(op, ops.Record):
+    elif isinstance(op, ops.RecordOp):
         me.note(hook, {"ctx": ctx.get("h", UNSET)}, ctx.tool_call_id)
 
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from refengine.agent import ChatModelAgentConfig
-from refengine.testing.engine import Engine
+from refengine.testing.doors import Engine
 from refengine.testing.kept_runs import RecordingKeeper
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from refengine.run import RunResult
     from refengine.state import CheckpointStore
     from refengine.state.values import Types
-    from refengine.testing.engine import EngineAgent, EngineRun
+    from refengine.testing.doors import EngineAgent, EngineRun
     from refengine.testing.recorder import Recorder
     from refengine.testing.scenario import RunSpec, Scenario
 

@@ -1,16 +1,24 @@
-"""Putting probes into the branches of a module's functions.
+"""Probes in the branches of a module's functions, and which arms its worlds have taken.
 
-What the code means, its line numbers, docstrings and ``inspect.getsource`` stay as
-they are.
+A module is instrumented when it is imported: each arm of a branch inside a function
+gets a probe, which puts the arm's number into a set. What the code means, its line
+numbers, docstrings and ``inspect.getsource`` stay as they are. Code at module level
+runs at import and is left alone (verdicts, Migration: branches of each hook body).
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
+import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType
 from typing import Any, cast
 
-from refengine.testing.probe_nodes import (
+from refengine.testing.probe_syntax import (
+    PROBE,
+    Scopes,
     is_constant,
     is_elif,
     located,
@@ -22,7 +30,6 @@ from refengine.testing.probe_nodes import (
     set_flag,
     shown,
 )
-from refengine.testing.probe_scopes import Scopes
 
 
 # The second base says nothing new, but to a linter: here names are those of nodes.
@@ -239,3 +246,50 @@ class Probes(Scopes, ast.NodeTransformer):
     ) -> list[ast.stmt]:
         """Return the block with a probe before it, on the line of its first entry."""
         return [probe_statement(arm, block[0] if block else at), *self.block(block)]
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way a branch can go: ``file`` relative to the subject's folder."""
+
+    id: int
+    file: str
+    line: int
+    text: str
+
+
+class Branches:
+    """The arms of all instrumented modules, and those that were taken."""
+
+    def __init__(self) -> None:
+        self.arms: list[Arm] = []
+        self.taken: set[int] = set()
+        self._lock = threading.Lock()
+
+    def install(self) -> None:
+        """Make the probe known to all code of this process."""
+        setattr(builtins, PROBE, self.taken.add)
+
+    def compiled(self, source: bytes, path: str, file: str) -> CodeType:
+        """Compile a module with probes, or plainly where that fails.
+
+        Raises SyntaxError and the like, as importing the module does.
+        """
+        try:
+            # Modules may be imported in several threads, and each arm has one number.
+            with self._lock:
+                return self._instrumented(source, path, file)
+        except Exception:  # noqa: BLE001  # without arms is better than not at all
+            return compile(source, path, "exec", dont_inherit=True)
+
+    def _instrumented(self, source: bytes, path: str, file: str) -> CodeType:
+        tree = cast(
+            "ast.Module",
+            compile(source, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True),
+        )
+        first = len(self.arms)
+        probes = Probes(first)
+        code = compile(probes.visit(tree), path, "exec", dont_inherit=True)
+        found = enumerate(probes.arms, first)
+        self.arms += [Arm(number, file, line, text) for number, (line, text) in found]
+        return code

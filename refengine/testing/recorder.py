@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar, cast
 
 from refengine.messages import FrozenDict, History, Json
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.json_values import is_mapping
 from refengine.testing.trace import Observation, ObservationKind, Trace, to_json
 
 T = TypeVar("T")

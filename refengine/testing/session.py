@@ -23,15 +23,19 @@ from refengine.interrupts import Interrupt, Pending
 from refengine.messages import Json, Message, MessageChunk, join_chunks
 from refengine.run import RunResult
 from refengine.stream import StreamReader
-from refengine.testing.answering import answers_of, as_recorded
-from refengine.testing.engine import (
+from refengine.testing.doors import (
     Engine,
     EngineAgent,
     EngineRun,
     KeepingAgent,
     KeepsNothingError,
 )
-from refengine.testing.kept_runs import address_parts, keeper_for
+from refengine.testing.kept_runs import (
+    address_parts,
+    answers_of,
+    as_recorded,
+    keeper_for,
+)
 from refengine.testing.notation import parse_message, show_chunk, show_message
 from refengine.testing.ops import CallerOp
 from refengine.testing.points import class_of, point_of

@@ -26,7 +26,6 @@ from importlib.metadata import version
 from typing import Any, Final, TypeAlias, cast
 
 from refengine.profile import SEED_001, Profile, profile
-from refengine.testing.branches import Branches
 from refengine.testing.child import (
     CallError,
     Connection,
@@ -36,9 +35,17 @@ from refengine.testing.child import (
     ended_with_parent,
     show_where,
 )
-from refengine.testing.loading import Fault, Loaded, Reference, load, own_files, told
+from refengine.testing.loading import (
+    Fault,
+    LoadedSubject,
+    Reference,
+    load,
+    own_files,
+    told,
+)
 from refengine.testing.person import EndlessQuestionsError
-from refengine.testing.reading import parse_scenario
+from refengine.testing.probes import Branches
+from refengine.testing.scenario_files import parse_scenario
 from refengine.testing.subjects import (
     INTENDS,
     WAYS,
@@ -67,7 +74,7 @@ class SubjectServer:
 
     def __init__(self) -> None:
         self._branches = Branches()
-        self._loaded: Loaded | None = None
+        self._loaded: LoadedSubject | None = None
         self._profile: Profile = SEED_001
         self._arms = 0
         self._modules = 0
@@ -101,7 +108,7 @@ class SubjectServer:
         return guarded
 
     @property
-    def _subject(self) -> Loaded:
+    def _subject(self) -> LoadedSubject:
         if self._loaded is None:
             raise Fault("harness", "there is no subject before 'load'")
         return self._loaded
@@ -189,7 +196,7 @@ class SubjectServer:
         return {"files": new} if new else {}
 
 
-def _predicates(loaded: Loaded) -> list[tuple[str, Predicate]]:
+def _predicates(loaded: LoadedSubject) -> list[tuple[str, Predicate]]:
     """Return the intended effects that stand in the subject's module, each once."""
     found: dict[int, tuple[str, Predicate]] = {}
     for each in vars(loaded.module).values():
@@ -199,7 +206,7 @@ def _predicates(loaded: Loaded) -> list[tuple[str, Predicate]]:
     return list(found.values())
 
 
-def _broken(trace: Trace, loaded: Loaded) -> list[str]:
+def _broken(trace: Trace, loaded: LoadedSubject) -> list[str]:
     broken: list[str] = []
     for text, predicate in _predicates(loaded):
         try:

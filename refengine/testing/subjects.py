@@ -23,14 +23,13 @@ from refengine.hooks import AgentConfig
 from refengine.middleware import AgentMiddleware
 from refengine.profile import SEED_001, Profile
 from refengine.testing.clock import run
-from refengine.testing.engine import ReferenceEngine
-from refengine.testing.narrowing import is_list
-from refengine.testing.observing import observed
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.json_values import is_list
+from refengine.testing.observers import HookWatch, observed
 from refengine.testing.person import AnsweringEngine, NotKeptError, Person
 from refengine.testing.scenario import Scenario
 from refengine.testing.session import Session
 from refengine.testing.trace import Trace
-from refengine.testing.watching import Watch
 from refengine.testing.world import World
 
 Subject: TypeAlias = Callable[[World], object]
@@ -141,7 +140,7 @@ def play_alone(
         except NotKeptError:
             return run(_play(scenario, subject, profile, wire, kept=True))
     except _GraphReturned as found:
-        from refengine.testing.graphs.alone import play_graph  # noqa: PLC0415  # an extra
+        from refengine.testing.graphs.session import play_graph  # noqa: PLC0415  # an extra
 
         return play_graph(scenario, subject, found.world, found.graph, ways)
 
@@ -155,7 +154,7 @@ async def _play(
     kept: bool = False,
 ) -> Played:
     """Play one session; raises NotKeptError if runs were to be kept, and are not."""
-    watch = Watch()
+    watch = HookWatch()
     person = Person(scenario, keeps=kept or scenario.keeps)
 
     def dress(world: World, config: ChatModelAgentConfig) -> ChatModelAgentConfig:
@@ -170,7 +169,7 @@ async def _play(
 
 
 def _worn(
-    got: object, world: World, config: ChatModelAgentConfig, watch: Watch
+    got: object, world: World, config: ChatModelAgentConfig, watch: HookWatch
 ) -> ChatModelAgentConfig:
     if is_graph(got):
         raise _GraphReturned(world, got)
@@ -211,7 +210,7 @@ def _keeps_places(config: ChatModelAgentConfig, world: World) -> bool:
 
 
 def _watched(
-    config: ChatModelAgentConfig, mine: Sequence[object], world: World, watch: Watch
+    config: ChatModelAgentConfig, mine: Sequence[object], world: World, watch: HookWatch
 ) -> ChatModelAgentConfig:
     """Return the configuration with all that is the subject's watched."""
     structs = [each for each in mine if isinstance(each, AgentMiddleware)]

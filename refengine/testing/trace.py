@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast, get_args, overload
 
 from refengine.messages import Json, Message, MessageChunk, ToolCall
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.json_values import is_mapping
 from refengine.tools import ToolInfo
 
 ObservationKind: TypeAlias = Literal[

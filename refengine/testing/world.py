@@ -45,7 +45,7 @@ from refengine.tools import Tool, ToolMiddleware, ToolsConfig
 
 if TYPE_CHECKING:
     from refengine.checkpoint import Keeper
-    from refengine.testing.graphs.face import LangChainWorld
+    from refengine.testing.graphs.bridge import LangChainWorld
 
 RESERVED: Final = frozenset((RECORDED, KEPT))
 """Names of effects that are the harness's own."""
@@ -144,7 +144,7 @@ class World:
         """
         if self._langchain is None:
             try:
-                from refengine.testing.graphs import face  # noqa: PLC0415  # an extra
+                from refengine.testing.graphs import bridge as face  # noqa: PLC0415  # an extra
             except ImportError as error:
                 if (error.name or "").partition(".")[0] == "refengine":
                     raise

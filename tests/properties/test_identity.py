@@ -10,7 +10,7 @@ from refengine.profile import PROFILES, Profile
 from refengine.testing import Scenario, Trace, first_divergence
 from refengine.testing.scenario import AgentSpec, HandlerSpec
 from refengine.testing.strategies import scenarios, with_identity
-from refengine.testing.strategies_variants import IDENTITY
+from refengine.testing.strategies.variants import IDENTITY
 from tests.properties.support import (
     Entry,
     data_without,

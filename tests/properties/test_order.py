@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from refengine.profile import profile
 from refengine.testing import Scenario, Trace
-from refengine.testing.ops import Record
+from refengine.testing.ops import RecordOp
 from refengine.testing.scenario import (
     AgentSpec,
     HandlerSpec,
@@ -29,7 +29,7 @@ from tests.properties.support import (
     under_every_profile,
 )
 
-RECORD = (Record(op="record"),)
+RECORD = (RecordOp(op="record"),)
 AROUND_TOOLS = {"tool_middleware", "tool_wrapper"}
 MODEL_HOOKS = ("before_chat_model", "before_model", "after_chat_model", "after_model")
 

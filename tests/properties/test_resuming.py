@@ -20,7 +20,7 @@ from refengine.profile import profile
 from refengine.state import Checkpoints, MemoryStore, SqliteStore
 from refengine.state.values import Types
 from refengine.testing import Scenario
-from refengine.testing.reading import read_scenario
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.strategies import scenarios
 from tools.resuming import search
 from tools.resuming.halves import in_two_processes

@@ -37,7 +37,7 @@ from refengine.testing.strategies import (
     tool_wraps,
     tools,
 )
-from refengine.testing.strategies_distribution import MODEL_WRAP, TOOL_WRAP
+from refengine.testing.strategies.variants import MODEL_WRAP, TOOL_WRAP
 from tests.properties.support import searching
 
 T = TypeVar("T")
@@ -350,8 +350,8 @@ def test_only_parts_of_extensions_are_tagged() -> None:
 def test_without_hypothesis_the_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['hypothesis'] = None\n"
-        "import refengine.testing.strategies_variants\n"
-        "import refengine.testing.strategies.subject_worlds\n"
+        "import refengine.testing.strategies.variants\n"
+        "import refengine.testing.subject_worlds.worlds\n"
         "from refengine.testing.strategies import scenarios"
     )
     done = subprocess.run(

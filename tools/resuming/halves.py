@@ -20,8 +20,8 @@ from typing import Any, Final, cast
 from refengine.interrupts import Address, Pending
 from refengine.profile import profile
 from refengine.state import Checkpoints, SqliteStore
-from refengine.testing.reading import read_scenario
 from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.trace import Trace
 from tools.resuming.play import CutsPlayer
 from tools.resuming.points import CutError, Cutter, How

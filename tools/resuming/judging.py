@@ -21,7 +21,7 @@ from refengine.messages import Json
 from refengine.profile import SEED_001, Profile, profile
 from refengine.testing import Scenario, Trace, clock
 from refengine.testing.channels import Seen, project
-from refengine.testing.strategies.telling import calls_of
+from refengine.testing.strategies.worlds import calls_of
 from refengine.testing.trace import first_divergence
 from tools.resuming.play import CutsPlayer
 from tools.resuming.points import Answering, CutError, Cutter, How, PlayedWithCuts

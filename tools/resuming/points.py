@@ -1,6 +1,6 @@
 """Points at which a world can be cut: in real hooks, wrappers and tools, in order.
 
-A world is dressed with them (as ``refengine.testing.watching`` does to count). Each
+A world is dressed with them (as ``refengine.testing.observers`` does to count). Each
 point has a number, by the order in which they are first passed. A cut is an interrupt
 there; what is entered again passes the points it had passed without a new number.
 """

@@ -14,10 +14,10 @@ from refengine.middleware import AgentMiddleware
 from refengine.stream import StreamReader
 from refengine.testing.extensions import EDITED
 from refengine.testing.notation import parse_message, show_message
+from refengine.testing.observers import WatchedHooks
 from refengine.testing.ops import ToolSpec
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import AgentSpec, Scenario
-from refengine.testing.watching import Watched
 from refengine.testing.world import World
 from refengine.tools import Options, Tool, ToolMiddleware
 from tools.resuming.points import INSIDE, Cutter, Inside
@@ -49,7 +49,7 @@ class Dress:
             else self._hook(f"handlers[{at}].{hook}", hook, method)
             for hook, method in hooks.items()
         }
-        return Watched(name, made, getattr(handler, "legacy_hooks", None))
+        return WatchedHooks(name, made, getattr(handler, "legacy_hooks", None))
 
     def middleware(self, struct: AgentMiddleware, at: int) -> AgentMiddleware:
         """Return the struct middleware with points in its callbacks."""

@@ -23,7 +23,7 @@ from compat.wire.exchanges import NotDecodableError, decoded
 from compat.wire.json_trees import NotJsonError, Tree, tree_of
 from compat.wire.scrubbing.texts import PLACEHOLDER, Finder, edited
 from compat.wire.scrubbing.trees import TreeScrubber, bare, dumped
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 _LINE_END: Final = re.compile(r"(\r\n|\n|\r)")
 _FIELD: Final = re.compile(r"data: ?|[a-z]+: ?|:")

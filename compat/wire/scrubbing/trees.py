@@ -11,7 +11,7 @@ from typing import Final
 
 from compat.wire.json_trees import NotJsonError, Tree, tree_of
 from compat.wire.scrubbing.texts import PLACEHOLDER, Finder
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 FIELDS: Final = frozenset(
     [

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from compat.wire.errors import WireError
 from refengine.messages import Json
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 INVALID: Final = "invalid_request_error"
 

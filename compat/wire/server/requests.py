@@ -30,7 +30,7 @@ from compat.wire.server.refusals import (
     wrong_type,
     wrong_value,
 )
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.json_values import is_mapping
 
 NAME: Final = r"[a-zA-Z0-9_-]{1,64}"
 """What a tool can be called."""

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from compat.wire.server.sessions import ScriptedAnswer
 from refengine.messages import Json, Message, MessageChunk, ToolCall, ToolCallChunk
-from refengine.testing.json_form import thawed
+from refengine.testing.json_values import thawed
 
 PIECE: Final = 5
 """Arguments of a whole call are streamed in pieces of so many characters."""

@@ -26,7 +26,7 @@ from refengine.place import Place
 from refengine.profile import Profile, choosing
 from refengine.react import MODEL, Loop
 from refengine.state.values import Types
-from refengine.testing.engine import ReferenceEngine
+from refengine.testing.doors import ReferenceEngine
 from refengine.tools import NO_OPTIONS
 
 

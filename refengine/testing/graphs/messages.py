@@ -23,7 +23,7 @@ from langchain_core.messages import (
 
 from refengine.messages import Json, Message
 from refengine.messages import ToolCall as OurCall
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
 
 ROLES: Final[Mapping[str, str]] = MappingProxyType(

@@ -1,7 +1,8 @@
-"""Playing a scenario with a graph that a subject compiled, through its public face.
+"""Playing a scenario with a graph that a subject compiled, as a caller of it would.
 
 Runs are ``invoke`` or ``stream``, plain or async. A graph with a checkpointer keeps its
-own threads; without one, a later turn is given what the one before left.
+own threads; without one, a later turn is given what the one before left. The first way
+in which the graph can be run is the one that counts.
 """
 
 from __future__ import annotations
@@ -12,18 +13,16 @@ from typing import Any, Final, Self, TypeAlias
 
 from langchain_core.messages import BaseMessage
 
-from refengine.testing.graphs.consumer import Consumer
-from refengine.testing.graphs.given import GivenTo
-from refengine.testing.graphs.loop import no_waiting, run_on
+from refengine.testing.graphs.calls import GivenTo, cannot_run, no_waiting, run_on
 from refengine.testing.graphs.messages import as_langchain, said
-from refengine.testing.graphs.turn import Ask, Turn
-from refengine.testing.graphs.values import stored_in
-from refengine.testing.graphs.watching import GraphWatch
-from refengine.testing.graphs.ways import cannot_run
-from refengine.testing.narrowing import is_mapping
+from refengine.testing.graphs.nodes import GraphWatch
+from refengine.testing.graphs.turn import Consumer, GraphCall, GraphTurn, stored_in
+from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message
-from refengine.testing.scenario import RunSpec, Scenario
-from refengine.testing.subjects import SubjectError, Way
+from refengine.testing.recorder import Recorder
+from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
+from refengine.testing.session import MODEL_SECONDS
+from refengine.testing.subjects import Played, Subject, SubjectError, Way, is_graph
 from refengine.testing.world import World
 
 STEPS: Final = 500
@@ -118,10 +117,10 @@ class GraphSession:
                     self._took(turn, turn.ask, state)
             self._ended(turn)
 
-    def _took(self, turn: Turn, ask: Ask, state: State) -> None:
+    def _took(self, turn: GraphTurn, ask: GraphCall, state: State) -> None:
         turn.took(self._interrupted(state, ask), stored_in(self._graph))
 
-    def _ended(self, turn: Turn) -> None:
+    def _ended(self, turn: GraphTurn) -> None:
         """Keep what a run left; after one that failed, a new thread starts from that.
 
         What a failed run leaves in a thread is answered differently by the frameworks.
@@ -129,7 +128,7 @@ class GraphSession:
         self._broken = turn.left is None
         self._left = self._left if turn.left is None else turn.left
 
-    def _turn(self, spec: RunSpec, number: int) -> Turn:
+    def _turn(self, spec: RunSpec, number: int) -> GraphTurn:
         world = self._world
         world.recorder.run = number
         world.run += 1
@@ -142,13 +141,13 @@ class GraphSession:
         given = [*earlier, *new]
         told = {"continues": True} if spec.continues else {}
         world.recorder.add("run_start", {"messages": said(given), **told})
-        ask = Ask(
+        ask = GraphCall(
             self._given.input(given, spec.options),
             self._config(spec),
             self._given.context(spec.options),
             spec.streaming,
         )
-        return Turn(world, ask, given)
+        return GraphTurn(world, ask, given)
 
     @property
     def _keeps_threads(self) -> bool:
@@ -166,7 +165,7 @@ class GraphSession:
             config["max_concurrency"] = 1
         return config
 
-    def _called(self, ask: Ask) -> State:
+    def _called(self, ask: GraphCall) -> State:
         given = (ask.input, ask.config)
         resumes = ask.resumes and self._keeps_threads
         some = self._resumed(ask.config) if resumes else None
@@ -181,7 +180,7 @@ class GraphSession:
                 taken.take(part)
         return taken.state
 
-    async def _acalled(self, ask: Ask) -> State:
+    async def _acalled(self, ask: GraphCall) -> State:
         given = (ask.input, ask.config)
         if not ask.streaming:
             return self._result(await self._graph.ainvoke(*given, context=ask.context))
@@ -193,7 +192,7 @@ class GraphSession:
                 taken.take(part)
         return taken.state
 
-    def _interrupted(self, state: State, ask: Ask) -> State:
+    def _interrupted(self, state: State, ask: GraphCall) -> State:
         """Return the state with all that waits for an answer, in the order of calls.
 
         A stream brings interrupts one by one, as threads come to them.
@@ -225,7 +224,7 @@ class GraphSession:
     def _result(self, state: object) -> State:
         return dict(state) if is_mapping(state) else vars(state)
 
-    def _failed(self, turn: Turn, ask: Ask, error: Exception) -> None:
+    def _failed(self, turn: GraphTurn, ask: GraphCall, error: Exception) -> None:
         if not self._last and cannot_run(self._way, error):
             raise WrongWayError(self._way, error) from error
         error = self._first_of(error)
@@ -268,3 +267,52 @@ class Taken:
                 self.state.setdefault("__interrupt__", interrupts)
         elif "__interrupt__" in data:
             self.state["__interrupt__"] = data["__interrupt__"]
+
+
+PLAIN: Final = "give its hooks a plain form, too, or leave the wire out"
+
+
+def play_graph(
+    scenario: Scenario,
+    subject: Subject,
+    world: World,
+    graph: object,
+    ways: Sequence[Way],
+) -> Played:
+    """Play the graph that the subject built in this world, and others if need be.
+
+    Raises as ``play_alone``.
+    """
+    if len(scenario.all_agents) > 1:
+        raise SubjectError(graph, "a world of several agents has no place for a graph")
+    if world.wire is not None:
+        return _over_the_wire(scenario, world, graph)
+    spec = scenario.all_agents[0] if scenario.all_agents else AgentSpec()
+    ordered = sorted(ways, key=lambda way: way != scenario.way)
+    for way in ordered:
+        session = GraphSession(scenario, world, graph, way, last=way == ordered[-1])
+        try:
+            session.play()
+        except WrongWayError:
+            world = World(spec, scenario, Recorder(), model_seconds=MODEL_SECONDS)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # as where it was called first
+                graph = subject(world)
+            if not is_graph(graph):
+                raise SubjectError(graph, "it was a graph the first time") from None
+        else:
+            return Played(world.recorder.trace(), session.hooks, way)
+    raise AssertionError(ways)
+
+
+def _over_the_wire(scenario: Scenario, world: World, graph: object) -> Played:
+    """Play it plain: virtual time would jump over what a real socket waits for."""
+    session = GraphSession(scenario, world, graph, "sync")
+    try:
+        session.play()
+    except WrongWayError as error:
+        why = f"over the wire it is run plain, and it can only be run async ({error})"
+        raise SubjectError(graph, why, PLAIN) from error
+    finally:
+        world.as_langchain().close()
+    return Played(world.recorder.trace(), session.hooks, "sync")

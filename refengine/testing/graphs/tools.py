@@ -13,7 +13,7 @@ from pydantic import Field
 
 from refengine.messages import Json
 from refengine.testing.graphs.messages import written
-from refengine.testing.graphs.raising import scripted_error
+from refengine.testing.graphs.model import scripted_error
 from refengine.testing.notation import decoded
 from refengine.testing.ops import ToolSpec
 from refengine.testing.recorder import Recorder

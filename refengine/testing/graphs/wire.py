@@ -20,7 +20,7 @@ from refengine.messages import Json
 from refengine.testing.graphs.messages import said
 from refengine.testing.graphs.model import MODEL, shown_tool
 from refengine.testing.graphs.tools import OWN
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.world import World, WorldExtraError
 
 LOOPBACK: Final = "http://127.0.0.1:"

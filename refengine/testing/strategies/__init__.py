@@ -3,10 +3,9 @@
     @given(scenarios(streaming=True, distributes=True))
     def test_…(scenario): ...
 
-Names are loaded when they are used, and need the extra ``testing``; the modules
-``subject_*``, worlds in a subject's own words, need no Hypothesis. What is generated is
-told to ``hypothesis.event``, so ``pytest --hypothesis-show-statistics`` says what a
-search has seen.
+Names are loaded when they are used, and need the extra ``testing``. What is generated
+is reported to ``hypothesis.event``, so ``pytest --hypothesis-show-statistics`` says
+what a search has seen.
 """
 
 from __future__ import annotations
@@ -23,30 +22,28 @@ if TYPE_CHECKING:
     from refengine.testing.strategies.operations import message_ops as message_ops
     from refengine.testing.strategies.operations import model_wraps as model_wraps
     from refengine.testing.strategies.operations import tool_wraps as tool_wraps
-    from refengine.testing.strategies.wanted import Wanted as Wanted
+    from refengine.testing.strategies.variants import distributes as distributes
+    from refengine.testing.strategies.variants import recut as recut
+    from refengine.testing.strategies.variants import with_identity as with_identity
+    from refengine.testing.strategies.words import Wanted as Wanted
     from refengine.testing.strategies.words import answers as answers
     from refengine.testing.strategies.words import messages as messages
     from refengine.testing.strategies.words import texts as texts
     from refengine.testing.strategies.words import tool_names as tool_names
     from refengine.testing.strategies.worlds import rechunked as rechunked
     from refengine.testing.strategies.worlds import scenarios as scenarios
-    from refengine.testing.strategies_distribution import distributes as distributes
-    from refengine.testing.strategies_variants import recut as recut
-    from refengine.testing.strategies_variants import with_identity as with_identity
 
 _HOMES = {
-    "strategies.extensions": ("handlers", "middlewares", "tools"),
-    "strategies.operations": (
+    "extensions": ("handlers", "middlewares", "tools"),
+    "operations": (
         "config_ops",
         "message_ops",
         "model_wraps",
         "tool_wraps",
     ),
-    "strategies.wanted": ("Wanted",),
-    "strategies.words": ("answers", "messages", "texts", "tool_names"),
-    "strategies.worlds": ("rechunked", "scenarios"),
-    "strategies_distribution": ("distributes",),
-    "strategies_variants": ("recut", "with_identity"),
+    "variants": ("distributes", "recut", "with_identity"),
+    "words": ("Wanted", "answers", "messages", "texts", "tool_names"),
+    "worlds": ("rechunked", "scenarios"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -80,4 +77,4 @@ def __getattr__(name: str) -> object:
             " brings: pip install 'refengine[testing]'",
             name="hypothesis",
         )
-    return getattr(import_module(f"refengine.testing.{_HOME[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -18,9 +18,10 @@ from refengine.testing.strategies.operations import (
     model_wraps,
     tool_wraps,
 )
-from refengine.testing.strategies.wanted import ANYTHING, Wanted
 from refengine.testing.strategies.words import (
+    ANYTHING,
     LONG,
+    Wanted,
     instructions,
     texts,
     tool_names,

@@ -13,15 +13,16 @@ from pydantic import BaseModel, TypeAdapter
 
 from refengine.testing.ops import BodyOp, ConfigOp, MessageOp
 from refengine.testing.scenario import ModelWrapSpec, ToolWrapSpec
-from refengine.testing.strategies.wanted import ANYTHING, Wanted
+from refengine.testing.strategies.variants import MODEL_WRAP, TOOL_WRAP
 from refengine.testing.strategies.words import (
+    ANYTHING,
     NAMES,
+    Wanted,
     arguments,
     messages,
     texts,
     tool_names,
 )
-from refengine.testing.strategies_distribution import MODEL_WRAP, TOOL_WRAP
 
 Fields: TypeAlias = "dict[str, object]"
 T = TypeVar("T")

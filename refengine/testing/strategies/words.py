@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
@@ -13,7 +14,29 @@ from pydantic import JsonValue
 
 from refengine.messages import Message, ToolCall
 from refengine.testing.notation import CALL_START, SURROGATE, show_message
-from refengine.testing.strategies.wanted import ANYTHING, Wanted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The choices of ``scenarios``, which says what each means."""
+
+    middlewares: bool = True
+    handlers: bool = True
+    tool_call_middlewares: bool = True
+    failures: bool = False
+    streaming: bool | None = None
+    distributes: bool = False
+    unknown_calls: bool = False
+    counting: bool = False
+    delays: bool = True
+    options: bool = False
+    max_runs: int = 2
+    words: tuple[str, ...] = ()
+
+
+ANYTHING: Final = Wanted()
+"""The default of every part."""
+
 
 NAMES: Final = ("t", "u", "v", "wörk-1", "検索")
 TEXTS: Final = ("a", "b", "", "a b", "zwei Wörter", "one\ntwo", "end\n", "🦜 é ", "[x")

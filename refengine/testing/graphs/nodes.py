@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from refengine.testing.graphs.messages import content_of, written
 from refengine.testing.graphs.tools import OWN, calling, started
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
 from refengine.testing.world import CALLING, World
 
@@ -24,7 +24,7 @@ WAIT: Final = 5.0
 """Seconds after which a call goes on though the one before it has not ended."""
 
 
-class Turns:
+class NodeTurns:
     """Has the calls of one response run one after the other, in order.
 
     LangGraph gives each a thread, and whichever is faster would change what a subject
@@ -83,7 +83,7 @@ class GraphWatch(BaseCallbackHandler):
         self.nodes: Counter[str] = Counter()
         self._of_node: dict[UUID, str] = {}
         self.failed: dict[str, BaseException] = {}
-        self.turns = Turns()
+        self.turns = NodeTurns()
         self.stranger: str | None = None
 
     def expect(self, graph: Any) -> None:  # noqa: ANN401  # a graph of any framework

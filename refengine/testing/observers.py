@@ -1,4 +1,4 @@
-"""Watching a subject's extensions: which hooks there are, and how often each ran.
+"""Observing a subject: how often each of its hooks ran, and what its own tools did.
 
 A verdict names the hooks that no world entered, so every hook is counted by a layer of
 its own around it. The layer passes everything through, plain functions as plain ones.
@@ -6,20 +6,25 @@ its own around it. The layer passes everything through, plain functions as plain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from refengine.awaiting import is_async
+from refengine.context import Context
 from refengine.hooks import LOW_LEVEL, AnyHook, hooks_of
+from refengine.interrupts import is_reentry
 from refengine.middleware import AgentMiddleware
-from refengine.tools import ToolMiddleware
+from refengine.stream import StreamReader
+from refengine.testing.recorder import Recorder, snapshot
+from refengine.testing.scripted import RecordingTool
+from refengine.tools import Options, ToolMeta, ToolMiddleware
 
 T = TypeVar("T")
 Count = Callable[[], None]
 
 
-class Watch:
+class HookWatch:
     """Counts the entries of hooks by their names; 0 until one is entered."""
 
     def __init__(self) -> None:
@@ -74,7 +79,7 @@ class Watch:
             else self._hook(f"{where}.{hook}", method)
             for hook, method in hooks.items()
         }
-        return Watched(name, counted, getattr(handler, "legacy_hooks", None))
+        return WatchedHooks(name, counted, getattr(handler, "legacy_hooks", None))
 
     def _hook(self, name: str, hook: AnyHook) -> AnyHook:
         count = self._counter(name)
@@ -113,7 +118,7 @@ class Watch:
         return count
 
 
-class Watched:
+class WatchedHooks:
     """A handler in whose place this stands; it has the same hooks and name."""
 
     def __init__(
@@ -141,3 +146,83 @@ def _counted(count: Count, made: T, endpoint: object) -> T:
         return await call(ctx, value)
 
     return cast("T", entered)
+
+
+def observed(meta: ToolMeta, recorder: Recorder) -> ToolMeta:
+    """Return the entry with its tool observed; a world's tool observes itself."""
+    if isinstance(meta.tool, RecordingTool) and meta.tool.recorder is recorder:
+        return meta
+    return replace(meta, tool=ObservedTool(meta.tool, recorder))
+
+
+class ObservedTool:
+    """Has the methods of the tool inside it, and the very same info."""
+
+    def __init__(self, tool: Any, recorder: Recorder) -> None:  # noqa: ANN401  # a Tool, with methods that its protocol leaves open
+        self.info = tool.info
+        self._tool = tool
+        self._recorder = recorder
+        if getattr(tool, "invoke", None) is not None:
+            self.invoke = self._invoke
+        if getattr(tool, "stream", None) is not None:
+            self.stream = self._stream
+
+    async def _invoke(self, ctx: Context, arguments: str, options: Options) -> str:
+        self._begin("invoke", ctx, arguments, options)
+        try:
+            result = cast("str", await self._tool.invoke(ctx, arguments, options))
+        except Exception as error:
+            self._failed(ctx, error)
+            raise
+        seen = {"result": snapshot(result)}
+        self._recorder.add("tool_end", seen, ctx.tool_call_id)
+        return result
+
+    async def _stream(
+        self, ctx: Context, arguments: str, options: Options
+    ) -> StreamReader[str]:
+        self._begin("stream", ctx, arguments, options)
+        try:
+            reader = await self._tool.stream(ctx, arguments, options)
+        except Exception as error:
+            self._failed(ctx, error)
+            raise
+        # Anything else is the engine's to refuse, and not ours to make a stream of.
+        if not isinstance(reader, StreamReader):
+            return cast("StreamReader[str]", reader)
+        return StreamReader(self._chunks(ctx, cast("StreamReader[str]", reader)))
+
+    async def _chunks(
+        self, ctx: Context, reader: StreamReader[str]
+    ) -> AsyncIterator[str]:
+        add, call_id = self._recorder.add, ctx.tool_call_id
+        chunks: list[str] = []
+        try:
+            async for chunk in reader:
+                add("tool_chunk", {"chunk": snapshot(chunk)}, call_id)
+                chunks.append(chunk)
+                yield chunk
+            add("tool_end", {"result": "".join(map(str, chunks))}, call_id)
+        except Exception as error:
+            self._failed(ctx, error)
+            raise
+        finally:
+            await reader.aclose()
+            add("stream_close", {"of": "tool"}, call_id)
+
+    def _begin(self, mode: str, ctx: Context, arguments: str, options: Options) -> None:
+        data: dict[str, object] = {
+            "name": self.info.name,
+            "arguments": arguments,
+            "implementation": f"the subject's: {self.info.description}",
+            "mode": mode,
+            "options": snapshot(options),
+            "ctx": ctx.get("h", "-"),
+        }
+        if is_reentry():
+            data["reentry"] = True
+        self._recorder.add("tool_start", data, ctx.tool_call_id)
+
+    def _failed(self, ctx: Context, error: Exception) -> None:
+        text = type(error).__name__
+        self._recorder.add("tool_error", {"error": text}, ctx.tool_call_id)

@@ -1,8 +1,12 @@
-"""Reading scenarios: what is wrong is told by path, value and what is allowed."""
+"""Reading scenarios: what is wrong is reported by path, value and what is allowed.
+
+``python -m refengine.testing.scenario_files`` prints the JSON schema that is published.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, get_args
@@ -101,3 +105,12 @@ def _tagged(models: list[type[BaseModel]], part: int | str) -> list[type[BaseMod
         and part in get_args(model.model_fields["op"].annotation)
     ]
     return chosen or models
+
+
+def schema_text() -> str:
+    """Return the published text: sorted, indented, with a newline at its end."""
+    return json.dumps(schema(), indent=2, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(schema_text())

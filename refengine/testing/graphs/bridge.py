@@ -12,7 +12,7 @@ from refengine.testing.graphs.messages import written
 from refengine.testing.graphs.model import MODEL, WorldChatModel
 from refengine.testing.graphs.tools import OWN, WorldTool, calling, world_tool
 from refengine.testing.graphs.wire import Line
-from refengine.testing.narrowing import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
 from refengine.testing.trace import to_json
 from refengine.testing.world import World

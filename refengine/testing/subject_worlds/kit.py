@@ -18,12 +18,13 @@ from refengine.testing.notation import (
     encoded,
     show_message,
 )
-from refengine.testing.strategies.subject_patterns import (
+from refengine.testing.subject_worlds.words import (
+    Dice,
+    Words,
     forms,
     matching,
     near_misses,
 )
-from refengine.testing.strategies.subject_words import Dice, Words
 
 Data: TypeAlias = "dict[str, Any]"
 Entry: TypeAlias = "str | Data"

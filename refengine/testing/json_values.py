@@ -1,4 +1,4 @@
-"""Messages and chunks as a JSON object, for what one line of the notation cannot hold.
+"""JSON values: narrowed to objects and lists, and messages and chunks as objects.
 
     {"role": "assistant", "content": "…", "tool_calls": [{"id": …, "name": …,
      "arguments": "…", "index": 0}], "tool_call_id": …, "name": …, "id": …, "extra": {}}
@@ -10,11 +10,21 @@ says to which call a piece in a chunk belongs; a whole message has no use for it
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, Final, Literal, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, TypeGuard, cast
 
 from refengine.messages import Json, Message, MessageChunk, ToolCall, ToolCallChunk
-from refengine.testing.narrowing import is_list, is_mapping
+
+
+def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Tell whether it is an object; JSON has text for keys."""
+    return isinstance(value, Mapping)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    """Tell whether it is an array; a text is none."""
+    return isinstance(value, (list, tuple))
+
 
 ROLES: Final = frozenset(("system", "user", "assistant", "tool"))
 _TEXTS: Final = frozenset(("role", "content", "tool_call_id", "name", "id"))

@@ -1,18 +1,78 @@
-"""Shrinks a schedule until none of its deviations can be left out."""
+"""Searching schedules: all with one deviation more, and the smallest that still fails.
+
+What one play had to choose from says which schedules come after it.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import chain
+from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import Final, TypeAlias
 
-from refengine.testing.interleaving_loop import HELD, Schedule
-from refengine.testing.interleaving_play import (
-    Played,
+from refengine.testing.schedules.loop import HELD, Schedule
+from refengine.testing.schedules.playing import (
+    PlayedSchedule,
     Stage,
     UnrepeatableError,
     keeping,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A schedule that was played, and how many tasks each of its choice points had."""
+
+    schedule: Schedule
+    widths: Sequence[int]
+
+    @property
+    def after(self) -> int:
+        """The first choice point after its last deviation."""
+        deviations = self.schedule.deviations
+        return deviations[-1][0] + 1 if deviations else 0
+
+
+class Children(Sequence[tuple[Branch, Schedule]]):
+    """All schedules with one deviation more than those played, made when asked for.
+
+    Each schedule has one parent: the one without its last deviation.
+    """
+
+    def __init__(self, parents: Sequence[Branch]) -> None:
+        self._parents = parents
+        sizes = (sum(each.widths[each.after :]) for each in parents)
+        self._ends = list(accumulate(sizes))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, at: int) -> tuple[Branch, Schedule]:  # type: ignore[override]  # no slices
+        which = bisect_right(self._ends, at)
+        parent = self._parents[which]
+        rest = at - (self._ends[which - 1] if which else 0)
+        point = parent.after
+        while rest >= parent.widths[point]:
+            rest -= parent.widths[point]
+            point += 1
+        deviation = (point, rest or HELD)
+        return parent, Schedule((*parent.schedule.deviations, deviation))
+
+
+def compare(parent: Branch, made: Branch) -> None:
+    """Compare a play with its parent, or with itself, up to where they part.
+
+    Raises UnrepeatableError.
+    """
+    if parent.schedule == made.schedule:
+        until, same = len(parent.widths), made.widths == parent.widths
+    else:
+        until = made.after
+        same = made.widths[:until] == parent.widths[:until]
+    if not same:
+        raise UnrepeatableError(until)
+
 
 BUDGET: Final = 500
 """So many plays shrinking takes at most."""
@@ -20,7 +80,7 @@ BUDGET: Final = 500
 Deviations: TypeAlias = Sequence[tuple[int, int]]
 
 
-def shrunk(stage: Stage, failed: Played) -> Played:
+def shrunk(stage: Stage, failed: PlayedSchedule) -> PlayedSchedule:
     """Return a play that fails likewise with few deviations, and its story.
 
     Raises UnrepeatableError if playing it again does not fail.
@@ -35,7 +95,7 @@ def shrunk(stage: Stage, failed: Played) -> Played:
 class _Shrinker:
     """Leaves out deviations: all but one, then halves, quarters, single ones."""
 
-    def __init__(self, stage: Stage, failed: Played) -> None:
+    def __init__(self, stage: Stage, failed: PlayedSchedule) -> None:
         self._stage = stage
         self._best = failed
         self._left = BUDGET
@@ -44,7 +104,7 @@ class _Shrinker:
     def _deviations(self) -> Deviations:
         return self._best.schedule.deviations
 
-    def run(self) -> Played:
+    def run(self) -> PlayedSchedule:
         """Return the best play that was found."""
         self._try_alone()
         size = len(self._deviations)

@@ -7,60 +7,86 @@
 schedules with one deviation from it, then with two, then seeded random ones. The first
 that fails is shrunk until none of its deviations can be left out, told as a story, and
 can be played again with ``replay``. The program and the seed decide everything, so the
-same call plays the same schedules (``interleaving_loop`` says what a schedule decides).
+same call plays the same schedules (``loop`` says what a schedule decides).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Final, TypeVar
 
-from refengine.testing.interleaving_found import (
-    Explored,
-    Failure,
-    InterleavingError,
-)
-from refengine.testing.interleaving_levels import Branch, Children, compare
-from refengine.testing.interleaving_loop import (
+from refengine.testing.schedules.loop import (
     HELD,
     Choose,
-    DeadlockError,
-    EndlessError,
     Schedule,
 )
-from refengine.testing.interleaving_play import (
+from refengine.testing.schedules.playing import (
     Check,
-    CheckError,
-    Played,
+    PlayedSchedule,
     Program,
-    ProgramError,
     Stage,
-    UnrepeatableError,
-    UnseenError,
     keeping,
 )
-from refengine.testing.interleaving_shrink import shrunk
+from refengine.testing.schedules.searching import Branch, Children, compare, shrunk
+
+
+class InterleavingError(AssertionError):
+    """A schedule was found under which a program fails."""
+
+    def __init__(self, failure: ScheduleFailure) -> None:
+        self.failure = failure
+        super().__init__(str(failure))
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleFailure:
+    """What went wrong, under which schedule, and how that came.
+
+    ``after`` is the number of schedules that were played until it was found, ``first``
+    the deviations of the one that found it, before it was shrunk to ``schedule``.
+    ``story`` has a line for each deviation.
+    """
+
+    what: str
+    schedule: Schedule
+    story: tuple[str, ...]
+    after: int
+    first: Schedule
+    error: BaseException | None = None
+
+    def __str__(self) -> str:
+        how = self.story or ("asyncio's own order",)
+        lines = (f"  {at}. {line}" for at, line in enumerate(how, 1))
+        head = f"{self.what}\nfound by schedule {self.after}, and shrunk to:"
+        return "\n".join(
+            (head, *lines, f"play it again: replay(program, {self.schedule})")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """What exploring came to.
+
+    ``schedules`` were played; ``choice_points`` is the most that one of them had. All
+    schedules with up to ``complete`` deviations were among them; None if not even
+    asyncio's own order came to its end. ``failure`` is None if nothing was found.
+    """
+
+    schedules: int
+    choice_points: int
+    complete: int | None
+    failure: ScheduleFailure | None = None
+
+    def verify(self) -> None:
+        """Raise InterleavingError if a failure was found."""
+        if self.failure is not None:
+            raise InterleavingError(self.failure) from self.failure.error
+
 
 T = TypeVar("T")
 
-__all__ = [
-    "HELD",
-    "CheckError",
-    "DeadlockError",
-    "EndlessError",
-    "ExploreArgumentError",
-    "Explored",
-    "Failure",
-    "InterleavingError",
-    "ProgramError",
-    "Schedule",
-    "StaleScheduleError",
-    "UnrepeatableError",
-    "UnseenError",
-    "explore",
-    "replay",
-]
 
 RATES: Final = (0.5, 0.2, 0.05)
 """How often a seeded schedule deviates, one rate after the other."""
@@ -142,9 +168,11 @@ def replay(
     return played.value  # type: ignore[return-value]  # what the program returned
 
 
-def _failure(played: Played, after: int, first: Schedule) -> Failure:
+def _failure(played: PlayedSchedule, after: int, first: Schedule) -> ScheduleFailure:
     what = played.what or ""
-    return Failure(what, played.schedule, played.story, after, first, played.error)
+    return ScheduleFailure(
+        what, played.schedule, played.story, after, first, played.error
+    )
 
 
 class _Search:
@@ -156,7 +184,7 @@ class _Search:
         self._count = 0
         self._points = 0
         self._exhausted = False
-        self._failure: Failure | None = None
+        self._failure: ScheduleFailure | None = None
 
     def run(self, deviations: int, limit: int, seeded: int) -> Explored:
         complete = self._levels(deviations, limit)

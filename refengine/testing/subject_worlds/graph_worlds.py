@@ -20,11 +20,11 @@ from refengine.messages import Message, ToolCall
 from refengine.testing.notation import SURROGATE, parse_message, show_message
 from refengine.testing.own_tools import own
 from refengine.testing.scenario import Scenario
-from refengine.testing.strategies.graph_source import GraphWords
-from refengine.testing.strategies.subject_kit import Data, Kit, answer, json_text
-from refengine.testing.strategies.subject_turns import Turns
-from refengine.testing.strategies.subject_words import Dice, Words
-from refengine.testing.strategies.subject_worlds import (
+from refengine.testing.subject_worlds.graph_source import GraphWords
+from refengine.testing.subject_worlds.kit import Data, Kit, answer, json_text
+from refengine.testing.subject_worlds.turns import WordTurns
+from refengine.testing.subject_worlds.words import Dice, Words
+from refengine.testing.subject_worlds.worlds import (
     WORDS,
     of_turns,
     standing_instructions,
@@ -110,7 +110,7 @@ def _using_up(words: Words, seed: int) -> Iterator[tuple[str, Data]]:
     A graph is sent all its tools each time, so long worlds with many of them cost far
     more than as many turns in short ones.
     """
-    turns = Turns(Kit(words, f"{seed}/graph/turns"), SHARE)
+    turns = WordTurns(Kit(words, f"{seed}/graph/turns"), SHARE)
     made = {
         "names": [*turns.of_names(), *turns.of_other_names()],
         "numbers": [t for at, t in enumerate(turns.of_numbers()) if at % 4 in KEPT],

@@ -12,7 +12,7 @@ from typing import Final
 
 from refengine.messages import ToolCall
 from refengine.testing.notation import encoded
-from refengine.testing.strategies.subject_kit import (
+from refengine.testing.subject_worlds.kit import (
     HISTORY,
     LONGEST,
     Data,

@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from refengine.testing.interleaving_loop import (
+from refengine.testing.schedules.loop import (
     Choose,
     Director,
     Schedule,
     ScheduledLoop,
+    label,
 )
-from refengine.testing.interleaving_story import label
 
 T = TypeVar("T")
 Program: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
@@ -77,7 +77,7 @@ class UnseenError(Exception):
 
 
 @dataclass(slots=True)
-class Played:
+class PlayedSchedule:
     """What came of one play: ``value``, or the ``error`` or the finding of the check.
 
     ``widths`` has the number of tasks at each choice point, ``schedule`` the
@@ -128,7 +128,7 @@ class Stage:
         self._loop: ScheduledLoop | None = None
         self.count = 0
 
-    def play(self, choose: Choose, *, telling: bool = False) -> Played:
+    def play(self, choose: Choose, *, telling: bool = False) -> PlayedSchedule:
         """Play the program once; raises RuntimeError within a running loop."""
         if asyncio._get_running_loop() is not None:  # noqa: SLF001  # None, and no exception
             raise RuntimeError("a program cannot be explored from a running event loop")
@@ -136,7 +136,7 @@ class Stage:
         loop = self._loop or ScheduledLoop()
         self._loop = None
         director = Director(choose, telling=telling)
-        played = Played(widths=director.widths)
+        played = PlayedSchedule(widths=director.widths)
         loop.begin(director)
         try:
             with _uncollected():
@@ -154,7 +154,7 @@ class Stage:
             self._loop.close()
             self._loop = None
 
-    def _fill(self, played: Played, loop: ScheduledLoop) -> None:
+    def _fill(self, played: PlayedSchedule, loop: ScheduledLoop) -> None:
         main = self._program()
         if not inspect.iscoroutine(main):
             raise ProgramError(self._program)

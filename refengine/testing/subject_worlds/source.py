@@ -11,7 +11,7 @@ from operator import add, mul, sub
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from refengine.testing.strategies.subject_words import Pattern
+from refengine.testing.subject_worlds.words import Pattern
 
 Key = TypeVar("Key", str, int, Pattern)
 
@@ -56,7 +56,7 @@ LATER: Final = 2
 
 
 @dataclass(slots=True)
-class Found:
+class SourceWords:
     """The words of one source, each with its rank: 0 matters most."""
 
     texts: dict[str, int] = field(default_factory=dict[str, int])
@@ -66,16 +66,16 @@ class Found:
     divides: bool = False
 
 
-def found_in(source: str) -> Found:
+def found_in(source: str) -> SourceWords:
     """Return the words of a source; of one that does not parse, none."""
-    found = Found()
+    found = SourceWords()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the subject's own escapes
             tree = ast.parse(source)
             _Reader(found, re.split("\r\n|\r|\n", source), _constants(tree)).visit(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Found()
+        return SourceWords()
     return found
 
 
@@ -153,7 +153,7 @@ class _Reader(ast.NodeVisitor):
     """Collects words; ``_rank`` is that of where it is now."""
 
     def __init__(
-        self, found: Found, lines: list[str], constants: dict[str, ast.expr]
+        self, found: SourceWords, lines: list[str], constants: dict[str, ast.expr]
     ) -> None:
         self._found = found
         self._lines = lines

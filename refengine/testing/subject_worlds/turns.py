@@ -14,7 +14,7 @@ from typing import Final
 
 from refengine.messages import ToolCall
 from refengine.testing.notation import encoded
-from refengine.testing.strategies.subject_kit import (
+from refengine.testing.subject_worlds.kit import (
     CALLS,
     HISTORY,
     KINDS,
@@ -32,7 +32,7 @@ from refengine.testing.strategies.subject_kit import (
     long_text,
     shapes_of,
 )
-from refengine.testing.strategies.subject_patterns import (
+from refengine.testing.subject_worlds.words import (
     forms,
     matching,
     near_misses,
@@ -50,7 +50,7 @@ KEYS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class WordTurn:
     """One run: its input, its answers, and the tools that it alone needs."""
 
     input: tuple[str, ...]
@@ -59,7 +59,7 @@ class Turn:
     streaming: bool = False
 
 
-class Turns:
+class WordTurns:
     """Makes the turns of a corpus; the ids of calls are its own throughout."""
 
     def __init__(self, kit: Kit, share: int = 1) -> None:
@@ -69,33 +69,35 @@ class Turns:
         self._names = kit.words.some_names
         self._made = 0
 
-    def of_names(self) -> Iterator[Turn]:
+    def of_names(self) -> Iterator[WordTurn]:
         """Yield turns in which each name is called: once, in both modes, and often."""
         numbers = [n for n in self._kit.words.some_numbers if n < CALLS]
         for at, name in enumerate(self._names):
             given = json_text(dict.fromkeys(["q", *self._next(KEYS)], "a"))
             for streaming in (False, True):
                 once = [self._kit.call(name, given)]
-                yield Turn(GO, (answer("", once), DONE), streaming=streaming)
+                yield WordTurn(GO, (answer("", once), DONE), streaming=streaming)
             often = [
                 answer("", [self._kit.call(name, f'{{"q":{n}}}')])
                 for n in range(max(numbers) + 2)
             ]
-            yield Turn(GO, (*often, DONE), streaming=at % 2 == 0)
+            yield WordTurn(GO, (*often, DONE), streaming=at % 2 == 0)
             same = [self._kit.call(name, '{"q":"same"}') for _ in range(2)]
             other = self._kit.call(self._names[at - 1])
-            yield Turn(GO, (answer("ok", [*same, other]), DONE), streaming=at % 2 == 1)
+            yield WordTurn(
+                GO, (answer("ok", [*same, other]), DONE), streaming=at % 2 == 1
+            )
 
-    def of_other_names(self) -> Iterator[Turn]:
+    def of_other_names(self) -> Iterator[WordTurn]:
         """Yield turns in which names are called that begin or end as the subject's."""
         for at, name in enumerate(self._names):
             for other in beside(name):
                 tool = {"name": other, "kind": KINDS[at % 3], "result": "<args>"}
                 calls = [self._kit.call(other, '{"q":"a"}')]
                 entries = (answer("", calls), DONE)
-                yield Turn(GO, entries, (tool,), at % 2 == 0)
+                yield WordTurn(GO, entries, (tool,), at % 2 == 0)
 
-    def of_numbers(self) -> Iterator[Turn]:
+    def of_numbers(self) -> Iterator[WordTurn]:
         """Yield turns with each length: as text of each place, and as a count."""
         words = self._kit.words
         for length in lengths(words, LONGEST):
@@ -104,7 +106,7 @@ class Turns:
         for length in lengths(replace(words, numbers=words.numbers[:PAIRED]), LONGEST):
             yield from self._long_results_of_all(length)
         for length in in_all(words):
-            yield Turn((f"user:{long_text(length)}",), (DONE,))
+            yield WordTurn((f"user:{long_text(length)}",), (DONE,))
         for length in lengths(words, HISTORY):
             yield from self._histories(length)
         for length in lengths(words, CALLS):
@@ -112,7 +114,7 @@ class Turns:
         for value in lengths(words, 10**9):
             yield from self._valued(value)
 
-    def of_texts(self) -> Iterator[Turn]:
+    def of_texts(self) -> Iterator[WordTurn]:
         """Yield turns with each text in each place, in several shapes."""
         texts = self._kit.words.some_texts
         most = max(2, TEXT_TURNS // self._share // len(texts))
@@ -129,7 +131,7 @@ class Turns:
         for value in VALUES:
             yield from self._valued(value)
 
-    def of_patterns(self) -> Iterator[Turn]:
+    def of_patterns(self) -> Iterator[WordTurn]:
         """Yield turns with what each pattern matches, and nearly, in each place."""
         patterns = self._kit.words.patterns
         most = PATTERN_TURNS // self._share // max(1, len(patterns))
@@ -169,7 +171,7 @@ class Turns:
         name = self._kit.fresh()
         return {"name": name, "kind": "both", "result": whole, "chunks": chunks}
 
-    def _everywhere(self, said: Sequence[str], *, streaming: bool) -> Turn:
+    def _everywhere(self, said: Sequence[str], *, streaming: bool) -> WordTurn:
         """Return a turn with texts as a user's, as arguments, as result, as answer."""
         user, given, result, last = said
         at = self._made % (len(result) + 1)
@@ -178,51 +180,51 @@ class Turns:
         calls = [*own, self._kit.call(tool["name"], given)]
         end = self._kit.chunked(last, at=self._made % (len(last) + 1))
         entries = (answer(given, calls), end if streaming else answer(last))
-        return Turn((f"user:{encoded(user)}",), entries, (tool,), streaming)
+        return WordTurn((f"user:{encoded(user)}",), entries, (tool,), streaming)
 
-    def _apart(self, text: str, *, streaming: bool) -> Iterator[Turn]:
+    def _apart(self, text: str, *, streaming: bool) -> Iterator[WordTurn]:
         """Yield turns with a text in one place only: nothing before it can hide it."""
         middle = len(text) // 2
-        yield Turn((f"user:{encoded(text)}",), (DONE,), streaming=streaming)
-        yield Turn((f"system:{encoded(text)}", *GO), (DONE,), streaming=streaming)
-        yield Turn((answer(text), *GO), (DONE,), streaming=streaming)
+        yield WordTurn((f"user:{encoded(text)}",), (DONE,), streaming=streaming)
+        yield WordTurn((f"system:{encoded(text)}", *GO), (DONE,), streaming=streaming)
+        yield WordTurn((answer(text), *GO), (DONE,), streaming=streaming)
         tool = self._giving(text, middle)
         asked = answer("", [self._kit.call(tool["name"], "{}")])
-        yield Turn(GO, (asked, DONE), (tool,), streaming)
+        yield WordTurn(GO, (asked, DONE), (tool,), streaming)
         calls = self._calls(json_text({"q": text}))
-        yield Turn(GO, (answer("", calls), DONE), streaming=streaming)
+        yield WordTurn(GO, (answer("", calls), DONE), streaming=streaming)
         plain = answer(text)
         last = self._kit.chunked(text, at=middle) if streaming else plain
-        yield Turn(GO, (last,), streaming=streaming)
+        yield WordTurn(GO, (last,), streaming=streaming)
 
-    def _failing(self, text: str, number: int) -> Turn:
+    def _failing(self, text: str, number: int) -> WordTurn:
         """Return a turn in which a tool of some kind fails with that text."""
         kind = KINDS[number % 3]
         name = self._kit.fresh()
         tool: Data = {"name": name, "kind": kind, "error": encoded(text)}
         asked = answer("", [self._kit.call(name, "{}")])
-        return Turn(GO, (asked, DONE), (tool,), streaming=number % 2 == 0)
+        return WordTurn(GO, (asked, DONE), (tool,), streaming=number % 2 == 0)
 
-    def _cut(self, text: str, at: int) -> Turn:
+    def _cut(self, text: str, at: int) -> WordTurn:
         """Return a turn that streams a text, cut there, as a result and as answer."""
         tool = self._giving(text, at)
         asked = answer("", [self._kit.call(tool["name"], "{}")])
-        return Turn(
+        return WordTurn(
             GO, (asked, self._kit.chunked(text, at=at)), (tool,), streaming=True
         )
 
-    def _long(self, length: int, *, streaming: bool) -> Iterator[Turn]:
+    def _long(self, length: int, *, streaming: bool) -> Iterator[WordTurn]:
         """Yield turns with one text of that length: alone, as a result, as answer."""
         text = long_text(length)
-        yield Turn((f"user:{text}",), (DONE,), streaming=streaming)
+        yield WordTurn((f"user:{text}",), (DONE,), streaming=streaming)
         tool = self._giving(text, length // 2)
         calls = [*self._calls(json_of(length)), self._kit.call(tool["name"], "{}")]
         last: Entry = answer(text)
         if streaming and length:
             last = self._kit.chunked(text, at=self._made % length)
-        yield Turn(GO, (answer("", calls), last), (tool,), streaming)
+        yield WordTurn(GO, (answer("", calls), last), (tool,), streaming)
 
-    def _long_results_of_all(self, length: int) -> Iterator[Turn]:
+    def _long_results_of_all(self, length: int) -> Iterator[WordTurn]:
         """Yield turns in which each tool gives so many characters, and lines."""
         texts = [json_of(length)]
         if 1 < length <= HISTORY:
@@ -231,43 +233,43 @@ class Turns:
             names = self._names[start : start + GROUP]
             for text, streaming in product(texts, (False, True)):
                 calls = [self._kit.call(name, text) for name in names]
-                yield Turn(GO, (answer("", calls), DONE), streaming=streaming)
+                yield WordTurn(GO, (answer("", calls), DONE), streaming=streaming)
 
-    def _histories(self, length: int) -> Iterator[Turn]:
+    def _histories(self, length: int) -> Iterator[WordTurn]:
         """Yield histories of so many messages, words and lines."""
         said = [f"{'user' if at % 2 else 'assistant'}:m{at}" for at in range(length)]
         users = [f"user:u{at}" for at in range(length)]
-        yield Turn(tuple(said[::-1]), (DONE,), streaming=length % 2 == 0)
-        yield Turn(tuple(users), (DONE,), streaming=length % 2 == 1)
+        yield WordTurn(tuple(said[::-1]), (DONE,), streaming=length % 2 == 0)
+        yield WordTurn(tuple(users), (DONE,), streaming=length % 2 == 1)
         for between in (" ", "\n"):
             text = between.join(["w"] * length)
             tool = self._giving(text, length)
             asked = answer("", [self._kit.call(tool["name"], "{}")])
-            yield Turn((f"user:{text}",), (asked, answer(text)), (tool,))
+            yield WordTurn((f"user:{text}",), (asked, answer(text)), (tool,))
 
-    def _counted(self, count: int) -> Iterator[Turn]:
+    def _counted(self, count: int) -> Iterator[WordTurn]:
         """Yield turns with so many calls: in the history, in one answer, in a row."""
         calls = [self._kit.call(self._kit.name(), "{}") for _ in range(count)]
         past = [answer("", calls), *(f"tool({call.id}):r{call.id}" for call in calls)]
-        yield Turn(("user:go", *past, "user:now"), (DONE,))
+        yield WordTurn(("user:go", *past, "user:now"), (DONE,))
         tool = self._giving("ok", 1)
         for name in (tool["name"], self._kit.name()):
             for streaming in (False, True):
                 at_once = [self._kit.call(name, f'{{"q":{at}}}') for at in range(count)]
                 entries = (answer("", at_once), DONE)
-                yield Turn(GO, entries, (tool,), streaming)
+                yield WordTurn(GO, entries, (tool,), streaming)
             row = [answer("", [self._kit.call(name, "{}")]) for _ in range(count)]
-            yield Turn(GO, (*row, DONE), (tool,))
+            yield WordTurn(GO, (*row, DONE), (tool,))
 
-    def _valued(self, value: object) -> Iterator[Turn]:
+    def _valued(self, value: object) -> Iterator[WordTurn]:
         """Yield turns with calls whose arguments all have this value."""
         given = json_text(dict.fromkeys(["q", *self._next(KEYS)], value))
         streaming = self._made % 4 < 2
         entries = (answer("", self._calls(given)), DONE)
-        yield Turn(GO, entries, streaming=not streaming)
+        yield WordTurn(GO, entries, streaming=not streaming)
         tool = self._giving("ok", 1)
         alone = answer("", [self._kit.call(tool["name"], given)])
-        yield Turn(GO, (alone, DONE), (tool,), streaming)
+        yield WordTurn(GO, (alone, DONE), (tool,), streaming)
 
 
 GO: Final = ("user:go",)
@@ -279,9 +281,9 @@ def _shaped(text: str, at: int) -> str:
     return some[at % len(some)]
 
 
-def packed(turns: Iterable[Turn], worlds: int) -> list[list[Turn]]:
+def packed(turns: Iterable[WordTurn], worlds: int) -> list[list[WordTurn]]:
     """Deal turns to so many worlds, one by one, so that all are much alike."""
-    dealt: list[list[Turn]] = [[] for _ in range(worlds)]
+    dealt: list[list[WordTurn]] = [[] for _ in range(worlds)]
     for at, turn in enumerate(turns):
         dealt[at % worlds].append(turn)
     return dealt
