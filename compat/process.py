@@ -40,6 +40,7 @@ from typing import IO, Any, Final, TypeAlias, cast
 
 import refengine
 from compat.pipes import KEPT, Event, FileLog, PipeLog, Printed, descriptor, poll, read
+from compat.warm import CALL, WARM, Process
 from refengine.errors import RefengineError
 from refengine.testing.child import NO_METHOD, PROTOCOL, CallError, Function, Params
 
@@ -73,7 +74,6 @@ class Ours:
 sys.meta_path.insert(0, Ours)
 modules = [import_module(name) for name in names]
 sys.meta_path.remove(Ours)
-modules[-1].main()
 """
 """Finds our packages where the parent found them, whatever stands in the user's path,
 which stays as it is."""
@@ -87,7 +87,7 @@ def python(main: str, *packages: str) -> Sequence[str]:
     """
     root = str(Path(refengine.__file__).parent.parent)
     names = dict.fromkeys(("refengine", *packages, main.partition(".")[0], main))
-    return [sys.executable, "-P", "-c", _START, root, *names]
+    return [sys.executable, "-P", "-c", f"{_START}{CALL}", root, *names]
 
 
 @dataclass(slots=True)
@@ -179,7 +179,9 @@ class ChildProcess:
     ``log`` is a file for what it prints, in place of a pipe that is read while the
     child is waited for; unless ``marked``, it is not said for which call it was.
     ``functions`` are what it may call. Only ``call``, ``wait`` and ``end`` wait, and a
-    hang does where ``locate`` asks the child for a traceback of itself.
+    hang does where ``locate`` asks the child for a traceback of itself. With
+    ``frameworks``, which it will import first, if any, and no ``log``, it may be made
+    by copying another one (``compat.warm``).
     """
 
     def __init__(  # noqa: PLR0913  # what a process is made of, and who may call whom
@@ -192,6 +194,7 @@ class ChildProcess:
         marked: bool = True,
         functions: Mapping[str, Function] = MappingProxyType({}),
         locate: Locate | None = None,
+        frameworks: Sequence[str] | None = None,
     ) -> None:
         self.over: ChildError | None = None
         self._functions = functions
@@ -204,7 +207,10 @@ class ChildProcess:
         self._half_sent = False
         self._line = bytearray()
         self._lines: deque[bytearray] = deque()
-        self.process = subprocess.Popen(  # noqa: S603  # the caller's command, no shell
+        started = None
+        if frameworks is not None:
+            started = WARM.start(command, cwd, env or os.environ, frameworks)
+        self.process: Process = started or subprocess.Popen(  # noqa: S603  # no shell
             command,
             cwd=cwd,
             env=env,
@@ -432,7 +438,7 @@ class ChildProcess:
             cast("IO[bytes]", self.process.stdin).close()
             self._drain(grace)
         self.kill()
-        return self.process.returncode
+        return self.process.wait()
 
     def _drain(self, grace: float) -> None:
         """Read what nobody needs any more until the child has ended, or time is up."""

@@ -19,6 +19,7 @@ FLOORS = (
         "compat.verdicts",
         "compat.pipes",
         "compat.process",
+        "compat.warm",
         "compat",
     ),
     ("compat.adapters", "compat.engines", "compat.wire", "compat.models"),

@@ -142,7 +142,7 @@ def test_ci_can_be_run_and_takes_its_commands_from_the_readme() -> None:
 
 
 def test_each_test_file_runs_on_every_python_or_says_that_one_is_enough() -> None:
-    """A new file is in neither list of tests/pythons.toml until somebody has decided."""
+    """A new file is in no list of tests/pythons.toml until somebody has decided."""
     groups = tomllib.loads((ROOT / "tests/pythons.toml").read_text("utf-8"))
     there = {
         path.relative_to(ROOT / "tests").as_posix()

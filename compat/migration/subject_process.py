@@ -9,6 +9,7 @@ both are moved together (``compat.process``; verdicts, Migration: time-outs).
 
 from __future__ import annotations
 
+import ast
 import os
 import weakref
 from collections import deque
@@ -52,6 +53,10 @@ __all__ = [
 Label: TypeAlias = Literal["old", "new"]
 
 IMPORT_TIMEOUT: Final = 30.0
+FRAMEWORKS: Final = frozenset(
+    ("langchain", "langchain_core", "langchain_openai", "langgraph")
+)
+"""What takes a child longer to import than anything else does."""
 
 SUBJECT_CHILD: Final = "refengine.testing.subject_server"
 
@@ -96,6 +101,7 @@ class SubjectProcess:
                 cwd=location.cwd,
                 env=_environment(hash_seed),
                 locate=partial(line_in, folder=location.folder),
+                frameworks=_frameworks(location),
             )
             stack.callback(self.child.end)
             # Not only by close: an interrupted parent ends it on its way out.
@@ -325,6 +331,28 @@ def _reference(ref: SubjectRef, location: SubjectLocation) -> dict[str, object]:
         if location.moved is None
         else [str(each) for each in location.moved],
     }
+
+
+def _frameworks(location: SubjectLocation) -> Sequence[str]:
+    """Return what a subject's file imports of frameworks, first of all and by itself.
+
+    Not where its folder has something of that name, which would be imported in its
+    location.
+    """
+    try:
+        tree = ast.parse(b"" if location.file is None else location.file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    names: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.append(node.module)
+        elif isinstance(node, ast.Import):
+            names += (each.name for each in node.names)
+    folders = (location.cwd, location.folder)
+    there = {each.stem for folder in folders for each in folder.glob("lang*")}
+    roots = FRAMEWORKS.difference(there)
+    return [each for each in names if each.partition(".")[0] in roots]
 
 
 def _environment(hash_seed: int) -> Mapping[str, str]:
