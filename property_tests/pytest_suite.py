@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 
 import pytest
 
-from compat.report.conform_failure import told as texts_of
+from compat.report.conform_failure import failure_texts
 from compat.report.conform_text import counted, plain
 from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult, EngineInfo
 from property_tests.defaults import EXAMPLES, SEED
@@ -43,7 +43,7 @@ def lines(result: ClauseResult, clause: Clause) -> Iterator[str]:
         yield f"  because   {plain(result.reason)}"
     if result.failure is None:
         return
-    found = texts_of(result.failure)
+    found = failure_texts(result.failure)
     yield f"  asked     {found.asked}, variant {found.variant}"
     yield f"  expected  {found.expected}"
     yield f"  got       {found.got}"

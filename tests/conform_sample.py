@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from compat.report.conform_gathered import Judgement, gather
-from compat.report.conform_stream import Stream
+from compat.report.conform_gathered import JudgementReport, gather
+from compat.report.conform_stream import JudgementStream
 from compat.verdicts.conformance import (
     VERDICTS,
     AnyEvent,
@@ -146,13 +146,13 @@ def events(
 
 def ended(found: Sequence[AnyEvent], code: int = 0) -> list[AnyEvent]:
     """Return the events with their footer."""
-    stream = Stream()
+    stream = JudgementStream()
     for each in found:
         stream.take(each)
     return [*found, stream.end(code)]
 
 
-def judged(*results: ClauseResult, **given: Any) -> Judgement:
+def judged(*results: ClauseResult, **given: Any) -> JudgementReport:
     return gather(events(*results, **given))
 
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 from rich.console import Console
 
-from compat.report.conform_failure import told, world_lines
+from compat.report.conform_failure import failure_texts, world_lines
 from compat.report.conform_gathered import IncompleteError, gather
 from compat.report.conform_json import json_text, to_json
 from compat.report.conform_junit import junit_text
@@ -21,8 +21,8 @@ from compat.report.conform_schema import schema_text
 from compat.report.conform_stream import (
     ChangedError,
     CutOffError,
+    JudgementStream,
     NotAnEventError,
-    Stream,
     StreamError,
     UnknownVersionError,
     read_stream,
@@ -70,7 +70,7 @@ CRASH = Breakdown(
 
 def written(found: Sequence[AnyEvent]) -> str:
     out = io.StringIO()
-    stream = Stream(out)
+    stream = JudgementStream(out)
     for each in found:
         stream.take(each)
     return out.getvalue()
@@ -130,7 +130,7 @@ def test_digest_is_that_of_all_but_header_and_footer() -> None:
 
 
 def test_digest_is_known_without_a_file() -> None:
-    stream, found = Stream(), events(result("ORD-001"))
+    stream, found = JudgementStream(), events(result("ORD-001"))
     for each in found[:-1]:
         stream.take(each)
 
@@ -328,13 +328,13 @@ def test_world_of_another_version_is_told_as_it_is() -> None:
 
 
 def test_first_difference_inside_two_values_is_named() -> None:
-    found = told(failure(expected={"a": [1, 2]}, got={"a": [1, 2.0]}))
+    found = failure_texts(failure(expected={"a": [1, 2]}, got={"a": [1, 2.0]}))
 
     assert found.differs == "at a[1]: expected 2, got 2.0"
 
 
 def test_values_that_differ_as_a_whole_need_no_place() -> None:
-    assert told(failure(expected=1, got=True)).differs == ""
+    assert failure_texts(failure(expected=1, got=True)).differs == ""
 
 
 # --- terminal

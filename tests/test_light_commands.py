@@ -236,13 +236,11 @@ def test_lines_that_are_refused_are_found_in_the_declaration() -> None:
 
 HEAVY_APP = """
 import {heavy}
-from compat.cli.command import argument, group
+from compat.cli.command import argument, command
 
-app = group("Loads what it needs too early.")
-
-@app.command()
+@command()
 @argument("stone")
-def weigh(stone: str) -> int:
+def app(stone: str) -> int:
     "Do nothing."
     {work}
     return 0

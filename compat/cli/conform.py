@@ -23,12 +23,12 @@ from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from compat.report.conform_gathered import Judgement as Gathered
+    from compat.report.conform_gathered import JudgementReport
     from compat.verdicts.conformance import AnyEvent
     from property_tests.judging.engines import EnginesJudgement
     from property_tests.registry import Clause
 
-    Writer: TypeAlias = Callable[[Gathered], str]
+    Writer: TypeAlias = Callable[[JudgementReport], str]
 
 NOT_CHECKED: Final = "is chosen, but no check decides it: "
 

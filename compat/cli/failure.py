@@ -157,7 +157,7 @@ def lines(failure: FailureFile, found: ReplayedWorld) -> Iterator[Text]:
     """Yield what is said about a replay, for a person."""
     from rich.text import Text
 
-    from compat.report.conform_failure import told as texts_of
+    from compat.report.conform_failure import failure_texts
     from compat.report.conform_text import plain
 
     who = f"{failure.clause} on {plain(failure.engine)} ({plain(failure.profile)})"
@@ -165,7 +165,7 @@ def lines(failure: FailureFile, found: ReplayedWorld) -> Iterator[Text]:
         yield Text(f"error: {who}: {plain(found.broken)}", "bold red")
     elif found.failure is not None:
         yield Text(f"still fails: {who}", "bold red")
-        shown = texts_of(found.failure)
+        shown = failure_texts(found.failure)
         yield Text(f"  asked     {shown.asked}  [{shown.variant}]")
         yield Text(f"  expected  {shown.expected}")
         yield Text(f"  got       {shown.got}")

@@ -22,7 +22,7 @@ _NEIGHBOUR: Final = "neighbour in "
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FailureText:
     """A failure as a report shows it; every text is plain and of a bearable length."""
 
     variant: str
@@ -36,11 +36,11 @@ class Told:
     reproduce: str
 
 
-def told(failure: ClauseFailure, longest: int = LONGEST) -> Told:
+def failure_texts(failure: ClauseFailure, longest: int = LONGEST) -> FailureText:
     """Return a failure in texts; ``longest`` is for expected and got."""
     # As a file has them, so that a report is the same from there.
     expected, got = finite(failure.expected), finite(failure.got)
-    return Told(
+    return FailureText(
         variant=plain(failure.variant),
         asked=plain(failure.asked),
         expected=value_text(expected, longest),

@@ -67,7 +67,7 @@ class EngineReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class JudgementReport:
     """A whole judgement: header, the contract, the engines, footer."""
 
     header: StreamHeader
@@ -82,7 +82,7 @@ class Judgement:
         object.__setattr__(self, "by_id", by_id)
 
 
-def gather(events: Iterable[AnyEvent]) -> Judgement:
+def gather(events: Iterable[AnyEvent]) -> JudgementReport:
     """Return the judgement these events tell; raises IncompleteError.
 
     Events of an engine belong to the last engine that was introduced, so the same
@@ -151,14 +151,14 @@ class _Gathering:
             self.engines.append(engine_report(self.open))
             self.open = []
 
-    def done(self) -> Judgement:
+    def done(self) -> JudgementReport:
         if self.header is None or self.footer is None:
             raise IncompleteError("it has no footer, so it was cut off")
         if self.open:
             name = _first(self.open, EngineInfo).engine
             raise IncompleteError(f"{name} has no summary")
         clauses = tuple(self.clauses.values())
-        return Judgement(self.header, clauses, tuple(self.engines), self.footer)
+        return JudgementReport(self.header, clauses, tuple(self.engines), self.footer)
 
 
 def _all(events: Sequence[Event], kind: type[Kind]) -> tuple[Kind, ...]:

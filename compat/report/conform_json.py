@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final, TypeAlias
 
-from compat.report.conform_gathered import EngineReport, Judgement
+from compat.report.conform_gathered import EngineReport, JudgementReport
 from compat.report.conform_stream import finite
 from compat.verdicts.conformance import VERDICTS, Event
 
@@ -16,7 +16,7 @@ _SAID: Final = {"event", "engine"}
 """What every event of an engine repeats."""
 
 
-def to_json(judgement: Judgement) -> Json:
+def to_json(judgement: JudgementReport) -> Json:
     """Return the document: only its header holds times, paths and versions.
 
     ``digest`` is that of the event stream, so it is the same in every report of one
@@ -34,7 +34,7 @@ def to_json(judgement: Judgement) -> Json:
     }
 
 
-def json_text(judgement: Judgement) -> str:
+def json_text(judgement: JudgementReport) -> str:
     """Return the text of a report file; ASCII, so that every string survives."""
     return json.dumps(to_json(judgement), indent=2) + "\n"
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from compat.report.conform_failure import Told, told
-from compat.report.conform_gathered import EngineReport, Judgement
+from compat.report.conform_failure import FailureText, failure_texts
+from compat.report.conform_gathered import EngineReport, JudgementReport
 from compat.report.conform_text import brief, plain, plain_lines
 from compat.verdicts.conformance import ClauseInfo, ClauseResult
 
@@ -21,7 +21,7 @@ LONGEST: Final = 1000
 """So many characters of one value stand in the file."""
 
 
-def junit_text(judgement: Judgement) -> str:
+def junit_text(judgement: JudgementReport) -> str:
     """Return the text of the file; it has no times, so equal judgements are equal."""
     root = Element("testsuites", name="refengine conform")
     for report in judgement.engines:
@@ -33,7 +33,7 @@ def junit_text(judgement: Judgement) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
-def _suite(root: Element, report: EngineReport, judgement: Judgement) -> None:
+def _suite(root: Element, report: EngineReport, judgement: JudgementReport) -> None:
     name = plain(f"{report.info.engine}.{report.info.profile}")
     suite = SubElement(root, "testsuite", name=name)
     for smoke in report.broken:
@@ -89,10 +89,10 @@ def _text(result: ClauseResult, clause: ClauseInfo) -> Iterator[str]:
     if result.reason:
         yield f"because   {brief(result.reason, LONGEST)}"
     if result.failure is not None:
-        yield from _failure(told(result.failure, LONGEST))
+        yield from _failure(failure_texts(result.failure, LONGEST))
 
 
-def _failure(found: Told) -> Iterator[str]:
+def _failure(found: FailureText) -> Iterator[str]:
     yield f"asked     {found.asked} (variant {found.variant})"
     yield f"expected  {found.expected}"
     yield f"got       {found.got}"

@@ -9,7 +9,7 @@ from typing import Final
 
 from rich.text import Text
 
-from compat.report.conform_failure import Told, seen_lines, told
+from compat.report.conform_failure import FailureText, failure_texts, seen_lines
 from compat.report.conform_gathered import LEVELS, EngineReport, counts
 from compat.report.conform_text import brief, counted, plain, plain_lines
 from compat.verdicts.conformance import (
@@ -166,7 +166,7 @@ def _result(
         yield from page.labelled("because", brief(result.reason, 400), style)
     if result.failure is None:
         return
-    found = told(result.failure)
+    found = failure_texts(result.failure)
     yield from _values(found, page)
     if result.worlds:
         worlds = f"{result.failing:,} of {counted(result.worlds, 'world')} that decide"
@@ -177,7 +177,7 @@ def _result(
         yield Text("  again     ").append(found.reproduce, "bold")
 
 
-def _values(found: Told, page: Page) -> Iterator[Text]:
+def _values(found: FailureText, page: Page) -> Iterator[Text]:
     where = f" (variant {found.variant})" if found.variant != "played" else ""
     yield from page.labelled("asked", f"{found.asked}{where}")
     yield from page.labelled("expected", found.expected, "green")
@@ -186,7 +186,7 @@ def _values(found: Told, page: Page) -> Iterator[Text]:
         yield from page.labelled("differs", found.differs)
 
 
-def _evidence(found: Told, page: Page) -> Iterator[Text]:
+def _evidence(found: FailureText, page: Page) -> Iterator[Text]:
     if found.around:
         yield Text("  observations around it, > decided:")
         yield from _seen(found.around, page)

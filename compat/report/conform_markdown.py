@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from compat.report.conform_failure import told
-from compat.report.conform_gathered import EngineReport, Judgement
+from compat.report.conform_failure import failure_texts
+from compat.report.conform_gathered import EngineReport, JudgementReport
 from compat.report.conform_text import brief, counted, plain
 from compat.verdicts.conformance import VERDICTS, ClauseResult
 
@@ -19,12 +19,12 @@ SHOWN: Final = 50
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()#!|~@$]|:(?=/)|(?<=www)\.)")
 
 
-def markdown_text(judgement: Judgement) -> str:
+def markdown_text(judgement: JudgementReport) -> str:
     """Return the page: a table of engines by verdicts, then what fails and why."""
     return "\n".join(_lines(judgement)) + "\n"
 
 
-def _lines(judgement: Judgement) -> Iterator[str]:
+def _lines(judgement: JudgementReport) -> Iterator[str]:
     header = judgement.header
     yield "## Conformance"
     yield ""
@@ -45,15 +45,15 @@ def _table(reports: Sequence[EngineReport]) -> Iterator[str]:
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * 3}{'--:|' * (len(columns) - 3)}"
     for report in reports:
-        told = report.summary
-        word = "conformant" if told.conformant else "**NOT CONFORMANT**"
-        numbers = [told.verdicts.get(each, 0) for each in VERDICTS]
-        cells = [_safe(told.engine), _safe(told.profile), word]
-        numbers += [told.known, len(told.never)]
+        summary = report.summary
+        word = "conformant" if summary.conformant else "**NOT CONFORMANT**"
+        numbers = [summary.verdicts.get(each, 0) for each in VERDICTS]
+        cells = [_safe(summary.engine), _safe(summary.profile), word]
+        numbers += [summary.known, len(summary.never)]
         yield f"| {' | '.join([*cells, *map(str, numbers)])} |"
 
 
-def _engine(report: EngineReport, judgement: Judgement) -> Iterator[str]:
+def _engine(report: EngineReport, judgement: JudgementReport) -> Iterator[str]:
     stale = report.listed("stale")
     if not (report.broken or report.faults or report.failing or stale):
         return
@@ -79,7 +79,7 @@ def _result(result: ClauseResult, sentence: str) -> Iterator[str]:
         yield f"  - because {_safe(brief(result.reason, 400))}"
     if result.failure is None:
         return
-    found = told(result.failure)
+    found = failure_texts(result.failure)
     yield f"  - asked: {_safe(found.asked)}"
     yield f"  - expected {_code(found.expected)}, got {_code(found.got)}"
     if found.differs:

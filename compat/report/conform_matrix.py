@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from compat.report.conform_failure import Told, told
-from compat.report.conform_gathered import FAILING, Judgement
+from compat.report.conform_failure import FailureText, failure_texts
+from compat.report.conform_gathered import FAILING, JudgementReport
 from compat.report.conform_text import brief, counted, plain
 from compat.verdicts.conformance import ClauseInfo, ClauseResult, Verdict
 
@@ -24,7 +24,7 @@ KNOWN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ClauseCell:
     """The verdict on one clause for one engine: a letter, a word and the details."""
 
     id: str
@@ -35,29 +35,29 @@ class Cell:
     word: str
     reason: str = ""
     worlds: str = ""
-    told: Told | None = None
+    failure: FailureText | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ClauseRow:
     """One clause, and its cell for each engine."""
 
     clause: ClauseInfo
     sentence: str
-    cells: tuple[Cell, ...]
+    cells: tuple[ClauseCell, ...]
 
     @property
-    def failing(self) -> tuple[Cell, ...]:
+    def failing(self) -> tuple[ClauseCell, ...]:
         """The cells that are not as they should be."""
         return tuple(e for e in self.cells if e.kind in {*FAILING, "soft", "stale"})
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ClauseFamily:
     """The clauses of a family, in their order."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[ClauseRow, ...]
 
     @property
     def failing(self) -> int:
@@ -65,42 +65,42 @@ class Family:
         return sum(bool(each.failing) for each in self.rows)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """How many clauses it has, and how many of them are not kept by all."""
         text = counted(len(self.rows), "clause")
         return f"{text}, {self.failing} not kept by all" if self.failing else text
 
 
-def families(judgement: Judgement) -> Iterator[Family]:
+def families(judgement: JudgementReport) -> Iterator[ClauseFamily]:
     """Yield the selected clauses by families, in the order of the contract."""
     selected = set(judgement.header.selected)
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[ClauseRow]] = {}
     results = [{e.clause: e for e in r.results} for r in judgement.engines]
     for clause in judgement.clauses:
         if clause.id in selected and clause.status == "checked":
             rows.setdefault(clause.family, []).append(_row(clause, judgement, results))
-    yield from (Family(plain(name), tuple(mine)) for name, mine in rows.items())
+    yield from (ClauseFamily(plain(name), tuple(mine)) for name, mine in rows.items())
 
 
 def _row(
     clause: ClauseInfo,
-    judgement: Judgement,
+    judgement: JudgementReport,
     results: Sequence[Mapping[str, ClauseResult]],
-) -> Row:
+) -> ClauseRow:
     cells = (
-        _cell(place_of(clause.id, at), plain(report.info.engine), mine.get(clause.id))
+        _cell(anchor_of(clause.id, at), plain(report.info.engine), mine.get(clause.id))
         for at, (report, mine) in enumerate(
             zip(judgement.engines, results, strict=True), 1
         )
     )
-    return Row(clause, plain(clause.sentence), tuple(cells))
+    return ClauseRow(clause, plain(clause.sentence), tuple(cells))
 
 
-def _cell(id_: str, engine: str, result: ClauseResult | None) -> Cell:
+def _cell(id_: str, engine: str, result: ClauseResult | None) -> ClauseCell:
     if result is None:
-        return Cell(id_, engine, "none", "·", "not judged")
+        return ClauseCell(id_, engine, "none", "·", "not judged")
     kind, letter, word = _look(result)
-    return Cell(
+    return ClauseCell(
         id=id_,
         engine=engine,
         kind=kind,
@@ -108,7 +108,7 @@ def _cell(id_: str, engine: str, result: ClauseResult | None) -> Cell:
         word=word,
         reason=brief(_reason(result), LONGEST),
         worlds=_worlds(result),
-        told=told(result.failure, LONGEST) if result.failure else None,
+        failure=failure_texts(result.failure, LONGEST) if result.failure else None,
     )
 
 
@@ -136,6 +136,6 @@ def _worlds(result: ClauseResult) -> str:
     return f"fails in {result.failing:,} of {worlds} that decide"
 
 
-def place_of(clause: str, at: int) -> str:
+def anchor_of(clause: str, at: int) -> str:
     """Return the id of a verdict in the page; names of engines need not be unique."""
     return f"{clause}-{at}"

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from compat.report.conform_gathered import LEVELS, EngineReport, Judgement, counts
-from compat.report.conform_matrix import families, place_of
+from compat.report.conform_gathered import LEVELS, EngineReport, JudgementReport, counts
+from compat.report.conform_matrix import anchor_of, families
 from compat.report.conform_text import brief, counted, plain, plain_lines, without_paths
 from compat.verdicts.conformance import VERDICTS, Breakdown, ClauseInfo, SmokeResult
 
@@ -30,7 +30,7 @@ addEventListener("hashchange", () => {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class EngineColumn:
     """One engine: its verdict and what that rests on, in plain texts."""
 
     name: str
@@ -45,7 +45,7 @@ class Column:
     """Clauses that are not kept, each with the place to look at."""
 
 
-def page_text(judgement: Judgement) -> str:
+def page_text(judgement: JudgementReport) -> str:
     """Return the text of the page."""
     # Imported here, since no other report has a use for it.
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # as said above
@@ -72,7 +72,7 @@ def page_text(judgement: Judgement) -> str:
     )
 
 
-def _facts(judgement: Judgement) -> Iterator[tuple[str, str]]:
+def _facts(judgement: JudgementReport) -> Iterator[tuple[str, str]]:
     """Yield what was judged: names and values for the head of the page."""
     header = judgement.header
     drawn = header.worlds - header.fixed
@@ -90,10 +90,10 @@ def _facts(judgement: Judgement) -> Iterator[tuple[str, str]]:
         yield "started", plain(header.started)
 
 
-def _columns(judgement: Judgement) -> Iterator[Column]:
+def _columns(judgement: JudgementReport) -> Iterator[EngineColumn]:
     for at, report in enumerate(judgement.engines, 1):
         summary = report.summary
-        yield Column(
+        yield EngineColumn(
             name=plain(report.info.engine),
             profile=plain(report.info.profile),
             version=plain(judgement.header.versions.get(report.info.engine, "")),
@@ -102,7 +102,7 @@ def _columns(judgement: Judgement) -> Iterator[Column]:
             levels=tuple(_levels(report)),
             notes=tuple(_notes(report)),
             troubles=tuple(_troubles(report)),
-            failing=tuple((e.clause, place_of(e.clause, at)) for e in report.failing),
+            failing=tuple((e.clause, anchor_of(e.clause, at)) for e in report.failing),
         )
 
 
@@ -146,7 +146,7 @@ def _broke_down(fault: Breakdown) -> str:
     return "\n".join([f"{fault.headline.capitalize()}:", *plain_lines(fault.text)])
 
 
-def _unjudged(judgement: Judgement) -> Iterator[tuple[ClauseInfo, str, str]]:
+def _unjudged(judgement: JudgementReport) -> Iterator[tuple[ClauseInfo, str, str]]:
     for each in judgement.clauses:
         if each.status != "checked":
             yield each, plain(each.sentence), plain(without_paths(each.why))

@@ -52,7 +52,7 @@ class NotAnEventError(StreamError):
     """The line is no event that can stand in this place."""
 
 
-class Stream:
+class JudgementStream:
     """Writes events as they come, and knows their digest at the end.
 
     Without a file it only counts the digest. Progress is live only, and left out.

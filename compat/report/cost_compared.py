@@ -39,9 +39,9 @@ def summary(rows: Sequence[ComparedRow], limit: float) -> Text:
     if not rows:
         return Text("NOTHING COMPARED: the two reports share no row", "bold red")
     found = Counter(row.verdict for row in rows)
-    told = ", ".join(f"{found[each]} {each}" for each in STYLES)
+    counts = ", ".join(f"{found[each]} {each}" for each in STYLES)
     failed = "bold red" if found["fail"] else "bold"
-    return Text(f"{told} (fails above {ratio_text(limit)})", failed)
+    return Text(f"{counts} (fails above {ratio_text(limit)})", failed)
 
 
 def _line(row: ComparedRow, width: int) -> Text:

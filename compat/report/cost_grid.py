@@ -19,7 +19,7 @@ Tone: TypeAlias = Literal["", "good", "bad", "quiet", "best"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CostCell:
     """One text of a table."""
 
     text: str
@@ -27,7 +27,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class CostColumn:
     """A heading; numbers stand to the right, and are never broken.
 
     An ``extra`` one is left out where there is no room for it.
@@ -39,37 +39,37 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GridRow:
     """Cells as many as columns; ``again`` continues the row above, of the same name.
 
     From the cell ``blocked_at`` on, if that is not 0, a row has no numbers.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[CostCell, ...]
     again: bool = False
     blocked_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class CostGrid:
     """A table with what its reader has to know first."""
 
     key: str
     """Names it in a page's links; a lower-case word."""
     title: str
     about: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[CostColumn, ...]
+    rows: tuple[GridRow, ...]
 
 
-def left(name: str) -> Column:
+def left(name: str) -> CostColumn:
     """Return the heading of a column of words."""
-    return Column(name, right=False)
+    return CostColumn(name, right=False)
 
 
-def named(text: str) -> Cell:
+def named(text: str) -> CostCell:
     """Return a cell with a name that somebody else chose."""
-    return Cell(brief(text, 80))
+    return CostCell(brief(text, 80))
 
 
 def folded(text: str, width: int) -> str:
@@ -82,14 +82,14 @@ def folded(text: str, width: int) -> str:
     return "\n".join(each.rstrip() for each in lines)
 
 
-def words(texts: Sequence[str]) -> tuple[Cell, ...]:
+def words(texts: Sequence[str]) -> tuple[CostCell, ...]:
     """Return a cell for each text; those without a number are quiet."""
-    return tuple(Cell(each, "quiet" if each == NOTHING else "") for each in texts)
+    return tuple(CostCell(each, "quiet" if each == NOTHING else "") for each in texts)
 
 
-def blocked_row(names: tuple[Cell, ...], found: Blocked, columns: int) -> Row:
+def blocked_row(names: tuple[CostCell, ...], found: Blocked, columns: int) -> GridRow:
     """Return a row that has no numbers, and the clause that took them."""
     clause = f"clause {found.clause}" if found.clause else "see below"
-    empty = (Cell(""),) * (columns - len(names) - 2)
-    cells = (*names, Cell("blocked", "bad"), *empty, Cell(brief(clause), "bad"))
-    return Row(cells, blocked_at=len(names))
+    empty = (CostCell(""),) * (columns - len(names) - 2)
+    cells = (*names, CostCell("blocked", "bad"), *empty, CostCell(brief(clause), "bad"))
+    return GridRow(cells, blocked_at=len(names))

@@ -11,7 +11,14 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from compat.report.cost_grid import Cell, Column, Grid, Row, Tone, folded
+from compat.report.cost_grid import (
+    CostCell,
+    CostColumn,
+    CostGrid,
+    GridRow,
+    Tone,
+    folded,
+)
 from compat.report.cost_says import facts, says, says_not
 from compat.report.cost_tables import grids
 from compat.report.cost_text import noise_text
@@ -32,7 +39,7 @@ _HEADING: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TableLook:
     """One way to draw a table: names are broken at ``name`` letters."""
 
     name: int
@@ -41,11 +48,11 @@ class Look:
 
 
 LOOKS: Final = (
-    Look(28),
-    Look(20),
-    Look(20, extra=False),
-    Look(20, extra=False, split=True),
-    Look(12, extra=False, split=True),
+    TableLook(28),
+    TableLook(20),
+    TableLook(20, extra=False),
+    TableLook(20, extra=False, split=True),
+    TableLook(12, extra=False, split=True),
 )
 """The best one first; the first that fits is taken."""
 
@@ -57,20 +64,20 @@ def lines(costs: Costs) -> Iterator[RenderableType]:
     yield _pairs([(Text(name, "dim"), Text(value)) for name, value in found])
     for grid in grids(costs):
         yield from (Text(), Text(grid.title, "bold"), Text(grid.about, "dim"))
-        yield Shown(grid)
+        yield FittedTable(grid)
     yield from _listed("What this says", tuple(says(costs)))
     yield from _listed("What it does not say", tuple(says_not(costs)))
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class FittedTable:
     """A table as wide as there is room for.
 
     Where there is too little, extra columns go first, then intervals get a line each,
     and at last each row becomes a list.
     """
 
-    grid: Grid
+    grid: CostGrid
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
@@ -100,7 +107,7 @@ def _listed(title: str, sentences: Sequence[str]) -> Iterator[RenderableType]:
         yield _pairs([(Text("-"), Text(each)) for each in sentences])
 
 
-def _table(grid: Grid, look: Look) -> Table:
+def _table(grid: CostGrid, look: TableLook) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True
     )
@@ -115,7 +122,7 @@ def _table(grid: Grid, look: Look) -> Table:
             vertical="top",
         )
     for rows in _together(grid.rows, look):
-        first = Cell("") if rows[0].again else rows[0].cells[0]
+        first = CostCell("") if rows[0].again else rows[0].cells[0]
         others = (
             _stacked(grid.columns[at], [row.cells[at] for row in rows], look)
             for at in kept[1:]
@@ -124,14 +131,14 @@ def _table(grid: Grid, look: Look) -> Table:
     return table
 
 
-def _cards(grid: Grid) -> Iterator[RenderableType]:
+def _cards(grid: CostGrid) -> Iterator[RenderableType]:
     """Yield each row as a list of what its columns say, for a very narrow place."""
     for row in grid.rows:
         if not row.again:
             yield Text(row.cells[0].text, "bold")
         if row.blocked_at:
-            told = (each.text for each in row.cells[row.blocked_at :] if each.text)
-            yield Text(f"  {', '.join(told)}", STYLES["bad"])
+            texts = (each.text for each in row.cells[row.blocked_at :] if each.text)
+            yield Text(f"  {', '.join(texts)}", STYLES["bad"])
             continue
         pairs = zip(grid.columns[1:], row.cells[1:], strict=True)
         yield _pairs(
@@ -143,12 +150,12 @@ def _cards(grid: Grid) -> Iterator[RenderableType]:
         )
 
 
-def _together(rows: Sequence[Row], look: Look) -> Iterator[list[Row]]:
+def _together(rows: Sequence[GridRow], look: TableLook) -> Iterator[list[GridRow]]:
     """Yield rows of one name together: a name of two lines then takes no line more.
 
     Cells of several lines would shift against each other.
     """
-    found: list[Row] = []
+    found: list[GridRow] = []
     for row in rows:
         if found and (look.split or not row.again):
             yield found
@@ -158,11 +165,11 @@ def _together(rows: Sequence[Row], look: Look) -> Iterator[list[Row]]:
         yield found
 
 
-def _stacked(column: Column, cells: Sequence[Cell], look: Look) -> Text:
+def _stacked(column: CostColumn, cells: Sequence[CostCell], look: TableLook) -> Text:
     return Text("\n").join(_cell(column, each, look) for each in cells)
 
 
-def _cell(column: Column, cell: Cell, look: Look) -> Text:
+def _cell(column: CostColumn, cell: CostCell, look: TableLook) -> Text:
     text = cell.text if column.right else folded(cell.text, look.name)
     if look.split and column.right:
         text = text.replace(" (", "\n(")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from compat.report.cost_grid import Cell, Grid
+from compat.report.cost_grid import CostCell, CostGrid
 from compat.report.cost_says import facts, says, says_not
 from compat.report.cost_tables import grids
 from compat.report.cost_text import noise_text
@@ -33,7 +33,7 @@ def tables_text(costs: Costs, keys: Collection[str]) -> str:
     return "\n\n".join([*parts, _facts(costs)]) + "\n"
 
 
-def _titled(grid: Grid) -> str:
+def _titled(grid: CostGrid) -> str:
     head = f"**{_safe(grid.title)}.** {_safe(grid.about)}"
     return "\n".join([head, "", *_table(grid)])
 
@@ -53,19 +53,19 @@ def _lines(costs: Costs) -> Iterator[str]:
 
 
 def _facts(costs: Costs) -> str:
-    told = "; ".join(f"{name}: {value}" for name, value in facts(costs))
-    return f"{_safe(told)}; noise: {_safe(noise_text(costs))}."
+    known = "; ".join(f"{name}: {value}" for name, value in facts(costs))
+    return f"{_safe(known)}; noise: {_safe(noise_text(costs))}."
 
 
-def _table(grid: Grid) -> Iterator[str]:
+def _table(grid: CostGrid) -> Iterator[str]:
     yield f"| {' | '.join(_safe(each.name) for each in grid.columns)} |"
     yield f"|{''.join('--:|' if each.right else '---|' for each in grid.columns)}"
     for row in grid.rows:
-        first = Cell("") if row.again else row.cells[0]
+        first = CostCell("") if row.again else row.cells[0]
         yield f"| {' | '.join(map(_cell, (first, *row.cells[1:])))} |"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: CostCell) -> str:
     shown = _safe(cell.text)
     return f"**{shown}**" if shown and cell.tone in {"bad", "best"} else shown
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from compat.report.cost_grid import Grid
+from compat.report.cost_grid import CostGrid
 from compat.report.cost_plots import Plot, plot
 from compat.report.cost_says import METHOD, facts, says, says_not
 from compat.report.cost_tables import grids
@@ -48,10 +48,10 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PageSection:
     """A table, and the plot above it if there is one."""
 
-    grid: Grid
+    grid: CostGrid
     figure: Figure | None
 
 
@@ -79,10 +79,10 @@ def page_text(costs: Costs) -> str:
     )
 
 
-def _parts(costs: Costs) -> Iterator[Part]:
+def _parts(costs: Costs) -> Iterator[PageSection]:
     for grid in grids(costs):
         which = PLOTS.get(grid.key)
-        yield Part(grid, _figure(costs, which) if which else None)
+        yield PageSection(grid, _figure(costs, which) if which else None)
 
 
 def _figure(costs: Costs, which: Plot) -> Figure | None:

@@ -7,10 +7,10 @@ from typing import Final
 
 from compat.report.conform_text import brief
 from compat.report.cost_grid import (
-    Cell,
-    Column,
-    Grid,
-    Row,
+    CostCell,
+    CostColumn,
+    CostGrid,
+    GridRow,
     blocked_row,
     left,
     named,
@@ -30,7 +30,7 @@ from compat.verdicts.cost import Absent, Bar, Costs, PeerCost
 WORK: Final = "one tool call and two calls of a scripted model in the same process"
 
 
-def peer_grids(costs: Costs) -> Iterator[Grid]:
+def peer_grids(costs: Costs) -> Iterator[CostGrid]:
     """Yield the tables of peers, of memory per handler and of bars that have rows."""
     if costs.peers or costs.absent:
         yield _base_grid(costs)
@@ -67,34 +67,34 @@ def memory_rows(costs: Costs) -> list[tuple[str, str, float]]:
     return ours + peers
 
 
-def bar_cell(bar: Bar) -> Cell:
+def bar_cell(bar: Bar) -> CostCell:
     """Return whether a bar holds, in a word or two."""
     if bar.holds is None:
-        return Cell("not measured", "quiet")
-    return Cell("holds", "good") if bar.holds else Cell("MISSED", "bad")
+        return CostCell("not measured", "quiet")
+    return CostCell("holds", "good") if bar.holds else CostCell("MISSED", "bad")
 
 
 def _who(found: PeerCost) -> str:
     return f"{found.peer} {found.version}".strip()
 
 
-def _base_grid(costs: Costs) -> Grid:
+def _base_grid(costs: Costs) -> CostGrid:
     about = f"A run without handlers: {WORK}."
     columns = (
         left("framework"),
-        Column("a run"),
-        Column("over bare Python"),
-        Column("over refengine"),
+        CostColumn("a run"),
+        CostColumn("over bare Python"),
+        CostColumn("over refengine"),
     )
-    rows = [Row(_base_cells(each)) for each in base_runs(costs.peers)]
+    rows = [GridRow(_base_cells(each)) for each in base_runs(costs.peers)]
     shown = {each.peer for each in base_runs(costs.peers)}
     unmeasured = {e.peer: e for e in costs.peers if e.peer not in shown}
     rows += [_no_base_row(each) for each in unmeasured.values()]
     rows += [_absent_row(each) for each in costs.absent]
-    return Grid("base", "Other frameworks: a run", about, columns, tuple(rows))
+    return CostGrid("base", "Other frameworks: a run", about, columns, tuple(rows))
 
 
-def _base_cells(found: PeerCost) -> tuple[Cell, ...]:
+def _base_cells(found: PeerCost) -> tuple[CostCell, ...]:
     seconds = (
         NOTHING if found.base_seconds is None else seconds_text(found.base_seconds)
     )
@@ -102,19 +102,19 @@ def _base_cells(found: PeerCost) -> tuple[Cell, ...]:
     return (named(_who(found)), *words((seconds, bare, ours)))
 
 
-def _no_base_row(found: PeerCost) -> Row:
+def _no_base_row(found: PeerCost) -> GridRow:
     name = named(_who(found))
     if found.blocked:
         return blocked_row((name,), found.blocked, 4)
-    return Row((name, *words((NOTHING,) * 3)))
+    return GridRow((name, *words((NOTHING,) * 3)))
 
 
-def _absent_row(found: Absent) -> Row:
+def _absent_row(found: Absent) -> GridRow:
     empty = words((NOTHING, NOTHING))
-    return Row((named(found.peer), *empty, Cell("absent, see below", "quiet")))
+    return GridRow((named(found.peer), *empty, CostCell("absent, see below", "quiet")))
 
 
-def _hook_grid(peers: Sequence[PeerCost]) -> Grid:
+def _hook_grid(peers: Sequence[PeerCost]) -> CostGrid:
     about = (
         "What one handler adds to a run there, beside the hook of ours that does the"
         " same. The last column says with how many handlers a run fails, and how."
@@ -122,17 +122,17 @@ def _hook_grid(peers: Sequence[PeerCost]) -> Grid:
     columns = (
         left("framework"),
         left("its hook"),
-        Column("ours", right=False, extra=True),
-        Column("one handler adds"),
-        Column("over bare Python"),
-        Column("over refengine"),
+        CostColumn("ours", right=False, extra=True),
+        CostColumn("one handler adds"),
+        CostColumn("over bare Python"),
+        CostColumn("over refengine"),
         left("fails at"),
     )
     rows = tuple(_hook_row(each, columns) for each in peers)
-    return Grid("peers", "Other frameworks: a handler", about, columns, rows)
+    return CostGrid("peers", "Other frameworks: a handler", about, columns, rows)
 
 
-def _hook_row(found: PeerCost, columns: Sequence[Column]) -> Row:
+def _hook_row(found: PeerCost, columns: Sequence[CostColumn]) -> GridRow:
     names = named(_who(found)), named(found.hook), named(found.ours)
     if found.blocked:
         return blocked_row(names, found.blocked, len(columns))
@@ -142,39 +142,41 @@ def _hook_row(found: PeerCost, columns: Sequence[Column]) -> Row:
         ratio_estimate(found.over_ours),
     )
     silent = found.fails is not None and found.fails.how == "silent"
-    fails = Cell(failure_text(found.fails, found.tried), "bad" if silent else "")
-    return Row((*names, *words(numbers), fails))
+    fails = CostCell(failure_text(found.fails, found.tried), "bad" if silent else "")
+    return GridRow((*names, *words(numbers), fails))
 
 
-def _memory_grid(found: Sequence[tuple[str, str, float]]) -> Grid:
+def _memory_grid(found: Sequence[tuple[str, str, float]]) -> CostGrid:
     about = "What one more handler adds to the peak of a run."
-    columns = (left("framework"), left("hook"), Column("one handler adds"))
+    columns = (left("framework"), left("hook"), CostColumn("one handler adds"))
     rows = (
-        Row((named(who), named(hook), Cell(bytes_text(size))))
+        GridRow((named(who), named(hook), CostCell(bytes_text(size))))
         for who, hook, size in found
     )
-    return Grid("memory-handler", "Memory of a handler", about, columns, tuple(rows))
+    return CostGrid(
+        "memory-handler", "Memory of a handler", about, columns, tuple(rows)
+    )
 
 
-def _bar_grid(bars: Sequence[Bar]) -> Grid:
+def _bar_grid(bars: Sequence[Bar]) -> CostGrid:
     about = "Limits that we hold ourselves to."
     columns = (
         left("bar"),
-        Column("ratio"),
-        Column("limit"),
+        CostColumn("ratio"),
+        CostColumn("limit"),
         left("verdict"),
         left("why"),
     )
-    rows = tuple(Row(_bar_cells(each)) for each in bars)
-    return Grid("bars", "Bars", about, columns, rows)
+    rows = tuple(GridRow(_bar_cells(each)) for each in bars)
+    return CostGrid("bars", "Bars", about, columns, rows)
 
 
-def _bar_cells(bar: Bar) -> tuple[Cell, ...]:
+def _bar_cells(bar: Bar) -> tuple[CostCell, ...]:
     ratio = NOTHING if bar.ratio is None else ratio_text(bar.ratio)
     why = brief(bar.why, 200)
     return (
         named(bar.name),
         *words((ratio, f"≤ {ratio_text(bar.limit)}")),
         bar_cell(bar),
-        Cell(why),
+        CostCell(why),
     )

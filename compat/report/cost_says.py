@@ -82,20 +82,20 @@ def says_not(costs: Costs) -> Iterator[str]:
     """Yield what was not measured, could not be, or lies within the noise."""
     yield from _same(costs)
     for name, found in _blocked(costs):
-        yield _told(f"{name} has no numbers: {blocked_text(found)}")
+        yield _closed(f"{name} has no numbers: {blocked_text(found)}")
     yield from _missing(costs)
     for each in costs.absent:
-        yield _told(f"{each.peer} is absent: {each.why}")
+        yield _closed(f"{each.peer} is absent: {each.why}")
     for bar in costs.bars:
         if bar.holds is None:
             why = f": {bar.why}" if bar.why else ""
-            yield _told(f"The bar “{bar.name}” was not measured{why}")
+            yield _closed(f"The bar “{bar.name}” was not measured{why}")
     if costs.header.quick:
         yield (
             "This was a quick run: fewer sizes and fewer rounds, so wider intervals."
             " Without --quick all of them are measured."
         )
-    yield from map(_told, costs.told)
+    yield from map(_closed, costs.told)
     yield (
         "Times are those of one machine. Compare ratios, and only within one report or"
         " by bench compare."
@@ -107,7 +107,9 @@ def _of_subject(costs: Costs) -> Iterator[str]:
     if len(found) > 1:
         first, second = found[:2]
         close = f"; {second.name} is not told apart from it" * _close(first, second)
-        yield _told(f"The most expensive handler is {first.name}{_adds(first)}{close}")
+        yield _closed(
+            f"The most expensive handler is {first.name}{_adds(first)}{close}"
+        )
     dear = [each for each in costs.hooks if each.change == "dearer"]
     if costs.hooks and not dear:
         yield "No hook of the subject takes more than one that does nothing."
@@ -134,14 +136,14 @@ def _of_growth(costs: Costs) -> Iterator[str]:
     shapes = Counter(each.shape for each in found)
     if not shapes:
         return
-    told = ", ".join(
+    kinds = ", ".join(
         f"{shape} for {counted(number, 'kind')}" for shape, number in shapes.items()
     )
     most = max((e.n for each in found for e in each.points), default=0)
     if costs.header.subject is not None:
         yield f"Growth, measured with up to {most:,} copies of it, is {found[0].shape}."
         return
-    yield f"Growth, measured with up to {most:,} handlers, is {told} of handler."
+    yield f"Growth, measured with up to {most:,} handlers, is {kinds} of handler."
 
 
 def _of_peers(costs: Costs) -> Iterator[str]:
@@ -158,7 +160,7 @@ def _of_peers(costs: Costs) -> Iterator[str]:
         )
     for each in costs.peers:
         if each.fails is not None and each.fails.how == "silent":
-            yield _told(
+            yield _closed(
                 f"{each.peer} fails silently from {each.fails.n:,} handlers with"
                 f" {each.hook}: {each.fails.what}"
             )
@@ -200,8 +202,8 @@ def _close(dearer: Cost, cheaper: Cost) -> bool:
 
 
 def _adds(cost: Cost) -> str:
-    told = [e for e in cost.compared if e.change != SAME and e.per_handler]
-    found = nearest(told)
+    apart = [e for e in cost.compared if e.change != SAME and e.per_handler]
+    found = nearest(apart)
     return f", {seconds_estimate(found.per_handler)} over {FLOORS[found.floor]}"
 
 
@@ -235,10 +237,10 @@ def _missing(costs: Costs) -> Iterator[str]:
             found[each.floor, each.why].append(cost.name)
     for (floor, why), names in found.items():
         rows = "; ".join(dict.fromkeys(names))
-        yield _told(f"No floor “{floor}” for {rows}: {why}")
+        yield _closed(f"No floor “{floor}” for {rows}: {why}")
 
 
-def _told(text: str) -> str:
+def _closed(text: str) -> str:
     """Return what somebody else wrote as a plain sentence without paths."""
     shown = plain(without_paths(text))
     return shown if shown.endswith((".", "!", "?")) else f"{shown}."

@@ -7,10 +7,10 @@ from typing import Final
 
 from compat.report.conform_text import counted, plain
 from compat.report.cost_grid import (
-    Cell,
-    Column,
-    Grid,
-    Row,
+    CostCell,
+    CostColumn,
+    CostGrid,
+    GridRow,
     blocked_row,
     left,
     named,
@@ -63,7 +63,7 @@ _NAMED: Final = ("axes", "subject")
 """Sections whose rows say in their names what else differs."""
 
 
-def grids(costs: Costs) -> Iterator[Grid]:
+def grids(costs: Costs) -> Iterator[CostGrid]:
     """Yield every table that has a row, in the order in which they are read."""
     for section, title, about in SECTIONS:
         found = [each for each in costs.costs if each.section == section]
@@ -118,53 +118,53 @@ def settings(costs: Sequence[Cost]) -> str:
     return f"{counted(n, 'handler')}, {messages} of history, {counted(tools, 'tool')}"
 
 
-def _cost_grid(key: str, title: str, about: str, found: Sequence[Cost]) -> Grid:
+def _cost_grid(key: str, title: str, about: str, found: Sequence[Cost]) -> CostGrid:
     shared = settings(found)
     knobs = not shared and key not in _NAMED
     columns = (
         left(key.rstrip("s") if key in {"hooks", "handlers"} else "what is run"),
-        *((Column(_KNOB_NAMES),) if knobs else ()),
+        *((CostColumn(_KNOB_NAMES),) if knobs else ()),
         left("over"),
-        Column("floor", extra=True),
-        Column("a run"),
-        Column("one handler adds"),
-        Column("ratio to the floor"),
+        CostColumn("floor", extra=True),
+        CostColumn("a run"),
+        CostColumn("one handler adds"),
+        CostColumn("ratio to the floor"),
     )
-    told = f"Each with {shared}." if shared else _KNOBS if knobs else ""
+    note = f"Each with {shared}." if shared else _KNOBS if knobs else ""
     rows = (row for each in found for row in _cost_rows(each, columns))
-    return Grid(key, title, f"{about} {told}".strip(), columns, tuple(rows))
+    return CostGrid(key, title, f"{about} {note}".strip(), columns, tuple(rows))
 
 
 _KNOB_NAMES: Final = "N / history / tools"
 _KNOBS: Final = "N is the number of handlers, history a number of messages."
 
 
-def _cost_rows(cost: Cost, columns: Sequence[Column]) -> Iterator[Row]:
+def _cost_rows(cost: Cost, columns: Sequence[CostColumn]) -> Iterator[GridRow]:
     name = named(cost.name)
     if cost.blocked:
         yield blocked_row((name,), cost.blocked, len(columns))
         return
     knobs = f"{cost.n:,} / {cost.history:,} / {cost.tools:,}"
-    head = (name, Cell(knobs)) if columns[1].name == _KNOB_NAMES else (name,)
+    head = (name, CostCell(knobs)) if columns[1].name == _KNOB_NAMES else (name,)
     cells = [*map(_compared_cells, cost.compared), *map(_missing_cells, cost.missing)]
     for at, each in enumerate(cells):
-        yield Row((*head, *each), again=at > 0)
+        yield GridRow((*head, *each), again=at > 0)
 
 
-def _compared_cells(found: Compared) -> tuple[Cell, ...]:
+def _compared_cells(found: Compared) -> tuple[CostCell, ...]:
     same = found.change == SAME
     adds = NOTHING if same else seconds_estimate(found.per_handler)
     times = seconds_text(found.floor_seconds), seconds_text(found.seconds)
-    ratio = Cell(over(found), "quiet" if same else "")
-    return (Cell(found.floor), *words((*times, adds)), ratio)
+    ratio = CostCell(over(found), "quiet" if same else "")
+    return (CostCell(found.floor), *words((*times, adds)), ratio)
 
 
-def _missing_cells(found: Missing) -> tuple[Cell, ...]:
+def _missing_cells(found: Missing) -> tuple[CostCell, ...]:
     empty = words((NOTHING,) * 3)
-    return (Cell(found.floor), *empty, Cell("no such floor", "quiet"))
+    return (CostCell(found.floor), *empty, CostCell("no such floor", "quiet"))
 
 
-def _hook_grid(hooks: Sequence[HookCost]) -> Grid:
+def _hook_grid(hooks: Sequence[HookCost]) -> CostGrid:
     about = (
         "The most expensive first: what a hook takes itself, without what it calls,"
         " and its share of what all hooks of the subject take."
@@ -172,28 +172,28 @@ def _hook_grid(hooks: Sequence[HookCost]) -> Grid:
     columns = (
         left("handler"),
         left("hook"),
-        Column("calls in a run"),
-        Column("one call"),
-        Column("share"),
+        CostColumn("calls in a run"),
+        CostColumn("one call"),
+        CostColumn("share"),
         left("beside a hook that does nothing"),
     )
-    rows = tuple(Row(_hook_cells(each)) for each in by_price(hooks))
-    return Grid("own-hooks", "Each hook of your handlers", about, columns, rows)
+    rows = tuple(GridRow(_hook_cells(each)) for each in by_price(hooks))
+    return CostGrid("own-hooks", "Each hook of your handlers", about, columns, rows)
 
 
-def _hook_cells(found: HookCost) -> tuple[Cell, ...]:
+def _hook_cells(found: HookCost) -> tuple[CostCell, ...]:
     same = found.change == SAME
     return (
         named(found.handler),
         named(found.hook),
-        Cell(f"{found.calls:,}"),
-        Cell(seconds_estimate(found.seconds)),
-        Cell(percent(found.share)),
-        Cell(found.change, "quiet" if same else ""),
+        CostCell(f"{found.calls:,}"),
+        CostCell(seconds_estimate(found.seconds)),
+        CostCell(percent(found.share)),
+        CostCell(found.change, "quiet" if same else ""),
     )
 
 
-def _growth_grid(found: Sequence[Growth]) -> Grid:
+def _growth_grid(found: Sequence[Growth]) -> CostGrid:
     about = (
         "How a run grows with the number of handlers. The last columns say how far each"
         " shape lies from what was measured, as a mean; * marks the simplest that fits"
@@ -201,45 +201,45 @@ def _growth_grid(found: Sequence[Growth]) -> Grid:
     )
     columns = (
         left("handlers of one kind"),
-        Column("up to"),
-        Column("one more adds"),
-        Column("by hand"),
-        *map(Column, SHAPES),
+        CostColumn("up to"),
+        CostColumn("one more adds"),
+        CostColumn("by hand"),
+        *map(CostColumn, SHAPES),
     )
     rows = tuple(_growth_row(each, columns) for each in found)
-    return Grid("growth", "Growth", about, columns, rows)
+    return CostGrid("growth", "Growth", about, columns, rows)
 
 
-def _growth_row(found: Growth, columns: Sequence[Column]) -> Row:
+def _growth_row(found: Growth, columns: Sequence[CostColumn]) -> GridRow:
     name = named(found.name)
     if found.blocked:
         return blocked_row((name,), found.blocked, len(columns))
     most = max((each.n for each in found.points), default=0)
     by_hand = seconds_text(found.bare_slope.value) if found.bare_slope else NOTHING
     numbers = words((f"{most:,}", seconds_estimate(found.slope), by_hand))
-    return Row((name, *numbers, *(_fit_cell(found, each) for each in SHAPES)))
+    return GridRow((name, *numbers, *(_fit_cell(found, each) for each in SHAPES)))
 
 
-def _fit_cell(found: Growth, shape: Shape) -> Cell:
+def _fit_cell(found: Growth, shape: Shape) -> CostCell:
     error = next((each.error for each in found.fits if each.shape == shape), None)
     if error is None:
-        return Cell(NOTHING, "quiet")
+        return CostCell(NOTHING, "quiet")
     if shape == found.shape:
-        return Cell(f"* {percent(error)}", "best")
-    return Cell(percent(error))
+        return CostCell(f"* {percent(error)}", "best")
+    return CostCell(percent(error))
 
 
-def _memory_grid(found: Sequence[Cost]) -> Grid:
+def _memory_grid(found: Sequence[Cost]) -> CostGrid:
     columns = (
         left("what is run"),
-        Column("N / history / tools"),
-        Column("at its peak"),
-        Column("left after it"),
-        Column("blocks in use"),
+        CostColumn("N / history / tools"),
+        CostColumn("at its peak"),
+        CostColumn("left after it"),
+        CostColumn("blocks in use"),
     )
-    rows = (Row((named(cost.name), *words(_memory_texts(cost)))) for cost in found)
+    rows = (GridRow((named(cost.name), *words(_memory_texts(cost)))) for cost in found)
     about = f"What one run holds, as Python's own allocator counts it. {_KNOBS}"
-    return Grid("memory", "Memory of a run", plain(about), columns, tuple(rows))
+    return CostGrid("memory", "Memory of a run", plain(about), columns, tuple(rows))
 
 
 def _memory_texts(cost: Cost) -> tuple[str, ...]:

@@ -93,18 +93,18 @@ def _run(run: RunSpec) -> str:
     how = "streaming" if run.streaming else "in one piece"
     if run.resume is not None:
         how = f"goes on with {run.resume!r}, answers {_answers(run)}"
-    told = [how]
+    parts = [how]
     if run.continues:
-        told.append("a later turn of the thread")
+        parts.append("a later turn of the thread")
     if run.options:
-        told.append(f"options {run.options}")
+        parts.append(f"options {run.options}")
     if run.checkpoint is not None:
-        told.append(f"kept as {run.checkpoint!r}")
+        parts.append(f"kept as {run.checkpoint!r}")
     if run.denies:
-        told.append(f"a person denies {', '.join(run.denies)}")
+        parts.append(f"a person denies {', '.join(run.denies)}")
     if run.cancel is not None:
-        told.append(f"cancelled at {run.cancel.when} {run.cancel.nth}")
-    return ", ".join(told)
+        parts.append(f"cancelled at {run.cancel.when} {run.cancel.nth}")
+    return ", ".join(parts)
 
 
 def _answers(run: RunSpec) -> str:

@@ -21,30 +21,30 @@ class OverTheWire:
     cases: Sequence[str] = ()
 
 
-def wire_lines(told: OverTheWire) -> Iterator[Text]:
+def wire_lines(found: OverTheWire) -> Iterator[Text]:
     """Yield the line of the clients, and that of the worlds left out if any were."""
-    chat, *others = told.versions.items()
+    chat, *others = found.versions.items()
     rest = "".join(f", {name} {version}" for name, version in others)
     yield Text(f"over the wire: ChatOpenAI {chat[1]}{rest}")
-    if told.left_out:
-        count = sum(told.left_out.values())
-        why = ", ".join(f"{times} with {each}" for each, times in _sorted(told))
+    if found.left_out:
+        count = sum(found.left_out.values())
+        why = ", ".join(f"{times} with {each}" for each, times in _sorted(found))
         yield Text(f"  {count} worlds left out: {why}")
-    if told.cases:
+    if found.cases:
         why = "there is one way to run a graph"
         yield Text(
-            f"  {len(told.cases)} cases left out, {why}: {', '.join(told.cases)}"
+            f"  {len(found.cases)} cases left out, {why}: {', '.join(found.cases)}"
         )
 
 
-def wire_json(told: OverTheWire) -> dict[str, Any]:
+def wire_json(found: OverTheWire) -> dict[str, Any]:
     """Return both for the header of a report."""
     return {
-        "clients": dict(told.versions),
-        "left_out": dict(_sorted(told)),
-        "cases_left_out": list(told.cases),
+        "clients": dict(found.versions),
+        "left_out": dict(_sorted(found)),
+        "cases_left_out": list(found.cases),
     }
 
 
-def _sorted(told: OverTheWire) -> list[tuple[str, int]]:
-    return sorted(told.left_out.items())
+def _sorted(found: OverTheWire) -> list[tuple[str, int]]:
+    return sorted(found.left_out.items())

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TextIO
 
-from compat.report.conform_stream import Stream
+from compat.report.conform_stream import JudgementStream
 from compat.verdicts.conformance import AnyEvent, Footer, StreamHeader
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
 from property_tests.judging.engine import EngineJudge, EngineJudged, same_names
@@ -55,7 +55,7 @@ class EnginesJudgement:
 
         With ``out`` they are written there as well.
         """
-        stream = Stream(out)
+        stream = JudgementStream(out)
 
         def told(event: AnyEvent) -> None:
             stream.take(event)

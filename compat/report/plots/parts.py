@@ -112,11 +112,11 @@ def axis_seconds(value: float) -> str:
     return seconds_text(value).replace(".00", "").replace(".0 ", " ")
 
 
-def log_axis(axis: Axis, told: Callable[[float], str], most: int) -> None:
+def log_axis(axis: Axis, label: Callable[[float], str], most: int) -> None:
     """Give an axis powers of ten only, and no more of them than ``most``."""
 
     def text(value: float, position: object) -> str:  # noqa: ARG001  # as it is called
-        return told(value)
+        return label(value)
 
     axis.set_major_locator(LogLocator(numticks=most))
     axis.set_minor_locator(NullLocator())

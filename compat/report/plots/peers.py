@@ -42,7 +42,7 @@ _NARROW_ROW: Final = 0.47
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class PeerBar:
     """A row: what a peer takes, and what bare Python and we take for the same."""
 
     name: str
@@ -105,27 +105,27 @@ def _legend() -> list[Line2D]:
     ]
 
 
-def _by_seconds(row: Beside) -> float:
+def _by_seconds(row: PeerBar) -> float:
     return row.seconds
 
 
-def _bases(peers: Sequence[PeerCost]) -> Iterator[Beside]:
+def _bases(peers: Sequence[PeerCost]) -> Iterator[PeerBar]:
     for each in base_runs(peers):
         found = each.base_seconds
         if drawable(found):
             bare = _part(found, each.base_over_bare)
             ours = _part(found, each.base_over_ours)
             name = f"{each.peer} {each.version}"
-            yield Beside(name, found, (found, found), bare, ours)
+            yield PeerBar(name, found, (found, found), bare, ours)
 
 
-def _added(costs: Costs) -> Iterator[Beside]:
+def _added(costs: Costs) -> Iterator[PeerBar]:
     for each in costs.peers:
         adds = each.per_handler
         if each.blocked or adds is None or not drawable(adds.value):
             continue
         note = f"fails at {failure_text(each.fails, 0)}" if each.fails else ""
-        yield Beside(
+        yield PeerBar(
             name=f"{each.peer}: {each.hook}",
             seconds=adds.value,
             ends=(max(adds.low, adds.value / 100), min(adds.high, adds.value * 100)),
@@ -142,21 +142,21 @@ def _part(seconds: float, over: Estimate | None) -> float | None:
     return seconds / over.value
 
 
-def _panel(axes: Axes, title: str, rows: Sequence[Beside], canvas: Canvas) -> None:
+def _panel(axes: Axes, title: str, rows: Sequence[PeerBar], canvas: Canvas) -> None:
     axes.set_xscale("log")
     log_axis(axes.xaxis, axis_seconds, 6 if canvas.narrow else 9)
     axes.grid(visible=True, axis="x", color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.set_title(title, loc="left", fontsize=canvas.size + 1, fontweight="bold")
     for at, row in enumerate(rows):
-        _beside(axes, at, row)
+        _bar(axes, at, row)
         _row_name(axes, at, row.name, BARE, canvas)
-        _told(axes, at, row, canvas)
+        _value_text(axes, at, row, canvas)
     _rows(axes, len(rows), canvas)
     axes.margins(x=0.06)
 
 
-def _beside(axes: Axes, at: int, row: Beside) -> None:
+def _bar(axes: Axes, at: int, row: PeerBar) -> None:
     """Draw the marks of a row, joined by a line from the least to the most."""
     known = [each for each in (row.bare, row.ours, row.seconds) if each]
     axes.plot(
@@ -181,23 +181,23 @@ def _row_name(axes: Axes, at: int, name: str, colour: str, canvas: Canvas) -> No
     )  # fmt: skip
 
 
-def _told(axes: Axes, at: int, row: Beside, canvas: Canvas) -> None:
+def _value_text(axes: Axes, at: int, row: PeerBar, canvas: Canvas) -> None:
     """Write the numbers of a row at its right end."""
-    told = seconds_text(row.seconds)
+    text = seconds_text(row.seconds)
     if row.ours and not canvas.narrow:
-        told = f"{told}, {ratio_text(row.seconds / row.ours)} ours"
+        text = f"{text}, {ratio_text(row.seconds / row.ours)} ours"
     if row.note and not canvas.narrow:
-        told = f"{told}; {row.note}"
+        text = f"{text}; {row.note}"
     x, y, where = (1, at + 0.36, "right") if canvas.narrow else (1.012, at, "left")
     axes.text(
-        x, y, told, ha=where, va="center", fontsize=canvas.size, color=PEER,
+        x, y, text, ha=where, va="center", fontsize=canvas.size, color=PEER,
         transform=axes.get_yaxis_transform(),
     )  # fmt: skip
 
 
-def _value(axes: Axes, at: int, end: float, told: str, canvas: Canvas) -> None:
+def _value(axes: Axes, at: int, end: float, text: str, canvas: Canvas) -> None:
     axes.annotate(
-        told, (end, at), (4, 0), textcoords="offset points", va="center",
+        text, (end, at), (4, 0), textcoords="offset points", va="center",
         fontsize=canvas.size,
     )  # fmt: skip
 
