@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from refengine.context import Context
 from refengine.hooks import AgentConfig, ModelEndpoint
@@ -21,6 +21,7 @@ from refengine.testing.ops import MessageOp
 from refengine.testing.perform import (
     UNSET,
     Extension,
+    Surroundings,
     config_of,
     perform_config,
     perform_messages,
@@ -49,9 +50,6 @@ from refengine.tools import (
     ToolInfo,
     ToolMiddleware,
 )
-
-if TYPE_CHECKING:
-    from refengine.testing.world import World
 
 R = TypeVar("R", ToolCallResult, StreamToolCallResult)
 _Endpoint: TypeAlias = Callable[[Context, ToolCallInput], Awaitable[R]]
@@ -115,7 +113,7 @@ class Named:
 class WorldHandler:
     """A handler that does what its spec says."""
 
-    def __init__(self, spec: HandlerSpec, position: int, world: World) -> None:
+    def __init__(self, spec: HandlerSpec, position: int, world: Surroundings) -> None:
         self.name = spec.id or f"handler-{position}"
         given = {
             hook for key, hook in HOOK_OF.items() if getattr(spec, key) is not None
@@ -288,13 +286,15 @@ def edited(ctx: Context, messages: Sequence[Message]) -> Sequence[Message]:
     return cast("Sequence[Message]", ctx.get(EDITED, messages))
 
 
-def handler_of(spec: HandlerSpec, position: int, world: World) -> WorldHandler:
+def handler_of(spec: HandlerSpec, position: int, world: Surroundings) -> WorldHandler:
     """Return the handler that a spec describes."""
     kind = PlainWorldHandler if spec.plain else WorldHandler
     return kind(spec, position, world)
 
 
-def middleware_of(spec: MiddlewareSpec, position: int, world: World) -> AgentMiddleware:
+def middleware_of(
+    spec: MiddlewareSpec, position: int, world: Surroundings
+) -> AgentMiddleware:
     """Return the struct middleware that a spec describes."""
     me = Extension(world, spec.id)
     wraps = spec.wrap_tool_call
@@ -322,7 +322,7 @@ def middleware_of(spec: MiddlewareSpec, position: int, world: World) -> AgentMid
 
 
 def tool_middleware_of(
-    spec: ToolWrapSpec, position: int, world: World
+    spec: ToolWrapSpec, position: int, world: Surroundings
 ) -> ToolMiddleware:
     """Return the entry of ``tool_call_middlewares`` that a spec describes."""
     me = Extension(world, spec.id)

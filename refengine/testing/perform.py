@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from refengine.context import (
     Context,
@@ -23,23 +23,45 @@ from refengine.errors import NoRunLocalError
 from refengine.hooks import AgentConfig
 from refengine.interrupts import Interrupt, interrupt, is_reentry
 from refengine.messages import Json, Message
+from refengine.middleware import ChatModelAgentState
 from refengine.testing import ops
 from refengine.testing.notation import parse_message, show_message
+from refengine.testing.recorder import Recorder
 from refengine.testing.scripted import ScriptedError
-from refengine.tools import ToolMeta
-
-if TYPE_CHECKING:
-    from refengine.testing.world import World
+from refengine.tools import Tool, ToolMeta
 
 UNSET = "-"
 MISSING = object()
+
+
+class Surroundings(Protocol):
+    """What extensions need of their world."""
+
+    recorder: Recorder
+    factory_calls: int
+
+    def numbered(self, text: str) -> str:
+        """Put the number of the run where ``<run>`` stands."""
+        ...
+
+    def of_run(self, spec: ops.ToolSpec) -> ops.ToolSpec:
+        """Return the spec with the number of the run where ``<run>`` stands."""
+        ...
+
+    def tool(self, spec: ops.ToolSpec) -> Tool:
+        """Return a recording tool that does what the spec says."""
+        ...
+
+    def state_number(self, state: ChatModelAgentState) -> int:
+        """Return which state object of struct middlewares this is, from 1."""
+        ...
 
 
 @dataclass(slots=True)
 class Extension:
     """What the hooks of one extension object share."""
 
-    world: World
+    world: Surroundings
     label: str
     kept: Sequence[Message] = ()
     runs: Counter[str] = field(default_factory=Counter[str])
@@ -80,8 +102,8 @@ class Extension:
 
     def ask(self, hook: str, ctx: Context, op: ops.Ask) -> Json:
         """Ask, put down the answer and return it; raises Interrupt."""
-        answer, told = asked(op.payload)
-        self.note(hook, told, ctx.tool_call_id)
+        answer, entry = answered(op.payload)
+        self.note(hook, entry, ctx.tool_call_id)
         return answer
 
     def note(
@@ -91,7 +113,7 @@ class Extension:
         self.world.recorder.note({"at": at, "by": self.label, **entry}, call_id)
 
 
-def asked(payload: Json) -> tuple[Json, dict[str, object]]:
+def answered(payload: Json) -> tuple[Json, dict[str, object]]:
     """Ask, and return the answer and an entry that tells both; raises Interrupt."""
     answer = interrupt(payload)
     return answer, {"asked": payload, "answer": answer}

@@ -45,7 +45,7 @@ from refengine.tools import Tool, ToolMiddleware, ToolsConfig
 
 if TYPE_CHECKING:
     from refengine.checkpoint import Keeper
-    from refengine.testing.graphs.bridge import LangChainWorld
+    from refengine.testing.graphs import LangChainBridge
 
 RESERVED: Final = frozenset((RECORDED, KEPT))
 """Names of effects that are the harness's own."""
@@ -65,7 +65,7 @@ class EffectError(TypeError):
         )
 
 
-def _told(name: object, data: object) -> Json:
+def _json_of(name: object, data: object) -> Json:
     """Return an effect's data as JSON values; raises what is wrong with them."""
     if not isinstance(name, str) or not name or name in RESERVED:
         raise TypeError("that is no name for an effect of a subject")
@@ -130,27 +130,27 @@ class World:
         self._state: ChatModelAgentState | None = None
         self._states = 0
         self._executed: Counter[str] = Counter()
-        self._langchain: LangChainWorld | None = None
+        self._langchain: LangChainBridge | None = None
 
     @cached_property
     def random(self) -> Random:
         """Numbers that are the same in every run, and no secret."""
         return Random(0)  # noqa: S311  # as it says
 
-    def as_langchain(self) -> LangChainWorld:
+    def as_langchain(self) -> LangChainBridge:
         """Return model and tools for a graph of LangChain or LangGraph.
 
-        It is the same object each time. Raises MissingExtraError without the extra.
+        It is the same object each time. Raises WorldExtraError without the extra.
         """
         if self._langchain is None:
             try:
-                from refengine.testing.graphs import bridge as face  # noqa: PLC0415  # an extra
+                from refengine.testing.graphs import bridge  # noqa: PLC0415  # an extra
             except ImportError as error:
                 if (error.name or "").partition(".")[0] == "refengine":
                     raise
                 what = "world.as_langchain()"
                 raise WorldExtraError(what, "langchain", error) from error
-            self._langchain = face.LangChainWorld.of(self)
+            self._langchain = bridge.LangChainWorld.of(self)
         return self._langchain
 
     def config(self, **changes: Any) -> ChatModelAgentConfig:  # noqa: ANN401  # its fields
@@ -159,10 +159,9 @@ class World:
         ``middlewares`` and ``handlers`` join the world's own: after its struct
         middlewares, and before its handlers.
         """
-        for own, place in (("middlewares", (1, 0)), ("handlers", (0, 1))):
+        for own, before, after in (("middlewares", 1, 0), ("handlers", 0, 1)):
             if own in changes:
                 given = tuple(changes[own])
-                before, after = place
                 mine = getattr(self, own)
                 changes[own] = (*mine * before, *given, *mine * after)
         return replace(self._config(), **changes) if changes else self._config()
@@ -257,7 +256,7 @@ class World:
         the session: a hook that catches it must not hide that nothing was put down.
         """
         try:
-            seen = _told(name, data)
+            seen = _json_of(name, data)
         except (TypeError, ValueError, RecursionError) as error:
             self.misused = EffectError(name, data, error)
             raise self.misused from error

@@ -17,8 +17,8 @@ from refengine.testing.notation import parse_message
 from refengine.testing.perform import (
     UNSET,
     Extension,
+    answered,
     appended,
-    asked,
     local_entry,
 )
 from refengine.testing.scenario import ModelWrapSpec, ToolWrapSpec
@@ -92,8 +92,8 @@ class Made(Generic[R]):
         """Ask where the spec says so; return it with the answer in its texts."""
         if spec.ask is None or spec.ask.after != after:
             return spec
-        answer, told = asked(spec.ask.payload)
-        self._note(told, call_id)
+        answer, entry = answered(spec.ask.payload)
+        self._note(entry, call_id)
         return with_answer(spec, answer_text(answer))
 
     async def _own(
@@ -321,8 +321,8 @@ def _answered(me: Extension, spec: ModelWrapSpec, *, after: bool) -> ModelWrapSp
     """Ask where the spec says so; return it with the answer in its texts."""
     if spec.ask is None or spec.ask.after != after:
         return spec
-    answer, told = asked(spec.ask.payload)
-    me.note("model_wrapper", told)
+    answer, entry = answered(spec.ask.payload)
+    me.note("model_wrapper", entry)
     return with_answer(spec, answer_text(answer))
 
 
