@@ -29,7 +29,7 @@ class Decision:
     ``at`` is None where something is missing: then nothing was observed to point to.
     """
 
-    asked: str
+    claim: str
     expected: object
     got: object
     at: Observation | None = None

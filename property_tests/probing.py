@@ -123,7 +123,7 @@ def _kept(trace: Trace) -> bool:
     return any("probe" in each.content for kept in ends for each in kept)
 
 
-def _told(trace: Trace) -> bool:
+def _reached_consumer(trace: Trace) -> bool:
     """Tell whether the consumer was told of an answer with the word in it."""
     return any("probe" in str(dict(each.data)) for each in trace.of("event"))
 
@@ -183,7 +183,9 @@ WORLDS: Final[Mapping[str, tuple[ProbeWorld, ...]]] = MappingProxyType(
         "before_model": (_handler(_sent, before_model=NOTE),),
         "after_model": (_handler(_kept, after_model=NOTE),),
         "after_agent": (_handler(_entered("after_agent"), after_agent=RECORD),),
-        "wrap_model": (_handler(_told, wrap_model={"set_content": "probe"}),),
+        "wrap_model": (
+            _handler(_reached_consumer, wrap_model={"set_content": "probe"}),
+        ),
         "wrap_tool": (_handler(_sent, wrap_invokable=PREFIX),),
         "wrap_streamable": (
             ProbeWorld(
@@ -247,7 +249,7 @@ WORLDS: Final[Mapping[str, tuple[ProbeWorld, ...]]] = MappingProxyType(
         "streamed_model_wraps": (
             ProbeWorld(
                 {"handlers": [{"id": "h", "wrap_model": {"set_content": "probe"}}]},
-                _told,
+                _reached_consumer,
                 ("assistant:done",),
                 {"streaming": True},
             ),

@@ -71,16 +71,16 @@ def stale_line(result: ClauseResult) -> str:
     )
 
 
-def corpus_text(asked: ConformRequest) -> str:
+def corpus_text(request: ConformRequest) -> str:
     """Return which worlds are run, and which are not."""
-    if not asked.examples:
+    if not request.examples:
         return "fixed cases only: no generated worlds were asked for"
     if find_spec("hypothesis") is None:
         return (
-            f"fixed cases only: {asked.examples} generated worlds are NOT run, they"
+            f"fixed cases only: {request.examples} generated worlds are NOT run, they"
             " need Hypothesis (pip install 'refengine[testing]')"
         )
-    return f"fixed cases and {asked.examples} generated worlds of seed {asked.seed}"
+    return f"fixed cases and {request.examples} generated worlds of seed {request.seed}"
 
 
 def some(ids: Sequence[str]) -> str:
@@ -110,7 +110,7 @@ def mistakes() -> Generator[None, None, None]:
         _refuse(str(error))
 
 
-def asked_for(given: Mapping[str, Any]) -> ConformRequest:
+def request_of(given: Mapping[str, Any]) -> ConformRequest:
     """Return what the options ask for, by their destinations; raises UsageError.
 
     Also raises UnknownSelectorError and UnknownProfileError.
@@ -175,15 +175,17 @@ class EngineTests:
         self._judged: dict[str, JudgedEngine] = {}
         self._loaded: dict[str, Mapping[str, Any]] = {}
         with mistakes():
-            self.asked = asked_for(given)
+            self.request = request_of(given)
             if not hasattr(config, "workerinput"):
-                self._loaded |= {each: self._load(each) for each in self.asked.engines}
+                self._loaded |= {
+                    each: self._load(each) for each in self.request.engines
+                }
                 self._refuse_unmatched()
 
     @property
     def checked(self) -> tuple[Clause, ...]:
         """The chosen clauses that a check decides."""
-        return tuple(each for each in self.asked.clauses if each.status == "checked")
+        return tuple(each for each in self.request.clauses if each.status == "checked")
 
     def settle(self, engine: str, clause: str) -> None:
         """Pass, fail, skip or expect to fail, as the clause was judged."""
@@ -219,7 +221,7 @@ class EngineTests:
         of = contract()
         chosen = f"{len(self.checked)} of {len(of.checked)} checked clauses"
         found = [
-            f"refengine: contract {of.version}, {chosen}; {corpus_text(self.asked)}"
+            f"refengine: contract {of.version}, {chosen}; {corpus_text(self.request)}"
         ]
         for engine, said in self._loaded.items():
             absent = [e.id for e in self.checked if e.id not in said["applying"]]
@@ -253,7 +255,7 @@ class EngineTests:
         """Return what stays together with a test: its engine, or the test alone."""
         _, sign, case = nodeid.removesuffix("]").partition("[")
         if sign and nodeid.startswith(f"{FOLDER.name}/"):
-            for each in sorted(self.asked.engines, key=len, reverse=True):
+            for each in sorted(self.request.engines, key=len, reverse=True):
                 if case == each or case.startswith(f"{each}-"):
                     return f"{FOLDER.name}[{each}]"
         return nodeid
@@ -264,10 +266,10 @@ class EngineTests:
         return self._judged[engine]
 
     def _judge(self, engine: str) -> JudgedEngine:
-        asked = replace(self.asked, engines=(engine,), jobs=_jobs())
+        request = replace(self.request, engines=(engine,), jobs=_jobs())
         events: list[AnyEvent] = []
         try:
-            with judging(asked) as judgement:
+            with judging(request) as judgement:
                 judgement.tell(events.append)
         except MISTAKES as error:
             events.append(Breakdown(engine=engine, whose="engine", text=str(error)))
@@ -277,11 +279,11 @@ class EngineTests:
         """Return what an engine says of itself; raises UnusableEngineError."""
         about = {
             "engine": engine,
-            "profile": self.asked.profile,
+            "profile": self.request.profile,
             "corpus": "",
             "clauses": [each.id for each in self.checked],
         }
-        with Pool(about, 1, self.asked.timeout) as pool:
+        with Pool(about, 1, self.request.timeout) as pool:
             found = pool.one({"op": "load"})
         for why in ("usage", "broken"):
             if why in found:
@@ -294,7 +296,7 @@ class EngineTests:
         found = {
             entry.where: entry
             for name in versions
-            for entry in known_of(name, self.asked.known).entries
+            for entry in known_of(name, self.request.known).entries
         }
         known = KnownFailures(tuple(found.values()))
         if told := unmatched(known, versions, contract()):
@@ -303,7 +305,7 @@ class EngineTests:
 
 def cases(metafunc: pytest.Metafunc, suite: EngineTests | None) -> None:
     """Make the tests: one for each engine, and one for each of its clauses."""
-    engines = () if suite is None else suite.asked.engines
+    engines = () if suite is None else suite.request.engines
     clauses = () if suite is None else suite.checked
     if "clause" in metafunc.fixturenames:
         found = [(engine, clause.id) for engine in engines for clause in clauses]

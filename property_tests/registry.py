@@ -300,17 +300,17 @@ def _check_clause(clause: Clause, where: str) -> None:
 
 
 def _check_order(found: Contract, where: str) -> None:
-    places = [_place(each) for each in found.ids]
+    places = [_order(each) for each in found.ids]
     for before, after in zip(found.clauses, found.clauses[1:], strict=False):
-        if _place(before.id) >= _place(after.id):
+        if _order(before.id) >= _order(after.id):
             why = "is there twice" if before.id == after.id else f"is after {before.id}"
             raise ContractError(where, f"{after.id} {why}: ids go up, in families")
     for each in found.retired:
-        if _place(each.id) in places:
+        if _order(each.id) in places:
             raise ContractError(where, f"{each.id} is retired, and not given again")
 
 
-def _place(id_: str) -> tuple[int, int]:
+def _order(id_: str) -> tuple[int, int]:
     family, _, number = id_.partition("-")
     return FAMILIES.index(family), int(number)
 

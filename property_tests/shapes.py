@@ -33,12 +33,12 @@ class TypeFault:
 
     field: str
     got: object
-    wanted: str
+    expected: str
 
     def __str__(self) -> str:
         text = repr(self.got)
         shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-        return f"{self.field} is {shown} ({type(self.got).__name__}): {self.wanted}"
+        return f"{self.field} is {shown} ({type(self.got).__name__}): {self.expected}"
 
 
 def event_faults(event: object) -> Iterator[TypeFault]:

@@ -50,7 +50,7 @@ class DoorTrial:
         return None
 
     @property
-    def told(self) -> str:
+    def brief(self) -> str:
         """What was seen, in brief."""
         if self.broke:
             return self.broke
@@ -224,7 +224,7 @@ class Smoke:
     """One check: a world, what is asked for in it, and what is wrong ("": nothing)."""
 
     name: str
-    asked: str
+    claim: str
     agent: Agent
     script: tuple[object, ...]
     wrong: Wrong
@@ -240,8 +240,8 @@ def smoke(loaded: LoadedEngine) -> list[SmokeResult]:
     results += _canary(loaded)
     faults = [text for _, seen in played for text in seen.faults]
     unique = list(dict.fromkeys(faults))
-    asked = "events and outcomes have the types that the contract names"
-    results.append(_told(loaded.name, "types", asked, "; ".join(unique)))
+    claim = "events and outcomes have the types that the contract names"
+    results.append(_smoke_result(loaded.name, "types", claim, "; ".join(unique)))
     return results
 
 
@@ -259,9 +259,9 @@ def _checks(capabilities: frozenset[str]) -> Iterator[Smoke]:
         yield Smoke("hooks", "a hook of ours is declared", plain, answer, no_hook)
         return
     hook, extended = found
-    asked = f"a hook is entered, {hook}, and none that its extension does not have"
+    claim = f"a hook is entered, {hook}, and none that its extension does not have"
     agent = {**plain, **extended}
-    yield Smoke("hooks", asked, agent, (CALL, "assistant:done"), entered(hook))
+    yield Smoke("hooks", claim, agent, (CALL, "assistant:done"), entered(hook))
 
 
 def _canary(loaded: LoadedEngine) -> Iterator[SmokeResult]:
@@ -280,7 +280,7 @@ def _canary(loaded: LoadedEngine) -> Iterator[SmokeResult]:
     if wrong:
         yield _result(loaded.name, *wrong[0])
     else:
-        yield _told(loaded.name, "canary", f"{model}; {tool}", "")
+        yield _smoke_result(loaded.name, "canary", f"{model}; {tool}", "")
 
 
 def _played(loaded: LoadedEngine, check: Smoke) -> DoorTrial:
@@ -302,11 +302,11 @@ def _played(loaded: LoadedEngine, check: Smoke) -> DoorTrial:
 def _result(engine: str, check: Smoke, seen: DoorTrial) -> SmokeResult:
     wrong = seen.broke or check.wrong(seen)
     if wrong and not seen.broke:
-        wrong = f"{wrong}; seen: {seen.told}"
-    return _told(engine, check.name, check.asked, wrong)
+        wrong = f"{wrong}; seen: {seen.brief}"
+    return _smoke_result(engine, check.name, check.claim, wrong)
 
 
-def _told(engine: str, name: str, asked: str, wrong: str) -> SmokeResult:
+def _smoke_result(engine: str, name: str, claim: str, wrong: str) -> SmokeResult:
     return SmokeResult(
-        engine=engine, name=name, passed=not wrong, asked=asked, got=wrong
+        engine=engine, name=name, passed=not wrong, asked=claim, got=wrong
     )

@@ -29,7 +29,7 @@ def failure_of(case: PlayedWorld, decision: Decision) -> ClauseFailure:
             _, expected, got = found
     return ClauseFailure(
         variant=decision.variant,
-        asked=decision.asked,
+        asked=decision.claim,
         expected=cast("Any", _plain(expected)),
         got=cast("Any", _plain(got)),
         path=path,

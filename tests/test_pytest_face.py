@@ -17,8 +17,8 @@ from property_tests.judging.inputs import ConformRequest
 from property_tests.pytest_suite import (
     EngineTests,
     JudgedEngine,
-    asked_for,
     corpus_text,
+    request_of,
 )
 from property_tests.registry import contract
 from tests.backwards import placed
@@ -321,7 +321,7 @@ def test_options_are_checked(given, said) -> None:
     changed = {f"refengine_{key}": value for key, value in given.items()}
 
     with pytest.raises((pytest.UsageError, LookupError, ValueError), match=said):
-        asked_for(plain | changed)
+        request_of(plain | changed)
 
 
 # --- beside others
@@ -345,7 +345,7 @@ def test_with_xdist_every_engine_stays_on_one_worker(tmp_path: Path) -> None:
 
 def test_what_stays_together_is_told_from_the_name_of_a_test() -> None:
     made = object.__new__(EngineTests)
-    made.asked = asked_for(
+    made.asked = request_of(
         {
             f"refengine_{key}": None
             for key in ("engine_clause", "engine_profile", "engine_examples",

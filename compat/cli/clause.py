@@ -140,7 +140,7 @@ def _decision(found: ExplainedClause) -> Iterator[Text]:
     decision = found.decision
     how = "" if decision.variant == "played" else f", {decision.variant}"
     yield Text(f"What {found.mutant.id} does in that world{how}:")
-    yield Text(f"  asked for: {decision.asked}")
+    yield Text(f"  asked for: {decision.claim}")
     yield Text(f"  expected:  {_value(decision.expected)}")
     yield Text(f"  got:       {_value(decision.got)}")
     for each in found.around:

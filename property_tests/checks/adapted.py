@@ -45,7 +45,7 @@ def adapted_alone(case: PlayedWorld) -> Iterator[Decision]:
         yield _same(case, "the run with adapted structs, without handlers")
 
 
-def adapted_beside_handlers(case: PlayedWorld) -> Iterator[Decision]:
+def adapted_with_handlers(case: PlayedWorld) -> Iterator[Decision]:
     """Beside handlers too, where after-hooks go through both lists in their order."""
     in_order = case.profile.after_hooks == "in_order"
     if _has_handlers(case.scenario) and in_order and not _loses_state(case.profile):
@@ -54,29 +54,29 @@ def adapted_beside_handlers(case: PlayedWorld) -> Iterator[Decision]:
 
 def native_everywhere(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that what a struct has is called, whatever the profile."""
-    asked = "struct middlewares entered, where their callback has its turn"
+    claim = "struct middlewares entered, where their callback has its turn"
     for each in passes(case.played):
         for name in (hook for hook in each.hooks if hook in STRUCT_FIELDS):
-            wanted = structs_with(each.agent, name)
+            expected = structs_with(each.agent, name)
             got = sorted(who(hook) for hook in each.entered if hook.name == name)
-            if wanted:
+            if expected:
                 at = each.entered[0].enter if each.entered else None
-                yield Decision(asked, sorted(wanted), got, at)
+                yield Decision(claim, sorted(expected), got, at)
     for run in case.played.runs:
         for call, kind in calls_reached(run):
             name = f"wrap_tool_call.{kind}"
-            wanted = structs_with(run.agent, name)
+            expected = structs_with(run.agent, name)
             got = sorted({who(hook) for hook in call.hooks if hook.name == name})
-            if wanted:
-                yield Decision(asked, sorted(wanted), got, call.starts[0])
+            if expected:
+                yield Decision(claim, sorted(expected), got, call.starts[0])
 
 
 def state_objects(case: PlayedWorld) -> Iterator[Decision]:
     """Callbacks of one pass are given one state object, and it is of that pass."""
     for view in _native_and_adapted(case):
-        for at, wanted in _states(view):
-            asked = "which state object a callback of a struct is given, from 1"
-            yield Decision(asked, wanted, at.data.get("state"), at, view.variant)
+        for at, expected in _states(view):
+            claim = "which state object a callback of a struct is given, from 1"
+            yield Decision(claim, expected, at.data.get("state"), at, view.variant)
 
 
 def factory_calls(case: PlayedWorld) -> Iterator[Decision]:
@@ -84,20 +84,20 @@ def factory_calls(case: PlayedWorld) -> Iterator[Decision]:
     if not _countable(case.scenario):
         return
     for view in _native_and_adapted(case):
-        wanted = dict.fromkeys(range(len(case.scenario.all_agents)), 0)
+        expected = dict.fromkeys(range(len(case.scenario.all_agents)), 0)
         for run in view.runs:
-            often = _often(run, case.profile, wanted[run.spec.agent])
+            often = _often(run, case.profile, expected[run.spec.agent])
             if often is None:
                 break
-            wanted[run.spec.agent] = often
+            expected[run.spec.agent] = often
             for at, count in _counts(run):
-                asked = "calls of tool-wrapper factories until now"
-                yield Decision(asked, often, count, at, view.variant)
+                claim = "calls of tool-wrapper factories until now"
+                yield Decision(claim, often, count, at, view.variant)
 
 
-def _same(case: PlayedWorld, asked: str) -> Decision:
+def _same(case: PlayedWorld, claim: str) -> Decision:
     native, adapted = case.played.trace, case[ADAPTED].trace
-    return alike(asked, about_runs(native), about_runs(adapted), variant=ADAPTED)
+    return alike(claim, about_runs(native), about_runs(adapted), variant=ADAPTED)
 
 
 def _native_and_adapted(case: PlayedWorld) -> Iterator[View]:
@@ -180,11 +180,11 @@ def _counts(run: RunView) -> Iterator[tuple[Observation, int]]:
 def _countable(scenario: Scenario) -> bool:
     """Tell whether it can be said which tools are bound, and that no factory fails."""
     names = [tool.name for tool in tools_of(scenario)]
-    asked = any(
+    counts = any(
         op.op == "record_factory_calls" for r in scenario.runs for op in r.after
     )
     return (
-        asked
+        counts
         and len(scenario.all_agents) == 1
         and len(set(names)) == len(names)
         and all(map(_leaves_tools, scenario.all_agents[0].handlers))
@@ -221,7 +221,7 @@ CHECKS: Final = (
     ),
     Check(
         clause="COMPAT-002",
-        decide=adapted_beside_handlers,
+        decide=adapted_with_handlers,
         needs=frozenset(("adapted_structs",)),
         any_of=STRUCTS,
         variants=(ADAPTED,),

@@ -25,10 +25,10 @@ def values(case: PlayedWorld) -> Iterator[Decision]:
             owner, hook, what = found
             error = run.error
             text = "" if error is None else str(error.data.get("error"))
-            asked = "the error that names the hook, whose it is, and the value"
+            claim = "the error that names the hook, whose it is, and the value"
             named = [f"'{owner}'", hook, f"'{what}'"]
             got = [each for each in named if each in text]
-            yield Decision(asked, [ERROR, *named], [run.failed_as, *got], error)
+            yield Decision(claim, [ERROR, *named], [run.failed_as, *got], error)
 
 
 def messages(case: PlayedWorld) -> Iterator[Decision]:
@@ -40,8 +40,8 @@ def messages(case: PlayedWorld) -> Iterator[Decision]:
         owner, hook, _ = found
         text = "" if run.error is None else str(run.error.data.get("error"))
         refused = run.failed_as == ERROR and owner in text and hook in text
-        asked = "whether a message with extra that cannot be kept is refused there"
-        yield Decision(asked, case.scenario.keeps, refused, run.error or run.end)
+        claim = "whether a message with extra that cannot be kept is refused there"
+        yield Decision(claim, case.scenario.keeps, refused, run.error or run.end)
 
 
 def _unkeepable(agent: AgentSpec, *, messages: bool) -> Iterator[tuple[str, str, str]]:

@@ -23,23 +23,23 @@ _ACTS: Final = frozenset(("hook_enter", "model_request", "tool_start"))
 _WRAPPER: Final = frozenset(("wrap_model",))
 
 
-def model_error_told(case: PlayedWorld) -> Iterator[Decision]:
+def model_error_reported(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether an error of the model ends the run as such."""
     for run, now in _iterations(case):
         if now.model_error is None:
             continue
         text = now.model_error.data.get("error")
         error = {"point": "model", "text": text, "is": text}
-        asked = "an error of the model ends the run as the model's, wrapped once"
-        yield _model_report(asked, run, error, now.model_error)
+        claim = "an error of the model ends the run as the model's, wrapped once"
+        yield _model_report(claim, run, error, now.model_error)
 
 
 def model_error_stops(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a hook, a tool or another call follows an error of the model."""
     for run, now in _iterations(case):
         if now.model_error is not None:
-            asked = "after an error of the model no hook, tool or model call follows"
-            yield _stops(asked, run, now.model_error)
+            claim = "after an error of the model no hook, tool or model call follows"
+            yield _stops(claim, run, now.model_error)
 
 
 def model_wrapper_error_surfaces(case: PlayedWorld) -> Iterator[Decision]:
@@ -48,15 +48,15 @@ def model_wrapper_error_surfaces(case: PlayedWorld) -> Iterator[Decision]:
         names = shown_names(run.agent)
         if names is not None:
             error = {"point": "model", "of": names[hook.position], "text": text}
-            asked = "what a model wrapper raised ends the run as its, wrapped once"
-            yield _model_report(asked, run, error, hook.enter)
+            claim = "what a model wrapper raised ends the run as its, wrapped once"
+            yield _model_report(claim, run, error, hook.enter)
 
 
 def wrapper_error_stops(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether anything acts after a wrapper around the model raised."""
     for run, hook, _ in _model_raised(case):
-        asked = "after a model wrapper raised no hook, tool or model call follows"
-        yield _stops(asked, run, hook.enter)
+        claim = "after a model wrapper raised no hook, tool or model call follows"
+        yield _stops(claim, run, hook.enter)
 
 
 def _model_raised(case: PlayedWorld) -> Iterator[tuple[RunView, HookView, str]]:
@@ -77,24 +77,24 @@ def _iterations(case: PlayedWorld) -> Iterator[tuple[RunView, Iteration]]:
 
 
 def _model_report(
-    asked: str, run: RunView, error: Mapping[str, object], raised: Observation
+    claim: str, run: RunView, error: Mapping[str, object], raised: Observation
 ) -> Decision:
-    wanted = {"class": "ScriptedError", "error": error}
+    expected = {"class": "ScriptedError", "error": error}
     got = None
     if run.error is not None:
         data = run.error.data
         got = {"class": data.get("class"), "error": data.get("error")}
-    return Decision(asked, wanted, got, run.error or raised)
+    return Decision(claim, expected, got, run.error or raised)
 
 
-def _stops(asked: str, run: RunView, raised: Observation) -> Decision:
+def _stops(claim: str, run: RunView, raised: Observation) -> Decision:
     later = [e for e in run.entries if e.seq > raised.seq and e.kind in _ACTS]
     at = later[0] if later else raised
-    return Decision(asked, [], [each.kind for each in later], at)
+    return Decision(claim, [], [each.kind for each in later], at)
 
 
 MODEL_CHECKS: Final = (
-    Check(clause="ERR-005", decide=model_error_told),
+    Check(clause="ERR-005", decide=model_error_reported),
     Check(clause="ERR-006", decide=model_error_stops),
     Check(clause="ERR-024", decide=model_wrapper_error_surfaces, any_of=_WRAPPER),
     Check(clause="ERR-025", decide=wrapper_error_stops, any_of=_WRAPPER),
@@ -107,7 +107,7 @@ _WRAPPERS: Final = frozenset(
 )
 
 
-def tool_error_told(case: PlayedWorld) -> Iterator[Decision]:
+def tool_error_reported(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether what a tool raised ends the run as a ToolError of that call."""
     for run, now in _tool_iterations(case):
         for call, name, failed in _only_failure(case, run, now):
@@ -121,7 +121,7 @@ def tool_error_told(case: PlayedWorld) -> Iterator[Decision]:
                 yield _tool_report(run, error, "ScriptedError", call)
 
 
-def factory_error_told(case: PlayedWorld) -> Iterator[Decision]:
+def factory_error_reported(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a wrapper that cannot be made is an error of its handler."""
     for run, now in _tool_iterations(case):
         names = shown_names(run.agent)
@@ -161,8 +161,8 @@ def _tool_report(
     if run.error is not None:
         data = run.error.data
         got = {"class": data.get("class"), "error": data.get("error")}
-    asked = "the error of a failing call ends the run, wrapped once, by who raised it"
-    return Decision(asked, {"class": class_, "error": error}, got, at)
+    claim = "the error of a failing call ends the run, wrapped once, by who raised it"
+    return Decision(claim, {"class": class_, "error": error}, got, at)
 
 
 def nothing_after_a_failing_call(case: PlayedWorld) -> Iterator[Decision]:
@@ -177,9 +177,9 @@ def nothing_after_a_failing_call(case: PlayedWorld) -> Iterator[Decision]:
                 and each.call_id is None
                 and each.kind in {"hook_enter", "model_request"}
             ]
-            asked = "after a failing call no hook of the run and no model call follows"
+            claim = "after a failing call no hook of the run and no model call follows"
             at = later[0] if later else last
-            yield Decision(asked, [], [each.kind for each in later], at)
+            yield Decision(claim, [], [each.kind for each in later], at)
 
 
 def caught_as_it_was(case: PlayedWorld) -> Iterator[Decision]:
@@ -189,10 +189,10 @@ def caught_as_it_was(case: PlayedWorld) -> Iterator[Decision]:
             failed = raised_in(call, name, way, step)
             caught = step.layer.acting(name).catch_error
             if failed is not None and caught is not None:
-                wanted = caught.replace("<error>", failed.text)
-                asked = "a wrapper that catches gets the error as it was raised"
+                expected = caught.replace("<error>", failed.text)
+                claim = "a wrapper that catches gets the error as it was raised"
                 at = step.hook.exit or step.hook.enter
-                yield Decision(asked, wanted, step.hook.left, at)
+                yield Decision(claim, expected, step.hook.left, at)
 
 
 def travels_on(case: PlayedWorld) -> Iterator[Decision]:
@@ -201,9 +201,9 @@ def travels_on(case: PlayedWorld) -> Iterator[Decision]:
         for step in way.steps:
             failed = raised_in(call, name, way, step)
             if failed is not None and step.layer.acting(name).catch_error is None:
-                asked = "an error leaves every wrapper that does not catch it"
+                claim = "an error leaves every wrapper that does not catch it"
                 at = step.hook.exit or step.hook.enter
-                yield Decision(asked, True, step.raised, at)  # noqa: FBT003  # a value
+                yield Decision(claim, True, step.raised, at)  # noqa: FBT003  # a value
 
 
 def all_is_caught(case: PlayedWorld, run: RunView, now: Iteration) -> bool:
@@ -256,13 +256,13 @@ def _only_failure(
 
 def _may_fail_unseen(run: RunView, now: Iteration) -> bool:
     """Tell whether a call may have failed before anything of it was observed."""
-    asked = now.message.tool_calls if now.message else ()
+    calls = now.message.tool_calls if now.message else ()
     if now.after and now.after[-1].left:
-        asked = now.after[-1].left[-1].tool_calls
-    if all(each.id in now.calls for each in asked):
+        calls = now.after[-1].left[-1].tool_calls
+    if all(each.id in now.calls for each in calls):
         return False
     kinds = (*layers(run.agent, "invokable"), *layers(run.agent, "streamable"))
-    return any(each.factory_error(call.name) for each in kinds for call in asked)
+    return any(each.factory_error(call.name) for each in kinds for call in calls)
 
 
 def _plain(
@@ -285,11 +285,11 @@ def _tool_iterations(case: PlayedWorld) -> Iterator[tuple[RunView, Iteration]]:
 
 
 TOOL_CHECKS: Final = (
-    Check(clause="ERR-007", decide=tool_error_told),
+    Check(clause="ERR-007", decide=tool_error_reported),
     Check(clause="ERR-008", decide=nothing_after_a_failing_call),
     Check(clause="ERR-009", decide=caught_as_it_was, any_of=_WRAPPERS),
     Check(clause="ERR-010", decide=travels_on, any_of=_WRAPPERS),
-    Check(clause="ERR-011", decide=factory_error_told, any_of=_WRAPPERS),
+    Check(clause="ERR-011", decide=factory_error_reported, any_of=_WRAPPERS),
     Check(clause="ERR-023", decide=tool_wrapper_error_surfaces, any_of=_WRAPPERS),
 )
 """What all errors inside tool calls have to keep."""

@@ -40,7 +40,7 @@ def calls_once(agent: AgentSpec, setup: Setup, profile: Profile) -> bool:
     return profile.without_tools == "single_call" or not wraps
 
 
-def asked(
+def requested_calls(
     run: RunView, now: Iteration, setup: Setup, profile: Profile
 ) -> tuple[ToolCall, ...] | None:
     """Return the calls that an iteration runs, in order; none if it runs none.
@@ -50,13 +50,13 @@ def asked(
     """
     if now.message is None:
         return None
-    wanted = positions.after_model(run.agent, profile)
-    if not wanted:
+    expected = positions.after_model(run.agent, profile)
+    if not expected:
         late = profile.exhaustion == "apology" and now.number == limit(run.agent)
         none = late or calls_once(run.agent, setup, profile)
         return () if none else now.message.tool_calls
     last = now.after[-1] if now.after else None
-    if last is None or len(now.after) < len(wanted) or last.exit is None:
+    if last is None or len(now.after) < len(expected) or last.exit is None:
         return None
     if calls_once(run.agent, setup, profile):
         return ()

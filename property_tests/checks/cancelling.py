@@ -22,11 +22,11 @@ def statuses(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a run which was cancelled or interrupted says so."""
     for run in case.played.runs:
         cancelled = run.spec.cancel is not None and _cancelled_at(run) is not None
-        asked = interrupts(run)
-        if run.end is not None and (cancelled or asked):
-            wanted = "cancelled" if cancelled else "interrupted"
+        questions = interrupts(run)
+        if run.end is not None and (cancelled or questions):
+            expected = "cancelled" if cancelled else "interrupted"
             what = "the status of a run that was cancelled or interrupted"
-            yield Decision(what, wanted, run.status, run.end)
+            yield Decision(what, expected, run.status, run.end)
 
 
 def no_event(case: PlayedWorld) -> Iterator[Decision]:
@@ -47,9 +47,9 @@ def no_dangling_call(case: PlayedWorld) -> Iterator[Decision]:
         ended = {each.call_id for each in run.entries if each.kind == "tool_end"}
         for each in results:
             if each.tool_call_id not in ended:
-                asked = "whether the result of a call that did not end says so"
+                claim = "whether the result of a call that did not end says so"
                 got = each.extra.get("is_error")
-                yield Decision(asked, expected=True, got=got, at=run.end)
+                yield Decision(claim, expected=True, got=got, at=run.end)
 
 
 def streams_closed(case: PlayedWorld) -> Iterator[Decision]:
@@ -62,8 +62,8 @@ def streams_closed(case: PlayedWorld) -> Iterator[Decision]:
             if each.kind == "stream_close"
         )
         for stream, count in begun.items():
-            asked = f"closings of streams of a {stream[0]} that had begun"
-            yield Decision(asked, count, closed[stream], run.end)
+            claim = f"closings of streams of a {stream[0]} that had begun"
+            yield Decision(claim, count, closed[stream], run.end)
 
 
 def wrappers_left(case: PlayedWorld) -> Iterator[Decision]:
@@ -87,9 +87,9 @@ def nothing_more(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that nothing of a run begins after it was cancelled."""
     for run, at in _cancelled(case):
         more = [each for each in run.entries if each.seq > at.seq and _begins(each)]
-        asked = "model calls and hooks of a pass after a run was cancelled"
+        claim = "model calls and hooks of a pass after a run was cancelled"
         got = [each.kind for each in more]
-        yield Decision(asked, [], got, (more or [at])[0])
+        yield Decision(claim, [], got, (more or [at])[0])
 
 
 def _cancelled(case: PlayedWorld) -> Iterator[tuple[RunView, Observation]]:

@@ -73,7 +73,7 @@ AS_IT_IS: Final = Change()
 
 
 def alike(
-    asked: str,
+    claim: str,
     expected: Iterable[Observation],
     got: Iterable[Observation],
     *,
@@ -85,18 +85,18 @@ def alike(
     A decision against it shows the first entry of ``got`` that differs, and both
     values there.
     """
-    seen, wanted = list(got), list(expected)
-    if _plainly(wanted, seen, change):
-        return Decision(asked, ALIKE, ALIKE, seen[-1] if seen else None, variant)
-    ours, theirs = _entries(wanted, change), _entries(seen, change)
+    seen, first = list(got), list(expected)
+    if _plainly(first, seen, change):
+        return Decision(claim, ALIKE, ALIKE, seen[-1] if seen else None, variant)
+    ours, theirs = _entries(first, change), _entries(seen, change)
     for at in range(max(len(ours), len(theirs))):
         found = _parted(ours, theirs, at)
         if found is not None:
             path, left, right = found
             where = path or "entry"
-            place = _place(seen, theirs, at)
-            return Decision(asked, {where: left}, {where: right}, place, variant)
-    return Decision(asked, ALIKE, ALIKE, seen[-1] if seen else None, variant)
+            place = _observation_of(seen, theirs, at)
+            return Decision(claim, {where: left}, {where: right}, place, variant)
+    return Decision(claim, ALIKE, ALIKE, seen[-1] if seen else None, variant)
 
 
 def _plainly(
@@ -187,7 +187,7 @@ def _kept(
             yield left
 
 
-def _place(
+def _observation_of(
     seen: Sequence[Observation], entries: Sequence[ObservationJson], at: int
 ) -> Observation | None:
     """Return the observation that an entry was made of; None if it is missing."""
@@ -208,9 +208,9 @@ def again(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that what an engine played before leaves no sign in the same session."""
     if of_luck(case.played):
         return
-    asked = "the same session played again by the same engine"
+    claim = "the same session played again by the same engine"
     ours, theirs = case.played.trace, case[AGAIN].trace
-    yield alike(asked, ours, theirs, variant=AGAIN)
+    yield alike(claim, ours, theirs, variant=AGAIN)
 
 
 def built_twice(case: PlayedWorld) -> Iterator[Decision]:
@@ -221,11 +221,11 @@ def built_twice(case: PlayedWorld) -> Iterator[Decision]:
         return
     if of_luck(case[BUILT_TWICE]):
         return
-    asked = "runs of a second agent that is built like the first"
+    claim = "runs of a second agent that is built like the first"
     ours = [each for each in twice if 0 < each.run <= first]
     theirs = [each for each in twice if each.run > first]
     shifted = _shifted(first)
-    yield alike(asked, ours, theirs, change=shifted, variant=BUILT_TWICE)
+    yield alike(claim, ours, theirs, change=shifted, variant=BUILT_TWICE)
 
 
 def earlier_runs(case: PlayedWorld) -> Iterator[Decision]:
@@ -259,10 +259,10 @@ def _as_earlier(view: View) -> Iterator[Decision]:
             (each for each in played[:at] if _equal(each, (run, answers))), None
         )
         if like is not None:
-            asked = "a run that is given what an earlier run of the agent was given"
+            claim = "a run that is given what an earlier run of the agent was given"
             ours, theirs = like[0].entries, run.entries
             variant = view.variant
-            yield alike(asked, ours, theirs, change=UNCOUNTED, variant=variant)
+            yield alike(claim, ours, theirs, change=UNCOUNTED, variant=variant)
 
 
 def counts(scenario: Scenario) -> bool:
@@ -304,9 +304,9 @@ def _with_answers(view: View) -> Iterator[tuple[RunView, Sequence[ScriptEntry]]]
     played: dict[int, int] = {}
     for run in view.runs:
         before = played.get(run.spec.agent, 0)
-        asked = sum(each.kind == "model_request" for each in run.entries)
-        played[run.spec.agent] = before + asked
-        yield run, [_answer(view.scenario, before + at) for at in range(asked)]
+        requests = sum(each.kind == "model_request" for each in run.entries)
+        played[run.spec.agent] = before + requests
+        yield run, [_answer(view.scenario, before + at) for at in range(requests)]
 
 
 def _answer(scenario: Scenario, at: int) -> ScriptEntry:

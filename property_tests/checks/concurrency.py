@@ -66,11 +66,11 @@ def every_call_runs(case: PlayedWorld) -> Iterator[Decision]:
         infos = cast("list[ToolInfo]", batch.now.request.data["tools"])
         shown = {info.name for info in infos}
         message = batch.now.message or Message("assistant")
-        wanted = [call.id for call in message.tool_calls if call.name in shown]
-        if len(wanted) > 1:
-            begun = [call.id for call in batch.calls if call.id in wanted]
+        expected = [call.id for call in message.tool_calls if call.name in shown]
+        if len(expected) > 1:
+            begun = [call.id for call in batch.calls if call.id in expected]
             at = batch.calls[0].entries[0]
-            yield Decision("calls of the message that were begun", wanted, begun, at)
+            yield Decision("calls of the message that were begun", expected, begun, at)
 
 
 def every_call_ends(case: PlayedWorld) -> Iterator[Decision]:
@@ -82,8 +82,8 @@ def every_call_ends(case: PlayedWorld) -> Iterator[Decision]:
             # A wrapper may put a stream away unread: then it has no end to be seen.
             if call.starts and (is_invoked(call) or not call.hooks):
                 ended = len(call.ends) + len(call.errors)
-                asked = "executions of a call's tool that came to an end of their own"
-                yield Decision(asked, len(call.starts), ended, call.starts[-1])
+                claim = "executions of a call's tool that came to an end of their own"
+                yield Decision(claim, len(call.starts), ended, call.starts[-1])
 
 
 def events_in_order(case: PlayedWorld) -> Iterator[Decision]:
@@ -96,13 +96,13 @@ def events_in_order(case: PlayedWorld) -> Iterator[Decision]:
     for batch in executing.batches(case.played):
         told = batch.now.tool_events
         got = [each.call_id for each in told]
-        wanted = [call.id for call in batch.calls if call.id in got]
+        expected = [call.id for call in batch.calls if call.id in got]
         ending = _ending(batch)
-        if case.profile.direct_event == "last" and ending in wanted:
-            wanted = [*(each for each in wanted if each != ending), ending]
+        if case.profile.direct_event == "last" and ending in expected:
+            expected = [*(each for each in expected if each != ending), ending]
         if len(got) > 1:
-            asked = "events of tool results, in call order"
-            yield Decision(asked, wanted, got, told[-1])
+            claim = "events of tool results, in call order"
+            yield Decision(claim, expected, got, told[-1])
 
 
 def events_before_error(case: PlayedWorld) -> Iterator[Decision]:
@@ -126,8 +126,8 @@ def first_failing(case: PlayedWorld) -> Iterator[Decision]:
         named = cast("dict[str, object]", error.data["error"]).get("call")
         broken = [call.id for call in batch.calls if failed(call)]
         if named is not None and broken:
-            asked = "the error that ends the run is of the first call that failed"
-            yield Decision(asked, broken[0], named, error)
+            claim = "the error that ends the run is of the first call that failed"
+            yield Decision(claim, broken[0], named, error)
 
 
 def one_by_one(case: PlayedWorld) -> Iterator[Decision]:
@@ -136,9 +136,9 @@ def one_by_one(case: PlayedWorld) -> Iterator[Decision]:
         if batch.run.agent.sequential:
             seen = at_work(batch.calls)
             got = [call_id for call_id, _ in groupby(each.call_id for each in seen)]
-            wanted = [call.id for call in batch.calls]
-            asked = "sequential calls: all of one, then all of the next"
-            yield Decision(asked, wanted, got, seen[0])
+            expected = [call.id for call in batch.calls]
+            claim = "sequential calls: all of one, then all of the next"
+            yield Decision(claim, expected, got, seen[0])
 
 
 def _batches(case: PlayedWorld) -> Iterator[BegunCalls]:

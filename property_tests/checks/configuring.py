@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from property_tests.checks.phases import HandlerTurn, Phases, Setup
-from property_tests.checks.positions import place_of
+from property_tests.checks.positions import label_of
 from property_tests.remembering import each_once, once
 from property_tests.view import HookView, RunView, View
 
@@ -97,7 +97,7 @@ def paired(
 ) -> Iterator[tuple[HandlerTurn, HookView]]:
     """Yield the handlers' turns with what was seen of them, as long as they agree."""
     for step, hook in zip(setup.steps, entered, strict=False):
-        if step.place != place_of(hook):
+        if step.label != label_of(hook):
             return
         yield step, hook
 

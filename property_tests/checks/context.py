@@ -30,8 +30,8 @@ def in_pipelines(case: PlayedWorld) -> Iterator[Decision]:
     for hooks in _passes(case):
         for one, then in pairwise(hooks):
             if one.exit is not None:
-                asked = "a hook gets the context that the hook before it left"
-                yield _decided(asked, _left(one), then.enter)
+                claim = "a hook gets the context that the hook before it left"
+                yield _decided(claim, _left(one), then.enter)
 
 
 def _passes(case: PlayedWorld) -> Iterator[Sequence[HookView]]:
@@ -50,27 +50,27 @@ def from_before_agent(case: PlayedWorld) -> Iterator[Decision]:
     for run, now in _iterations(case):
         point = _first_point(now)
         if now.number == 1 and point is not None:
-            asked = "a run starts with the context that the before_agent hooks left"
-            yield _decided(asked, _base(case, run), point)
+            claim = "a run starts with the context that the before_agent hooks left"
+            yield _decided(claim, _base(case, run), point)
 
 
 def to_the_model(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether model and model wrappers get what the before-hooks left."""
     for run, now in _iterations(case):
-        wanted = _at_model(case, run, now)
+        expected = _at_model(case, run, now)
         points = [hook.enter for hook in now.model_wraps]
         points += [now.request] if now.request is not None else []
         for point in points if now.before or now.model_wraps else ():
-            asked = "the model is called with the context that before-hooks left"
-            yield _decided(asked, wanted, point)
+            claim = "the model is called with the context that before-hooks left"
+            yield _decided(claim, expected, point)
 
 
 def to_after_hooks(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the after-hooks get the context that the before-hooks left."""
     for run, now in _iterations(case):
         for hook in now.after[:1]:
-            asked = "after-hooks start with the context that before-hooks left"
-            yield _decided(asked, _at_model(case, run, now), hook.enter)
+            claim = "after-hooks start with the context that before-hooks left"
+            yield _decided(claim, _at_model(case, run, now), hook.enter)
 
 
 def next_iteration(case: PlayedWorld) -> Iterator[Decision]:
@@ -78,24 +78,24 @@ def next_iteration(case: PlayedWorld) -> Iterator[Decision]:
     for run, now in _iterations(case):
         point = _first_point(now)
         if now.number > 1 and point is not None:
-            asked = "an iteration starts with the context that the run started with"
-            yield _decided(asked, _base(case, run), point)
+            claim = "an iteration starts with the context that the run started with"
+            yield _decided(claim, _base(case, run), point)
 
 
 def to_the_tools(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the first call of a message gets the iteration's context."""
     for run, now in _iterations(case):
         for point in _outermost(run, now)[:1]:
-            asked = "a call starts with the context that the iteration's hooks left"
-            yield _decided(asked, _at_tools(case, run, now), point)
+            claim = "a call starts with the context that the iteration's hooks left"
+            yield _decided(claim, _at_tools(case, run, now), point)
 
 
 def not_to_siblings(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether every other call of a message starts with that context too."""
     for run, now in _iterations(case):
         for point in _outermost(run, now)[1:]:
-            asked = "every call of a message starts with the same context"
-            yield _decided(asked, _at_tools(case, run, now), point)
+            claim = "every call of a message starts with the same context"
+            yield _decided(claim, _at_tools(case, run, now), point)
 
 
 def inwards(case: PlayedWorld) -> Iterator[Decision]:
@@ -108,8 +108,8 @@ def inwards(case: PlayedWorld) -> Iterator[Decision]:
                     point = (
                         inner.hook.enter if isinstance(inner, PassageStep) else inner
                     )
-                    asked = "what a wrapper hands inwards is what stands inside it gets"
-                    yield _decided(asked, _handed_on(step, name), point)
+                    claim = "what a wrapper hands inwards is what stands inside it gets"
+                    yield _decided(claim, _handed_on(step, name), point)
 
 
 def _handed_on(step: PassageStep, name: str) -> object:
@@ -122,8 +122,8 @@ def after_agent(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether after_agent gets the run's context, and no iteration's."""
     for run in case.played.runs:
         for hook in run.after_agent[:1]:
-            asked = "after_agent hooks start with the context that the run started with"
-            yield _decided(asked, _base(case, run), hook.enter)
+            claim = "after_agent hooks start with the context that the run started with"
+            yield _decided(claim, _base(case, run), hook.enter)
 
 
 def call_id(case: PlayedWorld) -> Iterator[Decision]:
@@ -135,13 +135,13 @@ def call_id(case: PlayedWorld) -> Iterator[Decision]:
         for start in now.entries:
             if start.kind != "tool_start":
                 continue
-            ids = _asked_ids(now, start.data.get("name"))
+            ids = _requested_ids(now, start.data.get("name"))
             got = start.call_id
-            asked = "a tool finds the id of a call of it that the model asked for"
-            yield Decision(asked, got if got in ids else ids, got, start)
+            claim = "a tool finds the id of a call of it that the model asked for"
+            yield Decision(claim, got if got in ids else ids, got, start)
 
 
-def _asked_ids(now: Iteration, name: object) -> list[str]:
+def _requested_ids(now: Iteration, name: object) -> list[str]:
     """Return the ids of a tool's calls, in the answer or as after-hooks left it."""
     messages = [] if now.message is None else [now.message]
     for hook in now.after:
@@ -155,9 +155,9 @@ def run_path(case: PlayedWorld) -> Iterator[Decision]:
     for run, now in _iterations(case):
         for start in now.entries:
             if start.kind == "tool_start":
-                asked = "a tool finds the names of the agents around it as its path"
+                claim = "a tool finds the names of the agents around it as its path"
                 got = start.data.get("run_path")
-                yield Decision(asked, [run.agent.name], got, start)
+                yield Decision(claim, [run.agent.name], got, start)
 
 
 def _base(case: PlayedWorld, run: RunView) -> object:
@@ -203,8 +203,8 @@ def _outermost(run: RunView, now: Iteration) -> list[Observation]:
     return found
 
 
-def _decided(asked: str, wanted: object, point: Observation) -> Decision:
-    return Decision(asked, wanted, point.data.get("ctx"), point)
+def _decided(claim: str, expected: object, point: Observation) -> Decision:
+    return Decision(claim, expected, point.data.get("ctx"), point)
 
 
 def _iterations(case: PlayedWorld) -> Iterator[tuple[RunView, Iteration]]:

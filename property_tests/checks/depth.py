@@ -43,20 +43,20 @@ def refused(case: PlayedWorld) -> Iterator[Decision]:
     error = case.played.build_error
     text = "" if error is None else str(error.data.get("error"))
     told = [str(n) for n in (given, MAX_EXTENSIONS) if str(n) in _digits(text)]
-    wanted = [str(given), str(MAX_EXTENSIONS)]
-    yield Decision("numbers told in the refusal at build", wanted, told, error)
+    expected = [str(given), str(MAX_EXTENSIONS)]
+    yield Decision("numbers told in the refusal at build", expected, told, error)
 
 
 def pipelines(case: PlayedWorld) -> Iterator[Decision]:
     """Every hook of a pipeline is entered, each once and in its place."""
     for each in passes(case.played):
         if each.kind != "wrap_model":
-            wanted = _in_order(each, case.profile.after_hooks)
+            expected = _in_order(each, case.profile.after_hooks)
             got = [(hook.name, who(hook)) for hook in each.entered]
             at = each.entered[0].enter if each.entered else None
-            if wanted or got:
-                asked = "hooks of a pass through very many extensions"
-                yield _lists(asked, wanted, got, at)
+            if expected or got:
+                claim = "hooks of a pass through very many extensions"
+                yield _lists(claim, expected, got, at)
 
 
 def model_onion(case: PlayedWorld) -> Iterator[Decision]:
@@ -64,9 +64,9 @@ def model_onion(case: PlayedWorld) -> Iterator[Decision]:
     for each in passes(case.played):
         if each.kind == "wrap_model":
             found = handlers_with(each.agent, "wrap_model")
-            wanted = [("wrap_model", one) for one in found]
-            if wanted:
-                yield from _onion("wrappers around the model", wanted, each.entered)
+            expected = [("wrap_model", one) for one in found]
+            if expected:
+                yield from _onion("wrappers around the model", expected, each.entered)
 
 
 def invokable_onion(case: PlayedWorld) -> Iterator[Decision]:
@@ -94,42 +94,42 @@ def number(agent: AgentSpec) -> int:
 def _tool_onions(case: PlayedWorld, kind: str) -> Iterator[Decision]:
     for run in case.played.runs:
         for call, seen in calls_reached(run):
-            wanted = tool_layers(run.agent, kind)
-            if seen == kind and wanted:
-                yield from _onion("wrappers around the tool", wanted, call.hooks)
+            expected = tool_layers(run.agent, kind)
+            if seen == kind and expected:
+                yield from _onion("wrappers around the tool", expected, call.hooks)
 
 
 def _onion(
-    asked: str, wanted: Sequence[tuple[str, Who]], entered: Sequence[HookView]
+    claim: str, expected: Sequence[tuple[str, Who]], entered: Sequence[HookView]
 ) -> Iterator[Decision]:
     """Decide that layers were entered from outside in, and left from inside out."""
     got = [(hook.name, who(hook)) for hook in entered]
     at = entered[0].enter if entered else None
-    yield _lists(f"{asked}, as entered", wanted, got, at)
+    yield _lists(f"{claim}, as entered", expected, got, at)
     left = [hook for hook in entered if hook.exit is not None]
     left.sort(key=lambda hook: -1 if hook.exit is None else hook.exit.seq)
     got = [(hook.name, who(hook)) for hook in left]
-    yield _lists(f"{asked}, as left", wanted[::-1], got, at)
+    yield _lists(f"{claim}, as left", expected[::-1], got, at)
 
 
 def _lists(
-    asked: str,
-    wanted: Sequence[tuple[str, Who]],
+    claim: str,
+    expected: Sequence[tuple[str, Who]],
     got: Sequence[tuple[str, Who]],
     at: Observation | None,
 ) -> Decision:
     """Decide that two long lists are equal; shown is where they part, and how long."""
-    if list(wanted) == list(got):
-        return Decision(asked, "all", "all", at)
+    if list(expected) == list(got):
+        return Decision(claim, "all", "all", at)
     parted = next(
-        (i for i, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b),
-        min(len(wanted), len(got)),
+        (i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b),
+        min(len(expected), len(got)),
     )
     ours, theirs = (
         {"number": len(side), "from": parted, "there": side[parted : parted + 1]}
-        for side in (wanted, got)
+        for side in (expected, got)
     )
-    return Decision(asked, ours, theirs, at)
+    return Decision(claim, ours, theirs, at)
 
 
 def _with(agent: AgentSpec, hook: str) -> list[Who]:

@@ -30,11 +30,11 @@ def first_flags(case: PlayedWorld) -> Iterator[Decision]:
 
 def next_flags(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a handler sees the flags that the one before left."""
-    asked = "a handler sees the flags that the one before left"
+    claim = "a handler sees the flags that the one before left"
     for before, after in followed(case.played):
         if not is_doubled(tools_in(before.left)):
             left, seen = flags_in(before.left), flags_in(after.seen)
-            yield Decision(asked, left, seen, after.enter)
+            yield Decision(claim, left, seen, after.enter)
 
 
 def folded_flags(case: PlayedWorld) -> Iterator[Decision]:
@@ -45,8 +45,8 @@ def folded_flags(case: PlayedWorld) -> Iterator[Decision]:
         both = list(paired(setup, hooks))
         for (before, _), (step, hook) in pairwise(both):
             if before.doubled:
-                asked = "of equal names the last flag that was set stays"
-                yield sees(asked, step, hook)
+                claim = "of equal names the last flag that was set stays"
+                yield sees(claim, step, hook)
 
 
 def flags_in(config: object) -> object:
@@ -54,9 +54,9 @@ def flags_in(config: object) -> object:
     return config.get("return_directly") if is_mapping(config) else None
 
 
-def sees(asked: str, step: HandlerTurn, hook: HookView) -> Decision:
+def sees(claim: str, step: HandlerTurn, hook: HookView) -> Decision:
     """Decide which flags a handler sees."""
-    return Decision(asked, flags_in(step.seen), flags_in(hook.seen), hook.enter)
+    return Decision(claim, flags_in(step.seen), flags_in(hook.seen), hook.enter)
 
 
 Meant: TypeAlias = Callable[[CalledBatch], bool]
@@ -162,12 +162,12 @@ def unset_keeps(case: PlayedWorld) -> Iterator[Decision]:
 def several(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether of several direct calls the last in message order is the answer."""
     for batch in _finished(case.played):
-        direct, wanted = counted(batch), ending(batch)
-        if len(direct) > 1 and wanted is not None and _ended(batch):
+        direct, expected = counted(batch), ending(batch)
+        if len(direct) > 1 and expected is not None and _ended(batch):
             answer = batch.run.answer
             yield Decision(
                 "of several direct calls the last in message order is the answer",
-                _answering(batch, wanted),
+                _answering(batch, expected),
                 answer and answer.tool_call_id,
                 batch.run.end,
             )
@@ -178,18 +178,18 @@ def one_among_others(case: PlayedWorld) -> Iterator[Decision]:
     for batch in _finished(case.played):
         direct = counted(batch)
         if 0 < len(direct) < len(batch.calls):
-            asked = (
+            claim = (
                 "one direct call among others ends the run, or as the profile has it"
             )
-            yield _ends(asked, batch)
+            yield _ends(claim, batch)
 
 
 def answer(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the answer is the result of the call that ended the run."""
     for batch in _finished(case.played):
-        wanted = ending(batch)
-        if wanted is not None and _ended(batch) and len(counted(batch)) == 1:
-            call_id = _answering(batch, wanted)
+        expected = ending(batch)
+        if expected is not None and _ended(batch) and len(counted(batch)) == 1:
+            call_id = _answering(batch, expected)
             yield Decision(
                 "the answer is the kept result of the direct call",
                 result_of(batch.run.final, call_id),
@@ -203,11 +203,11 @@ def all_kept(case: PlayedWorld) -> Iterator[Decision]:
     for batch in _finished(case.played):
         seen = history_after(batch.run, batch.now)
         if ending(batch) is not None and _ended(batch) and seen is not None:
-            wanted = [call.id for call in batch.calls]
-            last = seen[0][-len(wanted) :]
+            expected = [call.id for call in batch.calls]
+            last = seen[0][-len(expected) :]
             got = [each.tool_call_id for each in last]
-            asked = "the results of all calls are kept, in call order"
-            yield Decision(asked, wanted, got, seen[1])
+            claim = "the results of all calls are kept, in call order"
+            yield Decision(claim, expected, got, seen[1])
 
 
 def unknown_has_none(case: PlayedWorld) -> Iterator[Decision]:
@@ -216,45 +216,45 @@ def unknown_has_none(case: PlayedWorld) -> Iterator[Decision]:
         flagged = batch.agent.return_directly
         missing = [c for c in batch.calls if not batch.knows(c) and flagged.get(c.name)]
         if missing and not any(batch.knows(c) for c in counted(batch)):
-            asked = "a flag counts for a tool that is not there, or not, by the profile"
-            yield _ends(asked, batch)
+            claim = "a flag counts for a tool that is not there, or not, by the profile"
+            yield _ends(claim, batch)
 
 
 def held_event(case: PlayedWorld) -> Iterator[Decision]:
     """Tell where the event of the call that ends the run stands among the others."""
     for batch in _finished(case.played):
-        wanted = ending(batch)
-        if wanted is None or len(batch.calls) < 2 or not _ended(batch):
+        expected = ending(batch)
+        if expected is None or len(batch.calls) < 2 or not _ended(batch):
             continue
         held = batch.profile.direct_event == "last"
         if not held and batch.profile.tool_events != "call_order":
             continue
         order = [call.id for call in batch.calls if batch.seen(call).events]
-        if held and wanted.id in order:
-            order.remove(wanted.id)
-            order.append(wanted.id)
+        if held and expected.id in order:
+            order.remove(expected.id)
+            order.append(expected.id)
         told = batch.now.tool_events
         got = [each.call_id for each in told]
-        if len(order) > 1 and wanted.id in got:
-            asked = "the event of the call that ends the run, in call order or last"
-            yield Decision(asked, order, got, told[-1])
+        if len(order) > 1 and expected.id in got:
+            claim = "the event of the call that ends the run, in call order or last"
+            yield Decision(claim, order, got, told[-1])
 
 
 def later_flags(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a later run starts with the flags of the first."""
     first = {run.number for run in first_runs(case.played)}
-    asked = "a later run starts with no more flags than the first one did"
+    claim = "a later run starts with no more flags than the first one did"
     for run, setup, hooks in turns(case.played):
         if run is not None and run.number not in first:
             for step, hook in list(paired(setup, hooks))[:1]:
-                yield sees(asked, step, hook)
+                yield sees(claim, step, hook)
     for batch in _finished(case.played):
         if batch.run.number not in first and len(counted(batch)) < 2:
-            yield _ends(asked, batch)
+            yield _ends(claim, batch)
 
 
 def _one_name(
-    case: PlayedWorld, asked: str, meant: Callable[[CalledBatch, str], bool]
+    case: PlayedWorld, claim: str, meant: Callable[[CalledBatch, str], bool]
 ) -> Iterator[Decision]:
     """Decide about first runs and messages all of whose calls are of one known tool."""
     first = {run.number for run in first_runs(case.played)}
@@ -263,14 +263,14 @@ def _one_name(
         if len(names) > 1 or batch.run.number not in first:
             continue
         if all(map(batch.knows, batch.calls)) and meant(batch, min(names)):
-            yield _ends(asked, batch)
+            yield _ends(claim, batch)
 
 
-def _ends(asked: str, batch: CalledBatch) -> Decision:
-    wanted = "goes on" if ending(batch) is None else "returned_directly"
+def _ends(claim: str, batch: CalledBatch) -> Decision:
+    expected = "goes on" if ending(batch) is None else "returned_directly"
     last = batch.now is batch.run.iterations[-1]
     at = batch.run.end if last else batch.run.iterations[batch.now.number].entries[0]
-    return Decision(asked, wanted, ended(batch.run, batch.now), at)
+    return Decision(claim, expected, ended(batch.run, batch.now), at)
 
 
 def _finished(view: View) -> Iterator[CalledBatch]:

@@ -28,8 +28,8 @@ def limit(case: PlayedWorld) -> Iterator[Decision]:
         most = specs.limit(run.agent)
         beyond = run.iterations[most:]
         at = beyond[0].entries[0] if beyond else run.end
-        asked = "nothing of an iteration beyond max_iterations happens"
-        yield Decision(asked, 0, len(beyond), at)
+        claim = "nothing of an iteration beyond max_iterations happens"
+        yield Decision(claim, 0, len(beyond), at)
 
 
 def exhaustion(case: PlayedWorld) -> Iterator[Decision]:
@@ -37,28 +37,28 @@ def exhaustion(case: PlayedWorld) -> Iterator[Decision]:
     rule = case.profile.exhaustion
     for run, turn in _exhausted(case):
         at = run.error or run.end or turn.now.entries[-1]
-        asked = "no answer after max_iterations: an outcome, or an error"
+        claim = "no answer after max_iterations: an outcome, or an error"
         got = (run.status, point_of(run))
         if rule == "outcome":
-            yield Decision(asked, ("max_iterations", None), got, at)
+            yield Decision(claim, ("max_iterations", None), got, at)
         else:
-            yield Decision(asked, ("error", "max_iterations"), got, at)
+            yield Decision(claim, ("error", "max_iterations"), got, at)
     for run in case.played.runs:
         if rule == "apology":
             yield from _apology(run)
         if "max_iterations" in (run.status, point_of(run)):
-            asked = "only a run that had all its iterations ends for want of more"
+            claim = "only a run that had all its iterations ends for want of more"
             had = len(run.iterations)
-            yield Decision(asked, specs.limit(run.agent), had, run.error or run.end)
+            yield Decision(claim, specs.limit(run.agent), had, run.error or run.end)
 
 
 def answer_at_limit(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a run which used up its iterations answers with what it said last."""
     for run in case.played.runs:
         if run.status == "max_iterations":
-            wanted = last_assistant(run.final)
-            asked = "the last assistant message is the answer"
-            yield Decision(asked, wanted, run.answer, run.end)
+            expected = last_assistant(run.final)
+            claim = "the last assistant message is the answer"
+            yield Decision(claim, expected, run.answer, run.end)
 
 
 def limit_below_one(case: PlayedWorld) -> Iterator[Decision]:
@@ -67,13 +67,13 @@ def limit_below_one(case: PlayedWorld) -> Iterator[Decision]:
         return
     error = case.played.build_error
     kind = None if error is None else error.data.get("class")
-    wanted = None
+    expected = None
     if case.profile.iterations_below_one == "refused":
-        wanted = "MaxIterationsError"
-    asked = "max_iterations below one: refused at build, or the default"
-    if error is None or wanted is not None or kind == "MaxIterationsError":
+        expected = "MaxIterationsError"
+    claim = "max_iterations below one: refused at build, or the default"
+    if error is None or expected is not None or kind == "MaxIterationsError":
         at = case.played.build[-1] if case.played.build else None
-        yield Decision(asked, wanted, kind, at)
+        yield Decision(claim, expected, kind, at)
 
 
 def always_an_end(case: PlayedWorld) -> Iterator[Decision]:
@@ -81,11 +81,11 @@ def always_an_end(case: PlayedWorld) -> Iterator[Decision]:
     for run in case.played.runs:
         last = [e for e in run.entries if e.kind not in _AFTER_RUN][-1:]
         told = [e for e in run.entries if e.kind == "run_end"]
-        asked = "a run that began has an end"
-        yield Decision(asked, 1, len(told), last[0] if last else run.start)
+        claim = "a run that began has an end"
+        yield Decision(claim, 1, len(told), last[0] if last else run.start)
         if told and last:
-            asked = "nothing of a run happens after its end"
-            yield Decision(asked, "run_end", last[0].kind, last[0])
+            claim = "nothing of a run happens after its end"
+            yield Decision(claim, "run_end", last[0].kind, last[0])
 
 
 def returned_directly(case: PlayedWorld) -> Iterator[Decision]:
@@ -95,11 +95,11 @@ def returned_directly(case: PlayedWorld) -> Iterator[Decision]:
         if not found or found[-1].now is not run.iterations[-1] or run.end is None:
             continue
         calls = found[-1].route.kind == "calls"
-        asked = "returned_directly is the status of a run that ends after its tools"
+        claim = "returned_directly is the status of a run that ends after its tools"
         if run.status == "returned_directly":
-            yield Decision(asked, expected=True, got=calls, at=run.end)
+            yield Decision(claim, expected=True, got=calls, at=run.end)
         elif calls and run.error is None and not _at_limit(run, found[-1]):
-            yield Decision(asked, "returned_directly", run.status, run.end)
+            yield Decision(claim, "returned_directly", run.status, run.end)
 
 
 def counted(case: PlayedWorld) -> Iterator[Decision]:
@@ -107,8 +107,8 @@ def counted(case: PlayedWorld) -> Iterator[Decision]:
     for run in case.played.runs:
         if run.end is not None and run.error is None:
             got = run.end.data["iterations"]
-            asked = "the result counts the iterations"
-            yield Decision(asked, len(run.iterations), got, run.end)
+            claim = "the result counts the iterations"
+            yield Decision(claim, len(run.iterations), got, run.end)
 
 
 def after_agent_sees(case: PlayedWorld) -> Iterator[Decision]:
@@ -119,8 +119,8 @@ def after_agent_sees(case: PlayedWorld) -> Iterator[Decision]:
     for run in case.played.runs:
         if run.after_agent and run.end is not None and run.status in SUCCESS:
             first = run.after_agent[0]
-            asked = "after_agent sees the run's messages"
-            yield Decision(asked, run.final, first.seen, first.enter)
+            claim = "after_agent sees the run's messages"
+            yield Decision(claim, run.final, first.seen, first.enter)
 
 
 def _exhausted(case: PlayedWorld) -> Iterator[tuple[RunView, Continuation]]:
@@ -141,11 +141,11 @@ def _apology(run: RunView) -> Iterator[Decision]:
     now = run.iterations[-1]
     if now.message is None or not now.message.tool_calls:
         return
-    asked = "calls that come too late do not run, and the run completes"
+    claim = "calls that come too late do not run, and the run completes"
     at = now.response
-    yield Decision(asked, [], [*now.calls], at)
+    yield Decision(claim, [], [*now.calls], at)
     if point_of(run) in {None, "max_iterations"}:
-        yield Decision(asked, "completed", run.status, run.end)
+        yield Decision(claim, "completed", run.status, run.end)
 
 
 def _at_limit(run: RunView, turn: Continuation) -> bool:

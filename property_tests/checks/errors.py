@@ -44,11 +44,11 @@ def exhausted(case: PlayedWorld) -> Iterator[Decision]:
         if run.end is None or not (told or (done >= most and _unanswered(run))):
             continue
         by_error = rule == "error" or (rule == "apology" and _has_after(run.agent))
-        wanted = ["error", "max_iterations"] if by_error else ["max_iterations", None]
+        expected = ["error", "max_iterations"] if by_error else ["max_iterations", None]
         point = None if run.error is None else point_in(run.error.data)
-        asked = "a run without an answer after max_iterations ends by its posture"
+        claim = "a run without an answer after max_iterations ends by its posture"
         got = [done, run.status, point]
-        yield Decision(asked, [most, *wanted], got, run.end)
+        yield Decision(claim, [most, *expected], got, run.end)
 
 
 def _unanswered(run: RunView) -> bool:
@@ -90,9 +90,9 @@ def _refused(
         return
     data = error or {}
     got = [data.get("class"), point_in(data), _named_in(data)]
-    asked = "a hook that leaves another shape raises HookReturnError, in its name"
-    wanted = ["HookReturnError", "before_agent", names[hook.position]]
-    yield Decision(asked, wanted, got, hook.exit)
+    claim = "a hook that leaves another shape raises HookReturnError, in its name"
+    expected = ["HookReturnError", "before_agent", names[hook.position]]
+    yield Decision(claim, expected, got, hook.exit)
 
 
 def _leaves_null(due: Due, hook: HookView) -> bool:
@@ -150,7 +150,7 @@ _HOOKS: Final = frozenset(
 
 def hook_error_stops(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether anything follows a hook of a pipeline that raised."""
-    asked = "after a hook that raised nothing follows but the error and the end"
+    claim = "after a hook that raised nothing follows but the error and the end"
     for run in case.played.runs:
         for hook in _raised(pipeline_hooks(run))[:1]:
             later = [
@@ -159,17 +159,17 @@ def hook_error_stops(case: PlayedWorld) -> Iterator[Decision]:
                 if each.seq > hook.enter.seq and each.kind not in _QUIET
             ]
             kinds = [each.kind for each in later]
-            yield Decision(asked, ["event", "run_end"], kinds, hook.enter)
+            yield Decision(claim, ["event", "run_end"], kinds, hook.enter)
 
 
-def hook_error_told(case: PlayedWorld) -> Iterator[Decision]:
+def hook_error_reported(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the error of a run's hook names the hook and its handler."""
     due = Due(case.played)
     for run in case.played.runs:
         for hook in _raised(pipeline_hooks(run))[:1]:
-            wanted = _error_of(run.agent, hook, due)
-            if wanted is not None and hook.name != "before_agent":
-                yield _hook_report(run, wanted, hook)
+            expected = _error_of(run.agent, hook, due)
+            if expected is not None and hook.name != "before_agent":
+                yield _hook_report(run, expected, hook)
 
 
 def run_start_error(case: PlayedWorld) -> Iterator[Decision]:
@@ -177,9 +177,9 @@ def run_start_error(case: PlayedWorld) -> Iterator[Decision]:
     due = Due(case.played)
     for run in case.played.runs if case.profile.before_agent == "run" else ():
         for hook in _raised(run.before_agent)[:1]:
-            wanted = _error_of(run.agent, hook, due)
-            if wanted is not None:
-                yield _hook_report(run, wanted, hook)
+            expected = _error_of(run.agent, hook, due)
+            if expected is not None:
+                yield _hook_report(run, expected, hook)
 
 
 def build_error(case: PlayedWorld) -> Iterator[Decision]:
@@ -189,19 +189,19 @@ def build_error(case: PlayedWorld) -> Iterator[Decision]:
     view, due = case.played, Due(case.played)
     for index, hooks in enumerate(built_by_agent(view)):
         for hook in _raised(hooks)[:1]:
-            wanted = _error_of(view.scenario.all_agents[index], hook, due)
+            expected = _error_of(view.scenario.all_agents[index], hook, due)
             later = [
                 each.kind
                 for each in view.build
                 if each.seq > hook.enter.seq and each.kind not in _QUIET
             ]
-            asked = "a before_agent that raises at build ends it, and no run begins"
+            claim = "a before_agent that raises at build ends it, and no run begins"
             seen = [later, len(view.runs)]
-            yield Decision(asked, [["build_error"], 0], seen, hook.enter)
+            yield Decision(claim, [["build_error"], 0], seen, hook.enter)
             error = view.build_error
-            if wanted is not None and error is not None:
-                asked = "the build's error names before_agent, its handler and the text"
-                yield Decision(asked, wanted, _shown(error.data), error)
+            if expected is not None and error is not None:
+                claim = "the build's error names before_agent, its handler and the text"
+                yield Decision(claim, expected, _shown(error.data), error)
 
 
 def error_is_last(case: PlayedWorld) -> Iterator[Decision]:
@@ -210,11 +210,11 @@ def error_is_last(case: PlayedWorld) -> Iterator[Decision]:
         if run.end is None:
             continue
         failing = ["error" in each.data for each in run.events]
-        wanted = [False] * len(failing)
+        expected = [False] * len(failing)
         if run.status == "error":
-            wanted = [*wanted[:-1], True]
-        asked = "a run with status error has one error event, its last; no other has"
-        yield Decision(asked, wanted, failing, run.end)
+            expected = [*expected[:-1], True]
+        claim = "a run with status error has one error event, its last; no other has"
+        yield Decision(claim, expected, failing, run.end)
 
 
 def error_has_cause(case: PlayedWorld) -> Iterator[Decision]:
@@ -224,8 +224,8 @@ def error_has_cause(case: PlayedWorld) -> Iterator[Decision]:
             continue
         cause = _cause_seen(case, run, str(point_in(run.error.data)))
         if cause is not None:
-            asked = "a run ends with an error of what raised in it, and of nothing else"
-            yield Decision(asked, True, cause, run.error)  # noqa: FBT003  # a value
+            claim = "a run ends with an error of what raised in it, and of nothing else"
+            yield Decision(claim, True, cause, run.error)  # noqa: FBT003  # a value
 
 
 def _cause_seen(case: PlayedWorld, run: RunView, point: str) -> bool | None:
@@ -248,9 +248,9 @@ def error_is_own(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether errors of runs are the engine's own, which tell their point."""
     for run in case.played.runs:
         if run.error is not None:
-            asked = "an error that ends a run is the engine's own and names its point"
+            claim = "an error that ends a run is the engine's own and names its point"
             known = point_in(run.error.data) != "harness"
-            yield Decision(asked, True, known, run.error)  # noqa: FBT003  # a value
+            yield Decision(claim, True, known, run.error)  # noqa: FBT003  # a value
 
 
 def _sets_null(agent: AgentSpec) -> bool:
@@ -274,10 +274,10 @@ def _error_of(agent: AgentSpec, hook: HookView, due: Due) -> dict[str, object] |
     return {"class": "ScriptedError", "error": error}
 
 
-def _hook_report(run: RunView, wanted: dict[str, object], hook: HookView) -> Decision:
+def _hook_report(run: RunView, expected: dict[str, object], hook: HookView) -> Decision:
     got = None if run.error is None else _shown(run.error.data)
-    asked = "the error of a hook ends the run, wrapped once: its hook, handler and text"
-    return Decision(asked, wanted, got, run.error or hook.enter)
+    claim = "the error of a hook ends the run, wrapped once: its hook, handler and text"
+    return Decision(claim, expected, got, run.error or hook.enter)
 
 
 def _shown(data: Mapping[str, object]) -> dict[str, object]:
@@ -286,7 +286,7 @@ def _shown(data: Mapping[str, object]) -> dict[str, object]:
 
 CHECKS: Final = (
     Check(clause="ERR-001", decide=hook_error_stops, any_of=_HOOKS),
-    Check(clause="ERR-002", decide=hook_error_told, any_of=_HOOKS),
+    Check(clause="ERR-002", decide=hook_error_reported, any_of=_HOOKS),
     Check(clause="ERR-003", decide=build_error, needs=frozenset(("before_agent",))),
     Check(clause="ERR-004", decide=run_start_error, needs=frozenset(("before_agent",))),
     *MODEL_CHECKS,

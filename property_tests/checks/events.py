@@ -27,11 +27,11 @@ _AFTER: Final = frozenset(("after_model", "struct_model_hooks"))
 def model_event(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that there is exactly one event for each response of the model."""
     for _, now, _ in _answered(case.played):
-        asked = "one event for a response of the model"
-        yield Decision(asked, 1, len(now.model_events), _of(now))
-        asked = "the event of a response is under no call id"
+        claim = "one event for a response of the model"
+        yield Decision(claim, 1, len(now.model_events), _of(now))
+        claim = "the event of a response is under no call id"
         for each in now.model_events:
-            yield Decision(asked, None, each.call_id, each)
+            yield Decision(claim, None, each.call_id, each)
     for run in case.played.runs:
         told = sum(_kind(each) == "model" for each in run.events)
         given = sum(len(each.model_events) for each in run.iterations)
@@ -50,14 +50,14 @@ def snapshot(case: PlayedWorld) -> Iterator[Decision]:
     for run, now, response in _answered(case.played):
         left = now.after[-1].left if now.after else None
         if len(now.model_events) == 1 and left and left[-1] != response:
-            asked = "the event shows the response as it came, whatever hooks make of it"
-            yield from _shows(run, now, response, asked)
+            claim = "the event shows the response as it came, whatever hooks make of it"
+            yield from _shows(run, now, response, claim)
 
 
 def tool_event(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that there is exactly one event for each result of a tool."""
     for called in calls_of(case.played):
-        onion = onion_of(called.run.agent, called.seen, called.asked)
+        onion = onion_of(called.run.agent, called.seen, called.call)
         if onion is not None and onion.result is not None and not _failed(called):
             events = called.seen.events
             at = events[0] if events else called.seen.entries[-1]
@@ -67,25 +67,25 @@ def tool_event(case: PlayedWorld) -> Iterator[Decision]:
 def failed_call(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a call which failed before it gave anything has no event."""
     for called in calls_of(case.played):
-        onion = onion_of(called.run.agent, called.seen, called.asked)
+        onion = onion_of(called.run.agent, called.seen, called.call)
         if onion is None or len(onion.roots) != 1:
             continue
         [root] = onion.roots
         if root.raised is not None and _failed(called):
             at = (called.seen.events or called.seen.entries)[-1]
-            asked = "a call that failed has no event"
-            yield Decision(asked, 0, len(called.seen.events), at)
+            claim = "a call that failed has no event"
+            yield Decision(claim, 0, len(called.seen.events), at)
 
 
 def tool_content(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the event of a result shows what left the onion of the call."""
     for called in calls_of(case.played):
-        onion = onion_of(called.run.agent, called.seen, called.asked)
+        onion = onion_of(called.run.agent, called.seen, called.call)
         if onion is None or onion.result is None or len(called.seen.events) != 1:
             continue
         [event] = called.seen.events
-        asked = "the event shows the result of the call"
-        yield Decision(asked, shown_result(onion.result), text_of_tool(event), event)
+        claim = "the event shows the result of the call"
+        yield Decision(claim, shown_result(onion.result), text_of_tool(event), event)
 
 
 def call_id(case: PlayedWorld) -> Iterator[Decision]:
@@ -96,17 +96,17 @@ def call_id(case: PlayedWorld) -> Iterator[Decision]:
         for turn in turns(case.played, run):
             ids = [call.id for call in turn.route.calls]
             for event in turn.now.tool_events:
-                wanted = event.call_id if event.call_id in ids else ids
-                asked = "the id of one of the calls stands on the event"
-                yield Decision(asked, wanted, event.call_id, event)
+                expected = event.call_id if event.call_id in ids else ids
+                claim = "the id of one of the calls stands on the event"
+                yield Decision(claim, expected, event.call_id, event)
 
 
 def agent(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the run path of every event ends with the agent's name."""
     for run in case.played.runs:
         for event in run.events:
-            asked = "the run path ends with the agent's name"
-            yield Decision(asked, run.agent.name, event.data.get("agent"), event)
+            claim = "the run path ends with the agent's name"
+            yield Decision(claim, run.agent.name, event.data.get("agent"), event)
 
 
 def response_first(case: PlayedWorld) -> Iterator[Decision]:
@@ -115,8 +115,8 @@ def response_first(case: PlayedWorld) -> Iterator[Decision]:
         if now.tool_events:
             first = now.tool_events[0]
             before = [e for e in now.model_events if e.seq < first.seq]
-            asked = "the response's event comes before those of its calls"
-            yield Decision(asked, 1, len(before), first)
+            claim = "the response's event comes before those of its calls"
+            yield Decision(claim, 1, len(before), first)
 
 
 def error_event(case: PlayedWorld) -> Iterator[Decision]:
@@ -125,21 +125,21 @@ def error_event(case: PlayedWorld) -> Iterator[Decision]:
         kinds = [_kind(each) for each in run.events]
         failed = run.status == "error"
         at = run.error or run.end
-        asked = "the error that ended the run is its last event"
-        yield Decision(asked, int(failed), kinds.count("error"), at)
+        claim = "the error that ended the run is its last event"
+        yield Decision(claim, int(failed), kinds.count("error"), at)
         if failed and "error" in kinds:
-            yield Decision(asked, "error", kinds[-1], run.events[-1])
+            yield Decision(claim, "error", kinds[-1], run.events[-1])
 
 
 def _shows(
-    run: RunView, now: Iteration, response: Message, asked: str
+    run: RunView, now: Iteration, response: Message, claim: str
 ) -> Iterator[Decision]:
     [event] = now.model_events
     got = text_of_model(event)
-    wanted = shown_model(response, chunks_of(run.agent, now))
+    expected = shown_model(response, chunks_of(run.agent, now))
     if got == shown_model(response, None):
-        wanted = got  # pieces of calls may be joined
-    yield Decision(asked, wanted, got, event)
+        expected = got  # pieces of calls may be joined
+    yield Decision(claim, expected, got, event)
 
 
 @each_once

@@ -8,10 +8,10 @@ from typing import cast
 
 from property_tests.check import Decision, PlayedWorld
 from property_tests.checks.calling import (
-    asked,
     history_after,
     is_known,
     one_each,
+    requested_calls,
     result_of,
     went_on,
 )
@@ -51,7 +51,7 @@ class CalledBatch:
         return is_known(call.name, self.agent, self.setup, self.profile)
 
     @property
-    def told_apart(self) -> bool:
+    def distinguishable(self) -> bool:
         """Whether entries of its calls tell which one they are of."""
         return keeps_ids(self.agent) and one_each(self.calls)
 
@@ -65,7 +65,7 @@ class CalledBatch:
 @each_once
 def batches(view: View) -> Iterator[CalledBatch]:
     """Yield the calls of each iteration, where entries tell them apart."""
-    return (each for each in every_batch(view) if each.told_apart)
+    return (each for each in every_batch(view) if each.distinguishable)
 
 
 @each_once
@@ -75,7 +75,7 @@ def every_batch(view: View) -> Iterator[CalledBatch]:
     for run in view.runs:
         setup = found.runs[run.number]
         for now in run.iterations if not setup.failed else ():
-            if calls := asked(run, now, setup, view.profile):
+            if calls := requested_calls(run, now, setup, view.profile):
                 yield CalledBatch(run, now, setup, view.profile, calls)
 
 
@@ -84,8 +84,8 @@ def last_of_equals(case: PlayedWorld) -> Iterator[Decision]:
     for batch, call, start in _started(case.played):
         if len(_candidates(batch, call.name)) > 1:
             text = "of tools of one name the last one runs"
-            wanted = implementation(batch.setup.runnable[call.name])
-            yield Decision(text, wanted, start.data.get("implementation"), start)
+            expected = implementation(batch.setup.runnable[call.name])
+            yield Decision(text, expected, start.data.get("implementation"), start)
 
 
 def by_name(case: PlayedWorld) -> Iterator[Decision]:
@@ -122,9 +122,9 @@ def taken_out(case: PlayedWorld) -> Iterator[Decision]:
                 continue
             starts = batch.seen(call).starts
             if not batch.knows(call):
-                if batch.told_apart or len(batch.calls) == 1:
+                if batch.distinguishable or len(batch.calls) == 1:
                     yield _not_run(text, batch, call)
-            elif batch.told_apart and (starts or _reach(batch)):
+            elif batch.distinguishable and (starts or _reach(batch)):
                 at = starts[0] if starts else batch.now.response
                 yield Decision(text, "runs", "runs" if starts else "unknown", at)
 
@@ -138,8 +138,8 @@ def unknown(case: PlayedWorld) -> Iterator[Decision]:
             yield _aborted(batch, missing[0])
         elif missing:
             yield _goes_on(batch)
-            if not handled and batch.told_apart:
-                yield from _told(batch, missing)
+            if not handled and batch.distinguishable:
+                yield from _reported(batch, missing)
 
 
 def siblings(case: PlayedWorld) -> Iterator[Decision]:
@@ -218,13 +218,13 @@ def _not_run(text: str, batch: CalledBatch, call: ToolCall) -> Decision:
 
 def _aborted(batch: CalledBatch, call: ToolCall) -> Decision:
     text = "an unknown tool ends the run with ToolNotFound"
-    wanted = {"class": "ToolNotFound", "of": call.name}
+    expected = {"class": "ToolNotFound", "of": call.name}
     if batch.now is not batch.run.iterations[-1] or batch.run.error is None:
-        return Decision(text, wanted, "goes on", batch.now.response)
+        return Decision(text, expected, "goes on", batch.now.response)
     data = batch.run.error.data
     point = cast("Mapping[str, object]", data["error"])
     got = {"class": data.get("class"), "of": point.get("of")}
-    return Decision(text, wanted, got, batch.run.error)
+    return Decision(text, expected, got, batch.run.error)
 
 
 def _goes_on(batch: CalledBatch) -> Decision:
@@ -234,7 +234,7 @@ def _goes_on(batch: CalledBatch) -> Decision:
     return Decision(text, "answered", got, at)
 
 
-def _told(batch: CalledBatch, missing: Iterable[ToolCall]) -> Iterator[Decision]:
+def _reported(batch: CalledBatch, missing: Iterable[ToolCall]) -> Iterator[Decision]:
     seen = history_after(batch.run, batch.now)
     if seen is None or not went_on(batch.run, batch.now):
         return

@@ -22,18 +22,18 @@ def same_object(case: PlayedWorld) -> Iterator[Decision]:
     """One handler object at two positions is refused, or acts at both: a posture."""
     error = case.played.build_error
     if case.profile.same_handler_twice == "refused":
-        asked = "refused at build: one handler object at two positions"
-        yield Decision(asked, expected=True, got=error is not None, at=error)
+        claim = "refused at build: one handler object at two positions"
+        yield Decision(claim, expected=True, got=error is not None, at=error)
         return
     for each in passes(case.played):
         for name in each.hooks:
-            wanted = Counter(handlers_with(each.agent, name))
+            expected = Counter(handlers_with(each.agent, name))
             got = Counter(who(hook) for hook in each.entered if hook.name == name)
-            for one, often in wanted.items():
+            for one, often in expected.items():
                 if often > 1:
-                    asked = "times that an object acts which stands at several places"
+                    claim = "times that an object acts which stands at several places"
                     at = each.entered[0].enter if each.entered else None
-                    yield Decision(asked, often, got[one], at)
+                    yield Decision(claim, often, got[one], at)
 
 
 def equal_names(case: PlayedWorld) -> Iterator[Decision]:
@@ -45,8 +45,8 @@ def equal_names(case: PlayedWorld) -> Iterator[Decision]:
         whose = [at for at in range(len(names)) if _is(agent, at, hook)]
         told = cast("Mapping[str, Any]", error.data["error"]).get("of")
         if len(whose) == 1 and told is not None:
-            asked = "the name by which an error tells whose hook failed"
-            yield Decision(asked, names[whose[0]], told, error)
+            claim = "the name by which an error tells whose hook failed"
+            yield Decision(claim, names[whose[0]], told, error)
 
 
 def equal_names_refused(case: PlayedWorld) -> Iterator[Decision]:
@@ -60,12 +60,12 @@ def equal_names_refused(case: PlayedWorld) -> Iterator[Decision]:
         return
     error = case.played.build_error
     if case.profile.equal_handler_names == "refused":
-        asked = "refused at build: two handlers of one name"
-        yield Decision(asked, expected=True, got=error is not None, at=error)
+        claim = "refused at build: two handlers of one name"
+        yield Decision(claim, expected=True, got=error is not None, at=error)
     else:
         kind = None if error is None else error.data.get("class")
-        asked = "not refused for its names: two handlers of one name"
-        yield Decision(asked, "fine", _refused_for_names(kind), error)
+        claim = "not refused for its names: two handlers of one name"
+        yield Decision(claim, "fine", _refused_for_names(kind), error)
 
 
 def has_twice(scenario: Scenario) -> bool:

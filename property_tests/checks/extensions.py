@@ -49,8 +49,8 @@ def arguments_are_text(case: PlayedWorld) -> Iterator[Decision]:
             found = _first_arguments(call)
             if call.call is not None and found is not None:
                 at, got = found
-                asked = "arguments of a call, as the model wrote them"
-                yield Decision(asked, call.call.arguments, got, at)
+                claim = "arguments of a call, as the model wrote them"
+                yield Decision(claim, call.call.arguments, got, at)
 
 
 def ends_are_known(case: PlayedWorld) -> Iterator[Decision]:
@@ -59,9 +59,9 @@ def ends_are_known(case: PlayedWorld) -> Iterator[Decision]:
         return
     for run in case.played.runs:
         known = run.status in get_args(Status)
-        asked = "the status of a run is one of those that the contract names"
-        wanted = run.status if known else list(get_args(Status))
-        yield Decision(asked, wanted, run.status, run.end)
+        claim = "the status of a run is one of those that the contract names"
+        expected = run.status if known else list(get_args(Status))
+        yield Decision(claim, expected, run.status, run.end)
 
 
 def _first_arguments(call: Call) -> tuple[Observation, object] | None:
@@ -108,22 +108,22 @@ def identity(case: PlayedWorld) -> Iterator[Decision]:
     for variant in (IDENTITY_FIRST, IDENTITY_LAST):
         agent = case.scenario.all_agents[0]
         change = _others(warned=bool(agent.middlewares) and not agent.handlers)
-        asked = "everything but what an identity handler itself observes"
+        claim = "everything but what an identity handler itself observes"
         ours, theirs = case.played.trace, case[variant].trace
-        yield alike(asked, ours, theirs, change=change, variant=variant)
+        yield alike(claim, ours, theirs, change=change, variant=variant)
 
 
 def plain(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a plain hook does what a coroutine function of the same body does."""
     if of_luck(case.played):
         return
-    asked = "the same with plain hooks for coroutine functions, and the other way round"
-    yield alike(asked, case.played.trace, case[PLAIN].trace, variant=PLAIN)
+    claim = "the same with plain hooks for coroutine functions, and the other way round"
+    yield alike(claim, case.played.trace, case[PLAIN].trace, variant=PLAIN)
 
 
 def present_hooks(case: PlayedWorld) -> Iterator[Decision]:
     """Every handler that has a hook is entered there, none is skipped."""
-    asked = "handlers entered, where their hook has its turn"
+    claim = "handlers entered, where their hook has its turn"
     for each in passes(case.played):
         wanted = [name for name in each.hooks if name in HANDLER_HOOKS]
         expected = Counter(
@@ -132,14 +132,14 @@ def present_hooks(case: PlayedWorld) -> Iterator[Decision]:
         got = Counter(who(hook) for hook in each.entered if hook.name in wanted)
         if expected:
             at = each.entered[0].enter if each.entered else None
-            yield Decision(asked, _listed(expected), _listed(got), at)
+            yield Decision(claim, _listed(expected), _listed(got), at)
     for run in case.played.runs:
         for call, kind in calls_reached(run):
             wrap = f"wrap_{kind}"
             every = set(handlers_with(run.agent, wrap))
             seen = {who(hook) for hook in call.hooks if hook.name == wrap}
             if every:
-                yield Decision(asked, sorted(every), sorted(seen), call.starts[0])
+                yield Decision(claim, sorted(every), sorted(seen), call.starts[0])
 
 
 def absent_hooks(case: PlayedWorld) -> Iterator[Decision]:
@@ -151,8 +151,8 @@ def absent_hooks(case: PlayedWorld) -> Iterator[Decision]:
         return
     strange = [each for each in hooks if (each.name, who(each)) not in known]
     at = strange[0].enter if strange else hooks[0].enter
-    asked = "hooks entered that their extension does not have"
-    yield Decision(asked, [], [(each.name, *who(each)) for each in strange], at)
+    claim = "hooks entered that their extension does not have"
+    yield Decision(claim, [], [(each.name, *who(each)) for each in strange], at)
 
 
 def deprecation(case: PlayedWorld) -> Iterator[Decision]:
@@ -169,9 +169,9 @@ def deprecation(case: PlayedWorld) -> Iterator[Decision]:
         for each in view.trace
         if each.kind == "warning" and each.data.get("category") == "DeprecationWarning"
     ]
-    asked = "deprecation warnings, one an agent with struct middlewares"
+    claim = "deprecation warnings, one an agent with struct middlewares"
     at = told[0] if told else built[0]
-    yield Decision(asked, used if deprecated else 0, len(told), at)
+    yield Decision(claim, used if deprecated else 0, len(told), at)
 
 
 def _free(case: PlayedWorld) -> bool:

@@ -44,18 +44,18 @@ class Segment:
         known = [self._fitted(at, *pair) for at, pair in enumerate(pairs)]
         return [*known, *self.messages[len(known) :]]
 
-    def _fitted(self, at: int, wanted: Message, got: Message) -> Message:
-        wanted = replace(wanted, id=got.id, extra=got.extra)
+    def _fitted(self, at: int, expected: Message, got: Message) -> Message:
+        expected = replace(expected, id=got.id, extra=got.extra)
         if at not in self.unknown:
-            return wanted
-        return replace(wanted, content=got.content, tool_call_id=got.tool_call_id)
+            return expected
+        return replace(expected, content=got.content, tool_call_id=got.tool_call_id)
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
     """One place where a history was seen: of what it has to be made, what it was."""
 
-    place: PointKind
+    kind: PointKind
     segments: tuple[Segment, ...]
     got: Sequence[Message]
     at: Observation
@@ -67,7 +67,7 @@ class HistoryPoint:
         kept before a response, stands first, to that.
         """
         first = self.segments[0].label
-        front = first == "system" or (first == "kept" and self.place == "after")
+        front = first == "system" or (first == "kept" and self.kind == "after")
         rest = self.segments[1:] if front else self.segments
         at = 0
         if front:
@@ -146,10 +146,10 @@ def system_of(view: View, run: RunView) -> tuple[Message, ...] | None:
     and what struct middlewares add to it.
     """
     hooks = configuring(view, run)
-    asked = sum(each.before_agent is not None for each in run.agent.handlers)
+    due = sum(each.before_agent is not None for each in run.agent.handlers)
     if hooks and hooks[-1].exit is not None:
         text = str(hooks[-1].left["instruction"])
-    elif hooks or asked:
+    elif hooks or due:
         return None
     else:
         text = instruction_of(view, run.agent)

@@ -60,8 +60,8 @@ def no_instruction(case: PlayedWorld) -> Iterator[Decision]:
         if not setup.failed and not setup.instruction:
             got = started(run, view.profile)
             if got is not None:
-                asked = "without an instruction no message is put first"
-                yield Decision(asked, [], list(got[0]), got[1])
+                claim = "without an instruction no message is put first"
+                yield Decision(claim, [], list(got[0]), got[1])
 
 
 def additions(case: PlayedWorld) -> Iterator[Decision]:
@@ -96,27 +96,27 @@ def empty_base(case: PlayedWorld) -> Iterator[Decision]:
 def structs_first(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the first handler finds what the structs added."""
     for setup, seen, at in _first_turns(case.played):
-        asked = "the first handler sees the instruction with what structs added"
-        yield Decision(asked, setup.steps[0].seen["instruction"], seen, at)
+        claim = "the first handler sees the instruction with what structs added"
+        yield Decision(claim, setup.steps[0].seen["instruction"], seen, at)
 
 
 def pipeline(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether each handler sees the instruction that the one before left."""
-    asked = "a handler sees the instruction that the one before left"
+    claim = "a handler sees the instruction that the one before left"
     for before, after in followed(case.played):
         left, seen = _instruction(before.left), _instruction(after.seen)
-        yield Decision(asked, left, seen, after.enter)
+        yield Decision(claim, left, seen, after.enter)
 
 
 def last_counts(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a run starts with the instruction that the last handler left."""
     view = case.played
-    asked = "the run starts with the instruction that the last handler left"
+    claim = "the run starts with the instruction that the last handler left"
     for run, hooks in last_turns(view):
         got = started(run, view.profile)
         if got is not None and hooks[-1].left is not None:
             text = str(_instruction(hooks[-1].left))
-            yield Decision(asked, [text] if text else [], list(got[0]), got[1])
+            yield Decision(claim, [text] if text else [], list(got[0]), got[1])
 
 
 def nothing_accumulates(case: PlayedWorld) -> Iterator[Decision]:
@@ -125,7 +125,7 @@ def nothing_accumulates(case: PlayedWorld) -> Iterator[Decision]:
     Of an agent whose first run starts wrongly other clauses tell.
     """
     view, found = case.played, setups(case.played)
-    asked = "a later run starts with no more than the first one did"
+    claim = "a later run starts with no more than the first one did"
     right = {r.spec.agent for r in first_runs(view) if _right(r, found, view.profile)}
     for run in later_runs(view):
         setup = found.runs[run.number]
@@ -133,10 +133,10 @@ def nothing_accumulates(case: PlayedWorld) -> Iterator[Decision]:
             continue
         for step, hook in list(paired(setup, run.before_agent))[:1]:
             seen = _instruction(hook.seen)
-            yield Decision(asked, step.seen["instruction"], seen, hook.enter)
+            yield Decision(claim, step.seen["instruction"], seen, hook.enter)
         got = started(run, view.profile)
         if got is not None:
-            yield Decision(asked, _texts(setup), list(got[0]), got[1])
+            yield Decision(claim, _texts(setup), list(got[0]), got[1])
 
 
 def every_request(case: PlayedWorld) -> Iterator[Decision]:
@@ -156,8 +156,8 @@ def every_request(case: PlayedWorld) -> Iterator[Decision]:
             if seen is not None and begun is not None and begun[0]:
                 first = seen[0][0] if seen[0] else None
                 got = None if first is None else [first.role, first.content]
-                asked = "every request begins with the instruction of the run"
-                yield Decision(asked, ["system", begun[0][0]], got, seen[1])
+                claim = "every request begins with the instruction of the run"
+                yield Decision(claim, ["system", begun[0][0]], got, seen[1])
 
 
 def _edited(agent: AgentSpec, profile: Profile) -> bool:
@@ -166,7 +166,7 @@ def _edited(agent: AgentSpec, profile: Profile) -> bool:
     return kept and bool(hooks)
 
 
-def _starts(case: PlayedWorld, asked: str, meant: Meant) -> Iterator[Decision]:
+def _starts(case: PlayedWorld, claim: str, meant: Meant) -> Iterator[Decision]:
     """Decide about the first runs of agents whose handlers leave the instruction."""
     view, found = case.played, setups(case.played)
     for run in first_runs(view):
@@ -175,7 +175,7 @@ def _starts(case: PlayedWorld, asked: str, meant: Meant) -> Iterator[Decision]:
             continue
         got = started(run, view.profile)
         if got is not None:
-            yield Decision(asked, _texts(setup), list(got[0]), got[1])
+            yield Decision(claim, _texts(setup), list(got[0]), got[1])
 
 
 def _first_turns(view: View) -> Iterator[tuple[Setup, object, Observation]]:

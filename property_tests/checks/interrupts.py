@@ -32,7 +32,7 @@ REFUSED: Final = "the class of the error that ends it, and what it did before"
 
 def raised_again(case: PlayedWorld) -> Iterator[Decision]:
     """Ask whether an interrupt that a wrapper catches ends the run all the same."""
-    wanted = case.profile.swallowed_interrupt == "raised_again"
+    expected = case.profile.swallowed_interrupt == "raised_again"
     for run in case.played.runs:
         asking = {tool.name for tool in run.agent.tools if tool.interrupt}
         first = next(
@@ -45,9 +45,9 @@ def raised_again(case: PlayedWorld) -> Iterator[Decision]:
         )
         caught = any(each.catch_error is not None for each in tool_wraps(run.agent))
         if run.spec.resume is None and first is not None and caught:
-            asked = "an interrupt of a tool that a wrapper around it catches ends a run"
+            claim = "an interrupt of a tool that a wrapper around it catches ends a run"
             got = run.status == "interrupted"
-            yield Decision(asked, wanted, got, run.end or first)
+            yield Decision(claim, expected, got, run.end or first)
 
 
 def siblings(case: PlayedWorld) -> Iterator[Decision]:
@@ -55,42 +55,42 @@ def siblings(case: PlayedWorld) -> Iterator[Decision]:
     for cut in cuts(case.played):
         if cut.before.agent.sequential or not cut.in_tools:
             continue
-        asking = {each.call_id for each in cut.asked}
+        asking = {each.call_id for each in cut.questions}
         # Which results a wrapper changes is asked by other clauses.
         for start in _starts(cut.before):
             if start.call_id in asking:
                 continue
             ended = [e for e in _ends(cut.before) if e.call_id == start.call_id]
-            asked = "a call beside one that asks has ended before the run is over"
-            yield Decision(asked, 1, len(ended), start)
+            claim = "a call beside one that asks has ended before the run is over"
+            yield Decision(claim, 1, len(ended), start)
             for end in ended:
                 sent = _results(cut.after).get(str(start.call_id))
                 if end.kind == "tool_end" and sent is not None:
-                    asked = "what a call beside one that asks gave reaches the model"
+                    claim = "what a call beside one that asks gave reaches the model"
                     text = str(end.data["result"])
-                    yield Decision(asked, text, _part(sent, text), end)
+                    yield Decision(claim, text, _part(sent, text), end)
 
 
 def own_addresses(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that each interrupt has an address of its own, by call where a call asks."""
     for run in case.played.runs:
-        asked = interrupts(run)
-        if not asked:
+        questions = interrupts(run)
+        if not questions:
             continue
-        texts = [text_of(each) for each in asked]
+        texts = [text_of(each) for each in questions]
         yield Decision(
             "addresses that no other interrupt of the run has",
             len(texts),
             len({*texts}),
-            asked[-1],
+            questions[-1],
         )
         open_calls = {e.call_id for e in left_open(run) if e.call_id is not None}
         if open_calls:
             yield Decision(
                 "calls that were left open, and those whose interrupts are told",
                 sorted(open_calls),
-                sorted({str(address_of(each).get("call_id")) for each in asked}),
-                asked[-1],
+                sorted({str(address_of(each).get("call_id")) for each in questions}),
+                questions[-1],
             )
 
 
@@ -99,21 +99,21 @@ def used_once(case: PlayedWorld) -> Iterator[Decision]:
     for row in rows(case.played):
         answered_before: set[str] = set()
         for cut in cuts_in(row):
-            answered_before |= {text_of(e) for e in cut.asked if cut.goes_on(e)}
-            asked = interrupts(cut.after)
-            again = [e for e in asked if text_of(e) in answered_before]
-            if asked:
+            answered_before |= {text_of(e) for e in cut.questions if cut.goes_on(e)}
+            questions = interrupts(cut.after)
+            again = [e for e in questions if text_of(e) in answered_before]
+            if questions:
                 what = "questions with the address of one that was answered"
-                yield Decision(what, 0, len(again), (again or asked)[0])
+                yield Decision(what, 0, len(again), (again or questions)[0])
 
 
-def told(case: PlayedWorld) -> Iterator[Decision]:
+def reported(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that an interrupted run is told by its last event, and not as an error."""
     for run in case.played.runs:
-        asked = interrupts(run)
-        if asked:
+        questions = interrupts(run)
+        if questions:
             events = [each for each in run.events if _kind(each) != "tool"]
-            payloads = [each.data.get("payload") for each in asked]
+            payloads = [each.data.get("payload") for each in questions]
             yield Decision(
                 "what its last event asks",
                 ["interrupt", payloads],
@@ -132,10 +132,10 @@ def answered(case: PlayedWorld) -> Iterator[Decision]:
         given: dict[str, Json] = {}
         asks = _payloads(row[0].agent)
         for cut in cuts_in(row):
-            now = {str(e.data["payload"]): e for e in cut.asked if cut.goes_on(e)}
-            for payload, asked in now.items():
+            now = {str(e.data["payload"]): e for e in cut.questions if cut.goes_on(e)}
+            for payload, question in now.items():
                 answers = cut.answers
-                given[payload] = None if answers is None else answers[text_of(asked)]
+                given[payload] = None if answers is None else answers[text_of(question)]
             got = {
                 str(entry["asked"]): (at, entry["answer"])
                 for at, entry in effects(cut.after)
@@ -155,17 +155,17 @@ def answered(case: PlayedWorld) -> Iterator[Decision]:
 def partly(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that what is not answered waits further, and is not entered."""
     for cut in cuts(case.played):
-        waiting = [each for each in cut.asked if not cut.goes_on(each)]
+        waiting = [each for each in cut.questions if not cut.goes_on(each)]
         if not waiting or not cut.in_tools:
             continue
         texts = [text_of(each) for each in waiting]
         still = [text_of(each) for each in interrupts(cut.after)]
-        asked = "interrupts that were not answered and wait further"
-        yield Decision(asked, texts, [e for e in texts if e in still], cut.after.end)
+        claim = "interrupts that were not answered and wait further"
+        yield Decision(claim, texts, [e for e in texts if e in still], cut.after.end)
         ids = {each.call_id for each in waiting} - cut.calls
         entered = [each for each in begun(cut.after) if each.call_id in ids]
-        asked = "calls that wait further are not entered"
-        yield Decision(asked, 0, len(entered), (entered or cut.after.entries)[-1])
+        claim = "calls that wait further are not entered"
+        yield Decision(claim, 0, len(entered), (entered or cut.after.entries)[-1])
 
 
 def unknown_refused(case: PlayedWorld) -> Iterator[Decision]:
@@ -217,8 +217,8 @@ def _payloads(agent: AgentSpec) -> set[str]:
     ]
     bodies = [op for tool in agent.tools for op in tool.body]
     wraps = [each.ask.payload for each in tool_wraps(agent) if each.ask is not None]
-    asked = [op.payload for op in (*hooks, *bodies) if isinstance(op, Ask)]
-    return {str(each) for each in (*asked, *wraps)}
+    payloads = [op.payload for op in (*hooks, *bodies) if isinstance(op, Ask)]
+    return {str(each) for each in (*payloads, *wraps)}
 
 
 def _catches(scenario: Scenario) -> bool:
@@ -245,8 +245,8 @@ def _results(run: RunView) -> Mapping[str, str]:
     return {m.tool_call_id: m.content for m in messages if m.role == "tool"}
 
 
-def _part(text: str, wanted: str) -> str:
-    return wanted if wanted in text else text
+def _part(text: str, expected: str) -> str:
+    return expected if expected in text else text
 
 
 def _kind(event: Observation) -> str:
@@ -257,7 +257,7 @@ CHECKS: Final = (
     Check(clause="INT-001", decide=raised_again, needs=RESUME, meant=_catches),
     Check(clause="INT-006", decide=siblings, needs=RESUME, meant=keeps),
     Check(clause="INT-007", decide=own_addresses, needs=RESUME, meant=keeps),
-    Check(clause="INT-008", decide=told, needs=RESUME, meant=keeps),
+    Check(clause="INT-008", decide=reported, needs=RESUME, meant=keeps),
     Check(clause="INT-009", decide=answered, needs=RESUME, meant=keeps),
     Check(clause="INT-010", decide=partly, needs=RESUME, meant=keeps),
     Check(clause="INT-013", decide=unknown_refused, needs=RESUME, meant=keeps),

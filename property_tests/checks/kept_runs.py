@@ -30,22 +30,22 @@ class ResumedRun:
 
     before: RunView
     after: RunView
-    asked: tuple[Observation, ...]
+    questions: tuple[Observation, ...]
     answers: Mapping[str, Json] | None
 
-    def goes_on(self, asked: Observation) -> bool:
+    def goes_on(self, question: Observation) -> bool:
         """Tell whether what was asked is answered."""
-        return self.answers is None or text_of(asked) in self.answers
+        return self.answers is None or text_of(question) in self.answers
 
     @property
     def calls(self) -> set[str | None]:
         """The ids of the calls that are entered again; None stands for a hook."""
-        return {each.call_id for each in self.asked if self.goes_on(each)}
+        return {each.call_id for each in self.questions if self.goes_on(each)}
 
     @property
     def in_tools(self) -> bool:
         """Whether it was calls of tools that asked."""
-        return all(each.call_id is not None for each in self.asked)
+        return all(each.call_id is not None for each in self.questions)
 
 
 def keeps(scenario: Scenario) -> bool:
@@ -75,9 +75,9 @@ def cuts(view: View) -> Iterator[ResumedRun]:
 def cuts_in(row: Sequence[RunView]) -> Iterator[ResumedRun]:
     """Yield those of one key."""
     for before, after in pairwise(row):
-        asked = interrupts(before)
-        if asked and is_welcome(before, after):
-            yield ResumedRun(before, after, asked, answers_to(after))
+        questions = interrupts(before)
+        if questions and is_welcome(before, after):
+            yield ResumedRun(before, after, questions, answers_to(after))
 
 
 def is_welcome(before: RunView, after: RunView) -> bool:
@@ -92,14 +92,14 @@ def interrupts(run: RunView) -> tuple[Observation, ...]:
     return tuple(each for each in run.entries if each.kind == "interrupt")
 
 
-def text_of(asked: Observation) -> str:
+def text_of(question: Observation) -> str:
     """Return the address of an interrupt, as it is answered by."""
-    return str(address_of(asked).get("text"))
+    return str(address_of(question).get("text"))
 
 
-def address_of(asked: Observation) -> Mapping[str, Any]:
+def address_of(question: Observation) -> Mapping[str, Any]:
     """Return the parts of an interrupt's address."""
-    return cast("Mapping[str, Any]", asked.data.get("address", {}))
+    return cast("Mapping[str, Any]", question.data.get("address", {}))
 
 
 def answers_to(run: RunView) -> Mapping[str, Json] | None:

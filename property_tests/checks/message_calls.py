@@ -34,7 +34,7 @@ class BegunCalls:
     run: RunView
     now: Iteration
     calls: Sequence[Call]
-    asked: Sequence[str]
+    requested: Sequence[str]
 
 
 @each_once
@@ -47,15 +47,15 @@ def batches(view: View) -> Iterator[BegunCalls]:
         return
     for run in view.runs:
         for now in run.iterations:
-            asked = _asked(now, view.profile.route in LAST_LEFT)
+            requested = _requested(now, view.profile.route in LAST_LEFT)
             begun = [each for each in now.calls.values() if _work(each)]
-            known = {each.id for each in begun} <= set(asked)
-            if begun and known and len(set(asked)) == len(asked):
-                begun.sort(key=lambda each: asked.index(each.id))
-                yield BegunCalls(run, now, begun, asked)
+            known = {each.id for each in begun} <= set(requested)
+            if begun and known and len(set(requested)) == len(requested):
+                begun.sort(key=lambda each: requested.index(each.id))
+                yield BegunCalls(run, now, begun, requested)
 
 
-def _asked(now: Iteration, by_hooks: bool) -> list[str]:
+def _requested(now: Iteration, by_hooks: bool) -> list[str]:
     """Return the ids of the calls that the message asks for which decided the route."""
     message = now.message
     left = [hook.left for hook in now.after if hook.exit is not None]

@@ -37,7 +37,7 @@ def _has_none(agent: AgentSpec) -> bool:
 
 def _part(
     label: Label,
-    asked: str,
+    claim: str,
     *places: PointKind,
     of: Callable[[AgentSpec], bool] = _any_agent,
 ) -> Decide:
@@ -47,11 +47,11 @@ def _part(
         for run in case.played.runs:
             seen = walk(case.played, run) if of(run.agent) else ()
             for point in seen:
-                if isinstance(point, Continuation) or point.place not in places:
+                if isinstance(point, Continuation) or point.kind not in places:
                     continue
                 for part, expected, got in point.parts():
                     if part.label == label:
-                        yield Decision(asked, expected, got, point.at)
+                        yield Decision(claim, expected, got, point.at)
 
     return decide
 
@@ -60,11 +60,11 @@ def final_messages(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a run hands back what was left in the end, and nothing else."""
     for run in case.played.runs:
         for point in walk(case.played, run):
-            if isinstance(point, Continuation) or point.place != "end":
+            if isinstance(point, Continuation) or point.kind != "end":
                 continue
-            wanted = [m for _, messages, _ in point.parts() for m in messages]
-            asked = "the run's messages are the history as it was left"
-            yield Decision(asked, wanted, point.got, point.at)
+            expected = [m for _, messages, _ in point.parts() for m in messages]
+            claim = "the run's messages are the history as it was left"
+            yield Decision(claim, expected, point.got, point.at)
 
 
 def route(case: PlayedWorld) -> Iterator[Decision]:
@@ -77,9 +77,9 @@ def route(case: PlayedWorld) -> Iterator[Decision]:
             if not turn.left and case.profile.after_leaves_none != "ignored":
                 continue
             at = turn.now.after[-1].exit if turn.now.after else turn.now.response
-            wanted, got = _leads(run, turn)
+            expected, got = _leads(run, turn)
             yield Decision(
-                "the posture 'route' decides how it goes on", wanted, got, at
+                "the posture 'route' decides how it goes on", expected, got, at
             )
 
 
@@ -91,11 +91,11 @@ def none_left(case: PlayedWorld) -> Iterator[Decision]:
                 continue
             at = turn.now.after[-1].exit
             refused = turn.route.kind == "refused"
-            wanted = ("error", "routing") if refused else "no error of routing"
+            expected = ("error", "routing") if refused else "no error of routing"
             got: object = (run.status, point_of(run))
             if not refused and point_of(run) != "routing":
-                got = wanted
-            yield Decision("leaving no message is an error by name", wanted, got, at)
+                got = expected
+            yield Decision("leaving no message is an error by name", expected, got, at)
 
 
 def answer(case: PlayedWorld) -> Iterator[Decision]:
@@ -127,9 +127,9 @@ def second_turn(case: PlayedWorld) -> Iterator[Decision]:
             continue
         history = _without_first(case.played, before)
         if history is not None:
-            wanted = [*history, *map(parse_message, run.spec.input)]
-            asked = "a turn starts from the last run's messages and its own input"
-            yield Decision(asked, wanted, run.given, run.start)
+            expected = [*history, *map(parse_message, run.spec.input)]
+            claim = "a turn starts from the last run's messages and its own input"
+            yield Decision(claim, expected, run.given, run.start)
 
 
 def unanswered(case: PlayedWorld) -> Iterator[Decision]:
@@ -138,11 +138,11 @@ def unanswered(case: PlayedWorld) -> Iterator[Decision]:
     for now in case.played.iterations:
         messages = _to_be_sent(now)
         if _lacking(messages):
-            asked = bool(now.request or now.model_wraps)
+            reached = bool(now.request or now.model_wraps)
             yield Decision(
                 "calls without results in what the model is sent: sent, or refused",
                 sends,
-                asked,
+                reached,
                 now.entries[-1],
             )
 
@@ -168,8 +168,8 @@ def _answers(case: PlayedWorld, *, other_role: bool) -> Iterator[Decision]:
         turn = found[-1]
         if turn.route.kind != "completed" or _ends_on_assistant(turn) is other_role:
             continue
-        wanted = answer_of_run(case.profile, turn.response, turn.left)
-        yield Decision("the answer of a completed run", wanted, run.answer, run.end)
+        expected = answer_of_run(case.profile, turn.response, turn.left)
+        yield Decision("the answer of a completed run", expected, run.answer, run.end)
 
 
 def _ends_on_assistant(turn: Continuation) -> bool:
@@ -187,8 +187,8 @@ def _leads(run: RunView, turn: Continuation) -> tuple[object, object]:
         ran = []  # what is further in is put down under the other id
     later = now.number < len(run.iterations)
     if kind == "calls":
-        asked = [call.id for call in turn.route.calls]
-        known = [each for each in ran if each in asked]
+        ids = [call.id for call in turn.route.calls]
+        known = [each for each in ran if each in ids]
         ended = run.status == "completed" and not later
         return ("calls", known), ("completed" if ended else "calls", ran)
     if kind == "asked again":

@@ -80,7 +80,7 @@ def model_wrap_of(agent: AgentSpec, hook: HookView) -> ModelWrapSpec:
     return spec or ModelWrapSpec()
 
 
-def asked_by(spec: ModelWrapSpec, messages: Sequence[Message]) -> Sequence[Message]:
+def request_of(spec: ModelWrapSpec, messages: Sequence[Message]) -> Sequence[Message]:
     """Return the messages that a wrapper asks the model with."""
     prefix = spec.prefix_user_input
     if prefix is not None:

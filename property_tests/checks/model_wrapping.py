@@ -9,13 +9,13 @@ from property_tests.check import Decision, PlayedWorld
 from property_tests.checks.model_onions import (
     answer_of,
     answered_by,
-    asked_by,
     chunks_of,
     edits_answer,
     entered_of,
     model_wrap_of,
     model_wraps_of,
     names_in,
+    request_of,
     shown_by,
     shown_model,
     text_of_model,
@@ -28,13 +28,13 @@ from refengine.testing.trace import Observation
 def nesting(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that every wrapper is entered once a model call, the model inside."""
     for run, now in _wrapped(case):
-        wanted, reaches = entered_of(run.agent)
-        wanted += ["the model"] * reaches
+        expected, reaches = entered_of(run.agent)
+        expected += ["the model"] * reaches
         requests = [e for e in now.entries if e.kind == "model_request"]
         got = [hook.extension for hook in now.model_wraps]
         got += ["the model"] * len(requests)
-        asked = "next leads to the wrapper next inside, at last to the model"
-        yield Decision(asked, wanted, got, now.entries[-1])
+        claim = "next leads to the wrapper next inside, at last to the model"
+        yield Decision(claim, expected, got, now.entries[-1])
 
 
 def messages(case: PlayedWorld) -> Iterator[Decision]:
@@ -42,10 +42,12 @@ def messages(case: PlayedWorld) -> Iterator[Decision]:
     for run, now in _wrapped(case):
         for hook, inner in _inwards(now):
             spec = model_wrap_of(run.agent, hook)
-            wanted = asked_by(spec, cast("Sequence[Message]", hook.seen["messages"]))
+            expected = request_of(
+                spec, cast("Sequence[Message]", hook.seen["messages"])
+            )
             got = now.sent if inner is None else inner.seen["messages"]
-            asked = "the model is asked with what the wrapper outside handed on"
-            yield Decision(asked, wanted, got, _place(now, inner))
+            claim = "the model is asked with what the wrapper outside handed on"
+            yield Decision(claim, expected, got, _observed_at(now, inner))
 
 
 def tools(case: PlayedWorld) -> Iterator[Decision]:
@@ -53,10 +55,10 @@ def tools(case: PlayedWorld) -> Iterator[Decision]:
     for run, now in _wrapped(case):
         for hook, inner in _inwards(now):
             names = cast("Sequence[str]", hook.seen["tools"])
-            wanted = shown_by(model_wrap_of(run.agent, hook), names)
+            expected = shown_by(model_wrap_of(run.agent, hook), names)
             got = names_in(now) if inner is None else inner.seen["tools"]
-            asked = "the model is told of the tools that the wrapper outside left"
-            yield Decision(asked, wanted, got, _place(now, inner))
+            claim = "the model is told of the tools that the wrapper outside left"
+            yield Decision(claim, expected, got, _observed_at(now, inner))
 
 
 def answers(case: PlayedWorld) -> Iterator[Decision]:
@@ -67,9 +69,9 @@ def answers(case: PlayedWorld) -> Iterator[Decision]:
             if not isinstance(left, Message) or hook.exit is None:
                 continue
             if isinstance(hook.left, Message):
-                wanted = answered_by(model_wrap_of(run.agent, hook), left)
-                asked = "next gives what was answered further in"
-                yield Decision(asked, wanted, hook.left, hook.exit)
+                expected = answered_by(model_wrap_of(run.agent, hook), left)
+                claim = "next gives what was answered further in"
+                yield Decision(claim, expected, hook.left, hook.exit)
 
 
 def changed_answer(case: PlayedWorld) -> Iterator[Decision]:
@@ -83,11 +85,11 @@ def changed_answer(case: PlayedWorld) -> Iterator[Decision]:
             or not any(map(edits_answer, specs))
         ):
             continue
-        wanted = shown_model(answer, chunks_of(run.agent, now))
+        expected = shown_model(answer, chunks_of(run.agent, now))
         got = text_of_model(now.model_events[0])
-        asked = "the response is what the outermost wrapper answered"
+        claim = "the response is what the outermost wrapper answered"
         if not _is_late(case, run, now, answer):
-            yield Decision(asked, wanted, got, now.model_events[0])
+            yield Decision(claim, expected, got, now.model_events[0])
 
 
 def options(case: PlayedWorld) -> Iterator[Decision]:
@@ -96,8 +98,8 @@ def options(case: PlayedWorld) -> Iterator[Decision]:
         for now in run.iterations:
             if now.request is not None:
                 got = now.request.data.get("options")
-                asked = "the run's options reach the model"
-                yield Decision(asked, run.spec.options, got, now.request)
+                claim = "the run's options reach the model"
+                yield Decision(claim, run.spec.options, got, now.request)
 
 
 def _is_late(case: PlayedWorld, run: RunView, now: Iteration, answer: Message) -> bool:
@@ -125,5 +127,5 @@ def _inwards(now: Iteration) -> Iterator[tuple[HookView, HookView | None]]:
     yield from zip(now.model_wraps, inner, strict=False)
 
 
-def _place(now: Iteration, inner: HookView | None) -> Observation | None:
+def _observed_at(now: Iteration, inner: HookView | None) -> Observation | None:
     return now.request if inner is None else inner.enter

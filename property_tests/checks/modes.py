@@ -122,7 +122,7 @@ def _content(event: Observation) -> object:
     return ["".join(texts), "".join(calls)]
 
 
-def _same(first: str, then: str, read: Read, asked: str) -> Decide:
+def _same(first: str, then: str, read: Read, claim: str) -> Decide:
     """Return what decides that a reading of every run is the same in two variants."""
 
     def decide(case: PlayedWorld) -> Iterator[Decision]:
@@ -130,19 +130,19 @@ def _same(first: str, then: str, read: Read, asked: str) -> Decide:
         for left, right in zip(one.runs, two.runs, strict=False):
             if _cancelled(case, left, right) or _late(case, left):
                 continue
-            for wanted, got in zip_longest(read(left), read(right)):
-                yield _compared(asked, wanted, got, then)
+            for expected, got in zip_longest(read(left), read(right)):
+                yield _compared(claim, expected, got, then)
         if len(one.runs) != len(two.runs):
-            yield Decision(asked, len(one.runs), len(two.runs), None, then)
+            yield Decision(claim, len(one.runs), len(two.runs), None, then)
 
     return decide
 
 
 def _compared(
-    asked: str, wanted: Compared | None, got: Compared | None, variant: str
+    claim: str, expected: Compared | None, got: Compared | None, variant: str
 ) -> Decision:
     value, at = got or (None, None)
-    return Decision(asked, wanted and wanted[0], value, at, variant)
+    return Decision(claim, expected and expected[0], value, at, variant)
 
 
 def _cancelled(case: PlayedWorld, left: RunView, right: RunView) -> bool:
@@ -164,10 +164,10 @@ def _late(case: PlayedWorld, run: RunView) -> bool:
     return case.profile.exhaustion == "apology" and last
 
 
-def _check(clause: str, first: str, then: str, read: Read, asked: str) -> Check:
+def _check(clause: str, first: str, then: str, read: Read, claim: str) -> Check:
     return Check(
         clause=clause,
-        decide=_same(first, then, read, asked),
+        decide=_same(first, then, read, claim),
         variants=(first, then),
         meant=distributing,
     )

@@ -180,17 +180,17 @@ def layers_of(agent: AgentSpec, mode: Mode) -> tuple[CallWrapper, ...]:
     return tuple(found)
 
 
-def onion_of(agent: AgentSpec, call: Call, asked: ToolCall) -> CallOnion | None:
+def onion_of(agent: AgentSpec, seen: Call, call: ToolCall) -> CallOnion | None:
     """Read the onion of a call; None if nothing was seen of it, or it is ambiguous.
 
     It is where one handler stands at two places, and where a wrapper changes the call
     id, under which all that is further in is put down.
     """
-    mode = _mode(call)
+    mode = _mode(seen)
     if mode is None or is_ambiguous(agent):
         return None
-    found = CallOnion(asked, mode, layers_of(agent, mode))
-    _Reader(found, call).read()
+    found = CallOnion(call, mode, layers_of(agent, mode))
+    _Reader(found, seen).read()
     return found
 
 
@@ -268,8 +268,8 @@ class _Reader:
         # Whoever is as far in, or further, is no longer open: it raised.
         while self._open and self._open[-1].at >= at:
             self._open.pop()
-        asked: Any = hook.seen
-        spec = effective(self._found.layers[at].spec, asked["tool"])
+        claim: Any = hook.seen
+        spec = effective(self._found.layers[at].spec, claim["tool"])
         frame = EnteredWrapper(at, hook, spec)
         self._within().append(frame)
         self._open.append(frame)

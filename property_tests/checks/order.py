@@ -13,7 +13,7 @@ from property_tests.view import View
 
 def ends(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether before_agent comes before all iterations, after_agent after them."""
-    asked = "a run: before_agent, then the iterations, then after_agent"
+    claim = "a run: before_agent, then the iterations, then after_agent"
     for run in case.played.runs:
         inside = [each for now in run.iterations for each in now.entries]
         parts = [("before_agent", hook.enter) for hook in run.before_agent]
@@ -21,9 +21,11 @@ def ends(case: PlayedWorld) -> Iterator[Decision]:
         parts += [("after_agent", hook.enter) for hook in run.after_agent]
         parts.sort(key=lambda part: part[1].seq)
         got = [p for n, (p, _) in enumerate(parts) if not n or parts[n - 1][0] != p]
-        wanted = [p for p in ("before_agent", "iterations", "after_agent") if p in got]
+        expected = [
+            p for p in ("before_agent", "iterations", "after_agent") if p in got
+        ]
         if len(got) > 1:
-            yield Decision(asked, wanted, got, parts[0][1])
+            yield Decision(claim, expected, got, parts[0][1])
 
 
 def warned(case: PlayedWorld) -> Iterator[Decision]:
@@ -33,7 +35,7 @@ def warned(case: PlayedWorld) -> Iterator[Decision]:
         return
     agents = view.scenario.all_agents
     both = sum(bool(each.middlewares and each.handlers) for each in agents)
-    wanted = both if case.profile.both_lists == "warning" else 0
+    expected = both if case.profile.both_lists == "warning" else 0
     told = [
         each
         for each in view.trace
@@ -41,20 +43,20 @@ def warned(case: PlayedWorld) -> Iterator[Decision]:
         and each.data.get("category") == "MixedExtensionsWarning"
     ]
     if both or told:
-        asked = "MixedExtensionsWarning once for each agent built with both lists"
-        yield Decision(asked, wanted, len(told), told[-1] if told else None)
+        claim = "MixedExtensionsWarning once for each agent built with both lists"
+        yield Decision(claim, expected, len(told), told[-1] if told else None)
 
 
 def _ordered(
-    asked: str, of: Callable[[View], Iterator[PipelinePass]]
+    claim: str, of: Callable[[View], Iterator[PipelinePass]]
 ) -> Callable[[PlayedWorld], Iterator[Decision]]:
-    return lambda case: passes.in_order(asked, of(case.played))
+    return lambda case: passes.in_order(claim, of(case.played))
 
 
 def _all(
-    asked: str, of: Callable[[View], Iterator[PipelinePass]]
+    claim: str, of: Callable[[View], Iterator[PipelinePass]]
 ) -> Callable[[PlayedWorld], Iterator[Decision]]:
-    return lambda case: passes.all_once(asked, of(case.played))
+    return lambda case: passes.all_once(claim, of(case.played))
 
 
 BEFORE_HOOKS: Final = frozenset(("before_model", "struct_model_hooks"))

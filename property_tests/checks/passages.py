@@ -193,10 +193,10 @@ def name_of(call: Call) -> str | None:
 
 def calls_of(now: Iteration) -> list[Call]:
     """Return the calls of an iteration, none if two of a message share an id."""
-    asked = [each.id for each in now.message.tool_calls] if now.message else []
+    ids = [each.id for each in now.message.tool_calls] if now.message else []
     if now.after and now.after[-1].left:
-        asked = [each.id for each in now.after[-1].left[-1].tool_calls] or asked
-    if any(number > 1 for number in Counter(asked).values()):
+        ids = [each.id for each in now.after[-1].left[-1].tool_calls] or ids
+    if any(number > 1 for number in Counter(ids).values()):
         return []
     return list(now.calls.values())
 

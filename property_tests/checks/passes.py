@@ -65,14 +65,14 @@ class PipelinePass:
     """
 
     hooks: Sequence[HookView]
-    wanted: Sequence[str]
+    expected: Sequence[str]
     at: Observation | None
     there: Collection[str] | None = None
 
     @property
     def got(self) -> list[str]:
         """The places that were entered, without what is not wanted, or not so often."""
-        return positions.only(self.wanted, positions.places_of(self.hooks))
+        return positions.only(self.expected, positions.labels_of(self.hooks))
 
     @property
     def stopped(self) -> bool:
@@ -83,17 +83,17 @@ class PipelinePass:
 def before_model(view: View) -> Iterator[PipelinePass]:
     """Yield the passes before the model was called."""
     for run, now in _iterations(view):
-        wanted = positions.before_model(run.agent)
+        expected = positions.before_model(run.agent)
         if now.before or now.request is not None or now.model_wraps:
-            yield PipelinePass(now.before, wanted, _first(now.before, now.request))
+            yield PipelinePass(now.before, expected, _first(now.before, now.request))
 
 
 def after_model(view: View) -> Iterator[PipelinePass]:
     """Yield the passes after the model answered."""
     for run, now in _iterations(view):
-        wanted = positions.after_model(run.agent, view.profile)
+        expected = positions.after_model(run.agent, view.profile)
         if now.after or (now.response is not None and _came_past(run, now)):
-            yield PipelinePass(now.after, wanted, _first(now.after, now.response))
+            yield PipelinePass(now.after, expected, _first(now.after, now.response))
 
 
 def before_agent(view: View) -> Iterator[PipelinePass]:
@@ -102,8 +102,8 @@ def before_agent(view: View) -> Iterator[PipelinePass]:
     there = [p for each in agents for p in positions.of_handlers(each, "before_agent")]
     for run, setup, hooks in turns(view):
         where = None if run is None else run.start
-        wanted = [each.place for each in setup.steps]
-        yield PipelinePass(hooks, wanted, _first(hooks, where), there)
+        expected = [each.label for each in setup.steps]
+        yield PipelinePass(hooks, expected, _first(hooks, where), there)
     if view.profile.before_agent == "build":
         late = view.built[sum(map(len, built_hooks(view))) :]
         if late:
@@ -121,33 +121,33 @@ def after_agent(view: View) -> Iterator[PipelinePass]:
         there = positions.after_agent(run.agent, view.profile)
         hooks = run.after_agent
         stopped = bool(hooks) and hooks[-1].exit is None
-        wanted = there if called and (run.status in SUCCEEDED or stopped) else ()
+        expected = there if called and (run.status in SUCCEEDED or stopped) else ()
         if run.end is not None:
-            yield PipelinePass(hooks, wanted, _first(hooks, run.end), there)
+            yield PipelinePass(hooks, expected, _first(hooks, run.end), there)
 
 
-def in_order(asked: str, passes: Iterable[PipelinePass]) -> Iterator[Decision]:
+def in_order(claim: str, passes: Iterable[PipelinePass]) -> Iterator[Decision]:
     """Decide that what was entered of a pass was entered in the wanted order."""
     for each in passes:
         got = each.got
         if got:
-            yield Decision(asked, positions.in_order(each.wanted, got), got, each.at)
+            yield Decision(claim, positions.in_order(each.expected, got), got, each.at)
 
 
-def all_once(asked: str, passes: Iterable[PipelinePass]) -> Iterator[Decision]:
+def all_once(claim: str, passes: Iterable[PipelinePass]) -> Iterator[Decision]:
     """Decide that each hook of a pass was entered, and none twice."""
     for each in passes:
-        entered = positions.places_of(each.hooks)
-        there = each.wanted if each.there is None else each.there
+        entered = positions.labels_of(each.hooks)
+        there = each.expected if each.there is None else each.there
         # A hook that an extension does not have is another clause's business.
         known = [place for place in entered if place in there]
-        wanted = list(each.wanted)
+        expected = list(each.expected)
         if each.stopped:
-            if each.got != positions.in_order(wanted, each.got):
+            if each.got != positions.in_order(expected, each.got):
                 continue  # which of them are missing depends on the order
-            wanted = wanted[: len(known)]
-        if wanted or known or each.there:
-            yield Decision(asked, sorted(wanted), sorted(known), each.at)
+            expected = expected[: len(known)]
+        if expected or known or each.there:
+            yield Decision(claim, sorted(expected), sorted(known), each.at)
 
 
 def _iterations(view: View) -> Iterator[tuple[RunView, Iteration]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from property_tests.checks.positions import has, objects, place
+from property_tests.checks.positions import has, label, objects
 from refengine.profile import Profile
 from refengine.testing import ops
 from refengine.testing.json_values import is_mapping
@@ -120,7 +120,7 @@ class HandlerTurn:
     ``removed`` are the names that it takes out.
     """
 
-    place: str
+    label: str
     seen: Mapping[str, object]
     left: Mapping[str, object] | None
     doubled: bool = False
@@ -221,7 +221,7 @@ class _Phase:
     def _step(self, at: int) -> tuple[HandlerTurn, bool]:
         spec = self._agent.handlers[at]
         turn = self._turns[at] = self._turns.get(at, 0) + 1
-        where = place("before_agent", at, spec.id or f"handler-{at}")
+        where = label("before_agent", at, spec.id or f"handler-{at}")
         seen = self._config.shown()
         before = set(names_of(self._config.tools or ()))
         todo = [op for op in spec.before_agent or () if op.on_call in (None, turn)]

@@ -29,25 +29,25 @@ HOOKS: Final = (
 """The hooks of a handler, in a scenario's words."""
 
 
-def place(hook: str, position: int, extension: str) -> str:
+def label(hook: str, position: int, extension: str) -> str:
     """Return how a hook of an extension is written."""
     return f"{hook}[{position}] {extension}"
 
 
-def place_of(hook: HookView) -> str:
+def label_of(hook: HookView) -> str:
     """Return the place of a hook that was entered."""
-    return place(hook.name, hook.position, hook.extension)
+    return label(hook.name, hook.position, hook.extension)
 
 
-def place_in(seen: Observation) -> str:
+def label_in(seen: Observation) -> str:
     """Return the place that an entry or exit of a hook names."""
     data = seen.data
     return f"{data['hook']}[{data['position']}] {data['extension']}"
 
 
-def places_of(hooks: Iterable[HookView]) -> list[str]:
+def labels_of(hooks: Iterable[HookView]) -> list[str]:
     """Return the places of hooks, in the order in which they were entered."""
-    return list(map(place_of, hooks))
+    return list(map(label_of, hooks))
 
 
 def objects(agent: AgentSpec) -> list[int]:
@@ -73,14 +73,14 @@ def of_handlers(agent: AgentSpec, hook: str) -> list[str]:
     for at in objects(agent):
         spec = agent.handlers[at]
         if has(spec, hook):
-            found.append(place(hook, at, spec.id or f"handler-{at}"))
+            found.append(label(hook, at, spec.id or f"handler-{at}"))
     return found
 
 
 def of_structs(agent: AgentSpec, field: str) -> list[str]:
     """Return the places of a model callback in the list of struct middlewares."""
     return [
-        place(field, at, spec.id or f"middleware-{at}")
+        label(field, at, spec.id or f"middleware-{at}")
         for at, spec in enumerate(agent.middlewares)
         if getattr(spec, field)
     ]
@@ -111,18 +111,18 @@ def after_agent(agent: AgentSpec, profile: Profile) -> list[str]:
 def around_tool(agent: AgentSpec, kind: Kind) -> list[str]:
     """Return the layers around a call of that kind, outermost first."""
     given = [
-        place(f"tool_call_middlewares.{kind}", at, each.id or f"tool-middleware-{at}")
+        label(f"tool_call_middlewares.{kind}", at, each.id or f"tool-middleware-{at}")
         for at, each in enumerate(agent.tool_call_middlewares)
     ]
     structs = [
-        place(f"wrap_tool_call.{kind}", at, each.id or f"middleware-{at}")
+        label(f"wrap_tool_call.{kind}", at, each.id or f"middleware-{at}")
         for at, each in enumerate(agent.middlewares)
         if getattr(each.wrap_tool_call, kind) is not None
     ]
     return given + structs + of_handlers(agent, f"wrap_{kind}")
 
 
-def every_place(agent: AgentSpec) -> set[str]:
+def every_label(agent: AgentSpec) -> set[str]:
     """Return the places of all hooks that the extensions of an agent have."""
     found: set[str] = set()
     for field in ("before_chat_model", "after_chat_model"):
@@ -134,20 +134,20 @@ def every_place(agent: AgentSpec) -> set[str]:
     )
 
 
-def in_order(wanted: Sequence[str], got: Sequence[str]) -> list[str]:
+def in_order(expected: Sequence[str], got: Sequence[str]) -> list[str]:
     """Return what was entered as it would stand in the wanted order."""
     left = list(got)
     found: list[str] = []
-    for each in wanted:
+    for each in expected:
         if each in left:
             left.remove(each)
             found.append(each)
     return found
 
 
-def only(wanted: Sequence[str], got: Sequence[str]) -> list[str]:
+def only(expected: Sequence[str], got: Sequence[str]) -> list[str]:
     """Return what was entered without what nobody wanted, or wanted so often."""
-    left = list(wanted)
+    left = list(expected)
     found: list[str] = []
     for each in got:
         if each in left:

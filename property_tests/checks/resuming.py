@@ -41,7 +41,7 @@ COMPARED: Final = frozenset(
 def hooks_once(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that hooks of a pass are entered once an iteration, however often asked."""
     for row, end in _ended(case):
-        wanted = end.data["iterations"]
+        expected = end.data["iterations"]
         entered = Counter(
             who(each)[:3]
             for run in row
@@ -51,8 +51,8 @@ def hooks_once(case: PlayedWorld) -> Iterator[Decision]:
             and not is_again(each)
         )
         for hook, count in entered.items():
-            asked = f"entries into {hook[0]} of {hook[1]}, one an iteration"
-            yield Decision(asked, wanted, count, end)
+            claim = f"entries into {hook[0]} of {hook[1]}, one an iteration"
+            yield Decision(claim, expected, count, end)
 
 
 def finished_once(case: PlayedWorld) -> Iterator[Decision]:
@@ -61,13 +61,13 @@ def finished_once(case: PlayedWorld) -> Iterator[Decision]:
         again = [each for each in cut.after.entries if each.kind == "tool_start"]
         for end in (each for each in cut.before.entries if each.kind == "tool_end"):
             mine = [each for each in again if each.call_id == end.call_id]
-            asked = "executions of a tool that had ended, after the run went on"
-            yield Decision(asked, 0, len(mine), (mine or [end])[0])
-            told = _told(cut.after, end.call_id)
+            claim = "executions of a tool that had ended, after the run went on"
+            yield Decision(claim, 0, len(mine), (mine or [end])[0])
+            told = _shown_result(cut.after, end.call_id)
             if told is not None and end.call_id in cut.calls:
-                asked = "the result that its wrappers are given again"
+                claim = "the result that its wrappers are given again"
                 text = str(end.data["result"])
-                yield Decision(asked, text, text if text in told else told, end)
+                yield Decision(claim, text, text if text in told else told, end)
 
 
 def entered_again(case: PlayedWorld) -> Iterator[Decision]:
@@ -79,9 +79,9 @@ def entered_again(case: PlayedWorld) -> Iterator[Decision]:
         for each in open_:
             same = (e for e in cut.after.entries if e.kind == each.kind)
             entry = next((e for e in same if who(e) == who(each)), None)
-            asked = f"whether {who(each)[0]} is entered again, and marked so"
+            claim = f"whether {who(each)[0]} is entered again, and marked so"
             got = None if entry is None else is_again(entry)
-            yield Decision(asked, expected=True, got=got, at=entry or cut.after.end)
+            yield Decision(claim, expected=True, got=got, at=entry or cut.after.end)
 
 
 def law(case: PlayedWorld) -> Iterator[Decision]:
@@ -106,11 +106,11 @@ def model_once(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that the model is asked once an iteration, however often a person is."""
     for row, end in _ended(case):
         requests = [e for run in row for e in run.entries if e.kind == "model_request"]
-        asked = "model calls of a run that was interrupted, one an iteration"
-        yield Decision(asked, end.data["iterations"], len(requests), end)
+        claim = "model calls of a run that was interrupted, one an iteration"
+        yield Decision(claim, end.data["iterations"], len(requests), end)
 
 
-def told_once(case: PlayedWorld) -> Iterator[Decision]:
+def reported_once(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that the event of each result comes once, before or after it is resumed."""
     for row, end in _ended(case):
         events = [
@@ -125,13 +125,13 @@ def told_once(case: PlayedWorld) -> Iterator[Decision]:
             for each in run.entries
             if each.kind == "tool_start" and not is_again(each)
         ]
-        wanted, got = [*dict.fromkeys(map(str, calls))], [*map(str, events)]
+        expected, got = [*dict.fromkeys(map(str, calls))], [*map(str, events)]
         profile = case.profile
         in_order = profile.tool_events == "call_order"
         if not in_order or profile.events_at_interrupt != "held":
-            wanted, got = sorted(wanted), sorted(got)
-        asked = "events of results, each once, in call order"
-        yield Decision(asked, wanted, got, end)
+            expected, got = sorted(expected), sorted(got)
+        claim = "events of results, each once, in call order"
+        yield Decision(claim, expected, got, end)
 
 
 def comes_back(case: PlayedWorld) -> Iterator[Decision]:
@@ -156,14 +156,14 @@ def same_surroundings(case: PlayedWorld) -> Iterator[Decision]:
         for each in left_open(cut.before):
             again = next((e for e in cut.after.entries if _is_again(e, each)), None)
             if again is not None:
-                asked = "the context that is handed to what is entered again"
-                yield Decision(asked, each.data["ctx"], again.data["ctx"], again)
+                claim = "the context that is handed to what is entered again"
+                yield Decision(claim, each.data["ctx"], again.data["ctx"], again)
         kept = _locals(cut)
         for at, entry in effects(cut.after):
             read = entry.get("runlocal_get")
             if read is not None and read["key"] in kept:
-                asked = f"run-local value {read['key']!r} after the run went on"
-                yield Decision(asked, kept[read["key"]], read.get("value"), at)
+                claim = f"run-local value {read['key']!r} after the run went on"
+                yield Decision(claim, kept[read["key"]], read.get("value"), at)
 
 
 def own_options(case: PlayedWorld) -> Iterator[Decision]:
@@ -171,9 +171,9 @@ def own_options(case: PlayedWorld) -> Iterator[Decision]:
     for cut in cuts(case.played):
         for each in cut.after.entries:
             if each.kind in {"tool_start", "model_request"}:
-                asked = "options of a run that goes on: those of its resume"
-                wanted = dict(cut.after.spec.options)
-                yield Decision(asked, wanted, each.data["options"], each)
+                claim = "options of a run that goes on: those of its resume"
+                expected = dict(cut.after.spec.options)
+                yield Decision(claim, expected, each.data["options"], each)
 
 
 def runs_once(scenario: Scenario) -> bool:
@@ -189,12 +189,12 @@ def _ended(case: PlayedWorld) -> Iterator[tuple[Sequence[RunView], Observation]]
     """
     begins = case.profile.resumed_iteration == "begins_again"
     for row in rows(case.played):
-        asked = [each for run in row for each in interrupts(run)]
+        questions = [each for run in row for each in interrupts(run)]
         last = row[-1]
         refused = any(run.error is not None for run in row)
-        if not asked or last.end is None or refused or interrupts(last):
+        if not questions or last.end is None or refused or interrupts(last):
             continue
-        if not (begins and any(address_of(e).get("tool") is None for e in asked)):
+        if not (begins and any(address_of(e).get("tool") is None for e in questions)):
             yield row, last.end
 
 
@@ -226,7 +226,7 @@ def _locals(cut: ResumedRun) -> Mapping[str, Json]:
     return cast("Any", written[-1].data["locals"]) if written else {}
 
 
-def _told(run: RunView, call_id: str | None) -> str | None:
+def _shown_result(run: RunView, call_id: str | None) -> str | None:
     """Return the result of a call as the consumer was told it."""
     for each in run.events:
         if each.call_id == call_id and each.data.get("kind") == "tool":
@@ -246,7 +246,7 @@ CHECKS: Final = (
         meant=keeps,
     ),
     Check(clause="INT-011", decide=model_once, needs=RESUME, meant=keeps),
-    Check(clause="INT-012", decide=told_once, needs=RESUME, meant=keeps),
+    Check(clause="INT-012", decide=reported_once, needs=RESUME, meant=keeps),
     Check(clause="SER-001", decide=comes_back, needs=RESUME, meant=keeps),
     Check(clause="SER-008", decide=same_surroundings, needs=RESUME, meant=keeps),
     Check(clause="SER-009", decide=own_options, needs=RESUME, meant=keeps),

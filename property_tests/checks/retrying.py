@@ -44,15 +44,15 @@ def made_again(case: PlayedWorld) -> Iterator[Decision]:
         for each in attempts:
             if each.error is None:
                 continue
-            asked = f"whether the model is asked again after attempt {each.number}"
+            claim = f"whether the model is asked again after attempt {each.number}"
             got = each.then is not None
-            yield Decision(asked, each.is_retried(spec), got, each.error)
+            yield Decision(claim, each.is_retried(spec), got, each.error)
             if each.then is not None:
                 again = each.then.request
-                asked = "what the model is sent when it is asked again"
+                claim = "what the model is sent when it is asked again"
                 for name in ("messages", "tools", "options"):
-                    wanted = each.request.data[name]
-                    yield Decision(asked, wanted, again.data[name], again)
+                    expected = each.request.data[name]
+                    yield Decision(claim, expected, again.data[name], again)
 
 
 def last_error(case: PlayedWorld) -> Iterator[Decision]:
@@ -80,9 +80,9 @@ def hooks_once(case: PlayedWorld) -> Iterator[Decision]:
         answered = sum(each.response is not None for each in attempts)
         for hook, count in _entered(run).items():
             if hook[0] in BEFORE | AFTER:
-                wanted = begun if hook[0] in BEFORE else answered
-                asked = f"entries into {hook[0]} of {hook[1]}, one an iteration"
-                yield Decision(asked, wanted, count, run.end)
+                expected = begun if hook[0] in BEFORE else answered
+                claim = f"entries into {hook[0]} of {hook[1]}, one an iteration"
+                yield Decision(claim, expected, count, run.end)
 
 
 def wrappers_each_time(case: PlayedWorld) -> Iterator[Decision]:
@@ -90,8 +90,8 @@ def wrappers_each_time(case: PlayedWorld) -> Iterator[Decision]:
     for run, _, attempts in _retrying(case):
         for hook, count in _entered(run).items():
             if hook[0] == "wrap_model":
-                asked = f"entries into {hook[1]} around the model, one an attempt"
-                yield Decision(asked, len(attempts), count, run.end)
+                claim = f"entries into {hook[1]} around the model, one an attempt"
+                yield Decision(claim, len(attempts), count, run.end)
 
 
 def waited(case: PlayedWorld) -> Iterator[Decision]:
@@ -99,20 +99,20 @@ def waited(case: PlayedWorld) -> Iterator[Decision]:
     for _, spec, attempts in _retrying(case):
         for each in attempts if spec.backoff is not None else ():
             if each.error is not None:
-                asked = f"what the backoff is asked after attempt {each.number}"
-                wanted = [each.number] if each.is_retried(spec) else []
-                yield Decision(asked, wanted, each.waits, each.error)
+                claim = f"what the backoff is asked after attempt {each.number}"
+                expected = [each.number] if each.is_retried(spec) else []
+                yield Decision(claim, expected, each.waits, each.error)
 
 
-def told_apart(case: PlayedWorld) -> Iterator[Decision]:
+def distinguishable(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a stream's error says whether another attempt follows."""
     for run, spec, attempts in _retrying(case):
         broken = [each for each in run.events if "stream_error" in each.data]
         failed = [each for each in attempts if each.error is not None]
         for event, attempt in zip(broken, failed, strict=False):
-            asked = "whether the error of a stream says that the model is asked again"
-            wanted = attempt.is_retried(spec)
-            yield Decision(asked, wanted, event.data.get("will_retry", False), event)
+            claim = "whether the error of a stream says that the model is asked again"
+            expected = attempt.is_retried(spec)
+            yield Decision(claim, expected, event.data.get("will_retry", False), event)
 
 
 def not_kept(case: PlayedWorld) -> Iterator[Decision]:
@@ -122,8 +122,8 @@ def not_kept(case: PlayedWorld) -> Iterator[Decision]:
             answers = sum(each.response is not None for each in attempts)
             kept = sum(m.role == "assistant" for m in run.final)
             given = sum(m.role == "assistant" for m in run.given)
-            asked = "answers that a run keeps, one an iteration that was answered"
-            yield Decision(asked, answers + given, kept, run.end)
+            claim = "answers that a run keeps, one an iteration that was answered"
+            yield Decision(claim, answers + given, kept, run.end)
 
 
 def _retrying(
@@ -170,7 +170,7 @@ def _retries(scenario: Scenario) -> bool:
 
 
 CHECKS: Final = (
-    Check(clause="STR-022", decide=told_apart, needs=RETRY, meant=_retries),
+    Check(clause="STR-022", decide=distinguishable, needs=RETRY, meant=_retries),
     Check(clause="STR-023", decide=not_kept, needs=RETRY, meant=_retries),
     Check(clause="ERR-026", decide=made_again, needs=RETRY, meant=_retries),
     Check(clause="ERR-027", decide=last_error, needs=RETRY, meant=_retries),

@@ -23,14 +23,14 @@ def order(case: PlayedWorld) -> Iterator[Decision]:
     for now in case.played.iterations:
         seen = [each for each in now.entries if _counts(now, each)]
         got = [part for part, _ in groupby(map(part_of, seen))]
-        asked = "before hooks, model wrappers, model, after hooks, tools"
+        claim = "before hooks, model wrappers, model, after hooks, tools"
         if len(got) > 1:
-            wanted = [each for each in PARTS if each in got]
-            yield Decision(asked, wanted, got, _out_of_order(seen))
+            expected = [each for each in PARTS if each in got]
+            yield Decision(claim, expected, got, _out_of_order(seen))
         if now.after:
-            asked = "after-model hooks follow an answer"
+            claim = "after-model hooks follow an answer"
             answered = now.response is not None
-            yield Decision(asked, expected=True, got=answered, at=now.after[0].enter)
+            yield Decision(claim, expected=True, got=answered, at=now.after[0].enter)
 
 
 def one_model_call(case: PlayedWorld) -> Iterator[Decision]:
@@ -38,11 +38,11 @@ def one_model_call(case: PlayedWorld) -> Iterator[Decision]:
     for run in case.played.runs:
         requests = [e for e in run.entries if e.kind == "model_request"]
         if run.end is not None and run.error is None:
-            asked = "one model call an iteration"
-            wanted = run.end.data["iterations"]
-            yield Decision(asked, wanted, len(requests), run.end)
-            asked = "a run asks the model, whatever it was given"
-            yield Decision(asked, expected=True, got=bool(requests), at=run.end)
+            claim = "one model call an iteration"
+            expected = run.end.data["iterations"]
+            yield Decision(claim, expected, len(requests), run.end)
+            claim = "a run asks the model, whatever it was given"
+            yield Decision(claim, expected=True, got=bool(requests), at=run.end)
         for now in run.iterations:
             count = sum(each.kind == "model_request" for each in now.entries)
             if count:
@@ -59,8 +59,8 @@ def all_answered(case: PlayedWorld) -> Iterator[Decision]:
             if changes_call_id(run.agent) or run.agent.unknown_tools_handler:
                 continue
             missing = [c.id for c in turn.route.calls if not _was_run(turn, c)]
-            asked = "every call is run before the model is asked again"
-            yield Decision(asked, [], missing, run.iterations[at].entries[0])
+            claim = "every call is run before the model is asked again"
+            yield Decision(claim, [], missing, run.iterations[at].entries[0])
 
 
 def each_call_once(case: PlayedWorld) -> Iterator[Decision]:
@@ -75,12 +75,12 @@ def each_call_once(case: PlayedWorld) -> Iterator[Decision]:
                 seen = turn.now.calls.get(call.id)
                 starts = seen.starts if seen else []
                 at = (starts or turn.now.entries)[-1]
-                asked = "a call of the message is executed once"
-                yield Decision(asked, 1, len(starts), at)
+                claim = "a call of the message is executed once"
+                yield Decision(claim, 1, len(starts), at)
                 for start in starts:
                     got = (start.data["name"], start.data["arguments"])
-                    asked = "the tool of the call runs, with the model's arguments"
-                    yield Decision(asked, (call.name, call.arguments), got, start)
+                    claim = "the tool of the call runs, with the model's arguments"
+                    yield Decision(claim, (call.name, call.arguments), got, start)
 
 
 def without_tools(case: PlayedWorld) -> Iterator[Decision]:
@@ -91,13 +91,13 @@ def without_tools(case: PlayedWorld) -> Iterator[Decision]:
         now, once = run.iterations[-1], calls_once(case.played, run)
         unknown = ends.point_of(run) == "unknown_tool"
         if once:
-            asked = "an agent without tools calls the model once, and runs no calls"
+            claim = "an agent without tools calls the model once, and runs no calls"
             got = (len(run.iterations), [*now.calls], unknown)
             none: list[str] = []
-            yield Decision(asked, (1, none, False), got, now.entries[-1])
+            yield Decision(claim, (1, none, False), got, now.entries[-1])
         elif _asks_in_vain(case, run):
-            asked = "an agent without tools looks for the tools that the model calls"
-            yield Decision(asked, "unknown", unknown and "unknown", now.entries[-1])
+            claim = "an agent without tools looks for the tools that the model calls"
+            yield Decision(claim, "unknown", unknown and "unknown", now.entries[-1])
 
 
 def _asks_in_vain(case: PlayedWorld, run: RunView) -> bool:
@@ -121,20 +121,20 @@ def own_hooks_only(case: PlayedWorld) -> Iterator[Decision]:
     for places, entries in _by_agent(case.played):
         for each in entries:
             if each.kind == "hook_enter":
-                got = positions.place_in(each)
-                asked = "only hooks that an extension has are called"
-                yield Decision(asked, got if got in places else None, got, each)
+                got = positions.label_in(each)
+                claim = "only hooks that an extension has are called"
+                yield Decision(claim, got if got in places else None, got, each)
 
 
 def after_agent(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that ``after_agent`` is called once a handler, if the run succeeded."""
-    asked = "after_agent: once a handler, of a run that succeeded"
-    yield from passes.all_once(asked, passes.after_agent(case.played))
+    claim = "after_agent: once a handler, of a run that succeeded"
+    yield from passes.all_once(claim, passes.after_agent(case.played))
 
 
 def _by_agent(view: View) -> Iterator[tuple[set[str], Sequence[Observation]]]:
     """Yield what each agent may enter with what was observed of it."""
-    own = [positions.every_place(agent) for agent in view.scenario.all_agents]
+    own = [positions.every_label(agent) for agent in view.scenario.all_agents]
     for run in view.runs:
         yield own[run.spec.agent], run.entries
     yield set().union(*own), view.build

@@ -31,8 +31,8 @@ def streams_closed(case: PlayedWorld) -> Iterator[Decision]:
             continue
         for of in ("model", "tool"):
             for begun, closed, last in _streams(run, of):
-                asked = f"every stream of a {of} that was read is closed exactly once"
-                yield Decision(asked, begun, closed, last)
+                claim = f"every stream of a {of} that was read is closed exactly once"
+                yield Decision(claim, begun, closed, last)
 
 
 def _streams(run: RunView, of: str) -> Iterator[tuple[int, int, Observation]]:
@@ -83,11 +83,11 @@ def tool_mode(case: PlayedWorld) -> Iterator[Decision]:
             kind = name and kind_of(run, call, name, answered=answered)
             if not kind:
                 continue
-            wanted = "invoke" if kind == "invokable" else "stream"
+            expected = "invoke" if kind == "invokable" else "stream"
             for start in call.starts:
                 yield Decision(
                     "a tool's kind says how it is executed; with both, the run's mode",
-                    wanted,
+                    expected,
                     start.data.get("mode"),
                     start,
                 )
@@ -104,8 +104,8 @@ def wrapper_kind(case: PlayedWorld) -> Iterator[Decision]:
             kind = name and kind_of(run, call, name, answered=answered)
             for hook in call.hooks if kind else ():
                 got = hook.name.rpartition(".")[2].removeprefix("wrap_")
-                asked = "the wrappers entered are those of the kind of the call"
-                yield Decision(asked, kind, got, hook.enter)
+                claim = "the wrappers entered are those of the kind of the call"
+                yield Decision(claim, kind, got, hook.enter)
 
 
 def no_wrapper_dropped(case: PlayedWorld) -> Iterator[Decision]:
@@ -123,8 +123,8 @@ def no_wrapper_dropped(case: PlayedWorld) -> Iterator[Decision]:
                 for hook in call.hooks
                 if hook.enter.seq < start.seq
             )
-            asked = "every streamable wrapper is entered before a tool streams"
-            yield Decision(asked, around, got, start)
+            claim = "every streamable wrapper is entered before a tool streams"
+            yield Decision(claim, around, got, start)
 
 
 def model_mode(case: PlayedWorld) -> Iterator[Decision]:
@@ -135,8 +135,8 @@ def model_mode(case: PlayedWorld) -> Iterator[Decision]:
         streamed = any(each.kind == "model_chunk" for each in now.entries)
         if run.spec.streaming and not streamed and _without_chunks(now):
             continue
-        asked = "the model is streamed in a streaming run, and invoked in any other"
-        yield Decision(asked, run.spec.streaming, streamed, now.response)
+        claim = "the model is streamed in a streaming run, and invoked in any other"
+        yield Decision(claim, run.spec.streaming, streamed, now.response)
 
 
 def _without_chunks(now: Iteration) -> bool:
@@ -148,11 +148,11 @@ def _without_chunks(now: Iteration) -> bool:
 def model_chunks(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the consumer got each chunk of an answer, in order, alone."""
     for run, now in _iterations(case.played):
-        wanted = chunks.of_model(run.agent, now) if run.spec.streaming else None
-        for event in now.model_events if wanted is not None else ():
+        expected = chunks.of_model(run.agent, now) if run.spec.streaming else None
+        for event in now.model_events if expected is not None else ():
             yield Decision(
                 "the consumer gets each chunk of the answer, in order and by itself",
-                _filled(map(show_chunk, wanted or ())),
+                _filled(map(show_chunk, expected or ())),
                 _filled(event.data.get("stream")),
                 event,
             )
@@ -161,12 +161,12 @@ def model_chunks(case: PlayedWorld) -> Iterator[Decision]:
 def tool_chunks(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the consumer got what the outermost wrapper's result holds."""
     for _, _, call, name, way in _calls(case):
-        wanted = chunks.of_tool(call, name, way) if way.kind == "streamable" else None
-        for event in call.events if wanted is not None else ():
+        expected = chunks.of_tool(call, name, way) if way.kind == "streamable" else None
+        for event in call.events if expected is not None else ():
             yield Decision(
                 "the consumer gets each chunk of the result that the outermost"
                 " wrapper returned, in order and by itself",
-                _filled(_shown(each, call.id) for each in wanted or ()),
+                _filled(_shown(each, call.id) for each in expected or ()),
                 _filled(event.data.get("stream")),
                 event,
             )
@@ -182,8 +182,8 @@ def model_stream_error(case: PlayedWorld) -> Iterator[Decision]:
         if chunks.of_model(run.agent, now) is None:
             continue
         told = [e.data.get("stream_error") for e in now.model_events]
-        asked = "the stream of an answer that breaks off raises its error, once"
-        yield Decision(asked, [broke.data.get("error")], told, broke)
+        claim = "the stream of an answer that breaks off raises its error, once"
+        yield Decision(claim, [broke.data.get("error")], told, broke)
 
 
 def tool_stream_error(case: PlayedWorld) -> Iterator[Decision]:
@@ -198,9 +198,9 @@ def tool_stream_error(case: PlayedWorld) -> Iterator[Decision]:
         told = [each.data.get("stream_error") for each in call.events]
         # Among several calls its turn may come when it has failed already.
         alone = at_once and len(now.calls) == 1
-        asked = "the stream of a result that breaks off raises its error, once"
+        claim = "the stream of a result that breaks off raises its error, once"
         if told or alone:
-            yield Decision(asked, [failed.text], told, broke)
+            yield Decision(claim, [failed.text], told, broke)
 
 
 def joined_answer(case: PlayedWorld) -> Iterator[Decision]:
@@ -211,9 +211,9 @@ def joined_answer(case: PlayedWorld) -> Iterator[Decision]:
         if not given or now.response is None or seen is None or _late(case, run, now):
             continue
         found = [each for each in seen[0] if each.role == "assistant"]
-        asked = "the history holds the chunks of an answer joined to one message"
+        claim = "the history holds the chunks of an answer joined to one message"
         got = found[-1].content if found else None
-        yield Decision(asked, _content(given), got, seen[1])
+        yield Decision(claim, _content(given), got, seen[1])
 
 
 def joined_result(case: PlayedWorld) -> Iterator[Decision]:
@@ -226,9 +226,9 @@ def joined_result(case: PlayedWorld) -> Iterator[Decision]:
         found = [each for each in seen[0] if each.tool_call_id == call.id]
         if len(found) != 1 and run.status == "error":
             continue
-        asked = "the history holds the chunks of a result joined to one message"
+        claim = "the history holds the chunks of a result joined to one message"
         got = [each.content for each in found][-1:]
-        yield Decision(asked, ["".join(given)], got, seen[1])
+        yield Decision(claim, ["".join(given)], got, seen[1])
 
 
 def _next_look(

@@ -117,10 +117,10 @@ def _through(
 
 
 def _looked(
-    hook: HookView, wanted: Sequence[object], entries: Sequence[Observation]
+    hook: HookView, expected: Sequence[object], entries: Sequence[Observation]
 ) -> Iterator[Decision]:
     notes = _notes(hook, entries, "ctx_get")
-    for told, (note, at) in zip(wanted, notes, strict=False):
+    for told, (note, at) in zip(expected, notes, strict=False):
         if cast("Values", told)["key"] != _SHOWN:
             yield Decision("a value of a context stays as it was set", told, note, at)
 
@@ -153,16 +153,16 @@ def locals_last(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a run-local value is found until the end of its run."""
     for told, note, at, known in _locals(case):
         if known:
-            asked = "a run-local value is found as it was set, anywhere in its run"
-            yield Decision(asked, told, note, at)
+            claim = "a run-local value is found as it was set, anywhere in its run"
+            yield Decision(claim, told, note, at)
 
 
 def locals_end(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a run starts without run-local values, whatever others set."""
     for told, note, at, known in _locals(case):
         if not known:
-            asked = "a run finds no run-local value that it has not set itself"
-            yield Decision(asked, told, note, at)
+            claim = "a run finds no run-local value that it has not set itself"
+            yield Decision(claim, told, note, at)
 
 
 def no_locals_before(case: PlayedWorld) -> Iterator[Decision]:
@@ -173,11 +173,11 @@ def no_locals_before(case: PlayedWorld) -> Iterator[Decision]:
     for hook, entries in pairs:
         for note, at in _notes(hook, entries, "runlocal_get"):
             key = cast("Values", note).get("key")
-            asked = "before_agent finds no run-local value: it stands outside a run"
-            yield Decision(asked, {"key": key, "found": False}, note, at)
+            claim = "before_agent finds no run-local value: it stands outside a run"
+            yield Decision(claim, {"key": key, "found": False}, note, at)
         for note, at in _notes(hook, entries, "runlocal_set"):
-            asked = "before_agent cannot set a run-local value"
-            yield Decision(asked, False, cast("Values", note).get("ok"), at)  # noqa: FBT003  # a value
+            claim = "before_agent cannot set a run-local value"
+            yield Decision(claim, False, cast("Values", note).get("ok"), at)  # noqa: FBT003  # a value
 
 
 Found: TypeAlias = "tuple[Values, object, Observation, bool]"
@@ -216,7 +216,7 @@ class _Locals:
                 yield from self._in_call(seen)
 
     def _by_hook(self, hook: HookView) -> Iterator[Found]:
-        wanted: list[tuple[Values, bool, bool]] = []
+        expected: list[tuple[Values, bool, bool]] = []
         for op in self._due.of(hook):
             if isinstance(op, Fail):
                 break
@@ -227,12 +227,12 @@ class _Locals:
                 self._values.pop(key, None)
             elif isinstance(op, RunLocalRead):
                 sure = op.key not in self._unsure
-                wanted.append((self._entry(op.key), op.key in self._touched, sure))
+                expected.append((self._entry(op.key), op.key in self._touched, sure))
             if key is not None:
                 self._touched.add(key)
                 self._unsure.discard(key)
         notes = _notes(hook, self._run.entries, "runlocal_get")
-        for (told, known, sure), (note, at) in zip(wanted, notes, strict=False):
+        for (told, known, sure), (note, at) in zip(expected, notes, strict=False):
             if sure:
                 yield told, note, at, known
 

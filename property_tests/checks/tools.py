@@ -75,27 +75,27 @@ def first_sees(case: PlayedWorld) -> Iterator[Decision]:
 
 def next_sees(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether a handler sees the tools that the one before left."""
-    asked = "a handler sees the tools that the one before left"
+    claim = "a handler sees the tools that the one before left"
     for before, after in followed(case.played):
         left, seen = tools_in(before.left), tools_in(after.seen)
         if not is_doubled(left):
-            yield Decision(asked, left, seen, after.enter)
+            yield Decision(claim, left, seen, after.enter)
 
 
 def normalised(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether equal names that a handler leaves are folded before the next."""
-    asked = "equal names that a handler leaves are folded before anybody sees them"
+    claim = "equal names that a handler leaves are folded before anybody sees them"
     for before, after in followed(case.played):
         left, seen = tools_in(before.left), tools_in(after.seen)
         if is_doubled(left):
-            yield Decision(asked, _once(left, case.profile), seen, after.enter)
-    yield from _last_left(case, asked, is_doubled)
+            yield Decision(claim, _once(left, case.profile), seen, after.enter)
+    yield from _last_left(case, claim, is_doubled)
 
 
 def last_counts(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the model is offered what the last handler left."""
-    asked = "the model is offered what the last handler left, and nothing else"
-    yield from _last_left(case, asked, lambda left: bool(left) and not is_doubled(left))
+    claim = "the model is offered what the last handler left, and nothing else"
+    yield from _last_left(case, claim, lambda left: bool(left) and not is_doubled(left))
 
 
 def all_removed(case: PlayedWorld) -> Iterator[Decision]:
@@ -109,14 +109,14 @@ def all_removed(case: PlayedWorld) -> Iterator[Decision]:
 
 def null(case: PlayedWorld) -> Iterator[Decision]:
     """Tell what null in the place of the tools does."""
-    asked = "null for the tools is refused, or read as the profile has it"
-    yield from _first_request(case, asked, lambda _, setup: setup.left is None)
+    claim = "null for the tools is refused, or read as the profile has it"
+    yield from _first_request(case, claim, lambda _, setup: setup.left is None)
     for run, setup, hooks in turns(case.played):
         refused = setup.failed and setup.steps[-1].left is not None
         if refused and len(hooks) == len(setup.steps):
             error = case.played.build_error if run is None else run.error
             got = None if error is None else error.data.get("class")
-            yield Decision(asked, "HookReturnError", got, error or hooks[-1].enter)
+            yield Decision(claim, "HookReturnError", got, error or hooks[-1].enter)
 
 
 def same_in_a_run(case: PlayedWorld) -> Iterator[Decision]:
@@ -138,15 +138,15 @@ def nothing_accumulates(case: PlayedWorld) -> Iterator[Decision]:
 
     Of an agent whose first run starts wrongly other clauses tell.
     """
-    asked = "a later run has no more tools than it would have had as the first"
+    claim = "a later run has no more tools than it would have had as the first"
     view, found = case.played, setups(case.played)
-    right = {r.spec.agent for r in first_runs(view) if _right(asked, r, found)}
+    right = {r.spec.agent for r in first_runs(view) if _right(claim, r, found)}
     for run in later_runs(view):
         setup = found.runs[run.number]
         if run.spec.agent in right:
             for step, hook in list(paired(setup, run.before_agent))[:1]:
-                yield _sees(asked, step, hook)
-            yield from _request(asked, run, setup)
+                yield _sees(claim, step, hook)
+            yield from _request(claim, run, setup)
 
 
 def taken_out(case: PlayedWorld) -> Iterator[Decision]:
@@ -160,8 +160,8 @@ def taken_out(case: PlayedWorld) -> Iterator[Decision]:
             if len(now.model_wraps) == len(takes):
                 yield from _seen_by_wrappers(setup, takes, now.model_wraps)
             if now.request is not None:
-                asked = "a request lacks the tools that wrappers took out, no others"
-                yield _offered(asked, run.agent, setup, now.request)
+                claim = "a request lacks the tools that wrappers took out, no others"
+                yield _offered(claim, run.agent, setup, now.request)
 
 
 def described(case: PlayedWorld) -> Iterator[Decision]:
@@ -172,11 +172,11 @@ def described(case: PlayedWorld) -> Iterator[Decision]:
         for each in cast("Sequence[object]", now.request.data["tools"]):
             name, text = names_shown(each)
             if text is not None:
-                asked = "a tool is offered with its own description"
-                yield Decision(asked, f"tool {name}", text, now.request)
+                claim = "a tool is offered with its own description"
+                yield Decision(claim, f"tool {name}", text, now.request)
 
 
-def removal_told(case: PlayedWorld) -> Iterator[Decision]:
+def removal_reported(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether handlers that leave fewer names are told of."""
     view = case.played
     for run, setup, hooks in turns(view):
@@ -184,13 +184,13 @@ def removal_told(case: PlayedWorld) -> Iterator[Decision]:
             run is None and len(setups(view).built) > 1
         ):
             continue
-        wanted = [list(each.removed) for each in setup.steps if each.removed]
+        expected = [list(each.removed) for each in setup.steps if each.removed]
         entries = view.build if run is None else run.entries
         told = [each for each in entries if each.kind == "tools_removed"]
         got = [each.data.get("names") for each in told]
-        if wanted or got:
-            asked = "tools_removed tells the names that each handler took out"
-            yield Decision(asked, wanted, got, told[-1] if told else hooks[-1].enter)
+        if expected or got:
+            claim = "tools_removed tells the names that each handler took out"
+            yield Decision(claim, expected, got, told[-1] if told else hooks[-1].enter)
 
 
 def _all_alike(
@@ -202,7 +202,7 @@ def _all_alike(
 
 
 def _last_left(
-    case: PlayedWorld, asked: str, meant: Callable[[Sequence[str]], bool]
+    case: PlayedWorld, claim: str, meant: Callable[[Sequence[str]], bool]
 ) -> Iterator[Decision]:
     """Decide whether the first request offers what the last handler left."""
     for run, hooks in last_turns(case.played):
@@ -211,8 +211,8 @@ def _last_left(
         if now is None or now.request is None or any(hidden(run.agent)):
             continue
         if meant(left):
-            wanted = _once(left, case.profile)
-            yield Decision(asked, wanted, offered(now.request), now.request)
+            expected = _once(left, case.profile)
+            yield Decision(claim, expected, offered(now.request), now.request)
 
 
 def _once(names: Sequence[str], profile: Profile) -> list[str]:
@@ -220,33 +220,33 @@ def _once(names: Sequence[str], profile: Profile) -> list[str]:
     return list(dict.fromkeys(names)) if one_entry else list(names)
 
 
-def _right(asked: str, run: RunView, found: Setups) -> bool:
+def _right(claim: str, run: RunView, found: Setups) -> bool:
     setup = found.runs[run.number]
-    return all(each.holds for each in _request(asked, run, setup))
+    return all(each.holds for each in _request(claim, run, setup))
 
 
-def _first_request(case: PlayedWorld, asked: str, meant: Meant) -> Iterator[Decision]:
+def _first_request(case: PlayedWorld, claim: str, meant: Meant) -> Iterator[Decision]:
     found = setups(case.played)
     for run in first_runs(case.played):
         setup = found.runs[run.number]
         if not setup.failed and meant(run.agent, setup):
-            yield from _request(asked, run, setup)
+            yield from _request(claim, run, setup)
 
 
-def _request(asked: str, run: RunView, setup: Setup) -> Iterator[Decision]:
+def _request(claim: str, run: RunView, setup: Setup) -> Iterator[Decision]:
     """Decide about the first request of a run that no wrapper takes tools out of."""
     now = run.iterations[0] if run.iterations else None
     if now is not None and now.request is not None and _plain(run.agent, setup):
-        yield _offered(asked, run.agent, setup, now.request)
+        yield _offered(claim, run.agent, setup, now.request)
 
 
-def _offered(asked: str, agent: AgentSpec, setup: Setup, at: Observation) -> Decision:
-    return Decision(asked, offers(agent, setup), offered(at), at)
+def _offered(claim: str, agent: AgentSpec, setup: Setup, at: Observation) -> Decision:
+    return Decision(claim, offers(agent, setup), offered(at), at)
 
 
-def _sees(asked: str, step: HandlerTurn, hook: HookView) -> Decision:
+def _sees(claim: str, step: HandlerTurn, hook: HookView) -> Decision:
     seen = cast("dict[str, object]", hook.seen)
-    return Decision(asked, step.seen["tools"], seen.get("tools"), hook.enter)
+    return Decision(claim, step.seen["tools"], seen.get("tools"), hook.enter)
 
 
 def _seen_by_wrappers(
@@ -255,8 +255,8 @@ def _seen_by_wrappers(
     """Decide what each wrapper saw: what those around it took out is missing."""
     left = [each.name for each in setup.shown]
     for hook, names in zip(hooks, takes, strict=True):
-        asked = "a wrapper around the model sees the tools that those outside left"
-        yield Decision(asked, left, hook.seen.get("tools"), hook.enter)
+        claim = "a wrapper around the model sees the tools that those outside left"
+        yield Decision(claim, left, hook.seen.get("tools"), hook.enter)
         left = [name for name in left if name not in names]
 
 
@@ -296,7 +296,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(clause="TOOL-011", decide=nothing_accumulates, needs=EDITED),
     Check(clause="TOOL-012", decide=taken_out, needs=WRAPS, meant=with_handlers),
     Check(clause="TOOL-013", decide=described),
-    Check(clause="TOOL-014", decide=removal_told, needs=EDITED, meant=with_handlers),
+    Check(
+        clause="TOOL-014", decide=removal_reported, needs=EDITED, meant=with_handlers
+    ),
     Check(clause="TOOL-015", decide=executing.last_of_equals),
     Check(clause="TOOL-016", decide=executing.by_name),
     Check(clause="TOOL-017", decide=executing.removed, needs=EDITED),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from property_tests.check import Decision, PlayedWorld
 from property_tests.checks import positions
-from property_tests.checks.positions import place_in
+from property_tests.checks.positions import label_in
 from property_tests.checks.specs import keeps_ids
 from property_tests.view import Call, RunView, View
 from refengine.testing.trace import Observation
@@ -59,7 +59,7 @@ def onion(
     for each in entries:
         if each.kind == leaf:
             reader.reach(each)
-        elif each.kind in {"hook_enter", "hook_exit"} and place_in(each) in layers:
+        elif each.kind in {"hook_enter", "hook_exit"} and label_in(each) in layers:
             reader.take(each)
     return reader.onion()
 
@@ -70,9 +70,9 @@ def _returning(entries: Sequence[Observation]) -> set[int]:
     found: set[int] = set()
     for each in entries:
         if each.kind == "hook_enter":
-            open_.setdefault(place_in(each), []).append(each.seq)
-        elif each.kind == "hook_exit" and open_.get(place_in(each)):
-            found.add(open_[place_in(each)].pop())
+            open_.setdefault(label_in(each), []).append(each.seq)
+        elif each.kind == "hook_exit" and open_.get(label_in(each)):
+            found.add(open_[label_in(each)].pop())
     return found
 
 
@@ -86,9 +86,9 @@ class _Reader:
 
     def take(self, seen: Observation) -> None:
         if seen.kind == "hook_enter":
-            self._enter(seen, place_in(seen))
+            self._enter(seen, label_in(seen))
         else:
-            self._exit(seen, place_in(seen))
+            self._exit(seen, label_in(seen))
 
     def reach(self, seen: Observation) -> None:
         self._reached.append(ReachedLayers(seen, self._open(), whole=True))
@@ -146,13 +146,13 @@ def model_left(case: PlayedWorld) -> Iterator[Decision]:
 
 def tool_lists(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether of the lists the tools configuration is outermost, then structs."""
-    asked = "around a call: tools configuration, then structs, then handlers"
+    claim = "around a call: tools configuration, then structs, then handlers"
     for found, layers in _tool_onions(case.played):
         lists = list(dict.fromkeys(map(_list_of, layers)))
         for each in found.reached:
             got = list(dict.fromkeys(map(_list_of, positions.only(layers, each.open))))
             if len(got) > 1:
-                yield Decision(asked, positions.in_order(lists, got), got, each.at)
+                yield Decision(claim, positions.in_order(lists, got), got, each.at)
 
 
 def tool_order(case: PlayedWorld) -> Iterator[Decision]:
@@ -217,24 +217,24 @@ def _list_of(place: str) -> str:
     return place.partition("[")[0]
 
 
-def _nested(asked: str, each: ReachedLayers, layers: Sequence[str]) -> Decision:
+def _nested(claim: str, each: ReachedLayers, layers: Sequence[str]) -> Decision:
     got = positions.only(layers, each.open)
-    return Decision(asked, positions.in_order(layers, got), got, each.at)
+    return Decision(claim, positions.in_order(layers, got), got, each.at)
 
 
 def _whole(
-    asked: str, each: ReachedLayers, layers: Sequence[str]
+    claim: str, each: ReachedLayers, layers: Sequence[str]
 ) -> Iterator[Decision]:
     """Decide which layers were open; if the innermost was not reached, a beginning."""
     got = list(each.open)
-    wanted = list(layers)
+    expected = list(layers)
     if not each.whole:
         if positions.only(layers, got) != positions.in_order(layers, got):
             return
-        wanted = wanted[: len(got)]
-    yield Decision(asked, sorted(wanted), sorted(got), each.at)
+        expected = expected[: len(got)]
+    yield Decision(claim, sorted(expected), sorted(got), each.at)
 
 
-def _backwards(asked: str, found: SeenOnion) -> Iterator[Decision]:
+def _backwards(claim: str, found: SeenOnion) -> Iterator[Decision]:
     for each in found.left:
-        yield Decision(asked, each.innermost, each.layer, each.at)
+        yield Decision(claim, each.innermost, each.layer, each.at)

@@ -38,7 +38,7 @@ class Called:
 
     run: RunView
     now: Iteration
-    asked: ToolCall
+    call: ToolCall
     seen: Call
     shown: bool
     """Whether the model was shown the tool, so that it has to be there."""
@@ -68,20 +68,22 @@ def calls_of(view: View) -> Iterator[Called]:
 def onions(view: View) -> Iterator[tuple[Called, CallOnion]]:
     """Yield the onion of each call that has one."""
     for called in calls_of(view):
-        found = onion_of(called.run.agent, called.seen, called.asked)
+        found = onion_of(called.run.agent, called.seen, called.call)
         if found is not None and found.layers:
             yield called, found
 
 
-def _frames(of: Callable[[EnteredWrapper], bool], asked: str) -> Decide:
+def _frames(of: Callable[[EnteredWrapper], bool], claim: str) -> Decide:
     """Return a check of what the ``next`` of these wrappers leads to."""
 
     def decide(case: PlayedWorld) -> Iterator[Decision]:
         for called, onion in onions(case.played):
             for frame in onion.frames:
                 if of(frame) and (_is_visible(called, onion, frame.at + 1)):
-                    wanted = [onion.name(frame.at + 1)] * frame.calls_next
-                    yield Decision(asked, wanted, onion.named(frame.inner), frame.start)
+                    expected = [onion.name(frame.at + 1)] * frame.calls_next
+                    yield Decision(
+                        claim, expected, onion.named(frame.inner), frame.start
+                    )
 
     return decide
 
@@ -91,20 +93,20 @@ def outermost(case: PlayedWorld) -> Iterator[Decision]:
     for called, onion in onions(case.played):
         if _is_visible(called, onion, 0) and onion.roots:
             at = onion.roots[0].start
-            asked = "a call goes to the outermost wrapper, once"
-            yield Decision(asked, [onion.name(0)], onion.named(onion.roots), at)
+            claim = "a call goes to the outermost wrapper, once"
+            yield Decision(claim, [onion.name(0)], onion.named(onion.roots), at)
 
 
 def given(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the outermost wrapper is given the call as the model wrote it."""
     for called, onion in onions(case.played):
         for root in onion.roots:
-            wanted = {"tool": called.asked.name, "arguments": called.asked.arguments}
-            asked = "the outermost wrapper is given the model's call"
-            yield Decision(asked, wanted, root.seen, root.start)
+            expected = {"tool": called.call.name, "arguments": called.call.arguments}
+            claim = "the outermost wrapper is given the model's call"
+            yield Decision(claim, expected, root.seen, root.start)
 
 
-def _arguments(asked: str, *, changed: bool) -> Decide:
+def _arguments(claim: str, *, changed: bool) -> Decide:
     """Return a check of the arguments that further in are given."""
 
     def decide(case: PlayedWorld) -> Iterator[Decision]:
@@ -113,16 +115,18 @@ def _arguments(asked: str, *, changed: bool) -> Decide:
                 own = frame.spec.rewrite_args
                 if (own is not None) is not changed:
                     continue
-                wanted = frame.seen["arguments"] if own is None else own
+                expected = frame.seen["arguments"] if own is None else own
                 for inner in frame.inner:
-                    yield Decision(asked, wanted, inner.seen["arguments"], inner.start)
+                    yield Decision(
+                        claim, expected, inner.seen["arguments"], inner.start
+                    )
                     if _rewrites(inner):
                         break  # the input is one value: those after it see the change
 
     return decide
 
 
-def _results(asked: str, *, of_tool: bool) -> Decide:
+def _results(claim: str, *, of_tool: bool) -> Decide:
     """Return a check of what ``next`` gave a wrapper whose calls come in one piece."""
 
     def decide(case: PlayedWorld) -> Iterator[Decision]:
@@ -134,7 +138,7 @@ def _results(asked: str, *, of_tool: bool) -> Decide:
                 text = returned(inner)
                 if isinstance(inner, Execution) is of_tool and isinstance(text, str):
                     at = frame.hook.exit or frame.start
-                    yield Decision(asked, edited(frame.spec, text), frame.hook.left, at)
+                    yield Decision(claim, edited(frame.spec, text), frame.hook.left, at)
 
     return decide
 
@@ -153,24 +157,24 @@ def without_next(case: PlayedWorld) -> Iterator[Decision]:
         deeper += onion.executions
         frame = next(f for f in onion.frames if f.at == at)
         where = deeper[0].start if deeper else frame.start
-        asked = "nothing further in runs without next"
-        yield Decision(asked, [], onion.named(deeper), where)
+        claim = "nothing further in runs without next"
+        yield Decision(claim, [], onion.named(deeper), where)
 
 
 def short_result(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that what a wrapper returns without ``next`` is the result from there."""
-    asked = "what a wrapper returns without next is the result from there on"
+    claim = "what a wrapper returns without next is the result from there on"
     for called, onion in onions(case.played):
         for frame in onion.frames if onion.mode == "invoke" else ():
             text = _short(frame.inner[-1]) if frame.inner else None
             if text is not None:
-                wanted = edited(frame.spec, text)
+                expected = edited(frame.spec, text)
                 at = frame.hook.exit or frame.start
-                yield Decision(asked, wanted, frame.hook.left, at)
+                yield Decision(claim, expected, frame.hook.left, at)
         text = _short(onion.roots[0]) if len(onion.roots) == 1 else None
-        told = _told(called)
+        told = _shown_text(called)
         if text is not None and told is not None:
-            yield Decision(asked, shown_result(text), told, called.seen.events[0])
+            yield Decision(claim, shown_result(text), told, called.seen.events[0])
 
 
 def _short(inner: EnteredWrapper | Execution) -> str | None:
@@ -180,11 +184,11 @@ def _short(inner: EnteredWrapper | Execution) -> str | None:
 def onion_result(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that what leaves the outermost wrapper is the result of the call."""
     for called, onion in onions(case.played):
-        told = _told(called)
+        told = _shown_text(called)
         if told is not None and onion.result is not None:
-            asked = "the result is what the outermost wrapper returned"
-            wanted = shown_result(onion.result)
-            yield Decision(asked, wanted, told, called.seen.events[0])
+            claim = "the result is what the outermost wrapper returned"
+            expected = shown_result(onion.result)
+            yield Decision(claim, expected, told, called.seen.events[0])
 
 
 def caught_error(case: PlayedWorld) -> Iterator[Decision]:
@@ -195,15 +199,15 @@ def caught_error(case: PlayedWorld) -> Iterator[Decision]:
             text = None if error is None else caught(frame.spec, error)
             if text is None:
                 continue
-            asked = "next raises what was raised further in, and the wrapper catches it"
+            claim = "next raises what was raised further in, and the wrapper catches it"
             at = frame.hook.exit or frame.start
             if onion.mode == "invoke":
-                yield Decision(asked, text, frame.hook.left, at)
+                yield Decision(claim, text, frame.hook.left, at)
             else:
                 left = frame.hook.exit is not None
-                yield Decision(asked, expected=True, got=left, at=at)
+                yield Decision(claim, expected=True, got=left, at=at)
                 if len(onion.layers) == 1:
-                    yield Decision(asked, shown_result(text), _told(called), at)
+                    yield Decision(claim, shown_result(text), _shown_text(called), at)
 
 
 def uncaught_error(case: PlayedWorld) -> Iterator[Decision]:
@@ -213,14 +217,14 @@ def uncaught_error(case: PlayedWorld) -> Iterator[Decision]:
             error = frame.inner[-1].raised if frame.inner else None
             if error is None or caught(frame.spec, error) is not None:
                 continue
-            asked = "next raises what was raised further in; nothing is returned"
+            claim = "next raises what was raised further in; nothing is returned"
             left = frame.hook.exit is not None
             at = frame.hook.exit or frame.start
-            yield Decision(asked, expected=False, got=left, at=at)
+            yield Decision(claim, expected=False, got=left, at=at)
             if frame.at == 0 and called.seen.events:
                 count = len(called.seen.events)
-                asked = "a failed call has no result"
-                yield Decision(asked, 0, count, called.seen.events[0])
+                claim = "a failed call has no result"
+                yield Decision(claim, 0, count, called.seen.events[0])
 
 
 def same_tool(case: PlayedWorld) -> Iterator[Decision]:
@@ -230,44 +234,47 @@ def same_tool(case: PlayedWorld) -> Iterator[Decision]:
             s.set_input_name is not None for s in tool_wraps(called.run.agent)
         )
         for start in called.seen.starts if renamed else ():
-            asked = "the tool that runs is the one that the model called"
-            yield Decision(asked, called.asked.name, start.data["name"], start)
+            claim = "the tool that runs is the one that the model called"
+            yield Decision(claim, called.call.name, start.data["name"], start)
 
 
 def ignored_change(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a name or call id that was asked for in vain is put down."""
     if case.profile.changed_call_id != "ignored":
         return
-    asked = "what a wrapper asked for in vain is put down"
+    claim = "what a wrapper asked for in vain is put down"
     for called, onion in onions(case.played):
-        names = _asked_names(onion)
+        names = _requested_names(onion)
         if len(names) <= 1:
-            wanted = [{"name": name, "call_id": called.asked.id} for name in names]
+            expected = [{"name": name, "call_id": called.call.id} for name in names]
             got = _ignored(called.seen)
-            yield Decision(asked, wanted, got, called.seen.entries[-1])
+            yield Decision(claim, expected, got, called.seen.entries[-1])
     for called, new in _renumbered(case.played):
         if all(s.set_input_name is None for s in tool_wraps(called.run.agent)):
-            wanted = [{"name": called.asked.name, "call_id": new}]
+            expected = [{"name": called.call.name, "call_id": new}]
             got = _ignored(called.seen)
-            yield Decision(asked, wanted, got, called.seen.entries[-1])
+            yield Decision(claim, expected, got, called.seen.entries[-1])
 
 
 def call_id(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a changed call id is ignored, told on the event, or taken over."""
     rule = case.profile.changed_call_id
     for called, new in _renumbered(case.played):
-        own, every = called.asked.id, called.now.calls.values()
+        own, every = called.call.id, called.now.calls.values()
         starts = [start for each in every for start in each.starts]
         if not starts:
             continue  # the tool was not reached, so there was nothing to take over
-        wanted = new if rule == "taken_over" else own
-        asked = "the call id that the tool runs under"
+        expected = new if rule == "taken_over" else own
+        claim = "the call id that the tool runs under"
         yield Decision(
-            asked, [wanted] * len(starts), [each.call_id for each in starts], starts[0]
+            claim,
+            [expected] * len(starts),
+            [each.call_id for each in starts],
+            starts[0],
         )
-        wanted = own if rule == "ignored" else new
+        expected = own if rule == "ignored" else new
         for event in called.now.tool_events:
-            yield Decision("the call id on the event", wanted, event.call_id, event)
+            yield Decision("the call id on the event", expected, event.call_id, event)
 
 
 def tool_options(case: PlayedWorld) -> Iterator[Decision]:
@@ -277,8 +284,8 @@ def tool_options(case: PlayedWorld) -> Iterator[Decision]:
             for call in now.calls.values():
                 for start in call.starts:
                     got = start.data.get("options")
-                    asked = "the run's options reach the tool"
-                    yield Decision(asked, run.spec.options, got, start)
+                    claim = "the run's options reach the tool"
+                    yield Decision(claim, run.spec.options, got, start)
 
 
 def _renumbered(view: View) -> Iterator[tuple[Called, str]]:
@@ -304,7 +311,7 @@ def _renumbered(view: View) -> Iterator[tuple[Called, str]]:
         inwards = all(map(calls_next, found))
         if entered and entered[0].exit and len(ids) == 1 and inwards:
             [new] = ids
-            if new != called.asked.id:
+            if new != called.call.id:
                 yield called, new
 
 
@@ -325,21 +332,21 @@ def _rewrites(inner: EnteredWrapper | Execution) -> bool:
     return inner.spec.rewrite_args is not None or any(map(_rewrites, inner.inner))
 
 
-def _told(called: Called) -> str | None:
+def _shown_text(called: Called) -> str | None:
     """Return the text of the one event of a call, None if there is none."""
     if len(called.seen.events) != 1:
         return None
     return text_of_tool(called.seen.events[0])
 
 
-def _asked_names(onion: CallOnion) -> list[str]:
+def _requested_names(onion: CallOnion) -> list[str]:
     """Return the other names that wrappers which called ``next`` asked for."""
-    asked = (
+    names = (
         (frame.at, frame.spec.set_input_name)
         for frame in onion.frames
         if frame.calls_next and frame.spec.set_input_name is not None
     )
-    found = dict.fromkeys(asked)
+    found = dict.fromkeys(names)
     if len(found) == 1 and next(iter(found))[1] == onion.call.name:
         return []
     return [name for _, name in found]

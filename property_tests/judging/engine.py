@@ -91,24 +91,24 @@ class EngineJudge:
     def __init__(
         self,
         text: str,
-        asked: ConformRequest,
+        request: ConformRequest,
         corpus: SuiteCorpus,
         path: Path,
         stack: ExitStack,
     ) -> None:
         """Start its workers, which end with ``stack``, and let them load it."""
         self.text = text
-        self._asked = asked
+        self._asked = request
         self._corpus = corpus
-        self._clauses = [each for each in asked.clauses if each.status == "checked"]
+        self._clauses = [each for each in request.clauses if each.status == "checked"]
         about = {
             "engine": text,
-            "profile": asked.profile,
+            "profile": request.profile,
             "corpus": str(path),
             "clauses": [each.id for each in self._clauses],
         }
-        workers = min(asked.workers, len(corpus.worlds))
-        self._pool = stack.enter_context(Pool(about, workers, asked.timeout))
+        workers = min(request.workers, len(corpus.worlds))
+        self._pool = stack.enter_context(Pool(about, workers, request.timeout))
         self._faults: list[Breakdown] = []
         self._door_works = True
         self._sizes: dict[int, int] = {}
@@ -177,8 +177,8 @@ class EngineJudge:
 
     def trace(self, failure: ClauseFailure) -> list[str]:
         """Return every observation of the world of a failure, one line each."""
-        asked = {"scenario": failure.scenario, "variant": failure.variant}
-        reply = self._pool.one({"op": "trace", **asked})
+        request = {"scenario": failure.scenario, "variant": failure.variant}
+        reply = self._pool.one({"op": "trace", **request})
         return list(reply.get("lines", [reply.get("broken", "")]))
 
     def _begin(self, emit: Emit) -> EngineInfo:
@@ -205,8 +205,8 @@ class EngineJudge:
 
     def _worlds(self, tally: Tally, emit: Emit) -> None:
         total = len(self._corpus.worlds)
-        asked = ({"op": "judge", "world": at} for at in range(total))
-        for done, (at, reply) in enumerate(self._pool.each(asked), 1):
+        request = ({"op": "judge", "world": at} for at in range(total))
+        for done, (at, reply) in enumerate(self._pool.each(request), 1):
             tally.add(at, reply)
             if done % STEP == 0 or done == total:
                 failing = len(tally.failing)
@@ -280,8 +280,8 @@ class EngineJudge:
         worlds = [
             at for at in range(len(self._corpus.worlds)) if at not in tally.refused
         ]
-        asked = ({"op": "reference", "world": at, "clauses": silent} for at in worlds)
-        for _, reply in self._pool.each(asked, LONG):
+        request = ({"op": "reference", "world": at, "clauses": silent} for at in worlds)
+        for _, reply in self._pool.each(request, LONG):
             found.update(reply.get("decided", {}).keys())
         return {
             clause: f"never reached: {count} worlds let it decide under this profile,"
@@ -294,7 +294,7 @@ class EngineJudge:
     ) -> tuple[Mapping[str, ClauseFailure], Mapping[str, str]]:
         """Return each failing clause's smallest failure, or why there is none."""
         clauses = sorted(tally.failing)
-        asked = (
+        request = (
             {
                 "op": "failure",
                 "clause": each,
@@ -305,7 +305,7 @@ class EngineJudge:
         found: dict[str, ClauseFailure] = {}
         lost: dict[str, str] = {}
         try:
-            for at, reply in self._pool.each(asked, LONG):
+            for at, reply in self._pool.each(request, LONG):
                 if "failure" in reply:
                     found[clauses[at]] = self._reproducible(reply, clauses[at])
                 else:
@@ -320,11 +320,11 @@ class EngineJudge:
         return failure.model_copy(update={"reproduce": command})
 
     def _command(self, command: str) -> str:
-        asked = self._asked
-        options: dict[str, object] = {"profile": asked.profile}
-        options["seed"] = asked.seed or None
-        if asked.examples != EXAMPLES:  # other numbers draw other worlds
-            options["examples"] = asked.examples
+        request = self._asked
+        options: dict[str, object] = {"profile": request.profile}
+        options["seed"] = request.seed or None
+        if request.examples != EXAMPLES:  # other numbers draw other worlds
+            options["examples"] = request.examples
         for option, value in options.items():
             if value is not None:
                 command += f" --{option} {value}"

@@ -35,12 +35,12 @@ class EnginesJudgement:
 
     def __init__(
         self,
-        asked: ConformRequest,
+        request: ConformRequest,
         made: MadeCorpus,
         judges: Sequence[EngineJudge],
         command: str,
     ) -> None:
-        self._asked = asked
+        self._asked = request
         self._made = made
         self._judges = judges
         self._command = command
@@ -114,19 +114,20 @@ class EnginesJudgement:
 
 @contextmanager
 def judging(
-    asked: ConformRequest, command: str = ""
+    request: ConformRequest, command: str = ""
 ) -> Generator[EnginesJudgement, None, None]:
     """Make the corpus, start the workers of all engines, and end them afterwards.
 
     Raises UnusableEngineError before anything is told.
     """
-    made = make_corpus(asked.examples, asked.seed)
+    made = make_corpus(request.examples, request.seed)
     with ExitStack() as stack:
         path = stack.enter_context(stored(made.corpus))
         judges = [
-            EngineJudge(each, asked, made.corpus, path, stack) for each in asked.engines
+            EngineJudge(each, request, made.corpus, path, stack)
+            for each in request.engines
         ]
         same_names(judges)
         for each in judges:
             _ = each.known  # a mistake in its file is told before anything is judged
-        yield EnginesJudgement(asked, made, judges, command)
+        yield EnginesJudgement(request, made, judges, command)

@@ -68,7 +68,7 @@ def edited(text: str, drop: Collection[int], add: Sequence[str]) -> str:
     before = _entries(text)
     kept = [each for at, each in enumerate(before, 1) if at not in drop]
     lines = text.split("\n")
-    for at, (start, end) in reversed([*enumerate(_places(lines, len(before)), 1)]):
+    for at, (start, end) in reversed([*enumerate(_extents(lines, len(before)), 1)]):
         if at in drop:
             lines[start:end] = []
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -83,13 +83,13 @@ def edited(text: str, drop: Collection[int], add: Sequence[str]) -> str:
     return new
 
 
-def _places(lines: Sequence[str], count: int) -> list[tuple[int, int]]:
+def _extents(lines: Sequence[str], count: int) -> list[tuple[int, int]]:
     """Return where each entry begins and ends, its own comments with it."""
     headers = list(_headers(lines))
     if len(headers) != count:
         raise EditError
     ends = [*headers[1:], len(lines)][:count]
-    return [_place(lines, *each) for each in zip(headers, ends, strict=True)]
+    return [_extent(lines, *each) for each in zip(headers, ends, strict=True)]
 
 
 def _headers(lines: Sequence[str]) -> Iterator[int]:
@@ -99,7 +99,7 @@ def _headers(lines: Sequence[str]) -> Iterator[int]:
             yield at
 
 
-def _place(lines: Sequence[str], header: int, end: int) -> tuple[int, int]:
+def _extent(lines: Sequence[str], header: int, end: int) -> tuple[int, int]:
     start = header
     while start and lines[start - 1].lstrip().startswith("#"):
         start -= 1
