@@ -22,10 +22,10 @@ from benchmarks.noops import (
 from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, EchoTool, SharedParts
 from benchmarks.whole import runs
 from refengine import Context, Endpoint, Message, ModelRequest, ToolCallInput
-from refengine.checkpoint import Point, Saved, Start
-from refengine.keeping import Keeping
 from refengine.messages import History
 from refengine.profile import SEED_001
+from refengine.resume.checkpoint import Point, Saved, Start
+from refengine.resume.keeping import Keeping
 from refengine.state import Checkpoints
 from refengine.tools import NO_OPTIONS
 

@@ -21,11 +21,10 @@ from refengine import (
     ToolsConfig,
     build_agent,
 )
-from refengine.call import ToolCallRun
-from refengine.chain import Pipeline
-from refengine.checkpoint import Keeper
-from refengine.model_onion import ModelCall
-from refengine.scope import Scope
+from refengine.chain import CallScope, Pipeline
+from refengine.model_calls import ModelCall
+from refengine.resume.checkpoint import Keeper
+from refengine.tool_calls import ToolCallRun
 from refengine.tools import NO_OPTIONS
 
 RUN_PATH = ("agent",)
@@ -72,10 +71,10 @@ async def tool_call(agent: Agent) -> Work:
     """Call the agent's tool through its onion, as its loop does."""
     plan, ctx = await agent.planned((), None, NO_OPTIONS)
     bound = agent.machine.binder.for_run(plan)[CALL.name]
-    ctx = Scope(RUN_PATH, {}).innermost(ctx)
+    ctx = CallScope(RUN_PATH, {}).innermost(ctx)
 
     async def work() -> str | None:
-        scope = Scope(RUN_PATH, {}, bound, CALL.id)
+        scope = CallScope(RUN_PATH, {}, bound, CALL.id)
         run = ToolCallRun(CALL, bound, scope, NO_OPTIONS)
         await run.open(ctx, streaming=False)
         return run.text
@@ -86,7 +85,7 @@ async def tool_call(agent: Agent) -> Work:
 def model_call(agent: Agent, request: ModelRequest) -> Work:
     """Call the agent's model through its onion, as its loop does."""
     onion, run_locals = agent.machine.model, dict[str, object]()
-    ctx = Scope(RUN_PATH, run_locals).innermost(Context())
+    ctx = CallScope(RUN_PATH, run_locals).innermost(Context())
 
     async def work() -> Message:
         return await ModelCall(onion, request, RUN_PATH, run_locals).invoke(ctx)

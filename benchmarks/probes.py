@@ -27,7 +27,7 @@ from refengine import build_agent
 from refengine.awaiting import is_async
 from refengine.errors import MixedExtensionsWarning
 from refengine.hooks import LOW_LEVEL, ONION_HOOKS, AnyHook, hooks_of
-from refengine.middleware import AgentMiddleware
+from refengine.struct_middleware import AgentMiddleware
 from refengine.testing.observers import WatchedHooks
 from refengine.tools import ToolMiddleware
 

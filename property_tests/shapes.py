@@ -14,9 +14,9 @@ from typing import Any, Final, Self, cast, get_args
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.events import AgentAction, AgentEvent, Chunk, EventKind
+from refengine.loop import Status
 from refengine.messages import History, Message, MessageChunk, ToolCall
 from refengine.plan import OnNotice
-from refengine.react import Status
 from refengine.run import RunResult
 from refengine.stream import StreamReader, convert_stream
 from refengine.testing.doors import Engine, EngineAgent, EngineRun

@@ -10,6 +10,7 @@ from importlib import import_module
 
 _NAMES_OF = {
     "agent": "Agent ChatModelAgentConfig build_agent",
+    "chain": "attach_action",
     "context": "Context delete_run_local get_run_local set_run_local",
     "errors": (
         "ConfigurationError EqualNamesError FieldTypeError HandlerArgumentError "
@@ -41,15 +42,13 @@ _NAMES_OF = {
     ),
     "interrupts": "Interrupt interrupt is_reentry",
     "messages": "History Json Message MessageChunk ToolCall ToolCallChunk join_chunks",
-    "middleware": "AgentMiddleware ChatModelAgentState",
     "model": "ChatModel ModelRequest",
+    "model_calls": "ModelRetry",
     "profile": "PROFILES Profile SEED_001",
     "resume.errors": (
         "ChangedAgentError JournalledError NotResumableError UnknownInterruptError"
     ),
-    "retry": "ModelRetry",
     "run": "Run RunResult",
-    "scope": "attach_action",
     "state.errors": (
         "BadTreeError DecodeError StateError TypeNameError TypeTakenError "
         "TypesFrozenError UnfitTypeError UnknownTypeError UpgradesError"
@@ -58,6 +57,7 @@ _NAMES_OF = {
     "state.store_errors": "CheckpointConflictError CheckpointNotFoundError",
     "state.values": "Types",
     "stream": "DROP StreamReader convert_stream",
+    "struct_middleware": "AgentMiddleware ChatModelAgentState",
     "tools": (
         "Endpoint Options StreamEndpoint StreamToolCallResult Tool ToolCallInput "
         "ToolCallResult ToolInfo ToolMeta ToolMiddleware ToolsConfig merge normalise"

@@ -3,6 +3,7 @@ from refengine.agent import (
     ChatModelAgentConfig as ChatModelAgentConfig,
     build_agent as build_agent,
 )
+from refengine.chain import attach_action as attach_action
 from refengine.context import (
     Context as Context,
     delete_run_local as delete_run_local,
@@ -102,14 +103,11 @@ from refengine.messages import (
     ToolCallChunk as ToolCallChunk,
     join_chunks as join_chunks,
 )
-from refengine.middleware import (
-    AgentMiddleware as AgentMiddleware,
-    ChatModelAgentState as ChatModelAgentState,
-)
 from refengine.model import (
     ChatModel as ChatModel,
     ModelRequest as ModelRequest,
 )
+from refengine.model_calls import ModelRetry as ModelRetry
 from refengine.profile import (
     PROFILES as PROFILES,
     Profile as Profile,
@@ -121,12 +119,10 @@ from refengine.resume.errors import (
     NotResumableError as NotResumableError,
     UnknownInterruptError as UnknownInterruptError,
 )
-from refengine.retry import ModelRetry as ModelRetry
 from refengine.run import (
     Run as Run,
     RunResult as RunResult,
 )
-from refengine.scope import attach_action as attach_action
 from refengine.state.errors import (
     BadTreeError as BadTreeError,
     DecodeError as DecodeError,
@@ -148,6 +144,10 @@ from refengine.stream import (
     DROP as DROP,
     StreamReader as StreamReader,
     convert_stream as convert_stream,
+)
+from refengine.struct_middleware import (
+    AgentMiddleware as AgentMiddleware,
+    ChatModelAgentState as ChatModelAgentState,
 )
 from refengine.tools import (
     Endpoint as Endpoint,

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
-from refengine.binding import Binder
 from refengine.chain import Pipeline
-from refengine.checkpoint import Keeper
+from refengine.compiled import Binder, CompiledAgent
 from refengine.context import Context, lay_over
 from refengine.errors import (
     FieldTypeError,
@@ -22,20 +21,18 @@ from refengine.errors import (
 from refengine.events import Notice
 from refengine.explain import explain
 from refengine.extensions import Extensions, collect
-from refengine.legacy import LegacyPass
-from refengine.machine import Machine
 from refengine.messages import Json, Message
-from refengine.middleware import AgentMiddleware
 from refengine.model import ChatModel
-from refengine.model_onion import ModelOnion
+from refengine.model_calls import ModelOnion, ModelRetry
 from refengine.plan import OnNotice, Plan, Planner
 from refengine.profile import SEED_001, Profile
-from refengine.retry import ModelRetry
+from refengine.resume.checkpoint import Keeper
 from refengine.run import NOT_KEPT, Kept, Run
+from refengine.struct_middleware import AgentMiddleware, LegacyPass
 from refengine.tools import NO_OPTIONS, Options, ToolsConfig
 
 if TYPE_CHECKING:
-    from refengine.checkpoint import TypeRegistry
+    from refengine.resume.checkpoint import TypeRegistry
 
 DEFAULT_MAX_ITERATIONS: Final = 20
 
@@ -69,7 +66,7 @@ class Agent:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: CompiledAgent,
         planner: Planner,
         extensions: Extensions,
         ctx: Context,
@@ -247,7 +244,7 @@ def compile_agent(
     extensions: Extensions,
     limit: int,
     on_notice: OnNotice | None,
-) -> Machine:
+) -> CompiledAgent:
     """Compile the parts of an agent, which all its runs share."""
     before = _phases(
         extensions, profile, "before_chat_model", "before_model_rewrite_history"
@@ -263,7 +260,7 @@ def compile_agent(
         after_agent.reverse()
     keeper = config.checkpoints
     kept = keeper is not None or config.strict_state
-    return Machine(
+    return CompiledAgent(
         config.name,
         profile,
         limit,

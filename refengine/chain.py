@@ -5,22 +5,38 @@ wrapper's own: it notes who raised and refuses a wrong result on the spot, becau
 layer further out the blame would fall on somebody else. Without that coroutine an
 onion would be as fast as a bare one, and ``return`` forgotten in one handler would be
 an AttributeError of another.
+
+What belongs to one call is in its ``CallScope``, wherever in the onion one stands. A
+wrapper decides which context and input it hands on, so neither can carry what must not
+be lost. A context variable can: it follows the call through hops to other tasks.
+Handing the call through the layers instead would need an object a layer and call, and
+that costs more than the layer.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextvars import ContextVar
 from inspect import isawaitable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, cast
 
-from refengine.awaiting import STRIDE, is_async, is_deep
-from refengine.context import Context, at_point_of
-from refengine.errors import HookError, HookReturnError
+from refengine.awaiting import STREAM_STRIDE, STRIDE, in_turn, is_async, is_deep
+from refengine.context import Context, RunLocals, at_point, at_point_of
+from refengine.errors import (
+    HookError,
+    HookReturnError,
+    NotInToolCallError,
+    RefengineError,
+    StreamConsumedError,
+)
+from refengine.events import AgentAction
 from refengine.hooks import AnyHook
-from refengine.interrupts import Interrupt
+from refengine.interrupts import Interrupt, Questioned
 from refengine.messages import History, Message
-from refengine.scope import SCOPE, LayerName
+from refengine.model import ModelRequest
+from refengine.stream import StreamReader
+from refengine.tools import ToolCallInput, ToolInfo
 
 Call: TypeAlias = "Callable[[Context, Any], Awaitable[Any]]"  # an endpoint of any kind
 Wrap: TypeAlias = "Callable[[Context, Any, Call], Awaitable[Any]]"
@@ -143,8 +159,13 @@ def _leaving(
     if name is None:  # not even the first hook was reached
         return error
     if result is _NOT_YET:
-        return HookError(name.owner, name.position, name.hook, error)
+        return hook_error(name.owner, name.position, name.hook, error)
     return HookReturnError(name.owner, name.hook, result, wanted)
+
+
+def hook_error(owner: str, position: int, hook: str, cause: Exception) -> HookError:
+    """Return what an error becomes that a hook of a pipeline raised."""
+    return HookError(owner, position, hook, cause)
 
 
 class Layer:
@@ -228,7 +249,7 @@ class Onion:
 
 
 def _kept_layer() -> MakeLayer:
-    from refengine.kept_layers import kept_layer  # noqa: PLC0415  # most are not kept
+    from refengine.resume.layers import kept_layer  # noqa: PLC0415  # most are not kept
 
     return kept_layer
 
@@ -263,3 +284,188 @@ def _refuse(result: object, result_type: type[object], name: LayerName) -> None:
         return
     error = HookReturnError(name.owner, name.hook, result, f"a {result_type.__name__}")
     raise SCOPE.get().own(error)
+
+
+INNERMOST: Final = -1
+
+
+class CalledTool(Protocol):
+    """The tool that a call is of; a call of the model has none."""
+
+    info: ToolInfo
+
+
+class CallScope:
+    """One call: where it is, what it calls, and which layer raised what.
+
+    ``follows`` tells that the call takes over an id that a wrapper gives it,
+    ``raises_again`` that an interrupt which a wrapper keeps comes out all the same.
+    """
+
+    __slots__ = (
+        "action",
+        "call_id",
+        "changed",
+        "entry",
+        "faults",
+        "follows",
+        "locals",
+        "made",
+        "raises_again",
+        "readers",
+        "run_path",
+        "shown",
+        "stopped",
+        "tool",
+    )
+
+    def __init__(
+        self,
+        run_path: tuple[str, ...],
+        run_locals: RunLocals,
+        tool: CalledTool | None = None,
+        call_id: str | None = None,
+        follows: bool = False,  # noqa: FBT002  # made for every call
+        raises_again: bool = True,  # noqa: FBT002  # as follows
+    ) -> None:
+        self.run_path = run_path
+        self.locals = run_locals
+        self.tool = tool
+        self.call_id = call_id
+        self.faults: dict[int, tuple[BaseException, int]] | None = None
+        self.made: RefengineError | None = None
+        self.readers: list[StreamReader[Any]] = []
+        self.shown: ModelRequest | None = None
+        self.changed: tuple[str, str] | None = None
+        self.action: AgentAction | None = None
+        self.follows = follows
+        self.raises_again = raises_again
+        self.stopped: Interrupt | None = None
+        self.entry: Questioned | None = None
+
+    def innermost(self, ctx: Context) -> Context:
+        """Return the context as the tool or model sees it, with nothing lost."""
+        return at_point(ctx, self.run_path, self.call_id, self.locals)
+
+    def compare(self, value: ToolCallInput, name: str) -> None:
+        """Keep a name or call id that a wrapper asked for in vain (contract WRAP)."""
+        if value.name != name or value.call_id != self.call_id:
+            self.changed = (value.name, value.call_id)
+
+    def blame(
+        self, error: BaseException, at: int, seen: BaseException | None = None
+    ) -> None:
+        """Remember which layer an error came from; the layers outside see it later.
+
+        A wrapper may catch one error, get another and raise the first, so all are
+        kept. ``seen`` is what is seen instead, if a stream's error wrapper replaced it.
+        """
+        if self.faults is None:
+            self.faults = {}
+        _, at = self.faults.setdefault(id(error), (error, at))
+        if seen is not None:
+            self.faults[id(seen)] = (seen, at)
+
+    def own(self, error: RefengineError) -> RefengineError:
+        """Mark an error that the engine made for this call: it leaves as it is."""
+        self.made = error
+        return error
+
+    def leaving(self, error: Exception, layers: Sequence[LayerName]) -> Exception:
+        """Return the error as it leaves the onion: wrapped once, by who raised it."""
+        at = self._layer_of(error, INNERMOST)
+        if error is self.made or at == INNERMOST:
+            return error
+        layer = layers[at]
+        tool = None if self.tool is None else self.tool.info.name
+        who = layer.owner, layer.position, layer.hook
+        return wrapper_error(*who, error, tool=tool, call_id=self.call_id)
+
+    def is_innermost(self, error: Exception) -> bool:
+        """Tell whether the tool or model itself raised this error."""
+        at = self._layer_of(error, 0)
+        return at == INNERMOST and error is not self.made
+
+    def _layer_of(self, error: Exception, unknown: int) -> int:
+        faults = self.faults or {}
+        return faults[id(error)][1] if id(error) in faults else unknown
+
+    async def close(self) -> None:
+        """Close the streams that wrappers, tool or model opened, outermost first."""
+        if self.readers:
+            await in_turn(self._closings())
+
+    def _closings(self) -> Iterator[Callable[[], Awaitable[None]]]:
+        while self.readers:
+            yield self.readers.pop().aclose
+
+
+def wrapper_error(
+    owner: str,
+    position: int,
+    hook: str,
+    cause: Exception,
+    *,
+    tool: str | None,
+    call_id: str | None,
+) -> HookError:
+    """Return what an error becomes that a wrapper around a call raised."""
+    return HookError(owner, position, hook, cause, tool=tool, call_id=call_id)
+
+
+class LayerName:
+    """Whose layer it is, as errors and ``explain`` say it."""
+
+    __slots__ = ("hook", "owner", "position")
+
+    def __init__(self, owner: str, position: int, hook: str) -> None:
+        self.owner = owner
+        self.position = position
+        self.hook = hook
+
+
+SCOPE: Final[ContextVar[CallScope]] = ContextVar("refengine_scope")
+
+
+def look_after(reader: StreamReader[Any], at: int) -> None:
+    """See that a new stream is closed with the call and its errors find their layer.
+
+    One that a wrapper only passed on keeps who made it.
+    """
+    if reader._on_error is not None:  # noqa: SLF001  # engine
+        return
+    scope = SCOPE.get()
+    reader._on_error = lambda error, seen: scope.blame(error, at, seen)  # noqa: SLF001  # engine
+    # The outermost stream is read by LiveStream, which has looked at the depth itself.
+    reader._deep = at > 0 and at % STREAM_STRIDE == 0  # noqa: SLF001  # engine
+    scope.readers.append(reader)
+
+
+def keep_stream(got: object, at: int, name: LayerName) -> None:
+    """Look after the stream a layer gave.
+
+    Raises HookReturnError if it is none, StreamConsumedError if it was read already.
+    """
+    scope = SCOPE.get()
+    error: RefengineError
+    if not isinstance(got, StreamReader):
+        error = HookReturnError(name.owner, name.hook, got, "a StreamReader")
+        raise scope.own(error)
+    reader = cast("Any", got)  # mypy narrows it to what pyright cannot name
+    if reader._spent:  # noqa: SLF001  # engine
+        error = StreamConsumedError()
+        scope.blame(error, at)
+        raise error
+    look_after(reader, at)
+
+
+def attach_action(action: AgentAction) -> None:
+    """Let an action travel on the event of the tool call around this point.
+
+    For tools and tool wrappers (contract EVT); the last one counts. Raises
+    NotInToolCallError elsewhere.
+    """
+    scope = SCOPE.get(None)
+    if scope is None or scope.tool is None:
+        raise NotInToolCallError
+    scope.action = action

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
+from refengine.chain import LayerName
+from refengine.compiled import CompiledAgent
 from refengine.extensions import Extensions
-from refengine.machine import Machine
-from refengine.scope import LayerName
 
 AGAIN: Final = "↻"
 """Marks a wrapper that is entered again on resume, so its code before ``next`` is run
@@ -18,7 +18,7 @@ Section = tuple[str, str, list[LayerName]]
 
 
 def explain(
-    machine: Machine, extensions: Extensions, style: Literal["text", "mermaid"]
+    machine: CompiledAgent, extensions: Extensions, style: Literal["text", "mermaid"]
 ) -> str:
     """Return the order; pipelines top to bottom, onions outermost first.
 
@@ -34,7 +34,7 @@ def explain(
     return "\n".join([head, *_text(sections, kept=kept), *foot])
 
 
-def _sections(machine: Machine, extensions: Extensions) -> Iterator[Section]:
+def _sections(machine: CompiledAgent, extensions: Extensions) -> Iterator[Section]:
     built = machine.profile.before_agent == "build"
     when = "once, at build" if built else "at the start of every run"
     yield f"before_agent ({when})", "then", _before_agent(extensions)
@@ -61,7 +61,7 @@ def _sections(machine: Machine, extensions: Extensions) -> Iterator[Section]:
     yield "after_agent (on success), in order", "then", [name for name, _ in last]
 
 
-def _attempts(machine: Machine) -> str:
+def _attempts(machine: CompiledAgent) -> str:
     """Return how often the wrappers around the model are entered in one iteration."""
     retry = machine.model.retry
     if retry is None:

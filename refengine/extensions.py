@@ -15,6 +15,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from refengine.awaiting import settled
+from refengine.chain import LayerName
 from refengine.context import Context
 from refengine.errors import (
     EqualNamesError,
@@ -31,11 +32,10 @@ from refengine.hooks import (
     legacy_names,
 )
 from refengine.messages import Message
-from refengine.middleware import AgentMiddleware
 from refengine.profile import Profile
-from refengine.scope import LayerName
+from refengine.struct_middleware import AgentMiddleware
+from refengine.tool_onion import Factory, Kind, ToolLayer
 from refengine.tools import ToolMiddleware, ToolsConfig
-from refengine.toolset import Factory, Kind, ToolLayer
 
 if TYPE_CHECKING:
     from refengine.hooks import AgentConfig

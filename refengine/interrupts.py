@@ -75,7 +75,7 @@ def interrupt_in(error: BaseException) -> Interrupt | None:
     return next((each for each in within if each is not None), None)
 
 
-class Asking(Protocol):
+class Questioned(Protocol):
     """One entry into a hook, a wrapper or a tool, as the code in it can ask for."""
 
     reentry: bool
@@ -100,7 +100,7 @@ class Stoppable(Protocol):
     stopped: Interrupt | None
 
 
-ENTERED: Final[ContextVar[Asking | None]] = ContextVar(
+ENTERED: Final[ContextVar[Questioned | None]] = ContextVar(
     "refengine_entered", default=None
 )
 
@@ -138,7 +138,7 @@ def _note(stop: Interrupt) -> None:
 
 
 def _scope() -> Stoppable | None:
-    from refengine.scope import SCOPE  # noqa: PLC0415  # streams know interrupts
+    from refengine.chain import SCOPE  # noqa: PLC0415  # streams know interrupts
 
     return SCOPE.get(None)
 

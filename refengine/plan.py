@@ -17,6 +17,7 @@ from operator import is_
 from typing import Any, cast
 
 from refengine.awaiting import settled
+from refengine.chain import LayerName
 from refengine.context import Context
 from refengine.errors import (
     ConfigurationError,
@@ -31,7 +32,6 @@ from refengine.hooks import AgentConfig, AnyHook
 from refengine.interrupts import Interrupt
 from refengine.messages import Json, Message
 from refengine.profile import Profile
-from refengine.scope import LayerName
 from refengine.tools import (
     Options,
     Tool,

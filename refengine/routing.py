@@ -12,6 +12,11 @@ from refengine.errors import NoMessagesLeftError, RoutingError, UnansweredCallsE
 from refengine.messages import History, Message, ToolCall
 from refengine.profile import Profile
 
+NOT_BEGUN: Final = "The run was cancelled before this call began."
+NOT_ENDED: Final = "The run was cancelled before this call ended."
+FAILED: Final = "This call failed, and then the run was cancelled."
+"""What the model reads as the result of a call that has none, once a thread goes on."""
+
 BY_RESULTS: Final = frozenset(("unanswered_since", "unanswered_ever"))
 """The routes that look for results of the last assistant message's calls."""
 
@@ -108,3 +113,42 @@ def _without_result(
 ) -> Iterator[ToolCall]:
     done = {each.tool_call_id for each in messages if each.role == "tool"}
     return (call for call in calls if call.id not in done)
+
+
+def result_of(call: ToolCall, why: str) -> Message:
+    """Return what stands for the result of a call that has none."""
+    return Message(
+        "tool",
+        why,
+        tool_call_id=call.id,
+        name=call.name,
+        extra={"is_error": True},
+    )
+
+
+def answered(history: History) -> History:
+    """Return the history with a result for each call of its last answer.
+
+    Those that are missing are put after those that are there.
+    """
+    at = len(history) - 1
+    while at >= 0 and history[at].role != "assistant":
+        at -= 1
+    if at < 0:
+        return history
+    end = at + 1
+    while end < len(history) and history[end].role == "tool":
+        end += 1
+    done = {each.tool_call_id for each in history[at + 1 : end]}
+    missing = [call for call in history[at].tool_calls if call.id not in done]
+    results = [result_of(call, NOT_BEGUN) for call in missing]
+    if end == len(history):
+        return with_results(history, results)
+    return History((*history[:end], *results, *history[end:]))
+
+
+def with_results(history: History, results: Sequence[Message]) -> History:
+    """Return the history with these results at its end."""
+    for result in results:
+        history = history.appended(result)
+    return history

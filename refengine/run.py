@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias
 
+from refengine.awaiting import CancellationWatch
 from refengine.context import Context
 from refengine.events import AgentEvent
-from refengine.leaving import Watch
+from refengine.loop import Loop, Status
 from refengine.messages import History, Json, Message
-from refengine.react import Loop, Status
 from refengine.resume.errors import (
     ChangedAgentError,
     NotResumableError,
@@ -21,14 +21,31 @@ from refengine.resume.errors import (
 from refengine.tools import Options
 
 if TYPE_CHECKING:
-    from refengine.agent import Agent
-    from refengine.checkpoint import Saved, TypeRegistry
+    from refengine.compiled import CompiledAgent
     from refengine.interrupts import Pending
-    from refengine.machine import Machine
     from refengine.plan import Plan
+    from refengine.resume.checkpoint import Saved, TypeRegistry
 
-Parts: TypeAlias = "tuple[Machine, Plan, Context, tuple[Message, ...], bool, Options]"
+Parts: TypeAlias = (
+    "tuple[CompiledAgent, Plan, Context, tuple[Message, ...], bool, Options]"
+)
 """What a loop is made of."""
+
+
+class RunnableAgent(Protocol):
+    """What a run needs of the agent that it is a run of."""
+
+    machine: CompiledAgent
+
+    def run_path(self, ctx: Context | None) -> tuple[str, ...]:
+        """Return the path of a run that is given this context."""
+        ...
+
+    async def planned(
+        self, messages: Sequence[Message], ctx: Context | None, options: Options
+    ) -> tuple[Plan, Context]:
+        """Return what a run goes by, and the context it starts with."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +103,7 @@ class Run:
 
     def __init__(
         self,
-        agent: Agent,
+        agent: RunnableAgent,
         messages: tuple[Message, ...],
         ctx: Context | None,
         options: Options,
@@ -100,7 +117,7 @@ class Run:
         self._ctx = ctx
         self._options = options
         self._streaming = streaming
-        self._watch = Watch()
+        self._watch = CancellationWatch()
         self._loop: Loop | None = None
         self._events: AsyncGenerator[AgentEvent, None] | None = None
         self.error: Exception | None = None
@@ -222,8 +239,8 @@ class Run:
         return saved
 
     def _kept(self, types: TypeRegistry, parts: Parts, saved: Saved | None) -> Loop:
-        from refengine.keeping import Keeping  # noqa: PLC0415  # most runs are not kept
-        from refengine.kept_loop import KeptLoop  # noqa: PLC0415  # as Keeping
+        from refengine.resume.keeping import Keeping  # noqa: PLC0415  # most runs are not kept
+        from refengine.resume.loop import KeptLoop  # noqa: PLC0415  # as Keeping
 
         machine, _, ctx, given, streaming, _ = parts
         path = (*ctx.run_path, machine.name)
@@ -261,7 +278,7 @@ class Run:
         )
 
 
-def refuse_resuming(machine: Machine, kept: Kept, saved: Saved) -> None:
+def refuse_resuming(machine: CompiledAgent, kept: Kept, saved: Saved) -> None:
     """Raise why a run cannot go on from what was kept of it, with these answers."""
     start, point = saved.start, saved.point
     if machine.keeper is None or kept.key is None:
@@ -291,7 +308,7 @@ def _check_answers(
     if unknown or not answers:
         given = str(unknown[0]) if unknown else "(no answer at all)"
         raise UnknownInterruptError(given, waiting)
-    from refengine.border import check  # noqa: PLC0415  # most runs are not kept
+    from refengine.resume.keepable import check  # noqa: PLC0415  # most runs are not kept
 
     for address, answer in answers.items():
         check(types, answer, ("the caller", "resume"), f"answers[{address!r}]")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from refengine.messages import Message, MessageChunk, ToolCallChunk, join_chunks
-from refengine.middleware import AgentMiddleware
 from refengine.run import Run, RunResult
 from refengine.stream import StreamReader
+from refengine.struct_middleware import AgentMiddleware
 from refengine.tools import (
     StreamToolCallResult,
     ToolInfo,

@@ -6,16 +6,6 @@ from datetime import timedelta, timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from refengine.checkpoint import (
-    GONE,
-    Changes,
-    Entry,
-    Failure,
-    Point,
-    Splice,
-    Start,
-    Step,
-)
 from refengine.events import AgentAction
 from refengine.interrupts import Address, Pending
 from refengine.messages import (
@@ -24,6 +14,16 @@ from refengine.messages import (
     MessageChunk,
     ToolCall,
     ToolCallChunk,
+)
+from refengine.resume.checkpoint import (
+    GONE,
+    Changes,
+    Entry,
+    Failure,
+    Point,
+    Splice,
+    Start,
+    Step,
 )
 from refengine.state.codec import PHASES, ROLES
 from tools.state.samples import Money, Mood, Note

@@ -3,8 +3,8 @@
 import pytest
 
 from refengine.errors import HookError, HookReturnError, NoHookError
-from refengine.middleware import AgentMiddleware
 from refengine.profile import EINO_0_8, EINO_0_9, SEED_001
+from refengine.struct_middleware import AgentMiddleware
 from refengine.testing.points import point_of
 from refengine.testing.wrapping import FactoryError
 from refengine.tools import ToolMiddleware, ToolsConfig

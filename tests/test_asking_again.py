@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from refengine.chain import attach_action
 from refengine.errors import HookError, InterruptInStreamError, ToolError
 from refengine.events import AgentAction
 from refengine.interrupts import Interrupt, interrupt
 from refengine.messages import Message
 from refengine.profile import SEED_001, profile
 from refengine.resume.errors import ChangedAgentError, UnknownInterruptError
-from refengine.scope import attach_action
 from refengine.state import Checkpoints, MemoryStore
 from refengine.stream import StreamReader
 from refengine.tools import (

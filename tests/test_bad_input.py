@@ -12,8 +12,8 @@ from refengine.context import Context
 from refengine.extensions import MAX_EXTENSIONS
 from refengine.helpers import with_before_model_rewrite_history, with_instruction
 from refengine.messages import Message
-from refengine.middleware import AgentMiddleware
 from refengine.profile import EINO_0_8, profile
+from refengine.struct_middleware import AgentMiddleware
 from refengine.tools import ToolInfo, ToolsConfig
 from tests.support import DONE, USER, Model, Whole, build, calls, finish, play, run
 

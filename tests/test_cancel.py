@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from compat.adapters.structs import adapt
+from refengine.awaiting import SEES_SWALLOWED
 from refengine.errors import HookError, StreamBrokenOffError, ToolError
 from refengine.helpers import with_before_agent
-from refengine.leaving import SEES_SWALLOWED
 from refengine.messages import chunk_of
 from refengine.profile import SEED_001
 from refengine.stream import StreamReader

@@ -15,9 +15,9 @@ import pytest
 from compat.cli.main import main
 from compat.state.contents import contents, kept
 from compat.state.lines import printable, resume_line, run_lines
-from refengine.checkpoint import Entry, Point, Saved, Splice, Start, Step
 from refengine.interrupts import Address, Pending
 from refengine.messages import Message, ToolCall
+from refengine.resume.checkpoint import Entry, Point, Saved, Splice, Start, Step
 from refengine.state import Checkpoints, SqliteStore
 from refengine.state.codec import encode_step
 from refengine.state.values import Types

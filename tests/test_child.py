@@ -23,7 +23,7 @@ from refengine.testing.loading import OwnLoader
 from refengine.testing.probes import Branches
 
 PLAYED = """
-from refengine.middleware import AgentMiddleware
+from refengine import AgentMiddleware
 from refengine.testing.subjects import intends
 
 def kind():

@@ -20,11 +20,11 @@ from refengine.agent import Agent, ChatModelAgentConfig, build_agent
 from refengine.context import Context, get_run_local, set_run_local
 from refengine.hooks import ModelEndpoint
 from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
-from refengine.middleware import AgentMiddleware, ChatModelAgentState
 from refengine.model import MessageStream, ModelRequest
 from refengine.profile import profile
 from refengine.run import RunResult
 from refengine.stream import StreamReader, convert_stream
+from refengine.struct_middleware import AgentMiddleware, ChatModelAgentState
 from refengine.testing import ReferenceEngine, Scenario, Trace, World, clock
 from refengine.testing.recorder import Recorder
 from refengine.testing.schedules import explore

@@ -9,8 +9,8 @@ import pytest
 
 from refengine.errors import HookError, ToolError
 from refengine.extensions import MAX_EXTENSIONS
-from refengine.middleware import AgentMiddleware
 from refengine.stream import StreamReader, convert_stream
+from refengine.struct_middleware import AgentMiddleware
 from refengine.tools import StreamToolCallResult, ToolMiddleware
 from tests.support import (
     DONE,

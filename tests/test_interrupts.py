@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from refengine.chain import attach_action
 from refengine.context import get_run_local, set_run_local
 from refengine.errors import (
     FieldTypeError,
@@ -28,6 +29,7 @@ from refengine.errors import (
 from refengine.events import AgentAction
 from refengine.interrupts import Interrupt, interrupt, is_reentry
 from refengine.messages import Message, MessageChunk
+from refengine.model_calls import ModelRetry
 from refengine.profile import SEED_001
 from refengine.resume.errors import (
     JOURNALLED,
@@ -37,8 +39,6 @@ from refengine.resume.errors import (
     UnknownInterruptError,
     journalled,
 )
-from refengine.retry import ModelRetry
-from refengine.scope import attach_action
 from refengine.state import Checkpoints, MemoryStore
 from refengine.state.store_errors import (
     CheckpointConflictError,

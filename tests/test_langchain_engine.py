@@ -19,8 +19,8 @@ from compat.engines.langgraph import LangGraphEngine
 from compat.profiles.confirming import projected
 from refengine.agent import ChatModelAgentConfig
 from refengine.messages import Message
-from refengine.middleware import AgentMiddleware
 from refengine.profile import LANGCHAIN_1, LANGGRAPH_PREBUILT_1
+from refengine.struct_middleware import AgentMiddleware
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.ops import ToolSpec

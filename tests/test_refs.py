@@ -23,7 +23,7 @@ from compat.migration.subject_process import SubjectProcess
 from refengine.testing import Scenario
 
 SUBJECT = """
-from refengine.middleware import AgentMiddleware
+from refengine import AgentMiddleware
 from helper import TEXT
 
 def subject(world):

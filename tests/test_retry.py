@@ -21,7 +21,7 @@ from refengine import (
 )
 from refengine.interrupts import Interrupt
 from refengine.messages import chunk_of
-from refengine.retry import exponential
+from refengine.model_calls import exponential
 from refengine.testing.clock import run
 from tests.retry_support import (
     BOTH_MODES,

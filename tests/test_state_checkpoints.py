@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 import refengine.state
-from refengine.checkpoint import GONE, Keeper, Point, Splice, Start, Step
 from refengine.messages import Message
+from refengine.resume.checkpoint import GONE, Keeper, Point, Splice, Start, Step
 from refengine.state import Checkpoints, MemoryStore, SqliteStore, store_errors
 from refengine.state.checkpoints import row_faults
 from refengine.state.codec import encode_step

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 
 import refengine
-from refengine import checkpoint
-from refengine.checkpoint import Entry, Failure, Point, Splice, Step
 from refengine.errors import NotKeepableError
 from refengine.interrupts import Pending
 from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
+from refengine.resume import checkpoint
+from refengine.resume.checkpoint import Entry, Failure, Point, Splice, Step
 from refengine.state import Limits, decode_step, encode_step, read_records
 from refengine.state import errors as state_errors
 from refengine.state.envelope import FORMAT, MAX_HEADER, opened, sealed

@@ -18,7 +18,7 @@ from refengine.errors import HookReturnError
 from refengine.extensions import as_hooks
 from refengine.helpers import HelperHandler
 from refengine.hooks import AgentConfig, AnyHook, hooks_of
-from refengine.middleware import AgentMiddleware, ChatModelAgentState, ModelHook
+from refengine.struct_middleware import AgentMiddleware, ChatModelAgentState, ModelHook
 from refengine.tools import Tool, ToolCallInput, ToolMiddleware
 
 WRAPPERS: Final = frozenset(("wrap_invokable_tool_call", "wrap_streamable_tool_call"))

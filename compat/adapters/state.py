@@ -16,8 +16,8 @@ from refengine.awaiting import is_async
 from refengine.chain import is_history
 from refengine.context import Context
 from refengine.messages import Message
-from refengine.middleware import AgentMiddleware, ChatModelAgentState, ModelHook
 from refengine.profile import Profile
+from refengine.struct_middleware import AgentMiddleware, ChatModelAgentState, ModelHook
 
 Field: TypeAlias = Literal["before_chat_model", "after_chat_model"]
 PRIVATE: Final = "refengine.compat.adapters.state"

@@ -26,11 +26,11 @@ from refengine.hooks import (
     AnyHook,
     hooks_of,
 )
-from refengine.middleware import AgentMiddleware
 from refengine.plan import instruction_with
 from refengine.profile import SEED_001, Profile
+from refengine.struct_middleware import AgentMiddleware
+from refengine.tool_onion import Kind
 from refengine.tools import ToolInfo, as_meta
-from refengine.toolset import Kind
 
 
 def handler_of(capability: object) -> HelperHandler:

@@ -15,10 +15,9 @@ from typing import Any, Final, cast
 
 from compat.engines.capabilities import refusal_of
 from compat.profiles.comparing import played, scenarios
-from refengine.call import absent_text
+from refengine.loop import APOLOGY
 from refengine.messages import Json
 from refengine.profile import Profile, choosing, options
-from refengine.react import APOLOGY
 from refengine.testing.clock import run
 from refengine.testing.doors import Engine
 from refengine.testing.notation import parse_message
@@ -30,6 +29,7 @@ from refengine.testing.trace import (
     comparable,
     first_divergence,
 )
+from refengine.tool_calls import absent_text
 
 NOTICES: Final = frozenset(("warning", "ignored_change", "tools_removed"))
 OWN_POINTS: Final = frozenset(("routing", "harness"))

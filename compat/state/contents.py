@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from refengine.checkpoint import Saved, Step, folded
+from refengine.resume.checkpoint import Saved, Step, folded
 from refengine.state.checkpoints import is_part, row_faults
 from refengine.state.codec import decode_step
 from refengine.state.envelope import read_records

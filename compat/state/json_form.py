@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from compat.state.contents import Contents, KeptRecords
 from compat.state.lines import resume_line, state_of
-from refengine.checkpoint import GONE, Saved, Step
 from refengine.interrupts import Pending
 from refengine.messages import Message
+from refengine.resume.checkpoint import GONE, Saved, Step
 from refengine.state.values import Types
 
 Form: TypeAlias = dict[str, object]

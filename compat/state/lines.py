@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from compat.state.contents import Contents, FileFault, KeptRecords
-from refengine.checkpoint import GONE, Entry, Saved, Step, entries_in, pending_in
 from refengine.interrupts import Pending
 from refengine.messages import Json, Message
+from refengine.resume.checkpoint import GONE, Entry, Saved, Step, entries_in, pending_in
 from refengine.testing.notation import show_message
 
 

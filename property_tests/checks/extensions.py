@@ -29,8 +29,8 @@ from property_tests.checks.taking_part import (
 )
 from property_tests.variants import IDENTITY_FIRST, IDENTITY_LAST, PLAIN
 from property_tests.view import Call, HookView, View
+from refengine.loop import Status
 from refengine.profile import Profile
-from refengine.react import Status
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies.variants import IDENTITY
 from refengine.testing.trace import Observation

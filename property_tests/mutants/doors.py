@@ -12,9 +12,9 @@ from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.context import Context
 from refengine.hooks import AgentConfig, AnyHook
 from refengine.messages import Message
-from refengine.middleware import AgentMiddleware
 from refengine.plan import OnNotice
 from refengine.profile import Profile
+from refengine.struct_middleware import AgentMiddleware
 from refengine.testing.doors import EngineAgent, EngineRun
 from refengine.tools import NO_OPTIONS, Options
 

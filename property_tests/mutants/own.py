@@ -14,9 +14,9 @@ from refengine.context import Context
 from refengine.errors import HookError
 from refengine.hooks import AgentConfig, AnyHook
 from refengine.messages import Message
-from refengine.middleware import AgentMiddleware, ChatModelAgentState
 from refengine.plan import instruction_with
 from refengine.profile import Profile, choosing
+from refengine.struct_middleware import AgentMiddleware, ChatModelAgentState
 from refengine.tools import ToolCallInput, ToolInfo
 
 Rewrite: TypeAlias = "tuple[Context, Sequence[Message]]"

@@ -17,8 +17,8 @@ from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import settled
 from refengine.context import Context
 from refengine.hooks import AgentConfig, AnyHook
-from refengine.middleware import AgentMiddleware
 from refengine.profile import Profile, choosing
+from refengine.struct_middleware import AgentMiddleware
 from refengine.tools import ToolCallInput, ToolInfo, ToolMeta
 
 Fold: TypeAlias = Callable[[list[ToolMeta], list[ToolMeta]], list[ToolMeta]]

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from refengine.checkpoint import Saved, Step, folded
 from refengine.errors import RefengineError
+from refengine.resume.checkpoint import Saved, Step, folded
 from refengine.state.codec import decode_step, encode_step
 from refengine.state.store_errors import BadRowError, NoStoreError, NoTypesError
 from refengine.state.stores import CheckpointStore

@@ -13,17 +13,6 @@ from importlib.metadata import PackageNotFoundError
 from typing import Final, TypeVar, get_args
 
 import refengine
-from refengine.checkpoint import (
-    GONE,
-    Changes,
-    Entry,
-    Failure,
-    Phase,
-    Point,
-    Splice,
-    Start,
-    Step,
-)
 from refengine.errors import Refused
 from refengine.events import AgentAction
 from refengine.interrupts import Address, Pending
@@ -34,6 +23,17 @@ from refengine.messages import (
     Role,
     ToolCall,
     ToolCallChunk,
+)
+from refengine.resume.checkpoint import (
+    GONE,
+    Changes,
+    Entry,
+    Failure,
+    Phase,
+    Point,
+    Splice,
+    Start,
+    Step,
 )
 from refengine.state.decoding import MOST, Decoding
 from refengine.state.envelope import (

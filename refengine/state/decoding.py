@@ -26,16 +26,6 @@ from pydantic import (
     model_validator,
 )
 
-from refengine.checkpoint import (
-    GONE,
-    Changes,
-    Entry,
-    Failure,
-    Point,
-    Splice,
-    Start,
-    Step,
-)
 from refengine.events import AgentAction
 from refengine.interrupts import Address, Pending
 from refengine.messages import (
@@ -45,6 +35,16 @@ from refengine.messages import (
     MessageChunk,
     ToolCall,
     ToolCallChunk,
+)
+from refengine.resume.checkpoint import (
+    GONE,
+    Changes,
+    Entry,
+    Failure,
+    Point,
+    Splice,
+    Start,
+    Step,
 )
 from refengine.state.envelope import first_of
 from refengine.state.errors import BadCheckpointError

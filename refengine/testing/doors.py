@@ -40,10 +40,10 @@ from refengine.context import Context, at_point
 from refengine.events import AgentEvent, EventKind
 from refengine.extensions import as_hooks
 from refengine.hooks import AnyHook, hooks_of
+from refengine.loop import Status
 from refengine.messages import History, Json, Message
 from refengine.plan import OnNotice
 from refengine.profile import Profile
-from refengine.react import Status
 from refengine.run import RunResult
 from refengine.tools import NO_OPTIONS, Options
 

@@ -15,8 +15,8 @@ from refengine.context import Context
 from refengine.hooks import AgentConfig, ModelEndpoint
 from refengine.interrupts import is_reentry
 from refengine.messages import Message
-from refengine.middleware import AgentMiddleware, ChatModelAgentState
 from refengine.model import MessageStream, ModelRequest
+from refengine.struct_middleware import AgentMiddleware, ChatModelAgentState
 from refengine.testing.ops import MessageOp
 from refengine.testing.perform import (
     UNSET,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from refengine.checkpoint import GONE, Keeper, Point, Saved, Step, TypeRegistry
 from refengine.interrupts import Pending
 from refengine.messages import Json, Message
+from refengine.resume.checkpoint import GONE, Keeper, Point, Saved, Step, TypeRegistry
 
 if TYPE_CHECKING:
     from refengine.interrupts import Address, Pending

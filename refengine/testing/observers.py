@@ -14,8 +14,8 @@ from refengine.awaiting import is_async
 from refengine.context import Context
 from refengine.hooks import LOW_LEVEL, AnyHook, hooks_of
 from refengine.interrupts import is_reentry
-from refengine.middleware import AgentMiddleware
 from refengine.stream import StreamReader
+from refengine.struct_middleware import AgentMiddleware
 from refengine.testing.recorder import Recorder, snapshot
 from refengine.testing.scripted import RecordingTool
 from refengine.tools import Options, ToolMeta, ToolMiddleware

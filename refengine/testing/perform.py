@@ -23,7 +23,7 @@ from refengine.errors import NoRunLocalError
 from refengine.hooks import AgentConfig
 from refengine.interrupts import Interrupt, interrupt, is_reentry
 from refengine.messages import Json, Message
-from refengine.middleware import ChatModelAgentState
+from refengine.struct_middleware import ChatModelAgentState
 from refengine.testing import ops
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.recorder import Recorder

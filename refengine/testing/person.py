@@ -22,11 +22,11 @@ from refengine.testing.kept_runs import RecordingKeeper
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from refengine.checkpoint import Keeper
     from refengine.events import AgentEvent
     from refengine.interrupts import Pending
     from refengine.messages import Json, Message
     from refengine.plan import OnNotice
+    from refengine.resume.checkpoint import Keeper
     from refengine.run import RunResult
     from refengine.state import CheckpointStore
     from refengine.state.values import Types

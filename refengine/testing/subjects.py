@@ -20,8 +20,8 @@ from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.errors import ConfigurationError
 from refengine.hooks import AgentConfig
-from refengine.middleware import AgentMiddleware
 from refengine.profile import SEED_001, Profile
+from refengine.struct_middleware import AgentMiddleware
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.json_values import is_list

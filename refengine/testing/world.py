@@ -16,11 +16,11 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from refengine.agent import ChatModelAgentConfig
+from refengine.chain import SCOPE
 from refengine.context import Context
 from refengine.messages import Json
-from refengine.middleware import AgentMiddleware, ChatModelAgentState
-from refengine.retry import ModelRetry
-from refengine.scope import SCOPE
+from refengine.model_calls import ModelRetry
+from refengine.struct_middleware import AgentMiddleware, ChatModelAgentState
 from refengine.testing.clock import Clock, Ids
 from refengine.testing.extensions import (
     WorldHandler,
@@ -44,7 +44,7 @@ from refengine.testing.trace import strict_json
 from refengine.tools import Tool, ToolMiddleware, ToolsConfig
 
 if TYPE_CHECKING:
-    from refengine.checkpoint import Keeper
+    from refengine.resume.checkpoint import Keeper
     from refengine.testing.graphs import LangChainBridge
 
 RESERVED: Final = frozenset((RECORDED, KEPT))

@@ -12,8 +12,8 @@ from hypothesis import given, note
 from property_tests.checks.adapted import about_runs
 from property_tests.mutants.doors import ArrangedEngine
 from refengine.agent import ChatModelAgentConfig
-from refengine.middleware import AgentMiddleware
 from refengine.profile import SEED_001, Profile
+from refengine.struct_middleware import AgentMiddleware
 from refengine.testing import ReferenceEngine, Scenario, Trace, first_divergence
 from refengine.testing.scenario import MiddlewareSpec, WrapToolCallSpec
 from refengine.testing.strategies import scenarios

@@ -15,8 +15,8 @@ import pytest
 
 from compat.verdicts.exit_codes import NOTHING_RAN
 from property_tests.generating import drawn
-from refengine.checkpoint import Keeper, Saved, Step
 from refengine.profile import profile
+from refengine.resume.checkpoint import Keeper, Saved, Step
 from refengine.state import Checkpoints, MemoryStore, SqliteStore
 from refengine.state.values import Types
 from refengine.testing import Scenario

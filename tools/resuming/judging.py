@@ -16,9 +16,9 @@ from typing import Any, Final, get_args
 
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
 from property_tests.checks.specs import keeps_ids
-from refengine.checkpoint import Keeper
 from refengine.messages import Json
 from refengine.profile import SEED_001, Profile, profile
+from refengine.resume.checkpoint import Keeper
 from refengine.testing import Scenario, Trace, clock
 from refengine.testing.channels import Seen, project
 from refengine.testing.strategies.worlds import calls_of

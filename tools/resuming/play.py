@@ -14,9 +14,9 @@ from typing import Any, Final, cast
 
 from compat.adapters import adapt
 from refengine.agent import Agent, ChatModelAgentConfig, build_agent
-from refengine.checkpoint import Keeper
 from refengine.interrupts import Pending
 from refengine.messages import Json, Message
+from refengine.resume.checkpoint import Keeper
 from refengine.run import Run, RunResult
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario import RunSpec, Scenario

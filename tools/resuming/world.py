@@ -10,8 +10,8 @@ from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import is_async
 from refengine.context import Context
 from refengine.hooks import ONION_HOOKS, AnyHook, hooks_of
-from refengine.middleware import AgentMiddleware
 from refengine.stream import StreamReader
+from refengine.struct_middleware import AgentMiddleware
 from refengine.testing.extensions import EDITED
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.observers import WatchedHooks

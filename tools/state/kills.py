@@ -28,8 +28,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from compat.verdicts.exit_codes import DIFFERS, OK
-from refengine.checkpoint import Saved
 from refengine.errors import RefengineError
+from refengine.resume.checkpoint import Saved
 from refengine.state import Checkpoints, SqliteStore
 from tools.state.writer import digest, step
 

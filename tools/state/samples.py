@@ -20,17 +20,6 @@ from pathlib import Path
 from typing import Final, cast
 from uuid import UUID
 
-from refengine.checkpoint import (
-    GONE,
-    Changes,
-    Entry,
-    Failure,
-    Phase,
-    Point,
-    Splice,
-    Start,
-    Step,
-)
 from refengine.events import AgentAction
 from refengine.interrupts import Address, Pending
 from refengine.messages import (
@@ -40,6 +29,17 @@ from refengine.messages import (
     MessageChunk,
     ToolCall,
     ToolCallChunk,
+)
+from refengine.resume.checkpoint import (
+    GONE,
+    Changes,
+    Entry,
+    Failure,
+    Phase,
+    Point,
+    Splice,
+    Start,
+    Step,
 )
 from refengine.state.codec import encode_step
 from refengine.state.values import Types

@@ -17,8 +17,8 @@ from hashlib import sha256
 from random import Random
 from typing import Final
 
-from refengine.checkpoint import Point, Splice, Start, Step
 from refengine.messages import Message
+from refengine.resume.checkpoint import Point, Splice, Start, Step
 from refengine.state import SqliteStore
 from refengine.state.codec import encode_step
 from refengine.state.store_errors import CheckpointConflictError

@@ -18,7 +18,7 @@ from compat.engines.graphs.middlewares import middleware_of
 from compat.engines.graphs.run import GraphAgent
 from compat.engines.graphs.values import DoorModel, DoorTool
 from refengine.agent import ChatModelAgentConfig
-from refengine.scope import LayerName
+from refengine.chain import LayerName
 from refengine.tools import Tool, ToolMeta, as_meta
 
 BEFORE = "before_model_rewrite_history"

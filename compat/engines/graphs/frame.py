@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn, TypeVar
 
 from compat.engines.capabilities import CapabilityError
+from refengine.chain import LayerName
 from refengine.context import Context, RunLocals, at_point
 from refengine.errors import HookError, ModelError, RefengineError, ToolError
-from refengine.scope import LayerName
 from refengine.tools import Options, no_options
 
 T = TypeVar("T")

@@ -24,10 +24,10 @@ from compat.engines.graphs.frame import FRAME, Frame, FrameworkError
 from compat.engines.graphs.values import our_call, ours, their_arguments, theirs
 from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import settled
+from refengine.chain import LayerName
 from refengine.context import Context
 from refengine.hooks import AgentConfig, AnyHook, Rewritten
 from refengine.messages import Message, ToolCall
-from refengine.scope import LayerName
 from refengine.tools import (
     ToolCallInput,
     ToolCallResult,

@@ -21,8 +21,8 @@ from compat.engines.graphs.frame import FRAME, Frame
 from compat.engines.graphs.values import our_chunk, our_message, ours, theirs
 from refengine.errors import MaxIterationsExceededError, StreamBrokenOffError
 from refengine.events import AgentEvent, Chunk
+from refengine.loop import Status
 from refengine.messages import History, Message, MessageChunk
-from refengine.react import Status
 from refengine.run import RunResult
 from refengine.stream import StreamReader
 from refengine.tools import Options

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine.binding import Binder
+from refengine.compiled import Binder
 from refengine.extensions import Extensions
-from refengine.legacy import LegacyPass
 from refengine.profile import Profile, choosing
-from refengine.toolset import ToolLayer, ToolOnion
+from refengine.struct_middleware import LegacyPass
+from refengine.tool_onion import ToolLayer, ToolOnion
 
 
 def _unwound(right: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,16 +6,16 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from refengine.call import ToolCallRun
 from refengine.context import Context
 from refengine.events import AgentEvent
 from refengine.extensions import Extensions
-from refengine.live import LiveStream
+from refengine.loop import Loop
 from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
-from refengine.model_onion import ModelCall
-from refengine.react import Loop
+from refengine.model_calls import ModelCall
+from refengine.shared_stream import SharedStream
 from refengine.stream import StreamReader
-from refengine.toolset import BoundTool, ToolLayer
+from refengine.tool_calls import ToolCallRun
+from refengine.tool_onion import BoundTool, ToolLayer
 
 
 def always_invoked(right: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,7 +116,7 @@ def merged_result(right: Callable[..., AgentEvent]) -> Callable[..., AgentEvent]
     return made
 
 
-async def _whole(live_: Any) -> AsyncIterator[Any]:  # noqa: ANN401  # a LiveStream
+async def _whole(live_: Any) -> AsyncIterator[Any]:  # noqa: ANN401  # a SharedStream
     yield "".join([chunk async for chunk in live_.reader()])
 
 
@@ -124,7 +124,7 @@ def left_open(right: Callable[..., Any]) -> Callable[..., Any]:
     """Stop at the first chunk, and keep the source."""
     kept: list[object] = []
 
-    async def made(self: Any, have: int) -> None:  # noqa: ANN401  # a LiveStream
+    async def made(self: Any, have: int) -> None:  # noqa: ANN401  # a SharedStream
         await right(self, have)
         self._ended = True
         kept.append(self._source)
@@ -135,7 +135,7 @@ def left_open(right: Callable[..., Any]) -> Callable[..., Any]:
 def never_closes(_: Callable[..., Any]) -> Callable[..., Any]:
     """Close nothing."""
 
-    async def made(_: LiveStream[Any]) -> None:
+    async def made(_: SharedStream[Any]) -> None:
         return None
 
     return made
@@ -144,7 +144,7 @@ def never_closes(_: Callable[..., Any]) -> Callable[..., Any]:
 def _quiet_end(right: Callable[..., Any]) -> Callable[..., Any]:
     """Let a stream that breaks off end, for the consumer, as if it were whole."""
 
-    async def made(self: Any) -> AsyncIterator[Any]:  # noqa: ANN401  # a LiveStream
+    async def made(self: Any) -> AsyncIterator[Any]:  # noqa: ANN401  # a SharedStream
         try:
             async for chunk in right(self):
                 yield chunk
@@ -160,7 +160,7 @@ def quiet_in(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def replaced(right: Callable[..., Any]) -> Callable[..., Any]:
         quiet = _quiet_end(right)
 
-        def made(self: Any) -> AsyncIterator[Any]:  # noqa: ANN401  # a LiveStream
+        def made(self: Any) -> AsyncIterator[Any]:  # noqa: ANN401  # a SharedStream
             of_tool = self.scope.tool is not None
             chosen = quiet if of_tool == (kind == "tool") else right
             left: AsyncIterator[Any] = chosen(self)
@@ -231,7 +231,7 @@ def no_answer(right: Callable[..., Any]) -> Callable[..., Any]:
 def no_event_of(right: Callable[..., Any]) -> Callable[..., Any]:
     """Show of a streamed answer its text and not its calls."""
 
-    def made(self: Any) -> AsyncIterator[Any]:  # noqa: ANN401  # a LiveStream
+    def made(self: Any) -> AsyncIterator[Any]:  # noqa: ANN401  # a SharedStream
         return _texts(right(self))
 
     return made
@@ -258,7 +258,7 @@ def stripped(right: Callable[..., Message]) -> Callable[..., Message]:
 def stripped_events(right: Callable[..., Any]) -> Callable[..., Any]:
     """Show the consumer no chunk that is a space alone or ends on one."""
 
-    def made(self: Any) -> AsyncIterator[Any]:  # noqa: ANN401  # a LiveStream
+    def made(self: Any) -> AsyncIterator[Any]:  # noqa: ANN401  # a SharedStream
         return _spaceless(right(self))
 
     return made

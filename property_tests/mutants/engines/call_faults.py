@@ -7,14 +7,14 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from refengine.batch import UnknownCall
-from refengine.binding import Binder
+from refengine.compiled import Binder
 from refengine.errors import ToolNotFound
+from refengine.loop import Loop
 from refengine.messages import Message, ToolCall
 from refengine.model import ModelRequest
-from refengine.model_onion import ModelOnion
+from refengine.model_calls import ModelOnion
 from refengine.plan import Plan
-from refengine.react import Loop
+from refengine.tool_calls import UnknownCall
 
 Right: TypeAlias = Callable[..., Any]
 Given: TypeAlias = Any  # what the engine hands on, of whatever type

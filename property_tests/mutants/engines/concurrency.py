@@ -9,10 +9,10 @@ from typing import Any, Final
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import Patch, PatchedEngine, patched
 from refengine import agent, extensions
-from refengine.batch import CallBatch
+from refengine.compiled import CompiledAgent
 from refengine.events import AgentEvent
-from refengine.machine import Machine
-from refengine.react import Loop
+from refengine.loop import Loop
+from refengine.tool_calls import CallBatch
 
 
 def _batch(change: Callable[[CallBatch], None]) -> Patch:
@@ -66,10 +66,10 @@ def _remembering(name: str, make: Callable[[], Sequence[Patch]]) -> Door:
 
 def _counted_on() -> Sequence[Patch]:
     """Count the iterations of an agent through all its runs."""
-    before: dict[int, tuple[Machine, Loop]] = {}
+    before: dict[int, tuple[CompiledAgent, Loop]] = {}
 
     def replace(right: Callable[..., None]) -> Callable[..., None]:
-        def made(self: Loop, machine: Machine, *given: object) -> None:
+        def made(self: Loop, machine: CompiledAgent, *given: object) -> None:
             right(self, machine, *given)
             last = before.get(id(machine))
             self.iterations = 0 if last is None else last[1].iterations
@@ -97,17 +97,17 @@ def _names_of_all_agents() -> Sequence[Patch]:
 
 def _last_built() -> Sequence[Patch]:
     """Run every agent with what the one is made of that was built last."""
-    built: list[Machine] = []
+    built: list[CompiledAgent] = []
 
-    def compiling(right: Callable[..., Machine]) -> Callable[..., Machine]:
-        def compile_(*given: Any) -> Machine:  # noqa: ANN401  # as the engine's
+    def compiling(right: Callable[..., CompiledAgent]) -> Callable[..., CompiledAgent]:
+        def compile_(*given: Any) -> CompiledAgent:  # noqa: ANN401  # as the engine's
             built.append(right(*given))
             return built[-1]
 
         return compile_
 
     def looping(right: Callable[..., None]) -> Callable[..., None]:
-        def made(self: Loop, _: Machine, *given: object) -> None:
+        def made(self: Loop, _: CompiledAgent, *given: object) -> None:
             right(self, built[-1], *given)
 
         return made

@@ -7,15 +7,14 @@ from typing import Any, Final
 
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine import toolset
+from refengine import tool_onion
 from refengine.agent import Agent
-from refengine.call import ToolCallRun
-from refengine.chain import Layer, Onion, Pipeline
+from refengine.chain import CallScope, Layer, Onion, Pipeline
 from refengine.context import Context, at_point, at_point_of
+from refengine.loop import Loop
 from refengine.messages import Message
 from refengine.plan import Plan, Planner
-from refengine.react import Loop
-from refengine.scope import Scope
+from refengine.tool_calls import ToolCallRun
 from refengine.tools import ToolCallInput
 
 _SIBLING: Final = "the context of the last call"
@@ -106,7 +105,7 @@ def _not_inwards(right: Callable[..., Any]) -> Callable[..., Any]:
 def _remembers(right: Callable[..., Context]) -> Callable[..., Context]:
     """Keep the context that the innermost point of a call was reached with."""
 
-    def made(self: Scope, ctx: Context) -> Context:
+    def made(self: CallScope, ctx: Context) -> Context:
         placed = right(self, ctx)
         if self.tool is not None:
             self.locals[_SIBLING] = ctx
@@ -150,7 +149,7 @@ def _id_of_input(right: Callable[..., Any]) -> Callable[..., Any]:
 def _no_path(right: Callable[..., Context]) -> Callable[..., Context]:
     """Lose the path at the innermost point."""
 
-    def made(self: Scope, ctx: Context) -> Context:
+    def made(self: CallScope, ctx: Context) -> Context:
         right(self, ctx)
         return at_point(ctx, (), self.call_id, self.locals)
 
@@ -257,7 +256,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         violates=("CTX-008",),
         wrong=patched(
             "to siblings",
-            Patch(Scope, "innermost", _remembers),
+            Patch(CallScope, "innermost", _remembers),
             Patch(ToolCallRun, "open", _goes_on_from),
         ),
     ),
@@ -271,13 +270,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="call-id-of-input",
         about="A tool finds the call id that a wrapper wrote into its input.",
         violates=("CTX-010",),
-        wrong=patched("id of the input", Patch(toolset, "arrive", _id_of_input)),
+        wrong=patched("id of the input", Patch(tool_onion, "arrive", _id_of_input)),
     ),
     Mutant(
         id="run-path-lost",
         about="A tool finds an empty run path.",
         violates=("CTX-011",),
-        wrong=patched("no path", Patch(Scope, "innermost", _no_path)),
+        wrong=patched("no path", Patch(CallScope, "innermost", _no_path)),
     ),
     Mutant(
         id="context-of-one-key",
@@ -289,7 +288,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="run-locals-of-a-hook",
         about="A run-local value is found only where it was set.",
         violates=("CTX-013",),
-        wrong=patched("fresh locals", Patch(toolset, "arrive", _fresh_locals)),
+        wrong=patched("fresh locals", Patch(tool_onion, "arrive", _fresh_locals)),
     ),
     Mutant(
         id="run-locals-shared",

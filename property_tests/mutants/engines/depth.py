@@ -9,7 +9,7 @@ from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
 from refengine import chain, extensions
 from refengine.chain import Layer, Onion, Pipeline
-from refengine.toolset import ToolOnion
+from refengine.tool_onion import ToolOnion
 
 MOST: Final = 1_000
 """So many extensions still work in these engines."""

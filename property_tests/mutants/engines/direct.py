@@ -9,8 +9,8 @@ from typing import Final
 from property_tests.mutants.engines import flag_faults as faults
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
+from refengine.loop import Loop
 from refengine.plan import DirectFlags, Planner, ToolFold
-from refengine.react import Loop
 
 
 def _mutant(

@@ -11,20 +11,18 @@ from property_tests.mutants.engines.raising_wrappers import (
 )
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine import call, chain, model_onion, plan, scope, toolset
-from refengine.batch import CallBatch
-from refengine.call import ToolCallRun
-from refengine.chain import Layer, Onion, Pipeline
+from refengine import chain, model_calls, plan, tool_calls, tool_onion
+from refengine.chain import CallScope, Layer, Onion, Pipeline
 from refengine.context import Context
 from refengine.errors import HookError, ModelError, ToolError
 from refengine.events import AgentEvent
 from refengine.hooks import AgentConfig
+from refengine.loop import Loop
 from refengine.messages import Message
-from refengine.model_onion import ModelOnion
+from refengine.model_calls import ModelOnion
 from refengine.plan import Planner
-from refengine.react import Loop
 from refengine.run import Run
-from refengine.scope import Scope
+from refengine.tool_calls import CallBatch, ToolCallRun
 from refengine.tools import ToolCallInput, ToolCallResult
 
 
@@ -72,7 +70,7 @@ def _wrapped_twice(right: Callable[..., HookError]) -> Callable[..., HookError]:
     return made
 
 
-def _anonymous(right: type[HookError]) -> Callable[..., HookError]:
+def _anonymous(right: Callable[..., HookError]) -> Callable[..., HookError]:
     def made(_: str, *given: Any, **more: Any) -> HookError:  # noqa: ANN401  # as the right one
         return right("handler", *given, **more)
 
@@ -96,14 +94,14 @@ def _skipped(right: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def _tool_wrapped_twice(right: type[ToolError]) -> Callable[..., ToolError]:
+def _tool_wrapped_twice(right: Callable[..., ToolError]) -> Callable[..., ToolError]:
     def made(tool: str, call_id: str, cause: Exception) -> ToolError:
         return right(tool, call_id, right(tool, call_id, cause))
 
     return made
 
 
-def _model_wrapped_twice(right: type[ModelError]) -> Callable[..., ModelError]:
+def _model_wrapped_twice(right: Callable[..., ModelError]) -> Callable[..., ModelError]:
     """Wrap an error of the model in what it became."""
 
     def made(cause: Exception) -> ModelError:
@@ -191,7 +189,7 @@ def _caught_in_vain(right: Callable[..., Any]) -> Callable[..., Any]:
 
     async def made(self: Any, ctx: Context, streaming: bool) -> None:  # noqa: ANN401  # as the right one
         await right(self, ctx, streaming)
-        scope: Scope = self.scope
+        scope: CallScope = self.scope
         if scope.faults and self.error is None:
             error = next(iter(scope.faults.values()))[0]
             if isinstance(error, Exception):
@@ -200,7 +198,7 @@ def _caught_in_vain(right: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def _bare(right: type[ToolError]) -> Callable[..., Exception]:
+def _bare(right: Callable[..., ToolError]) -> Callable[..., Exception]:
     """Let a tool's error out as the tool raised it."""
     del right
 
@@ -250,13 +248,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="hook-error-wrapped-twice",
         about="An error of a hook comes out wrapped twice.",
         violates=("ERR-002",),
-        wrong=patched("twice", Patch(chain, "HookError", _wrapped_twice)),
+        wrong=patched("twice", Patch(chain, "hook_error", _wrapped_twice)),
     ),
     Mutant(
         id="hook-error-anonymous",
         about="An error of a hook does not name its handler.",
         violates=("ERR-002",),
-        wrong=patched("anonymous", Patch(chain, "HookError", _anonymous)),
+        wrong=patched("anonymous", Patch(chain, "hook_error", _anonymous)),
     ),
     Mutant(
         id="build-error-swallowed",
@@ -276,7 +274,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         about="An error of the model comes out wrapped twice.",
         violates=("ERR-005",),
         wrong=patched(
-            "model twice", Patch(model_onion, "ModelError", _model_wrapped_twice)
+            "model twice", Patch(model_calls, "model_error", _model_wrapped_twice)
         ),
     ),
     Mutant(
@@ -289,7 +287,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="tool-error-wrapped-twice",
         about="An error of a tool comes out wrapped twice.",
         violates=("ERR-007",),
-        wrong=patched("tool twice", Patch(call, "ToolError", _tool_wrapped_twice)),
+        wrong=patched(
+            "tool twice", Patch(tool_calls, "tool_error", _tool_wrapped_twice)
+        ),
     ),
     Mutant(
         id="failing-call-forgotten",
@@ -307,7 +307,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="errors-as-text",
         about="What a tool raised is a result before any wrapper could catch it.",
         violates=("ERR-010",),
-        wrong=patched("as text", Patch(toolset, "invoke_tool", _as_text)),
+        wrong=patched("as text", Patch(tool_onion, "invoke_tool", _as_text)),
     ),
     Mutant(
         id="factory-error-of-tool",
@@ -331,7 +331,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="tool-error-bare",
         about="What a tool raised comes out as it is, naming neither tool nor call.",
         violates=("ERR-014",),
-        wrong=patched("bare", Patch(call, "ToolError", _bare)),
+        wrong=patched("bare", Patch(tool_calls, "tool_error", _bare)),
     ),
     Mutant(
         id="one-iteration-more",
@@ -349,7 +349,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="wrapper-error-wrapped-twice",
         about="What a wrapper around tool or model raised comes out wrapped twice.",
         violates=("ERR-023", "ERR-024"),
-        wrong=patched("wrapper twice", Patch(scope, "HookError", _wrapped_twice)),
+        wrong=patched("wrapper twice", Patch(chain, "wrapper_error", _wrapped_twice)),
     ),
     *WRAPPER_MUTANTS,
 )

@@ -10,8 +10,8 @@ from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
 from refengine.errors import ToolError
 from refengine.events import AgentEvent
+from refengine.loop import Loop
 from refengine.messages import Message
-from refengine.react import Loop
 from refengine.run import Run
 
 Right: TypeAlias = Callable[..., Any]

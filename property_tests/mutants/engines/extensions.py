@@ -12,16 +12,16 @@ from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
 from refengine import agent, extensions, hooks
 from refengine.awaiting import is_async
-from refengine.call import ToolCallRun
 from refengine.chain import Pipeline
 from refengine.errors import EqualNamesError
 from refengine.extensions import Extensions
 from refengine.hooks import AnyHook
+from refengine.loop import Loop
 from refengine.messages import ToolCall
 from refengine.model import ModelRequest
-from refengine.model_onion import ModelCall, ModelOnion
+from refengine.model_calls import ModelCall, ModelOnion
 from refengine.profile import Profile, choosing
-from refengine.react import Loop
+from refengine.tool_calls import ToolCallRun
 from refengine.tools import NO_OPTIONS
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from property_tests.mutants.patching import Replace
-from refengine.batch import AnyCall
+from refengine.compiled import CompiledAgent
 from refengine.hooks import AgentConfig
-from refengine.machine import Machine
+from refengine.loop import Loop
 from refengine.messages import History
 from refengine.plan import DirectFlags, Plan, Planner, ToolFold
 from refengine.profile import Profile, choosing
-from refengine.react import Loop
+from refengine.tool_calls import AnyCall
 from refengine.tools import ToolMeta
 
 Right: TypeAlias = Callable[..., Any]
@@ -214,7 +214,7 @@ def event_at(option: str) -> Replace:
     """Tell the event of the ending call there."""
 
     def replaced(right: Right) -> Right:
-        def made(self: Loop, machine: Machine, *more: Given) -> None:
+        def made(self: Loop, machine: CompiledAgent, *more: Given) -> None:
             profile = choosing(machine.profile, "direct_event", option)
             right(self, replace(machine, profile=profile), *more)
 

@@ -10,10 +10,10 @@ from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, Replace, patched
 from refengine import plan as plan_module
 from refengine.hooks import AgentConfig
+from refengine.loop import Loop
 from refengine.messages import History
 from refengine.plan import Plan, Planner
 from refengine.profile import Profile, choosing
-from refengine.react import Loop
 
 Right: TypeAlias = Callable[..., Any]
 Given: TypeAlias = Any  # what the engine hands on, of whatever type

@@ -8,16 +8,16 @@ from typing import Any, Final, cast
 
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine import react
+from refengine import loop
 from refengine.agent import Agent
 from refengine.awaiting import settled
-from refengine.batch import CallBatch
 from refengine.chain import Pipeline
 from refengine.context import Context
+from refengine.loop import Loop
 from refengine.messages import History, Message
-from refengine.react import Loop
 from refengine.routing import refuse_unanswered
 from refengine.run import Run
+from refengine.tool_calls import CallBatch
 
 Right = Callable[..., Any]
 
@@ -322,25 +322,25 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "routed-by-response",
         "The model's response decides, whatever after-hooks made of it.",
         "MSG-012",
-        Patch(react, "next_calls", _by_response),
+        Patch(loop, "next_calls", _by_response),
     ),
     _mutant(
         "nothing-left-completes",
         "A run whose after-hooks leave nothing completes without an answer.",
         "MSG-013",
-        Patch(react, "next_calls", _none_completes),
+        Patch(loop, "next_calls", _none_completes),
     ),
     _mutant(
         "first-answer",
         "The answer is the first thing that the model said.",
         "MSG-014",
-        Patch(react, "answer_of", _first_assistant),
+        Patch(loop, "answer_of", _first_assistant),
     ),
     _mutant(
         "last-message-answers",
         "The answer is the last message, whoever said it.",
         "MSG-015",
-        Patch(react, "answer_of", _last_of_any_role),
+        Patch(loop, "answer_of", _last_of_any_role),
     ),
     _mutant(
         "callers-list-appended",
@@ -365,7 +365,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "unanswered-calls-sent",
         "A call without a result is sent where the profile refuses it.",
         "MSG-018",
-        Patch(react, "refuse_unanswered", _never_refusing),
+        Patch(loop, "refuse_unanswered", _never_refusing),
         under="langgraph-prebuilt-1",
     ),
 )

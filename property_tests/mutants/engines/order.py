@@ -12,7 +12,7 @@ from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
 from refengine.agent import Agent
 from refengine.chain import Onion, Pipeline
-from refengine.react import Loop
+from refengine.loop import Loop
 
 
 def _mutant(

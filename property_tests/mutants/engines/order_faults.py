@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from refengine.chain import Call, Layer, Onion, Pipeline, Wrap
 from refengine.context import Context
 from refengine.events import AgentEvent
-from refengine.react import Loop
+from refengine.loop import Loop
 
 Right: TypeAlias = Callable[..., Any]
 Given: TypeAlias = Any  # what the engine hands on, of whatever type

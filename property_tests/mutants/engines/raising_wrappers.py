@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine.call import ToolCallRun
+from refengine.chain import CallScope
 from refengine.context import Context
 from refengine.errors import HookError, ModelError, ToolError
 from refengine.messages import Message
-from refengine.model_onion import ModelCall, ModelOnion
-from refengine.scope import Scope
+from refengine.model_calls import ModelCall, ModelOnion
 from refengine.testing.wrapping import FactoryError
+from refengine.tool_calls import ToolCallRun
 
 
 def _wrapper_as_text(right: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +56,7 @@ def _wrapper_as_answer(right: Callable[..., Any]) -> Callable[..., Any]:
 def _wrapper_as_model(right: Callable[..., Exception]) -> Callable[..., Exception]:
     """Take what a wrapper around the model raised for the model's own error."""
 
-    def made(self: ModelOnion, error: Exception, scope: Scope) -> Exception:
+    def made(self: ModelOnion, error: Exception, scope: CallScope) -> Exception:
         found = right(self, error, scope)
         return ModelError(error) if isinstance(found, HookError) else found
 

@@ -9,12 +9,12 @@ from typing import Any, Final, TypeAlias, cast
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
 from refengine.agent import Agent
-from refengine.batch import CallBatch
 from refengine.chain import Pipeline
 from refengine.context import Context
+from refengine.loop import Loop
 from refengine.messages import Message, ToolCall
 from refengine.plan import Plan
-from refengine.react import Loop
+from refengine.tool_calls import CallBatch
 from refengine.tools import NO_OPTIONS, Options
 
 Right: TypeAlias = Callable[..., Any]

@@ -11,18 +11,18 @@ from property_tests.mutants.engines.order_faults import ended_anyhow, tools_firs
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
 from refengine import agent as agents
-from refengine import extensions, toolset
+from refengine import extensions, tool_onion
 from refengine import hooks as hooks_module
-from refengine.batch import CallBatch
 from refengine.chain import Pipeline
+from refengine.compiled import CompiledAgent
 from refengine.context import Context
 from refengine.errors import MaxIterationsExceededError
 from refengine.events import AgentEvent
-from refengine.machine import Machine
+from refengine.loop import Loop
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile
-from refengine.react import Loop
 from refengine.run import Run
+from refengine.tool_calls import CallBatch
 from refengine.tools import ToolCallInput
 
 Right: TypeAlias = Callable[..., Any]
@@ -208,13 +208,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "calls-run-twice",
         "Every call of a tool is executed twice; the second result counts.",
         "RUN-004",
-        Patch(toolset, "invoke_tool", _run_twice),
+        Patch(tool_onion, "invoke_tool", _run_twice),
     ),
     _mutant(
         "loop-without-tools",
         "An agent without tools loops where one model call is asked for.",
         "RUN-006",
-        Patch(Machine, "calls_once", cast("Any", _always_a_loop)),
+        Patch(CompiledAgent, "calls_once", cast("Any", _always_a_loop)),
         under="eino-0.8",
     ),
     _mutant(

@@ -11,53 +11,52 @@ from typing import Any, Final, cast
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, Replace, patched
 from refengine import run
-from refengine.batch import CallBatch
-from refengine.border import CheckedLocals
-from refengine.checkpoint import Entry, Saved
 from refengine.context import Context
 from refengine.events import AgentEvent
 from refengine.interrupts import Address, Interrupt
-from refengine.journal import Journal
-from refengine.keeping import Keeping
-from refengine.kept_loop import KeptLoop
-from refengine.kept_pass import KeptPass
+from refengine.loop import MODEL, Loop
 from refengine.messages import Json
-from refengine.place import Place
 from refengine.profile import Profile, choosing
-from refengine.react import MODEL, Loop
+from refengine.resume.checkpoint import Entry, Saved
+from refengine.resume.journal import Journal, LiveEntry
+from refengine.resume.keepable import CheckedLocals
+from refengine.resume.keeping import Keeping
+from refengine.resume.loop import KeptLoop
+from refengine.resume.passes import KeptPass
 from refengine.state.values import Types
 from refengine.testing.doors import ReferenceEngine
+from refengine.tool_calls import CallBatch
 from refengine.tools import NO_OPTIONS
 
 
-def _places(change: Callable[[Place, Entry], None]) -> Patch:
+def _places(change: Callable[[LiveEntry, Entry], None]) -> Patch:
     """Change each place that goes on from an entry, when it is made."""
 
     def replacing(right: Callable[..., None]) -> Callable[..., None]:
-        def recall(self: Place, old: Entry) -> None:
+        def recall(self: LiveEntry, old: Entry) -> None:
             right(self, old)
             change(self, old)
 
         return recall
 
-    return Patch(Place, "recall", replacing)
+    return Patch(LiveEntry, "recall", replacing)
 
 
-def _tools_forgotten(place: Place, old: Entry) -> None:
+def _tools_forgotten(place: LiveEntry, old: Entry) -> None:
     if old.hook == "tool" and old.done:
         place.done = False
 
 
-def _unmarked(place: Place, _: Entry) -> None:
+def _unmarked(place: LiveEntry, _: Entry) -> None:
     place.reentry = False
 
 
-def _answers_forgotten(place: Place, old: Entry) -> None:
+def _answers_forgotten(place: LiveEntry, old: Entry) -> None:
     place.answers = old.answers[-1:]  # the fault is inside
     place.questions = ()  # as above
 
 
-def _changes_forgotten(place: Place, _: Entry) -> None:
+def _changes_forgotten(place: LiveEntry, _: Entry) -> None:
     place.changes = None
 
 

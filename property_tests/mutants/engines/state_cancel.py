@@ -8,13 +8,12 @@ from typing import Any, Final
 
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine.batch import CallBatch
-from refengine.call import ToolCallRun
 from refengine.events import AgentEvent
-from refengine.live import LiveStream
+from refengine.loop import Loop
 from refengine.messages import History, Message
-from refengine.react import Loop
 from refengine.run import Run
+from refengine.shared_stream import SharedStream
+from refengine.tool_calls import CallBatch, ToolCallRun
 
 
 def _completed(right: Callable[..., None]) -> Callable[..., None]:
@@ -56,9 +55,9 @@ def _unmarked(right: Callable[..., list[Message]]) -> Callable[..., list[Message
 
 def _left_open(_: object) -> Callable[..., Any]:
     """Let streams be where they are, as somebody else's to close."""
-    held: list[LiveStream[Any]] = []
+    held: list[SharedStream[Any]] = []
 
-    async def close(self: LiveStream[Any]) -> None:
+    async def close(self: SharedStream[Any]) -> None:
         held.append(self)
 
     return close
@@ -119,7 +118,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "cancelled-streams-left-open",
         "Streams of a run that was cancelled are left open.",
         "RUN-024",
-        Patch(LiveStream, "close", _left_open),
+        Patch(SharedStream, "close", _left_open),
     ),
     _broken(
         "calls-abandoned",

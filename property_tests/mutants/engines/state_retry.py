@@ -9,13 +9,18 @@ from typing import Any, Final
 
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine.asking import Asking, Attempt
 from refengine.context import Context
 from refengine.errors import RetriesExhaustedError
+from refengine.loop import Loop
 from refengine.messages import Message, join_chunks
-from refengine.model_onion import ModelCall, ModelOnion
-from refengine.react import Loop
-from refengine.retry import ModelRetry, Verdict
+from refengine.model_calls import (
+    Attempt,
+    Attempts,
+    ModelCall,
+    ModelOnion,
+    ModelRetry,
+    Verdict,
+)
 
 
 def _one_less(_: object) -> property:
@@ -60,7 +65,7 @@ def _hooks_each_time(right: Callable[..., Any]) -> Callable[..., Any]:
 def _past_wrappers(right: Callable[..., Attempt]) -> Callable[..., Attempt]:
     """Ask again past the wrappers, just the model."""
 
-    def new_attempt(self: Asking) -> Attempt:
+    def new_attempt(self: Attempts) -> Attempt:
         made = right(self)
         if self.number > 1:
             request, place = self._request, self._place
@@ -136,7 +141,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "retried-inside-the-onion",
         "Wrappers around the model see the first attempt only.",
         "ERR-029",
-        Patch(Asking, "_new_attempt", _past_wrappers),
+        Patch(Attempts, "_new_attempt", _past_wrappers),
     ),
     _broken(
         "retried-without-waiting",

@@ -26,12 +26,12 @@ from property_tests.mutants.engines.broken_streams import (
 )
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine import model_onion, react
-from refengine.call import ToolCallRun
+from refengine import loop, model_calls
 from refengine.extensions import Extensions
-from refengine.live import LiveStream
-from refengine.react import Loop
-from refengine.toolset import BoundTool
+from refengine.loop import Loop
+from refengine.shared_stream import SharedStream
+from refengine.tool_calls import ToolCallRun
+from refengine.tool_onion import BoundTool
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     Mutant(
@@ -68,7 +68,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="model-never-streamed",
         about="In a streaming run the model is invoked, and its answer shown whole.",
         violates=("STR-004",),
-        wrong=patched("never streamed", Patch(model_onion, "streamer", invoked_model)),
+        wrong=patched("never streamed", Patch(model_calls, "streamer", invoked_model)),
     ),
     Mutant(
         id="answer-chunks-merged",
@@ -88,27 +88,27 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         violates=("STR-007",),
         wrong=patched(
             "left open",
-            Patch(LiveStream, "_pull", left_open),
-            Patch(LiveStream, "close", never_closes),
+            Patch(SharedStream, "_pull", left_open),
+            Patch(SharedStream, "close", never_closes),
         ),
     ),
     Mutant(
         id="answer-breaks-off-quietly",
         about="An answer that breaks off looks whole to who reads its stream.",
         violates=("STR-008",),
-        wrong=patched("quiet answers", Patch(LiveStream, "_read", quiet_in("model"))),
+        wrong=patched("quiet answers", Patch(SharedStream, "_read", quiet_in("model"))),
     ),
     Mutant(
         id="result-breaks-off-quietly",
         about="A result that breaks off looks whole to who reads its stream.",
         violates=("STR-009",),
-        wrong=patched("quiet results", Patch(LiveStream, "_read", quiet_in("tool"))),
+        wrong=patched("quiet results", Patch(SharedStream, "_read", quiet_in("tool"))),
     ),
     Mutant(
         id="history-misses-chunks",
         about="The history keeps the first and the last chunk of a streamed answer.",
         violates=("STR-010",),
-        wrong=patched("first and last", Patch(react, "join_chunks", first_and_last)),
+        wrong=patched("first and last", Patch(loop, "join_chunks", first_and_last)),
     ),
     Mutant(
         id="history-keeps-last-chunk",
@@ -138,19 +138,19 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         id="streamed-calls-not-shown",
         about="The stream of an answer brings its text and not its calls.",
         violates=("STR-015",),
-        wrong=patched("calls not shown", Patch(LiveStream, "_read", no_event_of)),
+        wrong=patched("calls not shown", Patch(SharedStream, "_read", no_event_of)),
     ),
     Mutant(
         id="many-chunks-stripped",
         about="An answer in three chunks or more loses the spaces between them.",
         violates=("STR-016",),
-        wrong=patched("stripped", Patch(react, "join_chunks", stripped)),
+        wrong=patched("stripped", Patch(loop, "join_chunks", stripped)),
     ),
     Mutant(
         id="shown-chunks-stripped",
         about="The consumer misses every space that a chunk ends on.",
         violates=("STR-017",),
-        wrong=patched("shown stripped", Patch(LiveStream, "_read", stripped_events)),
+        wrong=patched("shown stripped", Patch(SharedStream, "_read", stripped_events)),
     ),
 )
 """Engines that treat what is streamed as something else."""

@@ -11,11 +11,11 @@ from property_tests.mutants.engines import tool_faults as faults
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
 from refengine import plan as plan_module
-from refengine.batch import UnknownCall
-from refengine.binding import Binder
-from refengine.model_onion import ModelOnion
+from refengine.compiled import Binder
+from refengine.loop import Loop
+from refengine.model_calls import ModelOnion
 from refengine.plan import Planner, ToolFold
-from refengine.react import Loop
+from refengine.tool_calls import UnknownCall
 
 _UNDER_RUNS: Final = "eino-0.9"
 """A profile whose before_agent hooks act at the start of every run."""

@@ -8,17 +8,16 @@ from typing import Any, Final, TypeAlias, cast
 
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, patched
-from refengine import toolset
-from refengine.batch import CallBatch
-from refengine.call import ToolCallRun
+from refengine import tool_onion
 from refengine.chain import Call, Layer, Onion
 from refengine.context import Context
+from refengine.loop import Loop
 from refengine.messages import Message
 from refengine.model import ModelRequest
-from refengine.model_onion import ModelCall, ModelOnion
-from refengine.react import Loop
+from refengine.model_calls import ModelCall, ModelOnion
+from refengine.tool_calls import CallBatch, ToolCallRun
+from refengine.tool_onion import ToolLayer, ToolOnion
 from refengine.tools import ToolCallInput, ToolCallResult
-from refengine.toolset import ToolLayer, ToolOnion
 
 Right: TypeAlias = Callable[..., Any]
 Next: TypeAlias = Callable[[Context, Any], Awaitable[Any]]
@@ -34,7 +33,7 @@ def _next_of(
 
     def made(right: Right) -> Right:
         def layer(self: Onion, each: Layer, at: int, inner: Call) -> Call:
-            own = inner in {toolset.invoke_tool, toolset.stream_tool}
+            own = inner in {tool_onion.invoke_tool, tool_onion.stream_tool}
             wrap = each.wrap
             if self.result_type is not kind or wrap is None or (own and not tool):
                 return cast("Call", right(self, each, at, inner))
@@ -144,7 +143,7 @@ def _nothing_without_next(right: Right) -> Right:
 
 def _invoking(change: Callable[[Right], Right]) -> Patch:
     """Change what the innermost ``next`` does for a tool in one piece."""
-    return Patch(toolset, "invoke_tool", change)
+    return Patch(tool_onion, "invoke_tool", change)
 
 
 def _twice(right: Right) -> Right:
@@ -235,7 +234,7 @@ def _redirecting() -> tuple[Patch, Patch]:
 
         return arrive
 
-    return Patch(Loop, "prepare_call", remember), Patch(toolset, "arrive", look_up)
+    return Patch(Loop, "prepare_call", remember), Patch(tool_onion, "arrive", look_up)
 
 
 def _leaking(right: Right) -> Right:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from refengine.checkpoint import Changes, Entry, Failure
+from refengine.chain import INNERMOST, SCOPE
 from refengine.messages import Message, MessageChunk
+from refengine.resume.checkpoint import Changes, Entry, Failure
 from refengine.resume.errors import JournalledError, base_of, journalled
-from refengine.scope import INNERMOST, SCOPE
 from refengine.stream import StreamReader, convert_stream, read_rest
 from refengine.tools import StreamToolCallResult, ToolCallResult
 
 if TYPE_CHECKING:
-    from refengine.scope import Scope
+    from refengine.chain import CallScope
 
 Blame: TypeAlias = Callable[[BaseException, int], None]
 
@@ -101,7 +101,7 @@ class Outcome:
         return chunk
 
 
-def blamed(scope: Scope | None, error: Exception, otherwise: int) -> int:
+def blamed(scope: CallScope | None, error: Exception, otherwise: int) -> int:
     """Return the place of the layer that raised an error, which others passed on."""
     faults = (scope and scope.faults) or {}
     return faults[id(error)][1] if id(error) in faults else otherwise

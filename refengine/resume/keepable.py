@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from refengine.errors import Refused
 from refengine.interrupts import ENTERED
 from refengine.messages import NOTHING, History, Message
-from refengine.middleware import ChatModelAgentState
+from refengine.struct_middleware import ChatModelAgentState
 
 if TYPE_CHECKING:
-    from refengine.checkpoint import TypeRegistry
     from refengine.context import Context
+    from refengine.resume.checkpoint import TypeRegistry
 
 Where: TypeAlias = tuple[str, str]
 """Whose doing it is: an extension by name, and its hook."""

@@ -10,7 +10,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from refengine.border import (
+from refengine.errors import HookReturnError, ToolResultTypeError
+from refengine.interrupts import Pending
+from refengine.messages import History, Json, Message
+from refengine.resume.checkpoint import GONE, Keeper, Point, Saved, Splice, Start, Step
+from refengine.resume.journal import Journal
+from refengine.resume.keepable import (
     CheckedLocals,
     check_all,
     check_context,
@@ -18,17 +23,12 @@ from refengine.border import (
     check_new,
     packed,
 )
-from refengine.checkpoint import GONE, Keeper, Point, Saved, Splice, Start, Step
-from refengine.errors import HookReturnError, ToolResultTypeError
-from refengine.interrupts import Pending
-from refengine.journal import Journal
-from refengine.messages import History, Json, Message
 
 if TYPE_CHECKING:
-    from refengine.checkpoint import TypeRegistry
+    from refengine.chain import LayerName
     from refengine.context import Context, RunLocals
     from refengine.profile import Profile
-    from refengine.scope import LayerName
+    from refengine.resume.checkpoint import TypeRegistry
 
 
 State: TypeAlias = "tuple[Context, Sequence[Message]]"

@@ -1,5 +1,6 @@
-"""Binding tools to their onions, as often as the profile says (wrapper_factory).
+"""The compiled parts of one agent, which all its runs share.
 
+Tools are bound to their onions as often as the profile says (``wrapper_factory``).
 Factories are called where upstream calls them: never at build, for every tool of the
 list whether it is called or not, and not for an agent without tools.
 """
@@ -7,12 +8,21 @@ list whether it is called or not, and not for an agent without tools.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from refengine.chain import Pipeline
 from refengine.extensions import Extensions
-from refengine.plan import Plan
+from refengine.model_calls import ModelOnion
+from refengine.plan import OnNotice, Plan
 from refengine.profile import Profile
+from refengine.resume.checkpoint import Keeper
+from refengine.struct_middleware import LegacyPass
+from refengine.tool_onion import BoundTool, ToolOnion
 from refengine.tools import Tool, ToolMeta, ToolsConfig
-from refengine.toolset import BoundTool, ToolOnion
+
+if TYPE_CHECKING:
+    from refengine.resume.checkpoint import TypeRegistry
 
 
 class Binder:
@@ -81,3 +91,49 @@ class Binder:
             tool = self.bound(meta)
             bound[tool.info.name] = tool
         return bound
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledAgent:
+    """The compiled parts of one agent; the same for all its runs.
+
+    ``keeper`` keeps its runs, if one does; ``types`` are those by which kept values are
+    looked at, None if nobody looks. What each run would find anew in the parts is found
+    here once: ``asks_bare`` tells that nothing stands around the model, no wrapper and
+    no second attempt, ``sends_history`` that the model is sent the history just as it
+    is kept, ``apologises`` that calls in the last iteration get an apology.
+    """
+
+    name: str
+    profile: Profile
+    max_iterations: int
+    tools_config: ToolsConfig
+    before: tuple[LegacyPass | Pipeline, ...]
+    after: tuple[LegacyPass | Pipeline, ...]
+    after_agent: Pipeline
+    model: ModelOnion
+    binder: Binder
+    on_notice: OnNotice | None
+    keeper: Keeper | None = None
+    types: TypeRegistry | None = None
+    asks_bare: bool = field(init=False)
+    sends_history: bool = field(init=False)
+    apologises: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        profile, put = self.profile, object.__setattr__
+        put(self, "asks_bare", not self.model and self.model.retry is None)
+        sends_history = (
+            profile.instruction_place == "in_history"
+            and profile.before_model_edits == "kept"
+            and profile.unanswered_calls == "sent"
+        )
+        put(self, "sends_history", sends_history)
+        put(self, "apologises", profile.exhaustion == "apology" and not self.after)
+
+    @property
+    def calls_once(self) -> bool:
+        """Whether an agent without tools calls the model once and ends."""
+        rule, binder = self.profile.without_tools, self.binder
+        wrapped = binder.invokable.names or binder.streamable.names
+        return rule == "single_call" or (rule == "loop_if_wrapped" and not wrapped)

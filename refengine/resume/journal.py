@@ -1,4 +1,4 @@
-"""One entry into a hook, a layer of an onion, a tool or a model, and those within it.
+"""The journal of a run: its entries into hooks, wrappers, tools and models.
 
 A coroutine cannot be stored. So on resume whatever stood on the stack is entered again,
 and what it had finished gives what it gave (contract INT).
@@ -6,26 +6,27 @@ and what it had finished gives what it gave (contract INT).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from refengine.border import check
-from refengine.checkpoint import Changes, Entry
+from refengine.chain import INNERMOST
 from refengine.interrupts import ENTERED, Address, Interrupt, Pending, interrupt_in
-from refengine.outcome import Blame, Outcome, blamed, failure_of
+from refengine.resume.checkpoint import Changes, Entry, answered, goes_on
 from refengine.resume.errors import ChangedAgentError
-from refengine.scope import INNERMOST
+from refengine.resume.keepable import check
+from refengine.resume.outcome import Blame, Outcome, blamed, failure_of
 
 if TYPE_CHECKING:
-    from refengine.journal import Journal
+    from refengine.chain import CallScope
     from refengine.messages import Json
-    from refengine.scope import Scope
+    from refengine.resume.checkpoint import Saved, TypeRegistry
+
 
 T = TypeVar("T")
 
 
-class Place:
+class LiveEntry:
     """One entry, and those within it in the order they were made."""
 
     __slots__ = (
@@ -57,14 +58,14 @@ class Place:
         owner: str,
         old: Entry | None,
         call: tuple[str, str] | None,
-        outer: Place | None = None,
+        outer: LiveEntry | None = None,
     ) -> None:
         self._journal = journal
         self._hook = hook
         self._owner = owner
         self.old = old
         self._call = call
-        self._inner: list[Place] = []
+        self._inner: list[LiveEntry] = []
         self._asked = 0
         self._waiting: Pending | None = None
         self._made: Entry | None = None
@@ -101,7 +102,7 @@ class Place:
             raise AssertionError
         return self.stopped.pending
 
-    def enter(self, hook: str, owner: str) -> Place:
+    def enter(self, hook: str, owner: str) -> LiveEntry:
         """Return the next entry within this one: as it was, or a new one.
 
         Raises ChangedAgentError if another layer stood there when the run was kept, and
@@ -115,7 +116,7 @@ class Place:
         known = () if self.old is None else self.old.inner
         old = known[at] if at < len(known) else None
         refuse_other("a layer", old, (hook, owner))
-        made = Place(self._journal, hook, owner, old, self._call, self)
+        made = LiveEntry(self._journal, hook, owner, old, self._call, self)
         self._inner.append(made)
         return made
 
@@ -217,7 +218,7 @@ class Place:
         return self.gave.entry(self._hook, self._owner, self.changes)
 
     def failed_stream(
-        self, scope: Scope, chunks: Sequence[object], error: Exception
+        self, scope: CallScope, chunks: Sequence[object], error: Exception
     ) -> Entry:
         """Return what is kept of a call whose stream was told and then failed."""
         failure = failure_of(error, blamed(scope, error, INNERMOST))
@@ -278,9 +279,86 @@ def refuse_other(what: str, kept: Entry | None, now: tuple[str, str] | None) -> 
     raise ChangedAgentError(what, f"{kept.hook} of {kept.owner}", has)
 
 
-def here() -> Place | None:
+def here() -> LiveEntry | None:
     """Return the entry around this point, of a run that is kept.
 
     None where a stream is read whose source goes on after its entry has ended.
     """
-    return cast("Place | None", ENTERED.get())
+    return cast("LiveEntry | None", ENTERED.get())
+
+
+class Journal:
+    """What all entries of one run share."""
+
+    __slots__ = (
+        "addresses",
+        "answers",
+        "iteration",
+        "raises_again",
+        "run_path",
+        "types",
+    )
+
+    def __init__(
+        self, run_path: tuple[str, ...], types: TypeRegistry, *, raises_again: bool
+    ) -> None:
+        self.run_path = run_path
+        self.types = types
+        self.raises_again = raises_again
+        self.iteration = 0
+        self.answers: Mapping[str, Json] | None = None
+        self.addresses: set[Address] = set()
+
+    def asks(self, address: Address) -> Address:
+        """Return the address, made another one if something waits under it already."""
+        while address in self.addresses:
+            address = replace(address, ordinal=address.ordinal + 1)
+        self.addresses.add(address)
+        return address
+
+    def root(
+        self,
+        hook: str,
+        owner: str,
+        old: Entry | None = None,
+        *,
+        call: tuple[str, str] | None = None,
+    ) -> LiveEntry:
+        """Return the outermost entry of a hook, or of a call ``(tool, call id)``."""
+        return LiveEntry(self, hook, owner, old, call)
+
+    def go_on(self, saved: Saved, answers: Mapping[str, Json] | None) -> Saved:
+        """Return the run with these answers given; None answers all with None.
+
+        What is asked from now on gets no address that was taken already.
+        """
+        self.answers = answers
+        self.addresses.update(saved.point.used)
+        if not saved.pending:
+            return saved
+        self.addresses.update(each.address for each in saved.pending)
+        given = self.answered
+        entries = tuple(e and answered(e, given) for e in saved.point.entries)
+        left = tuple(each for each in saved.pending if not given(each))
+        point = replace(saved.point, entries=entries)
+        return replace(saved, point=point, pending=left)
+
+    def answered(self, waiting: Pending) -> tuple[Json, ...]:
+        """Return the answer to what an entry waits for, if it was given one."""
+        if self.answers is None:
+            return (None,)
+        given = str(waiting.address)
+        return (self.answers[given],) if given in self.answers else ()
+
+    def goes_on(self, entry: Entry) -> bool:
+        """Tell whether an interrupted call is entered again, or waits further."""
+        return goes_on(entry)
+
+    def used(self) -> tuple[Address, ...]:
+        """Return the addresses that questions of this iteration have had."""
+        now = (each for each in self.addresses if each.iteration == self.iteration)
+        return tuple(sorted(now, key=str))
+
+    def copied(self, value: Json) -> Json:
+        """Return a value as it would come back: what is kept is nobody's to change."""
+        return cast("Json", self.types.unpack(self.types.pack(value)))

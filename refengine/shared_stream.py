@@ -10,16 +10,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Generic, TypeVar
 
-from refengine.awaiting import on_shallow_stack
+from refengine.awaiting import ended, in_turn, on_shallow_stack
+from refengine.chain import SCOPE, CallScope
 from refengine.errors import StreamBrokenOffError
-from refengine.leaving import ended, in_turn
-from refengine.scope import SCOPE, Scope
 from refengine.stream import StreamReader
 
 T = TypeVar("T")
 
 
-class LiveStream(Generic[T]):
+class SharedStream(Generic[T]):
     """Shares one stream; its chunks are kept until the call is over."""
 
     __slots__ = (
@@ -32,7 +31,7 @@ class LiveStream(Generic[T]):
         "scope",
     )
 
-    def __init__(self, source: StreamReader[T], scope: Scope) -> None:
+    def __init__(self, source: StreamReader[T], scope: CallScope) -> None:
         self._source = source
         self.scope = scope
         self._lock = asyncio.Lock()

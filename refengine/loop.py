@@ -12,18 +12,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import ClassVar, Final, Literal, NoReturn, TypeAlias, cast
 
-from refengine.asking import Asking, until
-from refengine.batch import AnyCall, CallBatch, UnknownCall
-from refengine.call import AbsentCall, AbsentTool, ToolCallRun, absent_text
-from refengine.chain import Pipeline
+from refengine.awaiting import CancellationWatch
+from refengine.chain import CallScope, Pipeline
+from refengine.compiled import CompiledAgent
 from refengine.context import Context, RunLocals, at_point
 from refengine.errors import MaxIterationsExceededError, ToolNotFound
 from refengine.events import AgentEvent, Chunk, Notice
 from refengine.interrupts import Address, Interrupt, Pending, interrupt_in
-from refengine.leaving import Watch, answered, with_results
-from refengine.legacy import LegacyPass, StateCell
-from refengine.live import LiveStream
-from refengine.machine import Machine
 from refengine.messages import (
     History,
     Json,
@@ -34,20 +29,31 @@ from refengine.messages import (
     join_chunks,
 )
 from refengine.model import ModelRequest
-from refengine.model_onion import ModelCall, raise_as
+from refengine.model_calls import Attempts, ModelCall, ModelRetry, raise_as, until
 from refengine.plan import Plan
-from refengine.retry import ModelRetry
 from refengine.routing import (
     BY_RESULTS,
     answer_of,
+    answered,
     last_assistant,
     next_calls,
     refuse_unanswered,
+    with_results,
 )
-from refengine.scope import Scope
+from refengine.shared_stream import SharedStream
 from refengine.stream import StreamReader
+from refengine.struct_middleware import LegacyPass, StateCell
+from refengine.tool_calls import (
+    AbsentCall,
+    AbsentTool,
+    AnyCall,
+    CallBatch,
+    ToolCallRun,
+    UnknownCall,
+    absent_text,
+)
+from refengine.tool_onion import BoundTool
 from refengine.tools import NO_OPTIONS, Options, ToolMeta
-from refengine.toolset import BoundTool
 
 Status: TypeAlias = Literal[
     "completed",
@@ -99,12 +105,12 @@ class Loop:
     )
     keeps: ClassVar[bool] = False
     """Whether runs of this kind are kept, or looked at as if they were."""
-    watch: Watch
+    watch: CancellationWatch
     """Set by whoever runs it: knows whether the run was cancelled."""
 
     def __init__(
         self,
-        machine: Machine,
+        machine: CompiledAgent,
         plan: Plan,
         ctx: Context,
         messages: Sequence[Message],
@@ -123,8 +129,8 @@ class Loop:
         self.bound: Mapping[str, BoundTool] = {}
         self._single_call = plan.without_tools and machine.calls_once
         self.model_call: ModelCall | None = None
-        self.attempts: Asking | None = None
-        self.live: LiveStream[MessageChunk] | None = None
+        self.attempts: Attempts | None = None
+        self.live: SharedStream[MessageChunk] | None = None
         self.batch: CallBatch | None = None
         self.sends_history = machine.sends_history
         self._follows = machine.profile.changed_call_id == "taken_over"
@@ -389,14 +395,14 @@ class Loop:
     async def _opened_again(self, ctx: Context) -> AgentEvent:
         return await until(self.open_answer, ctx)
 
-    def _begin_asking(self, retry: ModelRetry) -> Asking:
+    def _begin_asking(self, retry: ModelRetry) -> Attempts:
         """Begin the attempts of this iteration."""
         place = self.run_path, self.locals
         number = self._first_attempt()
-        return Asking(self.machine.model, self._request(), place, retry, number)
+        return Attempts(self.machine.model, self._request(), place, retry, number)
 
     def _tell_answer(
-        self, live: LiveStream[MessageChunk], message: Message | None
+        self, live: SharedStream[MessageChunk], message: Message | None
     ) -> None:
         chunks = tuple(live.chunks)
         self._tell(AgentEvent("model", self.run_path, message, chunks=chunks))
@@ -462,9 +468,11 @@ class Loop:
         tool = self.machine.binder.bound(ToolMeta(AbsentTool(call.name, text)))
         return AbsentCall(call, tool, self._scope(tool, call.id), self.options)
 
-    def _scope(self, tool: BoundTool, call_id: str) -> Scope:
+    def _scope(self, tool: BoundTool, call_id: str) -> CallScope:
         again = self.machine.model.raises_again
-        return Scope(self.run_path, self.locals, tool, call_id, self._follows, again)
+        return CallScope(
+            self.run_path, self.locals, tool, call_id, self._follows, again
+        )
 
     def _unknown(self, call: ToolCall, answer: Callable[[str, str], str]) -> AnyCall:
         return UnknownCall(call, answer)
@@ -559,7 +567,7 @@ class Loop:
             if batch is not None:
                 self.events.extend(batch.snapshots())
 
-    def _read_already(self, live: LiveStream[MessageChunk]) -> Message | None:
+    def _read_already(self, live: SharedStream[MessageChunk]) -> Message | None:
         """Return and keep an answer that was read to its end, if it was."""
         if not live.whole:
             return None

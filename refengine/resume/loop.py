@@ -12,28 +12,27 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeVar, cast
 
-from refengine.batch import AnyCall, CallBatch, UnknownCall
-from refengine.border import changed_values
-from refengine.call import ToolCallRun
-from refengine.checkpoint import Phase, Point, Saved, Splice
 from refengine.context import at_point
 from refengine.interrupts import ENTERED, Interrupt, Pending
-from refengine.kept_pass import KeptPass, Stop
+from refengine.loop import AFTER, AFTER_AGENT, BEFORE, MODEL, TOOLS, Loop, Status
 from refengine.messages import History, Message, ToolCall, as_history
-from refengine.place import refuse_other
-from refengine.react import AFTER, AFTER_AGENT, BEFORE, MODEL, TOOLS, Loop, Status
+from refengine.resume.checkpoint import Phase, Point, Saved, Splice
 from refengine.resume.errors import ChangedAgentError
+from refengine.resume.journal import refuse_other
+from refengine.resume.keepable import changed_values
+from refengine.resume.passes import KeptPass, Stop
+from refengine.tool_calls import AnyCall, CallBatch, ToolCallRun, UnknownCall
 from refengine.tools import ToolInfo
 
 if TYPE_CHECKING:
     from refengine.chain import Pipeline
-    from refengine.checkpoint import Entry
     from refengine.context import Context
     from refengine.events import AgentEvent
-    from refengine.keeping import Keeping
-    from refengine.legacy import LegacyPass
-    from refengine.place import Place
-    from refengine.toolset import BoundTool
+    from refengine.resume.checkpoint import Entry
+    from refengine.resume.journal import LiveEntry
+    from refengine.resume.keeping import Keeping
+    from refengine.struct_middleware import LegacyPass
+    from refengine.tool_onion import BoundTool
 
 T = TypeVar("T")
 _PARTS: Final[Mapping[Phase, int]] = MappingProxyType(
@@ -273,7 +272,7 @@ class KeptLoop(Loop):
         finally:
             ENTERED.reset(token)
 
-    async def _stop_model(self, ctx: Context, place: Place) -> None:
+    async def _stop_model(self, ctx: Context, place: LiveEntry) -> None:
         sent = None
         if self.this_call is not None:
             sent = _splice(self.this_call, self.history)

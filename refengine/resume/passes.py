@@ -6,19 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from refengine.chain import Pipeline
+from refengine.chain import LayerName, Pipeline
 from refengine.interrupts import Interrupt
-from refengine.legacy import LegacyPass, Rewrite, StateCell
 from refengine.messages import History, as_history
-from refengine.place import Place, refuse_other
-from refengine.scope import LayerName
+from refengine.resume.journal import LiveEntry, refuse_other
+from refengine.struct_middleware import LegacyPass, Rewrite, StateCell
 
 if TYPE_CHECKING:
-    from refengine.checkpoint import Entry
     from refengine.context import Context
     from refengine.interrupts import Pending
-    from refengine.keeping import Keeping
     from refengine.messages import Message
+    from refengine.resume.checkpoint import Entry
+    from refengine.resume.keeping import Keeping
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ class KeptPass:
         if at >= len(names):
             refuse_other("a hook", entry, None)
 
-    def _place(self, name: LayerName, entry: Entry | None) -> Place:
+    def _place(self, name: LayerName, entry: Entry | None) -> LiveEntry:
         """Return the place of a hook; raises ChangedAgentError if another one stood."""
         refuse_other("a hook", entry, (name.hook, name.owner))
         return self._keeping.journal.root(name.hook, name.owner, entry)

@@ -1,4 +1,4 @@
-"""The tools of a run: what the model is shown, what runs, and the onion around each.
+"""The onion around each tool: the layers around calls of each kind.
 
 Nesting, outermost first: tools config ⟩ struct middlewares ⟩ handlers (contract ORD).
 What handlers wrap does not depend on the tool, so that part is compiled once for all
@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
-from refengine.chain import Call, Layer, Onion
-from refengine.context import Context
-from refengine.errors import ToolResultTypeError
-from refengine.interrupts import Interrupt
-from refengine.scope import (
+from refengine.chain import (
     INNERMOST,
     SCOPE,
+    Call,
+    CallScope,
+    Layer,
     LayerName,
-    Scope,
+    Onion,
     keep_stream,
     look_after,
 )
+from refengine.context import Context
+from refengine.errors import ToolResultTypeError
+from refengine.interrupts import Interrupt
 from refengine.stream import StreamReader
 from refengine.tools import (
     StreamToolCallResult,
@@ -86,7 +88,7 @@ class ToolOnion:
             innermost = stream_tool
             self._onion = Onion(StreamToolCallResult, _keep, kept=kept)
         if kept:
-            from refengine.kept_layers import kept_call  # noqa: PLC0415  # most are not
+            from refengine.resume.layers import kept_call  # noqa: PLC0415  # most are not
 
             innermost = kept_call("tool", innermost)
         self.names = tuple(layer.name for layer in layers)
@@ -162,7 +164,7 @@ async def stream_tool(ctx: Context, value: ToolCallInput) -> StreamToolCallResul
     return StreamToolCallResult(chunks)
 
 
-def arrive(ctx: Context, value: ToolCallInput) -> tuple[Scope, BoundTool, Context]:
+def arrive(ctx: Context, value: ToolCallInput) -> tuple[CallScope, BoundTool, Context]:
     """Return what the innermost point goes by, whatever the wrappers handed on.
 
     What fails here is the last wrapper's doing and not the tool's.

@@ -1,26 +1,54 @@
-"""The model hooks of struct middlewares, run as the code before the refactor did.
+"""The struct middleware: the interface before the refactor (seed 001 §1.1).
 
-They edit a state object in place, so a pass copies the history once; an agent without
-such hooks has no such pass. Who shares a state object is a posture.
+The engine runs it natively, under every profile. Its model hooks edit a state object in
+place, so a pass copies the history once; an agent without such hooks has no such pass.
+Who shares a state object is a posture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from functools import partial
 from operator import is_
 from typing import Any, TypeAlias
 
 from refengine.awaiting import settled
-from refengine.chain import is_history
+from refengine.chain import LayerName, is_history
 from refengine.context import Context
 from refengine.errors import HookError, HookReturnError
 from refengine.hooks import AnyHook
 from refengine.interrupts import Interrupt
 from refengine.messages import Message
-from refengine.middleware import ChatModelAgentState
 from refengine.profile import Profile
-from refengine.scope import LayerName
+from refengine.tools import Tool, ToolMiddleware
+
+
+@dataclass(slots=True)
+class ChatModelAgentState:
+    """The messages that a struct middleware's model hooks edit in place.
+
+    Which hooks share one object is a posture (``state_object``).
+    """
+
+    messages: list[Message]
+
+
+ModelHook: TypeAlias = Callable[
+    [Context, ChatModelAgentState], "Awaitable[None] | None"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentMiddleware:
+    """A struct of fields and callbacks; every field may be left out."""
+
+    additional_instruction: str = ""
+    additional_tools: Sequence[Tool] = ()
+    before_chat_model: ModelHook | None = None
+    after_chat_model: ModelHook | None = None
+    wrap_tool_call: ToolMiddleware = ToolMiddleware()
+
 
 Rewrite: TypeAlias = Callable[
     [Context, Sequence[Message]],

@@ -1,0 +1,628 @@
+"""The calls of one message: each opened through its onion, told as an event, finished.
+
+Calls run concurrently, a failing one does not cancel its siblings, events come in call
+order and then the error of the first failing call (contract CONC). A single call runs
+in place: a task would cost more than all else that a call needs. Where engines do
+otherwise it is a posture (``failing_call``, ``tool_events``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from refengine.awaiting import ended, in_turn
+from refengine.chain import INNERMOST, SCOPE, CallScope, LayerName
+from refengine.context import Context
+from refengine.errors import (
+    HookReturnError,
+    InterruptOutsideHookError,
+    ToolError,
+    ToolResultTypeError,
+)
+from refengine.events import AgentEvent, Chunk
+from refengine.interrupts import ENTERED, Address, Interrupt, Pending, interrupt_in
+from refengine.messages import Message, ToolCall
+from refengine.profile import Profile
+from refengine.resume.checkpoint import Entry, pending_in
+from refengine.resume.layers import Given, changes, given, put_back
+from refengine.resume.outcome import failed_again, failure_of
+from refengine.routing import FAILED, NOT_BEGUN, NOT_ENDED, result_of
+from refengine.shared_stream import SharedStream
+from refengine.stream import StreamReader
+from refengine.tool_onion import BoundTool
+from refengine.tools import (
+    Options,
+    StreamToolCallResult,
+    ToolCallInput,
+    ToolInfo,
+)
+
+if TYPE_CHECKING:
+    from refengine.resume.journal import LiveEntry
+
+
+class ToolCallRun:
+    """One call of a tool that exists.
+
+    ``text`` is the result once finished; ``error`` what ended the call instead, or
+    ``stopped`` tells that it asks for something instead of either.
+    """
+
+    __slots__ = (
+        "_begun",
+        "_event",
+        "_fault",
+        "_given",
+        "_message",
+        "_names",
+        "_place",
+        "_stop",
+        "_tool",
+        "_waits",
+        "call",
+        "error",
+        "input",
+        "live",
+        "scope",
+        "stopped",
+        "text",
+    )
+
+    def __init__(
+        self, call: ToolCall, tool: BoundTool, scope: CallScope, options: Options
+    ) -> None:
+        self.call = call
+        self.text: str | None = None
+        self.error: Exception | None = None
+        self._tool = tool
+        self.scope = scope
+        self.input = ToolCallInput(call.name, call.arguments, call.id, options)
+        self.live: SharedStream[str] | None = None
+        self._names: Sequence[LayerName] = ()
+        self._message: Message | None = None
+        self._event: AgentEvent | None = None
+        self._place: LiveEntry | None = None
+        self._waits = False
+        self._stop: Interrupt | None = None
+        self._begun = False
+        self._fault: Exception | None = None
+        self._given: Given | None = None
+        self.stopped = False
+
+    def keep(self, place: LiveEntry, *, waits: bool) -> None:
+        """Note what becomes of the call there, in a run that is kept.
+
+        One that ``waits`` is not answered yet: it is not entered and stays as it was.
+        """
+        self._place = place
+        self._waits = self.stopped = waits
+        self._given = given(self.scope, self.input)
+        if place.old is not None:
+            self.scope.action = place.old.action
+            put_back(self.scope, self.input, place.changes)
+
+    @property
+    def opened(self) -> bool:
+        """Whether there is a result, or a stream of it."""
+        return self.error is None and (self.text is not None or self.live is not None)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether a stream is open that is to be read to its end."""
+        return self.live is not None
+
+    @property
+    def changed(self) -> tuple[str, str] | None:
+        """The name and call id that a wrapper asked for in vain."""
+        return self.scope.changed
+
+    @property
+    def final_call_id(self) -> str:
+        """The call id that the outermost wrapper's input ended with."""
+        return self.input.call_id
+
+    async def open(  # noqa: C901, PLR0912  # one try around all that may fail
+        self, ctx: Context, streaming: bool
+    ) -> None:
+        """Go through the onion: to the result, or to a stream that is open."""
+        if self._waits:
+            return
+        self._begun, scope, place = True, self.scope, self._place
+        endpoint, streams, self._names = self._tool.endpoint(streaming)
+        token = SCOPE.set(scope)
+        entered = None if place is None else ENTERED.set(place)
+        try:
+            if place is not None and place.done:
+                result = place.again(scope.blame)
+                streams = isinstance(result, StreamToolCallResult)
+            else:
+                result = await endpoint(scope.innermost(ctx), self.input)
+            if scope.stopped is not None and scope.raises_again:
+                raise scope.stopped  # a wrapper did not let it out
+        except Interrupt as stop:
+            await self._asks(stop)
+            return
+        except (Exception, BaseExceptionGroup) as error:
+            # Siblings run on, and what failed is raised later.
+            grouped = interrupt_in(error)
+            if grouped is not None:
+                await self._asks(grouped)
+                return
+            if not isinstance(error, Exception):
+                raise
+            self.error = self.leaving(error)
+            await scope.close()
+            return
+        finally:
+            SCOPE.reset(token)
+            if entered is not None:
+                ENTERED.reset(entered)
+            scope.compare(self.input, self.call.name)
+            if scope.follows and scope.call_id is not None:
+                self.call = replace(self.call, id=scope.call_id)
+        if streams:
+            self.live = SharedStream(result.result, scope)
+        elif isinstance(result.result, str):
+            self.text = result.result
+        else:  # a wrapper's: what the tool itself returned was looked at
+            owner = f"a wrapper around {self.call.name}"
+            wanted = "a ToolCallResult with a text"
+            hook = "wrap_invokable_tool_call"
+            self.error = HookReturnError(owner, hook, result.result, wanted)
+
+    async def _asks(self, stop: Interrupt) -> None:
+        """Note what the call asks, and close what it opened."""
+        self.stopped = True
+        self._stop = stop
+        try:
+            if self._place is not None:
+                await self._place.stop(stop)
+        except Exception as error:  # noqa: BLE001  # what cannot be kept cannot be asked
+            self.error = self.leaving(error)
+        await self.scope.close()
+
+    def pending(self, run_path: tuple[str, ...], iteration: int) -> Iterator[Pending]:
+        """Yield what this call asks, or waited for already."""
+        old = None if self._place is None else self._place.old
+        if self._waits and old is not None:
+            yield from pending_in(old)
+        elif self._place is not None and self._stop is not None:
+            yield from pending_in(self._place.entry())
+        elif self._stop is not None:
+            stop, name = self._stop, self.call.name
+            hook, owner = stop.where or ("tool", name)
+            own = Address(run_path, iteration, hook, owner, name, self.call.id)
+            yield stop.pending or Pending(own, stop.payload)
+
+    def entry(self) -> Entry | None:
+        """Return what is kept of this call; None if it has not begun.
+
+        Raises NotKeepableError if a wrapper left in its input what cannot be kept.
+        """
+        entry, place = self._entry(), self._place
+        if entry is None or place is None:
+            return entry
+        action, changed = self.scope.action, None
+        if entry.done and self._given is not None:
+            before = (*self._given[:-1], action)  # which is kept with each entry
+            changed = changes(self.scope, self.input, before, place.where)
+        return replace(entry, action=action, changes=changed)
+
+    def _entry(self) -> Entry | None:
+        if self._place is None:
+            return None
+        if self.text is None or self.error is not None:
+            if self._waits:
+                return self._place.old
+            if self.live is not None and self._fault is not None:
+                read = self.live.chunks
+                return self._place.failed_stream(self.scope, read, self._fault)
+            return self._place.entry() if self._begun else None
+        chunks = None if self.live is None else tuple(self.live.chunks)
+        text = self.text if chunks is None else None
+        return Entry("call", self.call.name, done=True, text=text, chunks=chunks)
+
+    async def finish(self) -> None:
+        """Read a stream to its end; nothing to do for a plain result."""
+        if self.live is None:
+            return
+        try:
+            chunks = await self.live.drain()
+        except Exception as error:  # noqa: BLE001  # siblings run on; the batch raises
+            self._fault = error
+            self.error = self.leaving(error)
+            return
+        self._join(chunks)
+
+    def _join(self, chunks: Sequence[str]) -> None:
+        try:
+            self.text = "".join(chunks)
+        except TypeError:
+            wrong = next(each for each in chunks if not isinstance(each, str))
+            self._fault = self.error = ToolResultTypeError(self.call.name, wrong)
+
+    async def close(self) -> None:
+        """Close what is still open, if the run is left; keep what was read whole."""
+        live = self.live
+        if live is None:
+            await self.scope.close()  # it was left while a stream was handed on
+            return
+        try:
+            await live.close()
+        finally:
+            if live.whole and self.text is None and self.error is None:
+                self._join(live.chunks)
+
+    @property
+    def missing(self) -> str | None:
+        """Why a call of a run that was left has no result; None if it has."""
+        if self.error is not None:
+            return FAILED
+        if self.text is not None:
+            return None
+        return NOT_ENDED if self._begun or self._waits else NOT_BEGUN
+
+    def message(self) -> Message:
+        """Return the tool message of the finished call."""
+        if self._message is None:
+            self._message = self._made_for(self.call.id)
+        return self._message
+
+    def event(self, call_id: str) -> AgentEvent:
+        """Return the event as the consumer gets it, with a stream if one is open."""
+        if self.live is None:
+            self._event = self._snapshot(call_id)
+            return self._event
+        stream = cast("StreamReader[Chunk]", self.live.reader())
+        path, action = self.scope.run_path, self.scope.action
+        return AgentEvent("tool", path, call_id=call_id, stream=stream, action=action)
+
+    def finished(self, call_id: str) -> AgentEvent:
+        """Return the event in its finished form; a plain result's was that already."""
+        return self._event or self._snapshot(call_id)
+
+    def _made_for(self, call_id: str) -> Message:
+        name = self.call.name
+        return Message("tool", self.text or "", tool_call_id=call_id, name=name)
+
+    def _snapshot(self, call_id: str) -> AgentEvent:
+        chunks = None if self.live is None else tuple(self.live.chunks)
+        message = None
+        if self.text is not None:
+            own = call_id == self.call.id
+            message = self.message() if own else self._made_for(call_id)
+        return AgentEvent(
+            "tool",
+            self.scope.run_path,
+            message,
+            call_id,
+            chunks=chunks,
+            action=self.scope.action,
+        )
+
+    def leaving(self, error: Exception) -> Exception:
+        """Return an error of the call as the run reports it."""
+        if self.scope.is_innermost(error):
+            made: Exception = tool_error(self.call.name, self.call.id, error)
+        else:
+            made = self.scope.leaving(error, self._names)
+        if made is not error:
+            made.__cause__ = error  # raised later, where ``from`` is out of reach
+        return made
+
+
+def tool_error(tool: str, call_id: str, cause: Exception) -> ToolError:
+    """Return what an error becomes that the tool itself raised."""
+    return ToolError(tool, call_id, cause)
+
+
+class AbsentCall(ToolCallRun):
+    """A call of a tool that is not there; its result says so."""
+
+    __slots__ = ()
+
+
+class AbsentTool:
+    """Stands for a tool that is not there (posture ``unknown_tool``)."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.info = ToolInfo(name)
+        self._text = text
+
+    async def invoke(self, *_: object) -> str:
+        """Return what the model is told."""
+        return self._text
+
+
+def absent_text(name: str, available: Sequence[str]) -> str:
+    """Return what the model is told that called a tool which is not there."""
+    return f"There is no tool {name!r}; available: {', '.join(available) or 'none'}."
+
+
+class UnknownCall:
+    """A call that ``unknown_tools_handler`` answered: a result, but no event.
+
+    ``known`` is what came of it before the run was interrupted.
+    """
+
+    __slots__ = ("call", "error", "stopped", "text")
+
+    def __init__(
+        self,
+        call: ToolCall,
+        answer: Callable[[str, str], str],
+        known: Entry | None = None,
+    ) -> None:
+        self.call = call
+        self.text = "" if known is None else known.text or ""
+        self.error: Exception | None = None
+        self.stopped = False
+        if known is None:
+            self._ask(answer)
+        elif known.failure is not None:
+            self._failed(failed_again(known.failure))
+
+    def _ask(self, answer: Callable[[str, str], str]) -> None:
+        """Take what the handler answers; siblings run on, and an error waits."""
+        name = "unknown_tools_handler"
+        try:
+            text = answer(self.call.name, self.call.arguments)
+        except Exception as error:  # noqa: BLE001  # raised later
+            self._failed(error)
+        except Interrupt:
+            self._failed(InterruptOutsideHookError(name))
+        else:
+            if isinstance(text, str):
+                self.text = text
+            else:
+                self.error = ToolResultTypeError(name, text)
+
+    def _failed(self, error: Exception) -> None:
+        self.error = ToolError(self.call.name, self.call.id, error)
+        self.error.__cause__ = error
+
+    def entry(self) -> Entry | None:
+        """Return what is kept of this call."""
+        done = Entry("call", self.call.name, done=True)
+        if not isinstance(self.error, ToolError):
+            return replace(done, text=self.text)
+        return replace(done, failure=failure_of(self.error.cause, INNERMOST))
+
+    @property
+    def missing(self) -> str | None:
+        """Why a call of a run that was left has no result; None if it has."""
+        return None if self.error is None else FAILED
+
+    def message(self) -> Message:
+        """Return the tool message that the model sees."""
+        call = self.call
+        return Message("tool", self.text, tool_call_id=call.id, name=call.name)
+
+
+AnyCall: TypeAlias = ToolCallRun | UnknownCall
+
+
+class CallBatch:
+    """Runs the calls of one message.
+
+    ``mode`` tells whether the run is streamed, and whether calls run one by one.
+    ``held`` is a call whose event comes after all others, and only if all succeed
+    (posture ``direct_event``).
+    """
+
+    __slots__ = (
+        "_arrived",
+        "_as_finished",
+        "_cancels",
+        "_ctx",
+        "_gates",
+        "_had",
+        "_held",
+        "_holds_back",
+        "_in_place",
+        "_leak",
+        "_left",
+        "_open",
+        "_profile",
+        "_runs",
+        "_streaming",
+        "_tasks",
+        "_told",
+        "calls",
+        "interrupted",
+    )
+
+    def __init__(
+        self,
+        calls: Sequence[AnyCall],
+        ctx: Context,
+        mode: tuple[bool, bool],
+        *,
+        held: ToolCallRun | None,
+        profile: Profile,
+    ) -> None:
+        self.calls = calls
+        self._had: frozenset[AnyCall] = frozenset()
+        self._holds_back = False
+        self.interrupted = False
+        """Whether a call asks for something, or waits for its answer."""
+        self._runs = [call for call in calls if isinstance(call, ToolCallRun)]
+        self._ctx = ctx
+        self._streaming, one_by_one = mode
+        self._in_place = one_by_one or len(self._runs) == 1
+        self._held = held
+        self._profile = profile
+        self._leak = profile.changed_call_id == "leaks_into_event"
+        self._cancels = profile.failing_call == "siblings_cancelled"
+        self._as_finished = profile.tool_events == "as_finished"
+        self._left = deque(self._runs)
+        self._arrived: asyncio.Queue[ToolCallRun] | None = None
+        self._open: ToolCallRun | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._gates: dict[ToolCallRun, asyncio.Event] = {}
+        self._told: list[tuple[ToolCallRun, str]] = []
+
+    def go_on(self, told: Sequence[int]) -> None:
+        """Tell no event again that the consumer had before the run was interrupted."""
+        self._had = frozenset(self.calls[at] for at in told)
+
+    async def next_event(self) -> AgentEvent | None:
+        """Return the next event; None if every call has a text or an error.
+
+        No generator: that would have to be closed, and costs more than a call.
+        Whoever asks calls ``leave`` if he breaks off.
+        """
+        if not self._in_place and not self._tasks:
+            self._start()
+        if self._open is not None:
+            await self._finish(self._open)
+        while self._left:
+            if self._in_place:
+                call = self._left.popleft()
+                await call.open(self._ctx, self._streaming)
+                self._open = call if call.is_stream else None
+            else:
+                call = await self._next_arrived()
+            if self._is_due(call):
+                return self._tell(call, self._event_id(call))
+            await self._pass_by(call)
+        if self._tasks:
+            await self._end_tasks()
+        return None if self._held is None else self._held_event()
+
+    async def _next_arrived(self) -> ToolCallRun:
+        """Return the next call that has a result or a stream, in its task."""
+        if self._arrived is not None:
+            call = await self._arrived.get()
+            self._left.remove(call)
+            return call
+        call = self._left.popleft()
+        await self._gates[call].wait()
+        return call
+
+    async def _finish(self, opened: ToolCallRun) -> None:
+        """Finish the call that was opened here; tasks finish theirs themselves."""
+        await opened.finish()
+        self._open = None
+
+    async def _pass_by(self, call: ToolCallRun) -> None:
+        """Finish a call that has no event now, and see what it is to those after it."""
+        if self._open is not None:
+            await self._finish(self._open)
+        if call.stopped:
+            self._hold_back()
+        if self._cancels and self._in_place and call.error is not None:
+            self._left.clear()
+
+    async def _end_tasks(self) -> None:
+        """Wait until all have ended; raises what one of them was ended by."""
+        if self._cancels:
+            # A cancelled one must not cancel who waits for it.
+            await asyncio.wait(self._tasks)
+        else:
+            for task in self._tasks:
+                await task
+
+    def _held_event(self) -> AgentEvent | None:
+        """Return the event that was held back, if all calls succeeded."""
+        held, self._held = self._held, None
+        if held is None or self.error() is not None or self._was_told(held):
+            return None
+        if self.interrupted:
+            return None
+        return self._tell(held, held.call.id)
+
+    async def leave(self) -> None:
+        """Leave nothing running or open, however the batch ended."""
+        closings = [call.close for call in self._runs]
+        await in_turn((lambda: ended(self._tasks), *closings))
+
+    def results(self) -> list[Message]:
+        """Return the results of a batch that was left, a reason where there is none."""
+        return [
+            call.message() if why is None else result_of(call.call, why)
+            for call, why in ((call, call.missing) for call in self.calls)
+        ]
+
+    def error(self) -> Exception | None:
+        """Return the error of the first failing call, in call order."""
+        for call in self.calls:
+            if call.error is not None:
+                return call.error
+        return None
+
+    def pending(self, run_path: tuple[str, ...], iteration: int) -> tuple[Pending, ...]:
+        """Return what the calls ask, in call order."""
+        return tuple(
+            each for run in self._runs for each in run.pending(run_path, iteration)
+        )
+
+    def told(self) -> tuple[int, ...]:
+        """Return the places of the calls whose events the consumer has had."""
+        had = {*self._had, *(call for call, _ in self._told)}
+        return tuple(at for at, call in enumerate(self.calls) if call in had)
+
+    def snapshots(self) -> list[AgentEvent]:
+        """Return the finished form of the events that were yielded."""
+        return [call.finished(call_id) for call, call_id in self._told]
+
+    def _start(self) -> None:
+        """Start all calls; each gate opens when its call has a result or a stream."""
+        self._gates = {call: asyncio.Event() for call in self._runs}
+        if self._as_finished:
+            self._arrived = asyncio.Queue()
+        self._tasks = [asyncio.create_task(self._whole(call)) for call in self._runs]
+        if self._cancels:
+            for call, task in zip(self._runs, self._tasks, strict=True):
+                task.add_done_callback(partial(self._ended, call))
+
+    async def _whole(self, call: ToolCallRun) -> None:
+        try:
+            await call.open(self._ctx, self._streaming)
+        finally:
+            self._arrive(call)
+        await call.finish()
+
+    def _arrive(self, call: ToolCallRun) -> None:
+        gate = self._gates[call]
+        if not gate.is_set():
+            gate.set()
+            if self._arrived is not None:
+                self._arrived.put_nowait(call)
+
+    def _ended(self, call: ToolCallRun, _: asyncio.Task[None]) -> None:
+        """Cancel the siblings of a call that failed; one may not even have begun."""
+        self._arrive(call)
+        if call.error is not None:
+            for task in self._tasks:
+                task.cancel()
+
+    def _hold_back(self) -> None:
+        """Tell no event before that of a call which was interrupted.
+
+        Where calls run one by one, those after it have not begun and do not.
+        """
+        if self._in_place:
+            self._left.clear()
+        self.interrupted = True
+        self._holds_back = self._profile.events_at_interrupt == "held"
+
+    def _is_due(self, call: ToolCallRun) -> bool:
+        if not call.opened or self._holds_back or call in self._had:
+            return False
+        return call is not self._held or self._event_id(call) != call.call.id
+
+    def _event_id(self, call: ToolCallRun) -> str:
+        return call.final_call_id if self._leak else call.call.id
+
+    def _tell(self, call: ToolCallRun, call_id: str) -> AgentEvent:
+        self._told.append((call, call_id))
+        return call.event(call_id)
+
+    def _was_told(self, call: ToolCallRun) -> bool:
+        return call in self._had or any(told is call for told, _ in self._told)
