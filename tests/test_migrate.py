@@ -271,6 +271,7 @@ def test_mistake_in_a_subject_is_told_as_usage(command, text, told) -> None:
         (["old.py", "new.py", "--settings", "no.toml"], "no.toml: No such file"),
         (["old.py", "HEAD:new.py:subject"], "only OLD may have a revision"),
         (["--all", ".", "old.py"], "--all takes all else from each migration.toml"),
+        (["a.py", "b.py", "--reports"], "--reports goes with --all"),
         (["--all", "nowhere"], "no folder in it has a migration.toml"),
     ],
 )

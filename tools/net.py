@@ -180,7 +180,7 @@ import importlib, inspect
 
 def shown(value):
     try:
-        return str(inspect.signature(value))
+        return str(inspect.signature(value)).replace(chr(39), "")
     except (TypeError, ValueError):
         return type(value).__name__
 

@@ -57,6 +57,7 @@ app = group("Check that migrated middleware still does the same.")
     kind=PATH,
     metavar="DIR",
 )
+@flag("--reports", about="with --all: report on each case, not only on one not met")
 @flag("--wire", about="graphs ask a server on loopback by ChatOpenAI")
 def check(  # noqa: PLR0913  # the options of the command
     *,
@@ -71,6 +72,7 @@ def check(  # noqa: PLR0913  # the options of the command
     profile: str,
     json_file: Path | None,
     reproducer: Path | None,
+    reports: bool,
     wire: bool,
 ) -> int:
     """Play OLD and NEW in the same worlds and tell whether NEW does the same.
@@ -94,6 +96,8 @@ def check(  # noqa: PLR0913  # the options of the command
     if every is not None:
         if any((sides, settings, reproducer, require)):
             refuse(CHECK, "--all takes all else from each migration.toml")
+    elif reports:
+        refuse(CHECK, "--reports goes with --all; a pair is always reported on")
     elif len(sides) != 2:
         refuse(CHECK, f"give OLD and NEW; {len(sides)} given: {sides}")
     from compat.migration.checking import over_the_wire
@@ -103,7 +107,7 @@ def check(  # noqa: PLR0913  # the options of the command
     playing = over_the_wire(how) if wire else nullcontext(how)
     with refusing(CHECK, *_mistakes()), playing as how:
         if every is not None:
-            return _folder(every, how, json_file)
+            return _folder(every, how, json_file, reports=reports)
         return _pair(sides, how, require, settings, json_file, reproducer)
 
 
@@ -177,7 +181,9 @@ def _reproduced(found: Checked, folder: Path, name: str) -> str:
     return f"Reproduce it: python {script}"
 
 
-def _folder(folder: Path, how: CheckOptions, json_file: Path | None) -> int:
+def _folder(
+    folder: Path, how: CheckOptions, json_file: Path | None, *, reports: bool
+) -> int:
     from compat.migration.folder import folder_code, judge_pieces, pieces_in
     from compat.report.folder import case_line, folder_json, folder_lines
     from compat.report.migration_json import dump, report
@@ -195,7 +201,7 @@ def _folder(folder: Path, how: CheckOptions, json_file: Path | None) -> int:
         header = _header(how, *(case.verdict for case in cases))
         full = report(folder_json(cases), header, code)
         json_file.write_text(dump(full), "utf-8")
-    for line in (*_wire_lines(how), *folder_lines(cases)):
+    for line in (*_wire_lines(how), *folder_lines(cases, reports=reports)):
         out.print(line)
     return code
 

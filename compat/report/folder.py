@@ -25,10 +25,12 @@ def case_line(case: JudgedCase) -> Text:
     return line
 
 
-def folder_lines(cases: Sequence[JudgedCase]) -> Iterator[Text]:
-    """Yield the reports of the cases that are not met, and the counts."""
+def folder_lines(
+    cases: Sequence[JudgedCase], *, reports: bool = False
+) -> Iterator[Text]:
+    """Yield the reports of the cases that are not met, or of all, and the counts."""
     for case in cases:
-        if not case.met:
+        if reports or not case.met:
             yield Text(f"\n{case.piece}/{case.case}, expected {case.expected}:", "bold")
             yield from lines(case.verdict)
     met = sum(case.met for case in cases)
