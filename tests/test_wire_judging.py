@@ -17,7 +17,7 @@ from langchain_core.tools import tool
 
 from compat.cli.main import main
 from compat.migration import wire as wire_module
-from compat.migration import wire_worlds
+from compat.migration import wire
 from compat.migration.checking import check, check_all, corpus_of, over_the_wire
 from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.judging import Terms
@@ -168,7 +168,7 @@ def judged(folder: Path, old: str, new: str, step: int = FEW) -> Any:
 @pytest.fixture
 def few_worlds(monkeypatch) -> None:
     """Leave out all worlds but the shortest."""
-    monkeypatch.setattr(wire_worlds, "LONGEST", 2)
+    monkeypatch.setattr(wire, "LONGEST", 2)
 
 
 def played(server: WorldServer, world: Scenario, build: Any) -> Trace:
@@ -316,7 +316,7 @@ def test_folder_is_judged_on_one_server(tmp_path, few_worlds, capsys) -> None:
 def test_corpus_without_a_world_for_the_wire_is_a_mistake(
     folder, monkeypatch, capsys
 ) -> None:
-    monkeypatch.setattr(wire_worlds, "LONGEST", -1)
+    monkeypatch.setattr(wire, "LONGEST", -1)
     subject = f"{folder}/old.py:plain"
     code, _, err = ran(capsys, subject, subject, "--wire", "--examples=1")
 
