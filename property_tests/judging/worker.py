@@ -42,7 +42,7 @@ LUCK: Final = (
 """An engine on virtual time, in a scripted world, has nothing to make a choice by."""
 
 
-class EngineJudge:
+class EngineWorker:
     """One engine, the worlds it is judged in, and the checks that judge it."""
 
     def __init__(self, about: Mapping[str, Any]) -> None:
@@ -188,16 +188,16 @@ def reply_of(judged: Judged) -> Reply:
     }
 
 
-def functions(engine_judge: EngineJudge) -> Mapping[str, Function]:
+def functions(worker: EngineWorker) -> Mapping[str, Function]:
     """Return what can be called."""
     named = (
-        engine_judge.load,
-        engine_judge.smoke,
-        engine_judge.judge,
-        engine_judge.reference,
-        engine_judge.failure,
-        engine_judge.replay,
-        engine_judge.trace,
+        worker.load,
+        worker.smoke,
+        worker.judge,
+        worker.reference,
+        worker.failure,
+        worker.replay,
+        worker.trace,
     )
     return {each.__name__: _guarded(each) for each in named}
 
@@ -218,5 +218,5 @@ def main() -> None:
     """Serve; the working directory is the user's, as where Python runs a module."""
     sys.path.insert(0, "")
     table: dict[str, Function] = {}
-    table["initialize"] = lambda about: table.update(functions(EngineJudge(about)))
+    table["initialize"] = lambda about: table.update(functions(EngineWorker(about)))
     Connection(table).serve()
