@@ -16,7 +16,7 @@ from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.judging.world import looks_at
 from property_tests.mutants import MUTANTS, Mutant
-from property_tests.playing import RefusedError, VariantPlayer
+from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.wording import around
 from refengine.profile import profile
 from refengine.testing.trace import Observation, Trace
@@ -81,7 +81,7 @@ def _played(mutant: Mutant, check: Check, world: CorpusWorld) -> PlayedWorld | N
         return VariantPlayer(mutant.wrong(under), under).case(
             world.scenario, check.variants
         )
-    except RefusedError:
+    except WorldRefusedError:
         return None
     except Exception:  # noqa: BLE001  # whatever a broken engine raises
         return None

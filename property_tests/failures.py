@@ -28,7 +28,7 @@ from compat.verdicts.conformance import (
     StreamHeader,
 )
 from property_tests.check import Check
-from property_tests.playing import RefusedError, VariantPlayer
+from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.wording import failure_of
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
@@ -77,7 +77,7 @@ def here(player: VariantPlayer, checks: Sequence[Check]) -> Replay:
             return ReplayedWorld(lost=f"there is no check of {clause}")
         try:
             case = player.case(world, check.variants)
-        except RefusedError as error:
+        except WorldRefusedError as error:
             return ReplayedWorld(lost=str(error))
         decided = list(check.decisions(case))
         failing = next((each for each in decided if not each.holds), None)

@@ -30,7 +30,7 @@ from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
 from property_tests.judging.world import decide, looks_at, settle
 from property_tests.mutants import MUTANTS, Mutant, mutant
-from property_tests.playing import RefusedError, VariantPlayer
+from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.registry import FAMILIES, Contract
 from refengine.profile import profile
 from refengine.testing.doors import ReferenceEngine
@@ -95,7 +95,7 @@ class Killing:
             return
         try:
             case = _case(trial.player, entry, left)
-        except RefusedError:
+        except WorldRefusedError:
             return
         if case is None:
             trial.found.add(ERROR)
@@ -173,11 +173,11 @@ def _family(clause: str) -> str:
 def _case(
     player: VariantPlayer, entry: CorpusWorld, checks: Sequence[Check]
 ) -> PlayedWorld | None:
-    """Play a world; None if an exception came out of it. Raises RefusedError."""
+    """Play a world; None if an exception came out of it. Raises WorldRefusedError."""
     variants = dict.fromkeys(name for each in checks for name in each.variants)
     try:
         return player.case(entry.scenario, tuple(variants))
-    except RefusedError:
+    except WorldRefusedError:
         raise
     except (Exception, asyncio.CancelledError):  # noqa: BLE001  # as it is broken
         return None

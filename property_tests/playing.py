@@ -20,7 +20,7 @@ from refengine.testing import Engine, Scenario, Trace, clock, play
 from refengine.testing.doors import EngineAgent
 
 
-class RefusedError(Exception):
+class WorldRefusedError(Exception):
     """The engine has no place for a world: it needs what is not declared."""
 
     def __init__(self, why: str) -> None:
@@ -70,7 +70,7 @@ class VariantPlayer:
         self._loops = clock.Loops()
 
     def case(self, scenario: Scenario, variants: Collection[str] = ()) -> PlayedWorld:
-        """Play a scenario and these variants of it; raises RefusedError.
+        """Play a scenario and these variants of it; raises WorldRefusedError.
 
         A variant that is equal to the scenario is not played again, and one that the
         engine refuses is left out.
@@ -80,7 +80,7 @@ class VariantPlayer:
         first = self.played(scenario)
         why = refusal_of(first)
         if why is not None:
-            raise RefusedError(why)
+            raise WorldRefusedError(why)
         views = {PLAYED: self.viewed(scenario, first, PLAYED)}
         for variant in variants:
             found = self._variant(variant, scenario, first)
@@ -92,13 +92,13 @@ class VariantPlayer:
         return scenario if self._whole else reduced(scenario, self.capabilities)
 
     def _refuse(self, scenario: Scenario) -> None:
-        """Raise RefusedError for what only playing it would show to be lacking."""
+        """Raise WorldRefusedError for what only playing it would show to be lacking."""
         if self._whole:
             return
         for capability, where in hidden_needs(scenario):
             if capability not in self.capabilities:
                 error = CapabilityError(self.engine.name, capability, where)
-                raise RefusedError(str(error))
+                raise WorldRefusedError(str(error))
 
     def _variant(self, variant: str, scenario: Scenario, first: Trace) -> View | None:
         changed = CHANGES[variant](scenario)

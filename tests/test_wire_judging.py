@@ -16,8 +16,8 @@ from langchain.agents.middleware import before_model
 from langchain_core.tools import tool
 
 from compat.cli.main import main
-from compat.migration import wire as wire_module
 from compat.migration import wire
+from compat.migration import wire as wire_module
 from compat.migration.checking import check, check_all, corpus_of, over_the_wire
 from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.judging import Terms

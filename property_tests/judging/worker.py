@@ -22,7 +22,7 @@ from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
 from property_tests.judging.world import Judged, decide, judge, settle
-from property_tests.playing import RefusedError, VariantPlayer
+from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.wording import failure_of, lines
 from refengine.errors import UnknownProfileError
 from refengine.testing import Scenario
@@ -146,7 +146,7 @@ class EngineWorker:
         scenario = read_scenario(request["scenario"], f"pinned case of {clause}")
         try:
             case = self.player.case(scenario, check.variants)
-        except RefusedError as error:
+        except WorldRefusedError as error:
             return {"lost": str(error)}
         decided = list(check.decisions(case))
         failed = next((each for each in decided if not each.holds), None)

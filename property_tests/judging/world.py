@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from property_tests.check import Check, Decision, Meant, PlayedWorld
 from property_tests.corpus import CorpusWorld
-from property_tests.playing import RefusedError, VariantPlayer
+from property_tests.playing import VariantPlayer, WorldRefusedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def judge(player: VariantPlayer, entry: CorpusWorld, checks: Sequence[Check]) ->
         return Judged()
     try:
         return decide(player.case(entry.scenario, variants_of(chosen)), chosen)
-    except RefusedError as error:
+    except WorldRefusedError as error:
         return Judged(refused=str(error))
 
 
