@@ -21,6 +21,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -79,6 +80,7 @@ class Waiting:
     ) -> None:
         self._control, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(PATIENCE)
+        self._one_at_a_time = threading.Lock()
         with other:
             self._process = subprocess.Popen(  # noqa: S603  # our own Python, no shell
                 _waiting(command, other.fileno(), frameworks),
@@ -134,8 +136,9 @@ class Waiting:
 
     def _answer(self, ask: Callable[[], object]) -> int:
         try:
-            ask()
-            answer = self._control.recv(64).decode()
+            with self._one_at_a_time:  # or one thread would get the answer to another
+                ask()
+                answer = self._control.recv(64).decode()
         except OSError as error:  # too large a request is one, too
             raise RefusedError from error
         if answer in {"", REFUSED}:
@@ -166,6 +169,7 @@ class WarmStarts:
         self._kinds: OrderedDict[Kind, Waiting | None] = OrderedDict()
         self._refused: set[Kind] = set()
         self._owner = os.getpid()
+        self._starts = threading.Lock()
 
     def start(
         self,
@@ -180,6 +184,16 @@ class WarmStarts:
         """
         if sys.platform != "linux" or os.getpid() != self._owner or _is_relative(env):
             return None
+        with self._starts:  # pieces of a folder are judged in several threads
+            return self._copied(command, cwd, env, frameworks)
+
+    def _copied(
+        self,
+        command: Sequence[str],
+        cwd: Path | None,
+        env: Mapping[str, str],
+        frameworks: Sequence[str],
+    ) -> Process | None:
         kind = (*command, *frameworks, *_start_of(env))
         if kind in self._refused:
             return None

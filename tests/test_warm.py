@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,24 @@ def test_the_folder_and_the_environment_are_those_of_each_copy(
     process = Path("/proc", str(made.process.pid))
     assert (process / "cwd").readlink() == tmp_path
     assert is_copy(made)
+
+
+@pytest.mark.usefixtures("starts")
+def test_threads_that_start_copies_get_each_its_own(tmp_path: Path) -> None:
+    folders = [tmp_path / str(number) for number in range(40)]
+    for each in folders:
+        each.mkdir()
+    for _ in range(2):
+        child().kill()
+
+    def started(folder: Path) -> Path:
+        made = child(cwd=folder)
+        found = Path("/proc", str(made.process.pid), "cwd").readlink()
+        made.kill()
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(started, folders)) == folders
 
 
 @pytest.mark.usefixtures("starts")
