@@ -3,7 +3,7 @@
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -38,6 +38,12 @@ NARROW = {"compat.report": {"compat.report", "compat.verdicts", "refengine.testi
 # Doors into all floors, which open them when they are used.
 EXEMPT = {"refengine.__main__", "refengine._pytest_plugin"}
 
+# What else opens a higher floor when it is used, each way with its reason.
+LAZY = {
+    # an agent is given types of the user's own where it is to keep values of them
+    "refengine.agent imports refengine.state.values inside a function",
+}
+
 # What comes with every installation, and the modules that need an extra on top.
 RUNTIME = {"click", "pydantic", "pydantic_core", "rich"}
 GRAPHS = {"langchain", "langchain_core", "langgraph"}
@@ -49,6 +55,8 @@ EXTRAS = {
     "compat.wire": WIRE,
     "compat.report.plots": {"matplotlib"},
 }
+
+Nodes = Callable[[ast.Module], Iterator[ast.Import | ast.ImportFrom]]
 
 PACKAGES = ("refengine", "compat", "property_tests", "benchmarks", "tools")
 NEEDS_EXTRAS = {"property_tests", "benchmarks", "tools"}
@@ -85,10 +93,19 @@ def base_of(node: ast.ImportFrom, name: str, path: Path) -> str:
     return ".".join([*package, node.module] if node.module else package)
 
 
-def imported(name: str, path: Path, known: dict[str, Path]) -> set[str]:
+def anywhere(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield what a module imports, inside functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+
+
+def imported(
+    name: str, path: Path, known: dict[str, Path], nodes: Nodes = at_module_level
+) -> set[str]:
     """Return the modules that a module imports; ``from a import b`` is a.b if known."""
     found: set[str] = set()
-    for node in at_module_level(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(ast.parse(path.read_text("utf-8"))):
         names = [alias.name for alias in node.names]
         if isinstance(node, ast.Import):
             found.update(names)
@@ -129,6 +146,20 @@ def violations(root: Path) -> Iterator[str]:
                 yield f"{name} imports {target}"
 
 
+def lazy_violations(root: Path) -> Iterator[str]:
+    """Yield each import inside a function that goes up, but for those of the doors."""
+    known = modules(root)
+    for name, path in known.items():
+        here = floor_of(name)
+        if name in EXEMPT or here is None:
+            continue
+        outside = imported(name, path, known)
+        for target in sorted(imported(name, path, known, anywhere) - outside):
+            there = floor_of(target)
+            if there is not None and LEVEL[there] > LEVEL[here]:
+                yield f"{name} imports {target} inside a function"
+
+
 def strangers(root: Path) -> Iterator[str]:
     """Yield imports of what an installation without extras does not have.
 
@@ -151,6 +182,10 @@ def strangers(root: Path) -> Iterator[str]:
 
 def test_imports_go_down() -> None:
     assert list(violations(ROOT)) == []
+
+
+def test_only_the_doors_open_higher_floors_when_they_are_used() -> None:
+    assert set(lazy_violations(ROOT)) == LAZY
 
 
 def test_engine_needs_the_standard_library_and_the_harness_no_extra() -> None:
@@ -225,11 +260,15 @@ def test_import_that_goes_up_is_found(
     assert list(violations(root)) == [f"{module} imports {target}"]
 
 
-def test_import_inside_a_function_does_not_count(tmp_path: Path) -> None:
+def test_import_inside_a_function_is_one_of_use(tmp_path: Path) -> None:
     lazy = "def main():\n    import compat\n    class A:\n        import compat.observe"
     root = planted(tmp_path, "refengine.tools", lazy)
 
     assert list(violations(root)) == []
+    assert list(lazy_violations(root)) == [
+        "refengine.tools imports compat inside a function",
+        "refengine.tools imports compat.observe inside a function",
+    ]
 
 
 def test_room_without_a_floor_is_found(tmp_path: Path) -> None:

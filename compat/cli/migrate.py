@@ -6,7 +6,6 @@ import platform
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -213,6 +212,8 @@ def _wire_lines(how: CheckOptions) -> Iterable[Text]:
 
 
 def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
+    from importlib.metadata import version
+
     from compat.report.wire import wire_json
 
     frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
