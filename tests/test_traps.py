@@ -312,7 +312,9 @@ def test_trap_7_a_command_that_there_is_not_is_found(line: str, wrong) -> None:
 def test_trap_7_each_default_on_a_page_is_that_of_the_command() -> None:
     page = (ROOT / "docs/conform.md").read_text("utf-8")
     real = {
-        name: each.default for each in command("conform").params for name in each.opts
+        name: each.shown_default
+        for each in command("conform").params
+        for name in each.opts
     }
     stated = dict(DEFAULT.findall(page))
 
