@@ -131,7 +131,7 @@ async def _names(subjects: Subjects, side: SideSpec, found: EngineFactory) -> li
     except NotMeasurableError:
         raise
     except Exception as error:
-        raise SubjectRaisedError(found.text, found.told(error)) from error
+        raise SubjectRaisedError(found.text, found.error_line(error)) from error
     try:
         await build_agent(extensions.built())
     except ConfigurationError as error:

@@ -229,7 +229,7 @@ def test_what_a_client_does_not_do_is_refused(scenario, place) -> None:
     with pytest.raises(NotPlayableError) as caught:
         recorded(read_scenario(scenario), Scrubber())
 
-    assert caught.value.place.endswith(place)
+    assert caught.value.where.endswith(place)
 
 
 def test_a_scenario_without_runs_is_refused(tmp_path) -> None:

@@ -135,7 +135,7 @@ def _state_hook(name: str, hooks: dict[str, AnyHook], hook: str) -> ModelHook | 
                     raise ChangedContextError(name, hook)
                 state.messages = list(messages)
             case _:
-                wanted = "a pair (context, messages)"
-                raise HookReturnError(name, hook, got, wanted)
+                expected = "a pair (context, messages)"
+                raise HookReturnError(name, hook, got, expected)
 
     return edit

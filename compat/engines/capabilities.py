@@ -31,7 +31,7 @@ from refengine.testing.doors import (
     EngineRun,
     GeneratedRun,
     KeepingAgent,
-    Told,
+    Yielded,
 )
 from refengine.testing.trace import Trace
 from refengine.tools import Options, as_meta
@@ -241,6 +241,6 @@ class _KeepingAgent(_Agent):
         return GeneratedRun("", (), _refused(self._engine.name))
 
 
-async def _refused(engine: str) -> Told:
+async def _refused(engine: str) -> Yielded:
     raise CapabilityError(engine, "run_options", "a run with options")
     yield  # makes it a generator

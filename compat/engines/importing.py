@@ -32,7 +32,7 @@ from compat.engines.load_errors import (
     NotCallableError,
     UnknownEngineError,
 )
-from refengine.testing.loading import Own, told
+from refengine.testing.loading import Own, error_line
 
 GROUP: Final = "refengine.engines"
 """The entry points by which packages name their engines."""
@@ -52,9 +52,9 @@ class EngineFactory:
     folder: Path
     installed: bool = False
 
-    def told(self, error: BaseException) -> str:
+    def error_line(self, error: BaseException) -> str:
         """Tell an exception in a line, with the user's own line that it came from."""
-        return _told(error, self.folder)
+        return _error_line(error, self.folder)
 
 
 def installed_engines() -> tuple[str, ...]:
@@ -151,15 +151,15 @@ def _attempt(text: str, folder: Path, do: Callable[[], ModuleType]) -> ModuleTyp
         why = f"{type(error).__name__}: {error.msg} ({where})"
         raise BrokenModuleError(text, why) from error
     except (Exception, SystemExit) as error:
-        why = _told(error, folder) + _package_hint(error)
+        why = _error_line(error, folder) + _package_hint(error)
         raise BrokenModuleError(text, why) from error
 
 
-def _told(error: BaseException, folder: Path) -> str:
+def _error_line(error: BaseException, folder: Path) -> str:
     """Tell an exception and the user's own line, which is none of this package."""
     ours = os.path.realpath(Path(__file__).parent.parent)
     own = Own((os.path.realpath(folder),))
-    return told(error, replace(own, others=(*own.others, ours)))
+    return error_line(error, replace(own, others=(*own.others, ours)))
 
 
 def _package_hint(error: BaseException) -> str:

@@ -62,15 +62,15 @@ def load_engine(name: str, profile: str | None = None) -> LoadedEngine:
     ``file.py:factory``. Raises LoadError, or UnknownProfileError for a profile that
     there is not.
     """
-    wanted = None if profile is None else profile_named(profile)
+    chosen = None if profile is None else profile_named(profile)
     found = find(name)
-    engine = _made(found, wanted)
+    engine = _made(found, chosen)
     own = _Own(found, engine)
     capabilities = own.capabilities()
     return LoadedEngine(
         name if found.installed else own.name(),
         _refusing(own.checked(), capabilities),
-        own.profile(wanted),
+        own.profile(chosen),
         capabilities,
         own.version(),
         name,
@@ -89,7 +89,7 @@ def _made(found: EngineFactory, profile: Profile | None) -> Any:  # noqa: ANN401
     except MissingExtraError as error:
         raise NotInstalledError(str(error)) from error
     except (Exception, SystemExit) as error:
-        raise BrokenFactoryError(found.text, found.told(error)) from error
+        raise BrokenFactoryError(found.text, found.error_line(error)) from error
 
 
 def _check_arguments(found: EngineFactory, given: Mapping[str, Any]) -> None:
@@ -169,11 +169,11 @@ class _Own:
                 raise UnknownCapabilityError(self.found.text, each, [*CAPABILITIES])
         return frozenset(cast("list[str]", names))
 
-    def profile(self, wanted: Profile | None) -> Profile:
+    def profile(self, chosen: Profile | None) -> Profile:
         """Return its profile; raises EngineProfileError."""
         said = self._said("profile")
         if said is _MISSING:
-            return wanted or SEED_001
+            return chosen or SEED_001
         if isinstance(said, str):
             try:
                 said = profile_named(said)
@@ -182,8 +182,8 @@ class _Own:
         if not isinstance(said, Profile):
             why = "give a refengine.profile.Profile, or the name of one"
             raise EngineProfileError(self.found.text, said, why)
-        if wanted is not None and said.name != wanted.name:
-            why = f"{wanted.name!r} was asked for, so profile= must be taken over"
+        if chosen is not None and said.name != chosen.name:
+            why = f"{chosen.name!r} was asked for, so profile= must be taken over"
             raise EngineProfileError(self.found.text, said.name, why)
         return said
 
@@ -194,8 +194,8 @@ class _Own:
 
     def assumed(self) -> tuple[str, ...]:
         """Return what it does not say of itself."""
-        told = ("profile", "capabilities", "version")
-        return tuple(each for each in told if self._said(each) is _MISSING)
+        fields = ("profile", "capabilities", "version")
+        return tuple(each for each in fields if self._said(each) is _MISSING)
 
     def _said(self, attribute: str) -> object:
         """Return an attribute; None counts as not said."""

@@ -78,7 +78,7 @@ class WorldSessions(Sessions):
         """Forget a session, if it is not forgotten yet."""
         self._found.pop(key, None)
 
-    def asked(self, name: str) -> ServedSession:
+    def session(self, name: str) -> ServedSession:
         """Return the session that a client names; raises ApiError."""
         found = self._found.get(name)
         if found is None:

@@ -59,8 +59,8 @@ def first_difference(group: Group, trace: Trace, *, with_ctx: bool) -> str | Non
     seen = ObservedTrace(trace, with_ctx=with_ctx)
     if seen.build_error and not group.expected.get("build_error"):
         return "build_error: the agent could not be built"
-    for key, wanted in group.expected.items():
-        value = wanted if with_ctx else _without_ctx(wanted)
+    for key, expected in group.expected.items():
+        value = expected if with_ctx else _without_ctx(expected)
         found = _CHECKS[key](seen, value, group.free)
         if found is not None:
             return f"{key}: {found}"
@@ -76,106 +76,108 @@ def _without_ctx(value: object) -> object:
     return value
 
 
-def _trace(seen: ObservedTrace, wanted: list[Entry], free: bool) -> str | None:
-    return _whole(wanted, seen.entries, matches, is_tool_entry if free else None)
+def _trace(seen: ObservedTrace, expected: list[Entry], free: bool) -> str | None:
+    return _whole(expected, seen.entries, matches, is_tool_entry if free else None)
 
 
-def _trace_only(seen: ObservedTrace, wanted: list[Entry], free: bool) -> str | None:
-    kinds = {_kind(entry) for entry in wanted}
+def _trace_only(seen: ObservedTrace, expected: list[Entry], free: bool) -> str | None:
+    kinds = {_kind(entry) for entry in expected}
     entries = [entry for entry in seen.entries if _kind(entry) in kinds]
-    return _whole(wanted, entries, matches, is_tool_entry if free else None)
+    return _whole(expected, entries, matches, is_tool_entry if free else None)
 
 
-def _trace_has(seen: ObservedTrace, wanted: list[Entry], free: bool) -> str | None:
+def _trace_has(seen: ObservedTrace, expected: list[Entry], free: bool) -> str | None:
     find = unmatched if free else subsequence
-    missing = find(wanted, seen.entries, matches)
+    missing = find(expected, seen.entries, matches)
     return None if missing is None else f"no {missing} where it is expected"
 
 
-def _trace_lacks(seen: ObservedTrace, wanted: list[Entry], _: bool) -> str | None:
-    for pattern in wanted:
+def _trace_lacks(seen: ObservedTrace, expected: list[Entry], _: bool) -> str | None:
+    for pattern in expected:
         found = next((e for e in seen.entries if matches(pattern, e)), None)
         if found is not None:
             return f"there is {found}"
     return None
 
 
-def _trace_counts(seen: ObservedTrace, wanted: list[Entry], _: bool) -> str | None:
-    for each in wanted:
+def _trace_counts(seen: ObservedTrace, expected: list[Entry], _: bool) -> str | None:
+    for each in expected:
         count = sum(matches(each["match"], entry) for entry in seen.entries)
         if count != each["count"]:
             return f"{each['match']} {count} times, not {each['count']}"
     return None
 
 
-def _events(seen: ObservedTrace, wanted: list[Event], free: bool) -> str | None:
-    return _whole(wanted, seen.events, event_matches, is_tool_event if free else None)
+def _events(seen: ObservedTrace, expected: list[Event], free: bool) -> str | None:
+    return _whole(expected, seen.events, event_matches, is_tool_event if free else None)
 
 
-def _events_has(seen: ObservedTrace, wanted: list[Event], free: bool) -> str | None:
+def _events_has(seen: ObservedTrace, expected: list[Event], free: bool) -> str | None:
     find = unmatched if free else subsequence
-    missing = find(wanted, seen.events, _joining)
+    missing = find(expected, seen.events, _joining)
     return None if missing is None else f"no {missing} where it is expected"
 
 
-def _last_event(seen: ObservedTrace, wanted: Event, _: bool) -> str | None:
-    events = [event for event in seen.events if wanted == END or event != END]
+def _last_event(seen: ObservedTrace, expected: Event, _: bool) -> str | None:
+    events = [event for event in seen.events if expected == END or event != END]
     last = events[-1] if events else None
-    if last is not None and _joining(wanted, last):
+    if last is not None and _joining(expected, last):
         return None
-    return f"{last}, not {wanted}"
+    return f"{last}, not {expected}"
 
 
-def _event_count(seen: ObservedTrace, wanted: int, _: bool) -> str | None:
+def _event_count(seen: ObservedTrace, expected: int, _: bool) -> str | None:
     count = _count_events(seen)
-    return None if count == wanted else f"{count}, not {wanted}"
+    return None if count == expected else f"{count}, not {expected}"
 
 
-def _event_count_at_least(seen: ObservedTrace, wanted: int, _: bool) -> str | None:
+def _event_count_at_least(seen: ObservedTrace, expected: int, _: bool) -> str | None:
     count = _count_events(seen)
-    return None if count >= wanted else f"{count}, fewer than {wanted}"
+    return None if count >= expected else f"{count}, fewer than {expected}"
 
 
 def _count_events(seen: ObservedTrace) -> int:
     return sum(isinstance(e, dict) and "run" not in e for e in seen.events)
 
 
-def _event_roles(seen: ObservedTrace, wanted: list[str], _: bool) -> str | None:
+def _event_roles(seen: ObservedTrace, expected: list[str], _: bool) -> str | None:
     roles = [role_of(event) for event in seen.events if is_message(event)]
-    return None if roles == wanted else f"{roles}, not {wanted}"
+    return None if roles == expected else f"{roles}, not {expected}"
 
 
 def _event_role_counts(
     seen: ObservedTrace,
-    wanted: Mapping[str, int],
+    expected: Mapping[str, int],
     _: bool,
 ) -> str | None:
     counts = Counter(role_of(event) for event in seen.events if is_message(event))
-    for role, count in wanted.items():
+    for role, count in expected.items():
         if counts[role] != count:
             return f"{counts[role]} of {role}, not {count}"
     return None
 
 
 def _errors(
-    seen: ObservedTrace, wanted: list[Mapping[str, Any]], _: bool
+    seen: ObservedTrace, expected: list[Mapping[str, Any]], _: bool
 ) -> str | None:
     errors = [e["error"] for e in seen.events if isinstance(e, dict) and "error" in e]
-    fits = len(errors) == len(wanted) and all(map(error_matches, wanted, errors))
-    return None if fits else f"{errors}, not {wanted}"
+    fits = len(errors) == len(expected) and all(map(error_matches, expected, errors))
+    return None if fits else f"{errors}, not {expected}"
 
 
-def _build_error(seen: ObservedTrace, wanted: bool, _: bool) -> str | None:
-    return None if seen.build_error == wanted else f"{seen.build_error}, not {wanted}"
+def _build_error(seen: ObservedTrace, expected: bool, _: bool) -> str | None:
+    return (
+        None if seen.build_error == expected else f"{seen.build_error}, not {expected}"
+    )
 
 
-def _model_call_count(seen: ObservedTrace, wanted: int, _: bool) -> str | None:
+def _model_call_count(seen: ObservedTrace, expected: int, _: bool) -> str | None:
     count = len(seen.model_calls)
-    return None if count == wanted else f"{count}, not {wanted}"
+    return None if count == expected else f"{count}, not {expected}"
 
 
-def _model_calls(seen: ObservedTrace, wanted: list[Entry], _: bool) -> str | None:
-    for facts in wanted:
+def _model_calls(seen: ObservedTrace, expected: list[Entry], _: bool) -> str | None:
+    for facts in expected:
         call = next(
             (c for c in seen.model_calls if c["model_call"] == facts["call"]), None
         )
@@ -187,22 +189,22 @@ def _model_calls(seen: ObservedTrace, wanted: list[Entry], _: bool) -> str | Non
     return None
 
 
-def _fact_holds(key: str, wanted: Fact, call: Entry) -> bool:
+def _fact_holds(key: str, expected: Fact, call: Entry) -> bool:
     given, tools = call["in"], call["tools"]
     if key == "call":
         return True
     if key == "in_count":
-        return bool(len(given) == wanted)
+        return bool(len(given) == expected)
     if key == "in_at":
         return all(
             -len(given) <= int(at) < len(given) and matches(text, given[int(at)])
-            for at, text in wanted.items()
+            for at, text in expected.items()
         )
     if key == "tools_has":
-        return set(wanted) <= set(tools)
+        return set(expected) <= set(tools)
     if key == "tools_lacks":
-        return set(wanted).isdisjoint(tools)
-    return bool(key in {"in", "tools"} and matches(wanted, call[key]))
+        return set(expected).isdisjoint(tools)
+    return bool(key in {"in", "tools"} and matches(expected, call[key]))
 
 
 def _about(key: str, call: Entry) -> object:
@@ -210,27 +212,27 @@ def _about(key: str, call: Entry) -> object:
 
 
 def _session_values(
-    seen: ObservedTrace, wanted: Mapping[str, str], _: bool
+    seen: ObservedTrace, expected: Mapping[str, str], _: bool
 ) -> str | None:
-    return None if matches(wanted, seen.kept) else f"{seen.kept}, not {wanted}"
+    return None if matches(expected, seen.kept) else f"{seen.kept}, not {expected}"
 
 
-def _system_message(seen: ObservedTrace, wanted: str | None, _: bool) -> str | None:
+def _system_message(seen: ObservedTrace, expected: str | None, _: bool) -> str | None:
     content = _system(seen)
-    if content is None or wanted is None:
-        fits = content is wanted
+    if content is None or expected is None:
+        fits = content is expected
     else:
-        fits = text_matches(wanted, content)
-    return None if fits else f"{content!r}, not {wanted!r}"
+        fits = text_matches(expected, content)
+    return None if fits else f"{content!r}, not {expected!r}"
 
 
 def _system_message_contains(
     seen: ObservedTrace,
-    wanted: str | list[str],
+    expected: str | list[str],
     _: bool,
 ) -> str | None:
     content = _system(seen) or ""
-    for text in [wanted] if isinstance(wanted, str) else wanted:
+    for text in [expected] if isinstance(expected, str) else expected:
         if text not in content:
             return f"{text!r} is not in {content!r}"
     return None
@@ -266,8 +268,8 @@ _CHECKS: Mapping[str, Check] = {
 }
 
 
-def _joining(wanted: Event, seen: Event) -> bool:
-    return event_matches(wanted, seen, joins=True)
+def _joining(expected: Event, seen: Event) -> bool:
+    return event_matches(expected, seen, joins=True)
 
 
 def _kind(entry: Entry) -> str:
@@ -276,22 +278,22 @@ def _kind(entry: Entry) -> str:
 
 
 def _whole(
-    wanted: Sequence[Any], seen: Sequence[Any], same: Same, loose: Same1 | None
+    expected: Sequence[Any], seen: Sequence[Any], same: Same, loose: Same1 | None
 ) -> str | None:
     """Compare two whole lists; runs of ``loose`` elements in any order."""
     if loose is None:
-        return _in_order(wanted, seen, same, 0)
+        return _in_order(expected, seen, same, 0)
     at = 0
-    ours, theirs = list(_blocks(seen, loose)), list(_blocks(wanted, loose))
-    for (is_loose, expected), (_, got) in zip(theirs, ours, strict=False):
+    ours, theirs = list(_blocks(seen, loose)), list(_blocks(expected, loose))
+    for (is_loose, block), (_, got) in zip(theirs, ours, strict=False):
         if not is_loose:
-            found = _in_order(expected, got, same, at)
+            found = _in_order(block, got, same, at)
         else:
-            found = _any_order(expected, got, same, ends=_ends(theirs, expected))
+            found = _any_order(block, got, same, ends=_ends(theirs, block))
         if found is not None:
             return found
-        at += len(expected)
-    return _in_order(wanted, seen, lambda _, __: True, 0)
+        at += len(block)
+    return _in_order(expected, seen, lambda _, __: True, 0)
 
 
 Same1: TypeAlias = Callable[[Any], bool]
@@ -311,26 +313,26 @@ def _ends(blocks: Sequence[tuple[bool, list[Any]]], block: list[Any]) -> bool:
 
 
 def _in_order(
-    wanted: Sequence[Any], seen: Sequence[Any], same: Same, offset: int
+    expected: Sequence[Any], seen: Sequence[Any], same: Same, offset: int
 ) -> str | None:
-    for at, expected in enumerate(wanted):
+    for at, each in enumerate(expected):
         if at >= len(seen):
-            return f"[{offset + at}] is missing: {expected}"
-        if not same(expected, seen[at]):
-            return f"[{offset + at}] is {seen[at]}, not {expected}"
-    if len(seen) > len(wanted):
-        return f"[{offset + len(wanted)}] is one too many: {seen[len(wanted)]}"
+            return f"[{offset + at}] is missing: {each}"
+        if not same(each, seen[at]):
+            return f"[{offset + at}] is {seen[at]}, not {each}"
+    if len(seen) > len(expected):
+        return f"[{offset + len(expected)}] is one too many: {seen[len(expected)]}"
     return None
 
 
 def _any_order(
-    wanted: Sequence[Any], seen: Sequence[Any], same: Same, *, ends: bool
+    expected: Sequence[Any], seen: Sequence[Any], same: Same, *, ends: bool
 ) -> str | None:
-    if len(wanted) != len(seen):
-        return f"{len(seen)} entries of concurrent calls, not {len(wanted)}: {seen}"
-    missing = unmatched(wanted, seen, same)
+    if len(expected) != len(seen):
+        return f"{len(seen)} entries of concurrent calls, not {len(expected)}: {seen}"
+    missing = unmatched(expected, seen, same)
     if missing is not None:
         return f"no {missing} among {seen}"
-    if ends and not same(wanted[-1], seen[-1]):
-        return f"{seen[-1]} is last, not {wanted[-1]}"
+    if ends and not same(expected[-1], seen[-1]):
+        return f"{seen[-1]} is last, not {expected[-1]}"
     return None

@@ -58,8 +58,8 @@ class RowJudge:
     def __init__(
         self, profiles: Iterable[str] | None = None, purposes: Sequence[Purpose] = ()
     ) -> None:
-        wanted = {p.name for p in PROFILES} if profiles is None else set(profiles)
-        self._versions = [v for v, name in PROFILE_OF.items() if name in wanted]
+        names = {p.name for p in PROFILES} if profiles is None else set(profiles)
+        self._versions = [v for v, name in PROFILE_OF.items() if name in names]
         self._purposes = purposes
 
     def judge(self, row: ObservedRow | Unreadable) -> RowVerdict:
@@ -85,8 +85,8 @@ class RowJudge:
         try:
             return self._compared(row, scenario, compared)
         except Exception as error:  # noqa: BLE001  # an engine or a row may raise any
-            told = f"the harness failed: {type(error).__name__}: {error}"
-            return RowVerdict(row.id, "differs", told, compared, fault=True)
+            text = f"the harness failed: {type(error).__name__}: {error}"
+            return RowVerdict(row.id, "differs", text, compared, fault=True)
 
     def _compared(
         self, row: ObservedRow, scenario: Scenario, compared: tuple[str, ...]

@@ -69,8 +69,8 @@ def error_matches(expected: Mapping[str, Any], seen: object) -> bool:
     text = str(seen.get("text", ""))
     contained = expected.get("text_contains")
     if contained is not None:
-        wanted = contained if is_list(contained) else [contained]
-        if not all(str(each) in text for each in wanted):
+        parts = contained if is_list(contained) else [contained]
+        if not all(str(each) in text for each in parts):
             return False
     names = [expected[key] for key in ("is", "last") if key in expected]
     return all(name == seen.get("is", text) for name in names)
@@ -80,13 +80,13 @@ def event_matches(expected: Event, seen: Event, *, joins: bool = False) -> bool:
     """Compare an event; with ``joins`` a message also matches a stream of it."""
     if isinstance(expected, str) or isinstance(seen, str):
         return expected == seen
-    wanted = dict(expected)
-    streamed = wanted.pop("streamed", None)
-    if "msg" in wanted and "stream" in seen and (streamed or joins):
+    rest = dict(expected)
+    streamed = rest.pop("streamed", None)
+    if "msg" in rest and "stream" in seen and (streamed or joins):
         seen = {**seen, "msg": joined(seen["stream"])}
-    elif streamed or ("msg" in wanted and "stream" in seen):
+    elif streamed or ("msg" in rest and "stream" in seen):
         return False
-    return matches(wanted, seen)
+    return matches(rest, seen)
 
 
 def is_message(event: Event) -> bool:
@@ -107,11 +107,11 @@ def subsequence(
 ) -> Any | None:  # noqa: ANN401  # an element of expected
     """Return the first expected element that does not follow in order, or None."""
     at = 0
-    for wanted in expected:
-        while at < len(seen) and not same(wanted, seen[at]):
+    for each in expected:
+        while at < len(seen) and not same(each, seen[at]):
             at += 1
         if at == len(seen):
-            return wanted
+            return each
         at += 1
     return None
 
@@ -126,19 +126,19 @@ def unmatched(
     """
     partner: dict[int, int] = {}
 
-    def place(wanted: int, tried: set[int]) -> bool:
+    def assign(number: int, tried: set[int]) -> bool:
         for at, entry in enumerate(seen):
-            if at in tried or not same(expected[wanted], entry):
+            if at in tried or not same(expected[number], entry):
                 continue
             tried.add(at)
-            if at not in partner or place(partner[at], tried):
-                partner[at] = wanted
+            if at not in partner or assign(partner[at], tried):
+                partner[at] = number
                 return True
         return False
 
-    for wanted in range(len(expected)):
-        if not place(wanted, set()):
-            return expected[wanted]
+    for number in range(len(expected)):
+        if not assign(number, set()):
+            return expected[number]
     return None
 
 

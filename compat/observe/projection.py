@@ -64,13 +64,13 @@ def _not_resumed(trace: Trace) -> frozenset[int]:
     Our engine tells it as the last event, as it does every error of a run.
     """
     resumes = {e.run for e in trace.of("run_start") if "resume" in e.data}
-    told: dict[int, list[str]] = {run: [] for run in resumes}
+    ends: dict[int, list[str]] = {run: [] for run in resumes}
     for each in trace.of("event"):
         if each.run in resumes:
             error = each.data.get("error")
             point = str(error["point"]) if is_mapping(error) else ""
-            told[each.run].append(point)
-    return frozenset(run for run, points in told.items() if points == ["checkpoint"])
+            ends[each.run].append(point)
+    return frozenset(run for run, points in ends.items() if points == ["checkpoint"])
 
 
 class _Results:

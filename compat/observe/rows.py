@@ -242,15 +242,15 @@ def load_rows(path: Path) -> list[ObservedRow | Unreadable]:
     return rows
 
 
-def _row(data: object, place: str) -> ObservedRow | Unreadable:
+def _row(data: object, where: str) -> ObservedRow | Unreadable:
     try:
         return ObservedRow.model_validate(data)
     except ValidationError as error:
         named = data.get("id") if is_mapping(data) else None
-        return Unreadable(str(named or place), _told(error))
+        return Unreadable(str(named or where), _first_problem(error))
 
 
-def _told(error: ValidationError) -> str:
+def _first_problem(error: ValidationError) -> str:
     """Tell the first problem: where, what was given, and what is asked for."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "the row"

@@ -98,11 +98,14 @@ def _clearer(
 def _brief(entry: Entry) -> str:
     data = cast("Mapping[str, Any]", entry["data"])
     error = data.get("error")
-    told = [data.get(key) for key in ("extension", "hook", "status", "message")]
-    told += [error["point"] if isinstance(error, Mapping) else error, data.get("class")]
+    parts = [data.get(key) for key in ("extension", "hook", "status", "message")]
+    parts += [
+        error["point"] if isinstance(error, Mapping) else error,
+        data.get("class"),
+    ]
     if entry["kind"] == "tool_start":
-        told.append(data["name"])
-    return " ".join([str(entry["kind"]), *(str(each) for each in told if each)])
+        parts.append(data["name"])
+    return " ".join([str(entry["kind"]), *(str(each) for each in parts if each)])
 
 
 def played(scenario: Scenario, profile: Profile) -> Trace:

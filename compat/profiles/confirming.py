@@ -67,7 +67,7 @@ def confirmed(engine: Engine, profile: Profile, posture: str) -> Confirmed:
     """Play the scenarios of one posture on an engine and under its profile."""
     value = getattr(profile, posture)
     others = [each for each in options()[posture] if each != value]
-    told: set[str] = set()
+    shown_apart: set[str] = set()
     refused: list[str] = []
     ran, divergence = 0, None
     for each in scenarios()[posture]:
@@ -84,8 +84,8 @@ def confirmed(engine: Engine, profile: Profile, posture: str) -> Confirmed:
         for other in others:
             changed = projected(played(scenario, choosing(profile, posture, other)))
             if first_divergence(seen, changed) is not None:
-                told.add(other)
-    found = tuple(each for each in others if each in told)
+                shown_apart.add(other)
+    found = tuple(each for each in others if each in shown_apart)
     return Confirmed(posture, value, ran, tuple(refused), found, divergence)
 
 

@@ -89,8 +89,8 @@ async def _store(file: Path, key: str | None) -> Contents:
             return Contents(file, (), (_fault(None, None, error),))
         if keys and key is not None and key not in keys:
             raise not_found(key, keys)
-        wanted = [each for each in keys if key in {None, each}]
-        runs = [await _row(store, each) for each in wanted]
+        chosen = [each for each in keys if key in {None, each}]
+        runs = [await _row(store, each) for each in chosen]
     return Contents(file, tuple(runs), tuple(faults))
 
 

@@ -135,10 +135,10 @@ def verify_lines(found: Contents) -> Iterator[str]:
     yield from map(fault_line, faults)
     records = sum(each.records for each in found.runs)
     whole = "all is whole" if found.runs else "nothing is kept in it"
-    told = _many(len(faults), "fault") if faults else whole
+    summary = _many(len(faults), "fault") if faults else whole
     yield (
         f"{printable(str(found.file))}: {_many(len(found.runs), 'run')},"
-        f" {_many(records, 'record')}: {told}"
+        f" {_many(records, 'record')}: {summary}"
     )
 
 
@@ -166,8 +166,8 @@ def _how(entry: Entry) -> str:
     if entry.done:
         return "done"
     waits = any(pending_in(entry))
-    told = any(each.answers for each in entries_in(entry))
-    return "answered, not ended" if told and not waits else "interrupted"
+    answered = any(each.answers for each in entries_in(entry))
+    return "answered, not ended" if answered and not waits else "interrupted"
 
 
 def _pending(pending: Pending) -> str:

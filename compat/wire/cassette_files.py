@@ -106,12 +106,12 @@ def _known(
     tree: Anything,
     known: set[str],
     file: str,
-    place: str,
+    where: str,
     number: int | None = None,
 ) -> None:
     unknown = {str(key) for key in tree} - known
     if unknown:
-        raise UnknownKeyError(file, place, unknown, number)
+        raise UnknownKeyError(file, where, unknown, number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,16 +206,16 @@ class _Reader:
                 return kept, body
             raise EncodedBodyError(self.file, encoding, self.number) from error
 
-    def text(self, value: Anything, place: str) -> str:
+    def text(self, value: Anything, where: str) -> str:
         """Return text that can be sent; a number is the text it was written as."""
         if isinstance(value, bytes):
             value = value.decode("latin-1")
         if isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
         if not isinstance(value, str):
-            raise self.wrong(f"{place} is {type(value).__name__}, not text")
+            raise self.wrong(f"{where} is {type(value).__name__}, not text")
         if not value.isascii():
-            self.encodable(value, place)
+            self.encodable(value, where)
         return value
 
     def address(self, url: str) -> None:
@@ -228,23 +228,23 @@ class _Reader:
         if not complete:
             raise self.wrong("the uri is no address")
 
-    def encodable(self, text: str, place: str) -> None:
+    def encodable(self, text: str, where: str) -> None:
         """Refuse half an emoji, which no client can send."""
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise self.wrong(f"{place} has half a character") from error
+            raise self.wrong(f"{where} has half a character") from error
 
     def has(
-        self, tree: Anything, place: str, known: set[str], needed: Sequence[str]
+        self, tree: Anything, where: str, known: set[str], needed: Sequence[str]
     ) -> None:
         """Check that the parts are there, and no part that would be dropped."""
         if not is_mapping(tree):
-            raise self.wrong(f"{place} is no object")
-        _known(tree, known, self.file, place, self.number)
+            raise self.wrong(f"{where} is no object")
+        _known(tree, known, self.file, where, self.number)
         for key in needed:
             if key not in tree:
-                raise self.wrong(f"{place} has no {key}")
+                raise self.wrong(f"{where} has no {key}")
 
     def wrong(self, problem: str) -> InteractionError:
         """Return the error that names file and interaction."""

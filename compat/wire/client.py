@@ -37,10 +37,10 @@ _TOOL: Final = frozenset({"name", "kind", "result", "by_call", "chunks", "error"
 class NotPlayableError(WireError, ValueError):
     """A scenario asks for more than sending messages and running tools."""
 
-    def __init__(self, place: str) -> None:
-        self.place = place
+    def __init__(self, where: str) -> None:
+        self.where = where
         super().__init__(
-            f"{place} cannot be recorded, because the client has no such thing:"
+            f"{where} cannot be recorded, because the client has no such thing:"
             " remove it from the scenario"
         )
 
@@ -54,8 +54,8 @@ class NothingToPlayError(WireError, ValueError):
 
 def check_playable(scenario: Scenario) -> None:
     """Raise NotPlayableError or NothingToPlayError."""
-    for place in _unplayable(scenario):
-        raise NotPlayableError(place)
+    for where in _unplayable(scenario):
+        raise NotPlayableError(where)
     if not scenario.runs:
         raise NothingToPlayError
 
@@ -69,9 +69,9 @@ def _unplayable(scenario: Scenario) -> Iterator[str]:
         yield from _beyond(run, _RUN, f"runs[{at}]")
 
 
-def _beyond(spec: Spec, known: frozenset[str], place: str) -> Iterator[str]:
+def _beyond(spec: Spec, known: frozenset[str], where: str) -> Iterator[str]:
     for name in sorted(spec.model_fields_set - known):
-        yield f"{place}.{name}"
+        yield f"{where}.{name}"
 
 
 def play(scenario: Scenario, clients: Sequence[Client]) -> tuple[str, ...]:
@@ -152,14 +152,14 @@ class ClientPlayer:
         return "no iteration is left"
 
     def _ask(self, *, streaming: bool) -> Message:
-        asked: dict[str, Any] = {"model": MODEL, "messages": self.history}
+        body: dict[str, Any] = {"model": MODEL, "messages": self.history}
         if self.agent.tools:
-            asked["tools"] = [_offered(spec) for spec in self.agent.tools]
+            body["tools"] = [_offered(spec) for spec in self.agent.tools]
         create: Callable[..., Any] = self.client.chat.completions.create
         if not streaming:
-            return _message(create(**asked))
+            return _message(create(**body))
         usage = {"include_usage": True}
-        with create(**asked, stream=True, stream_options=usage) as events:
+        with create(**body, stream=True, stream_options=usage) as events:
             return _joined(list(events))
 
 

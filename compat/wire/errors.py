@@ -59,8 +59,8 @@ class CassetteError(WireError, ValueError):
     def __init__(self, file: str, problem: str, interaction: int | None = None) -> None:
         self.file = file
         self.interaction = interaction
-        place = "" if interaction is None else f", interaction {interaction}"
-        super().__init__(f"{file}{place}: {problem}")
+        where = "" if interaction is None else f", interaction {interaction}"
+        super().__init__(f"{file}{where}: {problem}")
 
 
 class NoCassetteError(CassetteError):
@@ -90,13 +90,13 @@ class UnknownKeyError(CassetteError):
     """A key that reading would drop without a word."""
 
     def __init__(
-        self, file: str, place: str, keys: Iterable[str], interaction: int | None = None
+        self, file: str, where: str, keys: Iterable[str], interaction: int | None = None
     ) -> None:
         self.keys = tuple(sorted(keys))
         named = ", ".join(map(repr, self.keys))
         super().__init__(
             file,
-            f"{place} has {named}, which is not read: remove it, or teach the reader",
+            f"{where} has {named}, which is not read: remove it, or teach the reader",
             interaction,
         )
 
@@ -128,11 +128,11 @@ class ScrubbingError(WireError, ValueError):
 class ShortSecretError(ScrubbingError):
     """A secret of so few characters stands in other texts by chance.
 
-    ``place`` counts the given secrets, longest first, from 0. The value is not shown.
+    ``index`` counts the given secrets, longest first, from 0. The value is not shown.
     """
 
-    def __init__(self, place: int, length: int, shortest: int) -> None:
-        self.place = place
+    def __init__(self, index: int, length: int, shortest: int) -> None:
+        self.index = index
         super().__init__(
             f"a secret of {length} characters stands in other texts by chance:"
             f" give one of at least {shortest}, or leave it out"
@@ -164,11 +164,11 @@ class PackedBodyError(ScrubbingError):
 class LeakError(ScrubbingError):
     """A secret is still there after scrubbing, so nothing was written."""
 
-    def __init__(self, file: str, place: str) -> None:
+    def __init__(self, file: str, where: str) -> None:
         self.file = file
-        self.place = place
+        self.where = where
         super().__init__(
-            f"{file} was not written: {place} still holds a secret after scrubbing."
+            f"{file} was not written: {where} still holds a secret after scrubbing."
             " Keep it out of the session, or name the field with fields=[…]"
         )
 
@@ -343,6 +343,6 @@ class MissingWireExtraError(WireError, ImportError):
 
 def _advice(matches: Sequence[int]) -> str:
     if matches:
-        told = ", ".join(map(str, matches))
-        return f"It is interaction {told}: the requests came in another order"
+        numbers = ", ".join(map(str, matches))
+        return f"It is interaction {numbers}: the requests came in another order"
     return "Record the session again if the request should be another one"

@@ -128,8 +128,8 @@ def _differ(path: str, recorded: Tree, sent: Tree) -> JsonDifference | None:
         return None
     if is_list(recorded) and is_list(sent):
         pairs = zip_longest(recorded, sent, fillvalue=_NOTHING)
-        for place, sides in enumerate(pairs):
-            found = _differ(f"{path}[{place}]", *sides)
+        for index, sides in enumerate(pairs):
+            found = _differ(f"{path}[{index}]", *sides)
             if found:
                 return found
         return None
@@ -157,7 +157,7 @@ def _both_text(recorded: Tree, sent: Tree) -> bool:
 def _shown(recorded: Tree, sent: Tree) -> tuple[str, str]:
     one, other = _text(recorded), _text(sent)
     pairs = enumerate(zip_longest(one, other))
-    part = next((place for place, (a, b) in pairs if a != b), 0)
+    part = next((index for index, (a, b) in pairs if a != b), 0)
     return _window(one, part), _window(other, part)
 
 

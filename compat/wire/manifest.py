@@ -161,16 +161,16 @@ def entry_text(entry: ManifestEntry) -> str:
     lines = [f"{name} = {_toml(value)}" for name, value in fields.items()]
     lines[list(fields).index("date")] = f"date = {entry.date.isoformat()}"
     rules = entry.scrubbing.model_dump(mode="json")
-    told = ", ".join(f"{name} = {_toml(value)}" for name, value in rules.items())
-    return "\n".join(["[[cassette]]", *lines, f"scrubbing = {{ {told} }}", ""])
+    named = ", ".join(f"{name} = {_toml(value)}" for name, value in rules.items())
+    return "\n".join(["[[cassette]]", *lines, f"scrubbing = {{ {named} }}", ""])
 
 
 def manifest_text(manifest: Manifest) -> str:
     """Return a whole manifest as TOML, as ``read_manifest`` reads it."""
     other = [f"{_toml(name)} = {_toml(text)}" for name, text in manifest.other.items()]
-    told = ["\n".join(["[other]", *other, ""])] if other else []
+    folders = ["\n".join(["[other]", *other, ""])] if other else []
     entries = map(entry_text, manifest.cassette)
-    return "\n".join([f"version = {manifest.version}\n", *told, *entries])
+    return "\n".join([f"version = {manifest.version}\n", *folders, *entries])
 
 
 def hash_of(path: Path) -> str:
@@ -188,5 +188,5 @@ def _problem(error: tomllib.TOMLDecodeError | ValidationError) -> str:
     if isinstance(error, tomllib.TOMLDecodeError):
         return f"no TOML ({error})"
     first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"{place}: {first['msg']}"
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}"

@@ -70,15 +70,15 @@ HIDDEN: Final = JsonDifference("a value that is scrubbed", "(not told)", "(not t
 class Recording:
     """A cassette made ready: forms to compare with, responses to give.
 
-    It is never changed, so that any number of sessions may play it at once. ``places``
-    are the interactions of each digest, counted from 1.
+    It is never changed, so that any number of sessions may play it at once.
+    ``positions`` are the interactions of each digest, counted from 1.
     """
 
     file: str
     exchanges: tuple[Exchange, ...]
     forms: tuple[Canonical, ...]
     responses: tuple[Response, ...]
-    places: Mapping[str, Sequence[int]]
+    positions: Mapping[str, Sequence[int]]
     scrubber: Scrubber
 
     def __len__(self) -> int:
@@ -109,19 +109,19 @@ class Recording:
         sides = [self.scrubber.request(each) for each in (recorded, sent)]
         trees = [canonical_request(each).tree for each in sides]
         difference = first_difference(*trees) or HIDDEN
-        matches = {at for each in digests for at in self.places.get(each, ())}
+        matches = {at for each in digests for at in self.positions.get(each, ())}
         found = difference, sorted(matches)
-        told = str(sides[0]), str(sides[1])
-        return MismatchError(self.file, played + 1, told, found)
+        shown = str(sides[0]), str(sides[1])
+        return MismatchError(self.file, played + 1, shown, found)
 
     def check_all(self, played: int) -> None:
         """Raise NotAllPlayedError unless that many are all."""
         if played < len(self):
-            left = [self._told(place) for place in range(played, len(self))]
+            left = [self._described(number) for number in range(played, len(self))]
             raise NotAllPlayedError(self.file, played, left)
 
-    def _told(self, place: int) -> str:
-        return str(self.scrubber.request(self.exchanges[place].request))
+    def _described(self, number: int) -> str:
+        return str(self.scrubber.request(self.exchanges[number].request))
 
 
 def recording_of(path: Path, scrubber: Scrubber | None = None) -> Recording:
@@ -139,10 +139,10 @@ def ready(
     rules = scrubber or Scrubber()
     forms = tuple(_without_credentials(each.request, rules) for each in given)
     responses = tuple(playable(each.response) for each in given)
-    places: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for number, form in enumerate(forms, 1):
-        places.setdefault(form.digest, []).append(number)
-    return Recording(file, given, forms, responses, places, rules)
+        positions.setdefault(form.digest, []).append(number)
+    return Recording(file, given, forms, responses, positions, rules)
 
 
 def _without_credentials(request: Request, scrubber: Scrubber) -> Canonical:

@@ -129,9 +129,9 @@ def _client(url: str) -> Generator[Client]:
 
 def _placed(exchange: Exchange, root: str) -> Exchange:
     """Return the exchange with the address that stands for the server's."""
-    asked, answered = exchange.request, exchange.response
+    request, answered = exchange.request, exchange.response
     return Exchange(
-        replace(asked, url=asked.url.replace(root, ROOT, 1)),
+        replace(request, url=request.url.replace(root, ROOT, 1)),
         replace(answered, url=answered.url.replace(root, ROOT, 1)),
     )
 

@@ -50,16 +50,16 @@ def replay(path: Path) -> Iterator[Replayed]:
     transport = ReplayTransport(recording)
     with httpx2.Client(transport=transport, trust_env=False) as client:
         for exchange in recording.exchanges:
-            asked = exchange.request
+            request = exchange.request
             answer = client.request(
-                asked.method,
-                asked.url,
-                content=asked.body,
-                headers=pairs_of(asked.headers),
+                request.method,
+                request.url,
+                content=request.body,
+                headers=pairs_of(request.headers),
             )
             shown = _short(answer.headers.get("content-type", ""), answer.text)
-            place = urlsplit(asked.url).path
-            yield Replayed(asked.method, place, answer.status_code, shown)
+            address = urlsplit(request.url).path
+            yield Replayed(request.method, address, answer.status_code, shown)
 
 
 def _check_manifest(path: Path) -> None:

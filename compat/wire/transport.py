@@ -56,8 +56,8 @@ def rechunked(body: bytes, delivery: Delivery) -> tuple[bytes, ...]:
     if max([*delivery.cuts, end]) > len(body):
         raise DeliveryError(f"{delivery} has a place behind the {len(body)} bytes")
     steps = range(0, end, delivery.every) if delivery.every else ()
-    places = sorted({0, end, *steps, *(cut for cut in delivery.cuts if cut < end)})
-    return tuple(body[start:stop] for start, stop in pairwise(places))
+    bounds = sorted({0, end, *steps, *(cut for cut in delivery.cuts if cut < end)})
+    return tuple(body[start:stop] for start, stop in pairwise(bounds))
 
 
 def check_numbers(deliveries: Mapping[int, Delivery], interactions: int) -> None:

@@ -106,8 +106,8 @@ def _tool_executions(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield each execution: which tool, with what, how often (d)."""
     for each in seen.of("tool_start"):
         keys = ("name", "arguments", "implementation", "options")
-        told = {key: each["data"][key] for key in keys}
-        yield _entry(each, call_id=each["call_id"], **told)
+        fields = {key: each["data"][key] for key in keys}
+        yield _entry(each, call_id=each["call_id"], **fields)
 
 
 def _answer(seen: Seen) -> Iterator[ChannelEntry]:
@@ -128,10 +128,10 @@ def _second_turn(seen: Seen) -> Iterator[ChannelEntry]:
 def _ends(seen: Seen, keys: Sequence[str], *, turn: bool) -> Iterator[ChannelEntry]:
     for each in seen.of("run_end"):
         if (each["run"] in seen.turns) == turn:
-            told = {key: each["data"].get(key) for key in keys}
+            fields = {key: each["data"].get(key) for key in keys}
             if "messages" in keys and "values" in each["data"]:
-                told["values"] = each["data"]["values"]
-            yield _entry(each, **told)
+                fields["values"] = each["data"]["values"]
+            yield _entry(each, **fields)
 
 
 def _pairing(seen: Seen) -> Iterator[ChannelEntry]:
@@ -167,18 +167,18 @@ def _events(seen: Seen) -> Iterator[ChannelEntry]:
         if data["kind"] == "error":
             yield _entry(each, kind="error")
             continue
-        told = {"kind": data["kind"], "call_id": each["call_id"], **_whole(data)}
+        fields = {"kind": data["kind"], "call_id": each["call_id"], **_whole(data)}
         for key in ("action", "payloads"):
             if key in data:
-                told[key] = data[key]
-        yield _entry(each, **told, failed="stream_error" in data)
+                fields[key] = data[key]
+        yield _entry(each, **fields, failed="stream_error" in data)
 
 
 def _whole(data: Item) -> dict[str, Json]:
     """Return text and calls of an event, however it was cut."""
     if "whole" in data:
-        told: dict[str, Json] = data["whole"]
-        return told
+        fields: dict[str, Json] = data["whole"]
+        return fields
     pieces = data.get("stream") or [data.get("message")]
     texts: list[str] = []
     calls: list[Json] = []
@@ -201,9 +201,9 @@ def _errors(seen: Seen) -> Iterator[ChannelEntry]:
         data = each["data"]
         if "error" in data:
             error = data["error"]
-            told = {key: error.get(key) for key in ("of", "call")}
+            fields = {key: error.get(key) for key in ("of", "call")}
             point = POINTS.get(error["point"], error["point"])
-            yield _entry(each, point=point, error=data["class"], **told)
+            yield _entry(each, point=point, error=data["class"], **fields)
 
 
 def _checkpoints(seen: Seen) -> Iterator[ChannelEntry]:
@@ -258,12 +258,12 @@ def _effects(seen: Seen) -> Iterator[ChannelEntry]:
         elif each["kind"] == "tool_start":
             before[run, call_id or ""] += 1
         elif each["data"]["name"] not in {RECORDED, KEPT}:
-            told = {key: each["data"].get(key) for key in ("name", "data")}
+            fields = {key: each["data"].get(key) for key in ("name", "data")}
             after = {
                 "model_calls": before[run, None],
                 "executions": before[run, call_id or ""],
             }
-            yield _entry(each, call_id=call_id, after=after, **told)
+            yield _entry(each, call_id=call_id, after=after, **fields)
 
 
 CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(

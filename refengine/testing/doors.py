@@ -169,10 +169,10 @@ class Thread:
         return result
 
 
-Told: TypeAlias = "AsyncGenerator[AgentEvent | RunResult, None]"
+Yielded: TypeAlias = "AsyncGenerator[AgentEvent | RunResult, None]"
 """What a run tells: its events, and at last how it ended."""
 AsyncHook: TypeAlias = Callable[..., Awaitable[Any]]
-Start: TypeAlias = Callable[[Sequence[Message], bool, Options], Told]
+Start: TypeAlias = Callable[[Sequence[Message], bool, Options], Yielded]
 """Starts a run over messages; the flag is whether it streams."""
 
 _INSTEAD: Final = "yield AgentEvents, and refengine.testing.doors.ended(...) at last"
@@ -265,8 +265,8 @@ class GeneratedAgent:
         options: Options | None = None,
     ) -> GeneratedRun:
         """Start a run; nothing happens before it is iterated."""
-        told = self._start(messages, stream, options or NO_OPTIONS)
-        return GeneratedRun(self._name, messages, told)
+        yielded = self._start(messages, stream, options or NO_OPTIONS)
+        return GeneratedRun(self._name, messages, yielded)
 
 
 class GeneratedRun:
@@ -275,11 +275,13 @@ class GeneratedRun:
     Leaving ``async with`` early closes the generator; then it was cancelled.
     """
 
-    def __init__(self, name: str, messages: Sequence[Message], told: Told) -> None:
+    def __init__(
+        self, name: str, messages: Sequence[Message], yielded: Yielded
+    ) -> None:
         self.outcome: RunResult | None = None
         self._name = name
         self._given = tuple(messages)
-        self._told = told
+        self._generator = yielded
         self._events: list[AgentEvent] = []
 
     async def __aenter__(self) -> Self:
@@ -292,7 +294,7 @@ class GeneratedRun:
         trace: TracebackType | None,
         /,
     ) -> None:
-        await self._told.aclose()
+        await self._generator.aclose()
         if self.outcome is None:
             self._end(ended(self._given, "cancelled"))
 
@@ -303,18 +305,18 @@ class GeneratedRun:
         if self.outcome is not None:
             raise StopAsyncIteration
         try:
-            told = await anext(self._told)
+            yielded = await anext(self._generator)
         except StopAsyncIteration:
             raise DoorError("ended without saying how the run ended") from None
         except Exception as error:  # noqa: BLE001  # becomes the run's last event
             return self._failed(error)
-        if isinstance(told, RunResult):
-            self._end(told)
+        if isinstance(yielded, RunResult):
+            self._end(yielded)
             raise StopAsyncIteration
-        if not isinstance(told, AgentEvent):
-            raise DoorError(f"yielded {told!r}, of type {type(told).__name__}")
-        self._events.append(told)
-        return told
+        if not isinstance(yielded, AgentEvent):
+            raise DoorError(f"yielded {yielded!r}, of type {type(yielded).__name__}")
+        self._events.append(yielded)
+        return yielded
 
     def _failed(self, error: Exception) -> AgentEvent:
         event = AgentEvent("error", (self._name,), error=error)

@@ -42,26 +42,26 @@ class RecordingKeeper:
         now = {**before, **step.locals}
         values = {name: each for name, each in now.items() if each is not GONE}
         self._messages[key], self._locals[key] = messages, values
-        told = key, step.seq, step.point
-        self._add("write", told, messages, values, step.pending)
+        identity = key, step.seq, step.point
+        self._add("write", identity, messages, values, step.pending)
 
     async def read(self, key: str) -> Saved:
         """Return the run under that key and put it down; raises what the other does."""
         saved = await self._inner.read(key)
         self._messages[key], self._locals[key] = saved.messages, dict(saved.locals)
-        told = key, saved.steps - 1, saved.point
-        self._add("read", told, saved.messages, saved.locals, saved.pending)
+        identity = key, saved.steps - 1, saved.point
+        self._add("read", identity, saved.messages, saved.locals, saved.pending)
         return saved
 
     def _add(
         self,
         op: str,
-        told: tuple[str, int, Point],
+        identity: tuple[str, int, Point],
         messages: Sequence[Message],
         values: Mapping[str, object],
         pending: Sequence[Pending],
     ) -> None:
-        key, seq, point = told
+        key, seq, point = identity
         seen = {"phase": point.phase, "status": point.status}
         data: dict[str, Any] = {
             "op": op,
@@ -119,8 +119,8 @@ class NoTargetError(LookupError):
     def __init__(self, target: TargetSpec, pending: Sequence[Pending]) -> None:
         self.target = target
         waiting = ", ".join(str(each.address) for each in pending) or "nothing"
-        wanted = target.model_dump(exclude_none=True, exclude={"data"})
-        super().__init__(f"no interrupt fits {wanted}; waiting: {waiting}")
+        named = target.model_dump(exclude_none=True, exclude={"data"})
+        super().__init__(f"no interrupt fits {named}; waiting: {waiting}")
 
 
 def answers_of(spec: RunSpec, pending: Sequence[Pending]) -> dict[str, Json] | None:

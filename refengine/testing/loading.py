@@ -154,7 +154,7 @@ def own_files(own: Own) -> set[str]:
     return {name for name in names if name is not None}
 
 
-def told(error: BaseException, own: Own | None = None) -> str:
+def error_line(error: BaseException, own: Own | None = None) -> str:
     """Tell an exception in one line: its type, its text, and the user's line."""
     try:
         text = " ".join(str(error).split())
@@ -163,11 +163,13 @@ def told(error: BaseException, own: Own | None = None) -> str:
     shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
     name = type(error).__name__
     return (
-        f"{name}: {shown}{_place(error, own)}" if shown else name + _place(error, own)
+        f"{name}: {shown}{_location(error, own)}"
+        if shown
+        else name + _location(error, own)
     )
 
 
-def _place(error: BaseException, own: Own | None) -> str:
+def _location(error: BaseException, own: Own | None) -> str:
     """Return the last line of the user's own that an exception came through."""
     if own is None or isinstance(error, SyntaxError):
         return ""  # which tells its place itself
@@ -233,13 +235,13 @@ def _imported(ref: Reference, own: Own, branches: Branches) -> ModuleType:
     except SyntaxError as error:
         name = own.name(error.filename) if error.filename else None
         if name is None:
-            raise Fault("import", told(error, own)) from error
+            raise Fault("import", error_line(error, own)) from error
         text = f"{type(error).__name__}: {error.msg} ({name}, line {error.lineno})"
         raise Fault("syntax", text) from error
     except Exception as error:
         if isinstance(error, Fault):
             raise
-        raise Fault("import", told(error, own) + _hint(error, ref)) from error
+        raise Fault("import", error_line(error, own) + _hint(error, ref)) from error
 
 
 def _hint(error: Exception, ref: Reference) -> str:

@@ -98,13 +98,13 @@ class Recorder:
         self,
         kind: str,
         data: Mapping[str, object],
-        wanted: str,
+        point: str,
         cancel: Callable[[], object],
     ) -> None:
         """Count an entry if it is the one waited for, and cancel at the last."""
-        told = data.get("data") if kind == "effect" else None
-        at = told.get("at") if is_mapping(told) else None
-        if wanted not in (kind, at):
+        inner = data.get("data") if kind == "effect" else None
+        at = inner.get("at") if is_mapping(inner) else None
+        if point not in (kind, at):
             return
         self._left -= 1
         if self._left == 0:
@@ -137,10 +137,10 @@ class Recorder:
         which results its consumer had received by then.
         """
         at, calls = self._last_calls()
-        places = [calls.index(each) for each in failed if each in calls]
-        if not places:
+        positions = [calls.index(each) for each in failed if each in calls]
+        if not positions:
             return None
-        later = set(calls[min(places) + 1 :])
+        later = set(calls[min(positions) + 1 :])
         left = (
             each
             for each in self._all[at:]
@@ -149,7 +149,7 @@ class Recorder:
         )
         all_left = enumerate([*self._all[:at], *left])
         self._all = [replace(each, seq=seq) for seq, each in all_left]
-        return calls[min(places)]
+        return calls[min(positions)]
 
     def _last_calls(self) -> tuple[int, list[str]]:
         """Return where the last response stands, and the ids of its calls."""

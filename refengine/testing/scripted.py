@@ -185,7 +185,7 @@ def answer_text(answer: Json) -> str:
     return answer if isinstance(answer, str) else json.dumps(answer, sort_keys=True)
 
 
-def _told(text: str, answer: str | None) -> str:
+def _with_answer(text: str, answer: str | None) -> str:
     if answer is None:
         return text
     return text.replace("<answer>", answer).replace("<resume_data>", answer)
@@ -219,7 +219,7 @@ class RecordingTool:
 
     async def _invoke(self, ctx: Context, arguments: str, options: Options) -> str:
         answer = await self._begin("invoke", ctx, arguments, options)
-        result = _told(self._result(ctx, arguments), answer)
+        result = _with_answer(self._result(ctx, arguments), answer)
         self.recorder.add("tool_end", {"result": result}, ctx.tool_call_id)
         return result
 
@@ -229,7 +229,7 @@ class RecordingTool:
         answer = await self._begin("stream", ctx, arguments, options)
         chunks = tuple(map(decoded, self._spec.chunks))
         chunks = chunks or (self._result(ctx, arguments),)
-        chunks = tuple(_told(chunk, answer) for chunk in chunks)
+        chunks = tuple(_with_answer(chunk, answer) for chunk in chunks)
         return StreamReader(self._chunks(chunks, ctx))
 
     def _result(self, ctx: Context, arguments: str) -> str:
@@ -252,7 +252,7 @@ class RecordingTool:
         if self.recorder.cancelled:
             await self.recorder.breathe()
         answer = None if self._body is None else await self._body(ctx)
-        answer = self._asked(ctx) or answer
+        answer = self._answer(ctx) or answer
         if self._spec.at_most_once and self.executions > 1:
             raise self._failed(f"{self.info.name} was executed twice", ctx)
         if self._spec.error is not None:
@@ -273,7 +273,7 @@ class RecordingTool:
             data["reentry"] = True
         self.recorder.add("tool_start", data, ctx.tool_call_id)
 
-    def _asked(self, ctx: Context) -> str | None:
+    def _answer(self, ctx: Context) -> str | None:
         """Interrupt as the spec says; return what the last one was answered."""
         spec, call_id = self._spec.interrupt, ctx.tool_call_id or ""
         if spec is None:

@@ -177,9 +177,9 @@ class Session:
             if not self._recorder.cancelled:
                 raise  # who plays the session was cancelled
         finally:
-            asked = self._recorder.cancelled
+            cancelled = self._recorder.cancelled
             self._recorder.never_cancel()
-        if asked:
+        if cancelled:
             status = None if self._outcome is None else self._outcome.status
             entry = {"at": "cancel", "contributed": status == "cancelled"}
             self._recorder.note(entry)
@@ -196,8 +196,8 @@ class Session:
             key = spec.checkpoint
             return keeping.run(given, spec.streaming, checkpoint=key, **options)
         answers = answers_of(spec, self._pending.get(spec.resume, ()))
-        told = {"checkpoint": spec.resume, "answers": answers}
-        self._recorder.add("resume", told)
+        entry = {"checkpoint": spec.resume, "answers": answers}
+        self._recorder.add("resume", entry)
         return keeping.resume(spec.resume, answers, **options)
 
     async def _consume(self, started: EngineRun) -> None:
@@ -249,8 +249,8 @@ class Session:
 
     def _refused(self, error: KeepsNothingError) -> None:
         """Put down that a run could not begin, as an engine does that refuses it."""
-        told = {"kind": "error", "agent": "", **self._failed(error)}
-        self._recorder.add("event", told)
+        entry = {"kind": "error", "agent": "", **self._failed(error)}
+        self._recorder.add("event", entry)
         nothing = {"answer": None, "messages": (), "iterations": 0}
         self._recorder.add("run_end", {"status": "error", **nothing})
 

@@ -39,9 +39,9 @@ from refengine.testing.loading import (
     Fault,
     LoadedSubject,
     Reference,
+    error_line,
     load,
     own_files,
-    told,
 )
 from refengine.testing.person import EndlessQuestionsError
 from refengine.testing.probes import Branches
@@ -101,9 +101,9 @@ class SubjectServer:
             except Fault as fault:
                 raise _fault(fault.kind, fault.text) from fault
             except (SystemExit, KeyboardInterrupt) as error:
-                raise _fault("exit", f"raised {told(error, own)}") from error
+                raise _fault("exit", f"raised {error_line(error, own)}") from error
             except BaseException as error:  # the parent has to hear of it
-                raise _fault("harness", told(error, own)) from error
+                raise _fault("harness", error_line(error, own)) from error
 
         return guarded
 
@@ -160,7 +160,7 @@ class SubjectServer:
         except (SystemExit, KeyboardInterrupt):
             raise
         except BaseException as error:
-            text = told(error, own)
+            text = error_line(error, own)
             if isinstance(error, EffectError):
                 raise Fault("effect", text) from error
             if any(error is each for each in raised):
@@ -216,7 +216,9 @@ def _broken(trace: Trace, loaded: LoadedSubject) -> list[str]:
             if not good:
                 broken.append(text)
         except Exception as error:
-            raise Fault("intent", f"{text!r}: {told(error, loaded.own)}") from error
+            raise Fault(
+                "intent", f"{text!r}: {error_line(error, loaded.own)}"
+            ) from error
     return broken
 
 

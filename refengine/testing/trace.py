@@ -212,8 +212,8 @@ def in_call_order(entries: Iterable[dict[str, Json]]) -> list[dict[str, Json]]:
     for entry in entries:
         call_id = cast("str | None", entry["call_id"])
         if call_id is not None:
-            place = order.setdefault(call_id, len(order))
-            block.append((LAST if entry["kind"] == "event" else place, entry))
+            position = order.setdefault(call_id, len(order))
+            block.append((LAST if entry["kind"] == "event" else position, entry))
             continue
         out.extend(_in_call_order(block))
         block.clear()

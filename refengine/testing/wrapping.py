@@ -76,7 +76,7 @@ class Made(Generic[R]):
         if spec.interrupt is not None:
             self.me.stop(spec.interrupt)
         call_id = value.call_id
-        spec = self._asked(spec, call_id, after=False)
+        spec = self._answered(spec, call_id, after=False)
         if spec.short_circuit is not None:
             return self.kind.of(spec.short_circuit)
         self._change(spec, value)
@@ -86,9 +86,11 @@ class Made(Generic[R]):
             if spec.catch_error is None:
                 raise
             return self.kind.of(spec.catch_error.replace("<error>", str(error)))
-        return self.kind.edited(result, self._asked(spec, call_id, after=True))
+        return self.kind.edited(result, self._answered(spec, call_id, after=True))
 
-    def _asked(self, spec: ToolWrapSpec, call_id: str, *, after: bool) -> ToolWrapSpec:
+    def _answered(
+        self, spec: ToolWrapSpec, call_id: str, *, after: bool
+    ) -> ToolWrapSpec:
         """Ask where the spec says so; return it with the answer in its texts."""
         if spec.ask is None or spec.ask.after != after:
             return spec

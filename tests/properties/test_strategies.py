@@ -22,7 +22,7 @@ from refengine.testing.scenario import (
     WrapToolCallSpec,
 )
 from refengine.testing.strategies import (
-    Wanted,
+    WorldChoices,
     answers,
     config_ops,
     distributes,
@@ -162,7 +162,7 @@ NOT_GENERATED = {
 }
 
 
-ALL = Wanted(failures=True, unknown_calls=True, counting=True)
+ALL = WorldChoices(failures=True, unknown_calls=True, counting=True)
 PARTS = {
     "ops of before_agent": st.tuples(*[config_ops(ALL, tools(ALL))] * 6),
     "ops of before_model": st.tuples(*[message_ops(ALL, after=False)] * 6),

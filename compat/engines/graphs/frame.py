@@ -52,9 +52,9 @@ class Frame:
         """Return the context of a point of this run."""
         return at_point(Context(), self.run_path, call_id, self.locals)
 
-    def blame(self, error: Exception, told: Exception) -> None:
+    def blame(self, error: Exception, reported: Exception) -> None:
         """Remember as what an error leaves the run; who saw it first counts."""
-        self.faults.setdefault(id(error), (error, told))
+        self.faults.setdefault(id(error), (error, reported))
 
     def blame_hook(
         self,
@@ -65,10 +65,10 @@ class Frame:
         call_id: str | None = None,
     ) -> None:
         """Remember that a hook raised, unless it only let an error through."""
-        told = HookError(
+        reported = HookError(
             name.owner, name.position, name.hook, error, tool=tool, call_id=call_id
         )
-        self.blame(error, told)
+        self.blame(error, reported)
 
     def blame_tool(self, error: Exception, tool: str, call_id: str) -> None:
         """Remember that a tool itself raised."""
@@ -110,9 +110,9 @@ class Frame:
             return self.refusal
         if isinstance(error, RefengineError):
             return error
-        _, told = self.faults.get(id(error), (error, FrameworkError(error)))
-        told.__cause__ = error
-        return told
+        _, reported = self.faults.get(id(error), (error, FrameworkError(error)))
+        reported.__cause__ = error
+        return reported
 
 
 FRAME: Final[ContextVar[Frame]] = ContextVar("refengine_graph_frame")

@@ -123,14 +123,14 @@ class _Inner:
     async def call(self, ctx: Context, value: ToolCallInput) -> ToolCallResult:
         """Run it with what the wrapper made of the call."""
         self._frame.unchanged(ctx, self._hook.where)
-        asked = ToolCall(value.call_id, value.name, value.arguments)
+        passed = ToolCall(value.call_id, value.name, value.arguments)
         request, self.answer = self._request, None
-        if asked != self._call:
+        if passed != self._call:
             changed: Any = {
                 **request.tool_call,
-                "name": asked.name,
-                "args": their_arguments(self._frame, asked),
-                "id": asked.id,
+                "name": passed.name,
+                "args": their_arguments(self._frame, passed),
+                "id": passed.id,
             }
             request = request.override(tool_call=changed)
         answer = await self._frame.framework_may_raise(self._execute(request))
@@ -217,8 +217,8 @@ def _around(hook: Hook, inner: ToolWrapper | None) -> ToolWrapper:
     async def wrap(
         request: ToolCallRequest, execute: Execute
     ) -> ToolMessage | Command[Any]:
-        async def rest(asked: ToolCallRequest) -> ToolMessage | Command[Any]:
-            return await (execute(asked) if inner is None else inner(asked, execute))
+        async def rest(passed: ToolCallRequest) -> ToolMessage | Command[Any]:
+            return await (execute(passed) if inner is None else inner(passed, execute))
 
         return await wrapped_tool_call(hook, request, rest)
 

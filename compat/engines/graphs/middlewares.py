@@ -163,10 +163,10 @@ async def _wrapped_model_call(
         ours(frame, [*system, *request.messages]), shown, frame.options
     )
 
-    async def call(ctx: Context, asked: ModelRequest) -> Message:
+    async def call(ctx: Context, passed: ModelRequest) -> Message:
         frame.unchanged(ctx, hook.where)
-        if (tuple(asked.messages), tuple(asked.tools)) != (given.messages, shown):
-            changed = _overridden(frame, hook, request, asked)
+        if (tuple(passed.messages), tuple(passed.tools)) != (given.messages, shown):
+            changed = _overridden(frame, hook, request, passed)
         else:
             changed = request
         response = await frame.framework_may_raise(handler(changed))
@@ -181,16 +181,16 @@ async def _wrapped_model_call(
 
 
 def _overridden(
-    frame: Frame, hook: Hook, request: TheirRequest[Any], asked: ModelRequest
+    frame: Frame, hook: Hook, request: TheirRequest[Any], passed: ModelRequest
 ) -> TheirRequest[Any]:
     """Return their request with what a wrapper of ours asks for."""
-    messages = tuple(asked.messages)
+    messages = tuple(passed.messages)
     system: SystemMessage | None = None
     if request.system_message and messages and messages[0].role == "system":
         system = cast("SystemMessage", their_message(frame, messages[0]))
         messages = messages[1:]
     known = {cast("DoorTool", tool).name: tool for tool in request.tools}
-    names = [info.name for info in asked.tools]
+    names = [info.name for info in passed.tools]
     if not known.keys() >= set(names):
         frame.refuse("edited_config", hook.where)
     return request.override(

@@ -185,8 +185,8 @@ class GraphRun:
                 self._tell("tool", message, message.tool_call_id)
 
     def _tell(self, kind: Any, message: BaseMessage, call_id: str | None) -> None:  # noqa: ANN401  # a literal
-        told = our_message(self._frame, message)
-        self._due.append(AgentEvent(kind, self._frame.run_path, told, call_id))
+        reported = our_message(self._frame, message)
+        self._due.append(AgentEvent(kind, self._frame.run_path, reported, call_id))
 
     async def _read(self, answer: _Open) -> AsyncIterator[MessageChunk]:
         at = 0
@@ -212,14 +212,14 @@ class GraphRun:
         if self._open is not None:
             self._open.ended, self._open.failed = True, error
             self._open = None
-        told: Exception
+        reported: Exception
         if isinstance(error, GraphRecursionError):
             self._between = False
-            told = MaxIterationsExceededError(self._agent.max_iterations)
-            told.__cause__ = error
+            reported = MaxIterationsExceededError(self._agent.max_iterations)
+            reported.__cause__ = error
         else:
-            told = self._frame.leaving(error)
-        event = AgentEvent("error", self._frame.run_path, error=told)
+            reported = self._frame.leaving(error)
+        event = AgentEvent("error", self._frame.run_path, error=reported)
         self._due.append(event)
         self._end("error", more=(event,))
 

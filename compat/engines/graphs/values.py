@@ -70,11 +70,11 @@ def ours(frame: Frame, messages: Iterable[BaseMessage]) -> tuple[Message, ...]:
 def their_message(frame: Frame, message: Message) -> AnyMessage:
     """Return one of our messages; refuses arguments that are no JSON object."""
     kept = {"id": message.id, "extra": dict(message.extra)}
-    told = {key: value for key, value in kept.items() if value}
+    own = {key: value for key, value in kept.items() if value}
     common: dict[str, Any] = {
         "content": message.content,
         "name": message.name,
-        "additional_kwargs": {_OURS: told} if told else {},
+        "additional_kwargs": {_OURS: own} if own else {},
     }
     if message.role == "assistant":
         calls = [
@@ -90,7 +90,7 @@ def their_message(frame: Frame, message: Message) -> AnyMessage:
 
 def our_message(frame: Frame, message: BaseMessage) -> Message:
     """Return one of the framework's messages."""
-    told = message.additional_kwargs.get(_OURS, {})
+    own = message.additional_kwargs.get(_OURS, {})
     calls: tuple[ToolCall, ...] = ()
     call_id = None
     if isinstance(message, AIMessage):
@@ -105,8 +105,8 @@ def our_message(frame: Frame, message: BaseMessage) -> Message:
         calls,
         call_id,
         message.name,
-        told.get("id"),
-        told.get("extra", NOTHING),
+        own.get("id"),
+        own.get("extra", NOTHING),
     )
 
 
@@ -151,11 +151,11 @@ def their_chunk(frame: Frame, chunk: MessageChunk, first_index: int) -> AIMessag
             )
         )
     kept = {"id": chunk.id, "extra": dict(chunk.extra)}
-    told = {key: value for key, value in kept.items() if value}
+    own = {key: value for key, value in kept.items() if value}
     return AIMessageChunk(
         content=chunk.content,
         name=chunk.name,
-        additional_kwargs={_OURS: told} if told else {},
+        additional_kwargs={_OURS: own} if own else {},
         tool_call_chunks=pieces,
     )
 
@@ -223,9 +223,9 @@ class DoorModel(BaseChatModel):
     ) -> ChatResult:
         """Return the whole answer."""
         frame = FRAME.get()
-        asked = ours(frame, messages), infos(kwargs), frame.options
+        given = ours(frame, messages), infos(kwargs), frame.options
         try:
-            answer = await self._invoke(frame.context(), *asked)
+            answer = await self._invoke(frame.context(), *given)
         except Exception as error:
             frame.blame_model(error)
             raise
@@ -241,10 +241,10 @@ class DoorModel(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         """Yield the answer in its chunks."""
         frame = FRAME.get()
-        asked = ours(frame, messages), infos(kwargs), frame.options
+        given = ours(frame, messages), infos(kwargs), frame.options
         index = 0
         try:
-            reader = await self._open(frame.context(), *asked)
+            reader = await self._open(frame.context(), *given)
             async for chunk in reader:
                 made = their_chunk(frame, chunk, index)
                 index += len(chunk.tool_calls)

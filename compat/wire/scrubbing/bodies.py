@@ -70,10 +70,10 @@ def clean_events(events: list[Tree], finder: Finder, heads: Sequence[str] = ()) 
     Events that are plain text are one text with those of the same head.
     """
     channels: dict[Channel, list[_Piece]] = {}
-    for place, event in enumerate(events):
+    for index, event in enumerate(events):
         if isinstance(event, str):
-            head = heads[place].strip() if heads else ""
-            channels.setdefault(("text", head), []).append(_Piece(events, place))
+            head = heads[index].strip() if heads else ""
+            channels.setdefault(("text", head), []).append(_Piece(events, index))
         for channel, piece in _pieces(event, ()):
             channels.setdefault(channel, []).append(piece)
     for pieces in channels.values():

@@ -37,9 +37,9 @@ class Forms:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         values = sorted(set(secrets), key=len, reverse=True)
-        for place, value in enumerate(values):
+        for index, value in enumerate(values):
             if len(value) < SHORTEST:
-                raise ShortSecretError(place, len(value), SHORTEST)
+                raise ShortSecretError(index, len(value), SHORTEST)
         hexed = [value.encode().hex() for value in values]
         self._plain = _any([*map(re.escape, values), *hexed], re.IGNORECASE)
         self._escaped = _any(map(_escaped, values), re.IGNORECASE)

@@ -109,8 +109,8 @@ class TreeScrubber:
         if key == "properties" and is_mapping(value):
             # A schema names the fields of something else here; it holds none itself.
             return {self.finder.clean(name): self.tree(value[name]) for name in value}
-        told = owner.get("name", owner.get("key")) if key == "value" else key
-        if self.is_named(told) and not _is_of_a_text(owner, key):
+        field = owner.get("name", owner.get("key")) if key == "value" else key
+        if self.is_named(field) and not _is_of_a_text(owner, key):
             return _emptied(value)
         return self.tree(value)
 

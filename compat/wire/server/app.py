@@ -108,13 +108,13 @@ class Endpoints:
         body: Mapping[str, Any],
         headers: Mapping[str, str],
     ) -> Response:
-        asked = _asked(session, body)
-        answer = session.script.answer(stream=asked.stream)
-        reply = Reply(answer, asked)
-        if not asked.stream:
+        options = _chat_options(session, body)
+        answer = session.script.answer(stream=options.stream)
+        reply = Reply(answer, options)
+        if not options.stream:
             return _json(reply.whole(), headers)
         pieces = [event(each) for each in reply.events()]
-        ended = pieces if answer.cut or answer.told else [*pieces, DONE]
+        ended = pieces if answer.cut or answer.error else [*pieces, DONE]
         headers = {**headers, "cache-control": "no-cache"}
         return EventStream(ended, headers, cut=answer.cut)
 
@@ -138,7 +138,7 @@ class Endpoints:
         if scheme.lower() != "bearer" or not key.strip():
             text = "There is no key: send 'Authorization: Bearer KEY', with any KEY."
             raise ApiError(text, kind=UNAUTHORIZED)
-        return self.sessions.asked(request.path_params.get("session", DEFAULT))
+        return self.sessions.session(request.path_params.get("session", DEFAULT))
 
 
 def application(endpoints: Endpoints) -> Starlette:
@@ -162,7 +162,7 @@ def application(endpoints: Endpoints) -> Starlette:
     )
 
 
-def _asked(session: ServedSession, body: Mapping[str, Any]) -> ChatOptions:
+def _chat_options(session: ServedSession, body: Mapping[str, Any]) -> ChatOptions:
     options: Mapping[str, Any] = body.get("stream_options") or {}
     return ChatOptions(
         session=session.name,

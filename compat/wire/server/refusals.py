@@ -108,9 +108,13 @@ def failure(name: str) -> ApiError:
     A status stands in the name, or its start is in the table. Case does not matter
     there, nor what stands between words.
     """
-    told = _HTTP.match(name)
-    if told is not None:
-        status, kind, code = int(told[1]), told[2] or _type_of(int(told[1])), told[3]
+    matched = _HTTP.match(name)
+    if matched is not None:
+        status, kind, code = (
+            int(matched[1]),
+            matched[2] or _type_of(int(matched[1])),
+            matched[3],
+        )
         return ApiError(name, kind=ErrorKind(status, kind, code or None))
     start = _letters(name)
     kinds = (kind for key, kind in KINDS.items() if start.startswith(_letters(key)))
@@ -140,18 +144,18 @@ _TYPES: Final[Mapping[type, str]] = {
 }
 
 
-def wrong_type(param: str, wanted: str, value: object) -> ApiError:
+def wrong_type(param: str, expected: str, value: object) -> ApiError:
     """Return the error for a value of another type."""
     got = _TYPES.get(type(value), "something else")
-    text = f"Invalid type for '{param}': {wanted} is wanted, not {got}."
+    text = f"Invalid type for '{param}': {expected} is wanted, not {got}."
     return ApiError(text, param=param, code="invalid_type")
 
 
-def wrong_value(param: str, wanted: str, value: object) -> ApiError:
+def wrong_value(param: str, expected: str, value: object) -> ApiError:
     """Return the error for a value of the right type that is none of those allowed."""
     shown = repr(value)
     shown = shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
-    text = f"Invalid value for '{param}': {shown}. Supported: {wanted}."
+    text = f"Invalid value for '{param}': {shown}. Supported: {expected}."
     return ApiError(text, param=param, code="invalid_value")
 
 

@@ -67,7 +67,7 @@ class _Uvicorn(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
         super().__init__(config)
         self._listening = listening
-        self._asked = asyncio.Event()
+        self._stopping = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -77,7 +77,7 @@ class _Uvicorn(uvicorn.Server):
 
     async def main_loop(self) -> None:
         if not await self.on_tick(0):
-            await self._asked.wait()
+            await self._stopping.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for connection in tuple(self.server_state.connections):
@@ -96,7 +96,7 @@ class _Uvicorn(uvicorn.Server):
         """Ask it to end, from any thread or a signal's handler."""
         self.should_exit = True
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._asked.set)
+            self._loop.call_soon_threadsafe(self._stopping.set)
 
 
 class ScriptedServer:

@@ -27,10 +27,10 @@ IN_STREAM: Final = re.compile(r"in stream\b", re.IGNORECASE)
 class NotAnAnswerError(WireError, ValueError):
     """A script has a message that no model answers with."""
 
-    def __init__(self, source: str, place: str, text: str) -> None:
+    def __init__(self, source: str, where: str, text: str) -> None:
         self.text = text
         super().__init__(
-            f"{source} cannot be served: {place} = {text!r}:"
+            f"{source} cannot be served: {where} = {text!r}:"
             " a model answers as 'assistant:…'"
         )
 
@@ -43,7 +43,7 @@ class ConnectionCut(Exception):
 class ScriptedAnswer:
     """The n-th answer of a session, whole and in the pieces a stream brings it in.
 
-    ``cut``: the stream breaks off after the last piece. ``told``: an error is its last
+    ``cut``: the stream breaks off after the last piece. ``error``: an error is its last
     event instead.
     """
 
@@ -51,7 +51,7 @@ class ScriptedAnswer:
     message: Message
     chunks: tuple[MessageChunk, ...]
     cut: bool = False
-    told: ApiError | None = None
+    error: ApiError | None = None
 
 
 class Script:
@@ -87,7 +87,7 @@ class Script:
         if fails is None:
             return whole
         if IN_STREAM.match(fails):
-            return replace(whole, told=failure(fails))
+            return replace(whole, error=failure(fails))
         return replace(whole, cut=True)
 
 
@@ -98,9 +98,9 @@ def _failed(name: str) -> ApiError | ConnectionCut:
 def check_script(script: Sequence[ScriptEntry], source: str) -> None:
     """Refuse what would only be found when the call comes; raises NotAnAnswerError."""
     for at, entry in enumerate(script):
-        for place, text in _texts(entry):
+        for where, text in _texts(entry):
             if parse_message(text).role != "assistant":
-                raise NotAnAnswerError(source, f"model_script[{at}]{place}", text)
+                raise NotAnAnswerError(source, f"model_script[{at}]{where}", text)
 
 
 def _texts(entry: ScriptEntry) -> list[tuple[str, str]]:
@@ -194,7 +194,7 @@ class Sessions:
         """Return a session, begun if it is not there; raises SessionNameError."""
         return self._found[name] if name in self._found else self.open(name)
 
-    def asked(self, name: str) -> ServedSession:
+    def session(self, name: str) -> ServedSession:
         """Return the session that a client names; raises ApiError."""
         if name not in self._found and len(self._found) >= MOST:
             raise ApiError(f"There are {MOST} sessions already.", kind=NOT_FOUND)

@@ -29,26 +29,26 @@ class StreamedCalls:
 
     def __init__(self) -> None:
         self._opened = 0
-        self._places: dict[int, int] = {}
+        self._indexes: dict[int, int] = {}
 
     def shown(self, piece: ToolCallChunk) -> Iterator[dict[str, Json]]:
         """Yield what is sent for one piece."""
         if piece.index is None:
             yield from self._whole(piece)
-        elif piece.index in self._places:
-            yield _piece(self._places[piece.index], piece)
+        elif piece.index in self._indexes:
+            yield _piece(self._indexes[piece.index], piece)
         else:
-            place = self._places[piece.index] = self._next()
-            yield _piece(place, piece) | {"type": "function"}
+            index = self._indexes[piece.index] = self._next()
+            yield _piece(index, piece) | {"type": "function"}
 
     def _whole(self, call: ToolCallChunk) -> Iterator[dict[str, Json]]:
-        place = self._next()
+        index = self._next()
         function: Json = {"name": call.name, "arguments": ""}
-        opening: dict[str, Json] = {"index": place, "id": call.id}
+        opening: dict[str, Json] = {"index": index, "id": call.id}
         yield opening | {"type": "function", "function": function}
         for at in range(0, len(call.arguments), PIECE):
             yield _piece(
-                place, ToolCallChunk(arguments=call.arguments[at : at + PIECE])
+                index, ToolCallChunk(arguments=call.arguments[at : at + PIECE])
             )
 
     def _next(self) -> int:
@@ -56,10 +56,10 @@ class StreamedCalls:
         return self._opened - 1
 
 
-def _piece(place: int, piece: ToolCallChunk) -> dict[str, Json]:
+def _piece(index: int, piece: ToolCallChunk) -> dict[str, Json]:
     """Return a piece without what it does not bring."""
     named: dict[str, Json] = {"name": piece.name} if piece.name else {}
-    shown: dict[str, Json] = {"index": place}
+    shown: dict[str, Json] = {"index": index}
     shown |= {"id": piece.id} if piece.id else {}
     return shown | {"function": {**named, "arguments": piece.arguments}}
 
@@ -91,7 +91,7 @@ class Reply:
     """An answer on its way to a client."""
 
     answer: ScriptedAnswer
-    asked: ChatOptions
+    options: ChatOptions
 
     def whole(self) -> dict[str, Json]:
         """Return the answer as one object."""
@@ -112,22 +112,22 @@ class Reply:
         for chunk in self.answer.chunks:
             for delta in _deltas(chunk, calls):
                 yield self._event(delta)
-        if self.answer.told is not None:
-            yield self.answer.told.body
-        if self.answer.cut or self.answer.told is not None:
+        if self.answer.error is not None:
+            yield self.answer.error.body
+        if self.answer.cut or self.answer.error is not None:
             return
         yield self._event({}, self._finish())
-        if self.asked.include_usage:
+        if self.options.include_usage:
             body = self._envelope("chat.completion.chunk", [])
             yield body | {"usage": self._usage()}
 
     def _envelope(self, kind: str, choices: Sequence[Json]) -> dict[str, Json]:
         call = self.answer.call
         return {
-            "id": self.answer.message.id or f"chatcmpl-{self.asked.session}-{call}",
+            "id": self.answer.message.id or f"chatcmpl-{self.options.session}-{call}",
             "object": kind,
             "created": EPOCH + call,
-            "model": self.asked.model,
+            "model": self.options.model,
             "choices": choices,
             "service_tier": "default",
             "system_fingerprint": FINGERPRINT,
@@ -140,7 +140,7 @@ class Reply:
             "content": self._content(),
             "refusal": None,
             "annotations": [],
-            **_beside(message),
+            **_extras(message),
         }
         if message.tool_calls:
             found["tool_calls"] = [_call(each) for each in message.tool_calls]
@@ -165,7 +165,7 @@ class Reply:
             "finish_reason": finish,
         }
         body = self._envelope("chat.completion.chunk", [choice])
-        return body | {"usage": None} if self.asked.include_usage else body
+        return body | {"usage": None} if self.options.include_usage else body
 
     def _usage(self) -> dict[str, Json]:
         answer = self.answer.message
@@ -173,9 +173,9 @@ class Reply:
         said += [call.name + call.arguments for call in answer.tool_calls]
         completion = sum(map(tokens, said))
         return {
-            "prompt_tokens": self.asked.prompt,
+            "prompt_tokens": self.options.prompt,
             "completion_tokens": completion,
-            "total_tokens": self.asked.prompt + completion,
+            "total_tokens": self.options.prompt + completion,
             "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
             "completion_tokens_details": {
                 "reasoning_tokens": 0,
@@ -231,7 +231,7 @@ def _call(call: ToolCall) -> dict[str, Json]:
     return {"id": call.id, "type": "function", "function": function}
 
 
-def _beside(part: Message | MessageChunk) -> dict[str, Json]:
+def _extras(part: Message | MessageChunk) -> dict[str, Json]:
     """Return what stands beside the text: a refusal, a vendor's reasoning."""
     kept = {key: each for key, each in part.extra.items() if key != FINISH}
     return cast("dict[str, Json]", thawed(kept))
@@ -239,11 +239,11 @@ def _beside(part: Message | MessageChunk) -> dict[str, Json]:
 
 def _deltas(chunk: MessageChunk, calls: StreamedCalls) -> Iterator[Mapping[str, Json]]:
     """Yield what one piece of the answer adds, an event each."""
-    beside = _beside(chunk)
-    if chunk.content or not (chunk.tool_calls or beside):
+    extras = _extras(chunk)
+    if chunk.content or not (chunk.tool_calls or extras):
         yield {"content": chunk.content}
-    if beside:
-        yield beside
+    if extras:
+        yield extras
     for piece in chunk.tool_calls:
         for shown in calls.shown(piece):
             yield {"tool_calls": [shown]}

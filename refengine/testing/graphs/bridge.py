@@ -75,14 +75,14 @@ class LangChainWorld:
         """
         call_id = call.get("id") or self._id_of(call)
         approved = call_id not in self.denied
-        asked: dict[str, Json] = {
+        question: dict[str, Json] = {
             "name": str(call.get("name")),
             "args": snapshot(call.get("args")),
             "approved": approved,
         }
         # An interrupt is answered between calls of the graph, in no call's own code.
         with calling(call_id):
-            self._world.effect(APPROVAL, asked)
+            self._world.effect(APPROVAL, question)
         return approved
 
     def answer_interrupts(self, answer: Answer) -> None:
@@ -111,8 +111,8 @@ class LangChainWorld:
             return {"type": "approve"}
         return {"type": "reject", "message": "denied"}
 
-    def _older(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        request = asked["action_request"]
+    def _older(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        request = question["action_request"]
         call = {"name": request.get("action"), "args": request.get("args")}
         if self.approves(call):
             return {"type": "accept", "args": None}

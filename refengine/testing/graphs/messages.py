@@ -81,14 +81,14 @@ def said(messages: Sequence[BaseMessage]) -> list[Json]:
 
 def _said(message: BaseMessage) -> dict[str, Json]:
     role = role_of(message)
-    told: dict[str, Json] = {"role": role, "content": content_of(message)}
+    found: dict[str, Json] = {"role": role, "content": content_of(message)}
     if isinstance(message, AIMessage):
-        told.update(calls_of(message))
+        found.update(calls_of(message))
     if isinstance(message, ToolMessage):
-        told["tool_call_id"] = message.tool_call_id
+        found["tool_call_id"] = message.tool_call_id
     elif message.name:
-        told["name"] = message.name
-    return told
+        found["name"] = message.name
+    return found
 
 
 def marks(messages: Sequence[BaseMessage]) -> list[Json]:
@@ -101,19 +101,19 @@ def marks(messages: Sequence[BaseMessage]) -> list[Json]:
 
 
 def _marks(message: BaseMessage) -> dict[str, Json]:
-    told: dict[str, Json] = {}
+    found: dict[str, Json] = {}
     if isinstance(message, ToolMessage):
-        told["status"] = message.status
+        found["status"] = message.status
         if message.artifact is not None:
-            told["artifact"] = snapshot(message.artifact)
+            found["artifact"] = snapshot(message.artifact)
     extras = {
         key: value
         for key, value in message.additional_kwargs.items()
         if key not in VOLATILE_EXTRAS
     }
     if extras:
-        told["extra"] = snapshot(extras)
-    return told
+        found["extra"] = snapshot(extras)
+    return found
 
 
 def role_of(message: BaseMessage) -> str:
@@ -155,9 +155,9 @@ def text_of(message: BaseMessage) -> str:
 
 def calls_of(message: AIMessage) -> dict[str, Json]:
     """Return the tool calls of a response, if there are any."""
-    told: dict[str, Json] = {}
+    found: dict[str, Json] = {}
     if message.tool_calls:
-        told["tool_calls"] = [
+        found["tool_calls"] = [
             {
                 "id": call["id"] or "",
                 "name": call["name"],
@@ -166,11 +166,11 @@ def calls_of(message: AIMessage) -> dict[str, Json]:
             for call in message.tool_calls
         ]
     if message.invalid_tool_calls:
-        told["invalid_tool_calls"] = [
+        found["invalid_tool_calls"] = [
             {key: snapshot(each.get(key)) for key in ("id", "name", "args")}
             for each in message.invalid_tool_calls
         ]
-    return told
+    return found
 
 
 def written(arguments: object) -> str:

@@ -154,7 +154,7 @@ class WorldChatModel(BaseChatModel):
     def _ask(
         self, messages: Sequence[BaseMessage], stop: object, bound: Mapping[str, Any]
     ) -> None:
-        options = {key: snapshot(each) for key, each in bound.items() if _told(key)}
+        options = {key: snapshot(each) for key, each in bound.items() if _is_sent(key)}
         if stop:
             options["stop"] = snapshot(stop)
         if self.model_name != MODEL:
@@ -202,7 +202,7 @@ class WorldChatModel(BaseChatModel):
         return scripted_error(name, "model")
 
 
-def _told(key: str) -> bool:
+def _is_sent(key: str) -> bool:
     """Tell whether a bound value reaches a vendor: not the tools, which are told apart.
 
     Keys of the framework itself start with ``ls_``.

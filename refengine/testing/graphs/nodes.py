@@ -37,12 +37,12 @@ class NodeTurns:
         self._mine: dict[UUID, Event] = {}
         self._ends: dict[tuple[object, object], Event] = {}
 
-    def begin(self, run_id: UUID, told: Mapping[str, Any]) -> None:
+    def begin(self, run_id: UUID, about: Mapping[str, Any]) -> None:
         """Wait until the call before this one has ended."""
-        path: Sequence[Any] = told.get("langgraph_path") or ()
+        path: Sequence[Any] = about.get("langgraph_path") or ()
         if not (self._kept and len(path) == 3 and isinstance(path[1], int)):
             return
-        step, at = told.get("langgraph_step"), path[1]
+        step, at = about.get("langgraph_step"), path[1]
         self._mine[run_id] = self._ends.setdefault((step, at), Event())
         before = self._before(at)
         if before is not None:
@@ -111,8 +111,8 @@ class GraphWatch(BaseCallbackHandler):
         **more: Any,  # noqa: ANN401  # as BaseCallbackHandler
     ) -> None:
         """Count a node that is entered; one of a tool call waits for its turn."""
-        told = metadata or {}
-        node = told.get("langgraph_node")
+        about = metadata or {}
+        node = about.get("langgraph_node")
         if node is None or more.get("name") != node:
             return
         if f"node {node}" in self.nodes:
@@ -123,7 +123,7 @@ class GraphWatch(BaseCallbackHandler):
         CALLING.set(call_id)
         if call_id is not None:
             self._of_node[run_id] = call_id
-            self.turns.begin(run_id, told)
+            self.turns.begin(run_id, about)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401, ARG002  # as BaseCallbackHandler
         """Let the next call begin."""

@@ -79,8 +79,8 @@ class GraphSession:
         Raises WrongWayError, EffectError and what answering an interrupt raises.
         """
         world = self._world
-        asked = self._scenario.way
-        world.recorder.add("build", {"asked": asked, "way": self._way})
+        preferred = self._scenario.way
+        world.recorder.add("build", {"asked": preferred, "way": self._way})
         with warnings.catch_warnings(), no_waiting(world.clock):
             warnings.simplefilter("ignore")  # of deprecation, which is no behaviour
             if self._way == "sync":
@@ -139,8 +139,8 @@ class GraphSession:
         earlier = self._left if spec.continues and not keeps else ()
         new = [as_langchain(parse_message(text)) for text in spec.input]
         given = [*earlier, *new]
-        told = {"continues": True} if spec.continues else {}
-        world.recorder.add("run_start", {"messages": said(given), **told})
+        continued = {"continues": True} if spec.continues else {}
+        world.recorder.add("run_start", {"messages": said(given), **continued})
         ask = GraphCall(
             self._given.input(given, spec.options),
             self._config(spec),
@@ -200,7 +200,9 @@ class GraphSession:
         if not state.get("__interrupt__") or not self._keeps_threads:
             return state
         tasks = self._graph.get_state(ask.config).tasks
-        found = [each for task in sorted(tasks, key=_place) for each in task.interrupts]
+        found = [
+            each for task in sorted(tasks, key=_task_path) for each in task.interrupts
+        ]
         return {**state, "__interrupt__": found or state["__interrupt__"]}
 
     def _resumed(self, config: Mapping[str, Any]) -> Sequence[int]:
@@ -234,7 +236,7 @@ class GraphSession:
         turn.failed(error, state)
 
 
-def _place(task: Any) -> tuple[int, ...]:  # noqa: ANN401  # a task of any framework
+def _task_path(task: Any) -> tuple[int, ...]:  # noqa: ANN401  # a task of any framework
     return tuple(each for each in task.path if type(each) is int)
 
 
@@ -257,7 +259,7 @@ class Taken:
         if mode == "messages":
             self._consumer.take(*data)
         elif mode == "custom":
-            self._consumer.told(data)
+            self._consumer.wrote(data)
         elif inside:
             return  # a graph within the graph; its state is not the result
         elif mode == "values":

@@ -145,7 +145,7 @@ class GraphTurn:
 
     def failed(self, error: Exception, state: Mapping[str, Any]) -> None:
         """Take an exception that came out of a call, and what the thread then holds."""
-        data = {"kind": "error", "agent": "", **_told(error)}
+        data = {"kind": "error", "agent": "", **_error_entry(error)}
         self._world.recorder.add("event", data)
         messages = list(state.get("messages") or ())
         self._end(
@@ -159,8 +159,8 @@ class GraphTurn:
 
     def _resuming(self, ask: GraphCall, pending: Sequence[Any]) -> GraphCall:
         """Return the call that resumes all interrupts of a run at once."""
-        face = self._world.as_langchain()
-        answers = {each.id: face.resumed_with(each.value) for each in pending}
+        bridge = self._world.as_langchain()
+        answers = {each.id: bridge.resumed_with(each.value) for each in pending}
         return replace(ask, input=Command(resume=answers), resumes=True)
 
     def _end(self, data: Mapping[str, object]) -> None:
@@ -172,13 +172,13 @@ class GraphTurn:
             recorder.add("caller_object_changed", {"path": "messages"})
 
 
-def _told(error: Exception) -> dict[str, Json]:
+def _error_entry(error: Exception) -> dict[str, Json]:
     """Return class and point of an exception, in the words of other engines' errors."""
     point = point_of_scripted(error) or _of_client(error)
     if point is None:
         point = "max_iterations" if isinstance(error, GraphRecursionError) else "hook"
-    told: dict[str, Json] = {"point": point, "text": str(error)}
-    return {"error": told, "class": type(error).__name__}
+    entry: dict[str, Json] = {"point": point, "text": str(error)}
+    return {"error": entry, "class": type(error).__name__}
 
 
 def _of_client(error: BaseException) -> str | None:
@@ -231,7 +231,7 @@ class Consumer:
         if isinstance(message, ToolMessage):
             self.end()  # it comes in one piece, so nothing that fails later cuts it off
 
-    def told(self, data: object) -> None:
+    def wrote(self, data: object) -> None:
         """Take what a hook or a tool wrote to the stream by itself."""
         self.end()
         text = json.dumps(value_of(data), ensure_ascii=False)
@@ -261,8 +261,8 @@ class Consumer:
         ):
             held = list(some)
             if of_tool and len(held) > 1:
-                places = self._places()
-                held.sort(key=lambda each: places.get(each[0] or "", 0))
+                order = self._call_order()
+                held.sort(key=lambda each: order.get(each[0] or "", 0))
             for call_id, data in held:
                 self._recorder.add("event", data, call_id)
         self._held.clear()
@@ -272,14 +272,14 @@ class Consumer:
         last = self._recorder.last("model_response", "model_error")
         return last is not None and last.kind == "model_error"
 
-    def _places(self) -> Mapping[str, int]:
+    def _call_order(self) -> Mapping[str, int]:
         """Return the places of the calls of all responses so far."""
-        places: dict[str, int] = {}
+        order: dict[str, int] = {}
         for each in self._recorder.trace().of("model_response"):
             message = cast("Mapping[str, Any]", each.data["message"])
             for call in message.get("tool_calls", ()):
-                places[call["id"]] = len(places)
-        return places
+                order[call["id"]] = len(order)
+        return order
 
 
 def _source(node: str, message: BaseMessage) -> str:

@@ -136,8 +136,8 @@ class Answers(BaseCallbackHandler):
     def on_llm_error(self, error: BaseException, **_: Any) -> None:  # noqa: ANN401  # as BaseCallbackHandler
         """Put down a failure, by what the server says of it if it does."""
         body: object = getattr(error, "body", None)
-        told = body.get("message") if is_mapping(body) else None
-        self._recorder.add("model_error", {"error": str(told or error)})
+        entry = body.get("message") if is_mapping(body) else None
+        self._recorder.add("model_error", {"error": str(entry or error)})
 
 
 def shown(body: Mapping[str, Any]) -> dict[str, Json]:
@@ -154,15 +154,15 @@ def shown(body: Mapping[str, Any]) -> dict[str, Json]:
 
 def _message(message: Mapping[str, Any]) -> dict[str, Json]:
     """Return a message; null beside calls is no text, and one block of text is it."""
-    told: dict[str, Json] = dict(message)
+    entry: dict[str, Json] = dict(message)
     content = message.get("content")
     if content is None:
-        told["content"] = ""
+        entry["content"] = ""
     elif is_list(content) and len(content) == 1 and _is_text(content[0]):
-        told["content"] = content[0]["text"]
+        entry["content"] = content[0]["text"]
     if "tool_calls" in message:
-        told["tool_calls"] = [_call(each) for each in message["tool_calls"]]
-    return told
+        entry["tool_calls"] = [_call(each) for each in message["tool_calls"]]
+    return entry
 
 
 def _is_text(block: Mapping[str, Any]) -> bool:

@@ -234,8 +234,8 @@ class _Search:
         self._count += 1
         self._points = max(self._points, len(played.widths))
         if played.what is not None:
-            told = shrunk(self._stage, played)
-            self._failure = _failure(told, self._count, played.schedule)
+            smallest = shrunk(self._stage, played)
+            self._failure = _failure(smallest, self._count, played.schedule)
         return Branch(played.schedule, played.widths)
 
     def _random_choices(self, number: int) -> Choose:

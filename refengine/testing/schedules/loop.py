@@ -47,7 +47,7 @@ def were_held(task: asyncio.Task[Any], other: asyncio.Task[Any]) -> str:
 
 def told_of(task: asyncio.Task[Any]) -> str:
     """Return a task's name and where it is: function, file, line."""
-    return f"{label(task)} at {place(task)}"
+    return f"{label(task)} at {location(task)}"
 
 
 def label(task: asyncio.Task[Any]) -> str:
@@ -58,7 +58,7 @@ def label(task: asyncio.Task[Any]) -> str:
     return "the program" if number == 0 else f"task {number}"
 
 
-def place(task: asyncio.Task[Any]) -> str:
+def location(task: asyncio.Task[Any]) -> str:
     """Return where a task that waits will go on, without asyncio's own functions."""
     frames = list(_frames(task.get_coro()))
     own = [each for each in frames if not _is_asyncio(each)] or frames
@@ -266,9 +266,9 @@ class _Ready(deque[asyncio.Handle]):
         return chosen
 
 
-def _index(ready: Sequence[asyncio.Handle], wanted: asyncio.Handle) -> SupportsIndex:
+def _index(ready: Sequence[asyncio.Handle], handle: asyncio.Handle) -> SupportsIndex:
     """Return where a handle stands, by identity: timers compare by time."""
-    return next(at for at, each in enumerate(ready) if each is wanted)
+    return next(at for at, each in enumerate(ready) if each is handle)
 
 
 class ScheduledLoop(VirtualLoop):

@@ -70,9 +70,9 @@ class UnrepeatableError(Exception):
 class UnseenError(Exception):
     """A task or a callback failed and nobody looked."""
 
-    def __init__(self, told: str) -> None:
+    def __init__(self, unseen: str) -> None:
         super().__init__(
-            f"{told}; wait for each task that was made, or catch its error"
+            f"{unseen}; wait for each task that was made, or catch its error"
         )
 
 

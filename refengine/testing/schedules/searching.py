@@ -86,10 +86,10 @@ def shrunk(stage: Stage, failed: PlayedSchedule) -> PlayedSchedule:
     Raises UnrepeatableError if playing it again does not fail.
     """
     best = _Shrinker(stage, failed).run()
-    told = stage.play(keeping(best.schedule), telling=True)
-    if told.kind is not failed.kind or told.schedule != best.schedule:
+    replayed = stage.play(keeping(best.schedule), telling=True)
+    if replayed.kind is not failed.kind or replayed.schedule != best.schedule:
         raise UnrepeatableError(len(best.widths))
-    return told
+    return replayed
 
 
 class _Shrinker:

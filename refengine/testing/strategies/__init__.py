@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from refengine.testing.strategies.variants import distributes as distributes
     from refengine.testing.strategies.variants import recut as recut
     from refengine.testing.strategies.variants import with_identity as with_identity
-    from refengine.testing.strategies.words import Wanted as Wanted
+    from refengine.testing.strategies.words import WorldChoices as WorldChoices
     from refengine.testing.strategies.words import answers as answers
     from refengine.testing.strategies.words import messages as messages
     from refengine.testing.strategies.words import texts as texts

@@ -21,14 +21,14 @@ from refengine.testing.strategies.operations import (
 from refengine.testing.strategies.words import (
     ANYTHING,
     LONG,
-    Wanted,
+    WorldChoices,
     instructions,
     texts,
     tool_names,
 )
 
 Fields: TypeAlias = "dict[str, object]"
-Parts: TypeAlias = "Callable[[Wanted, str], dict[str, SearchStrategy[object]]]"
+Parts: TypeAlias = "Callable[[WorldChoices, str], dict[str, SearchStrategy[object]]]"
 
 TOOL_HOOKS: Final = ("wrap_invokable", "wrap_streamable")
 HANDLER_HOOKS: Final = (
@@ -42,88 +42,92 @@ HANDLER_HOOKS: Final = (
 
 
 @st.composite
-def tools(draw: DrawFn, wanted: Wanted = ANYTHING) -> ToolSpec:
+def tools(draw: DrawFn, choices: WorldChoices = ANYTHING) -> ToolSpec:
     """Draw a tool of any kind, with a name that others may have too."""
     kind = draw(st.sampled_from(["invokable", "streamable", "both"]))
-    spec: dict[str, object] = {"name": draw(tool_names(wanted)), "kind": kind}
+    spec: dict[str, object] = {"name": draw(tool_names(choices)), "kind": kind}
     other = st.sampled_from(["got <args>", "got <args>", LONG])
-    spec["result"] = draw(st.one_of(texts(wanted), other))
+    spec["result"] = draw(st.one_of(texts(choices), other))
     if kind != "invokable" and draw(st.booleans()):
-        chunks = draw(st.lists(texts(wanted), min_size=1, max_size=3))
+        chunks = draw(st.lists(texts(choices), min_size=1, max_size=3))
         spec["chunks"] = tuple(chunks)
-        if kind == "both" and wanted.distributes:  # one result in both kinds
+        if kind == "both" and choices.distributes:  # one result in both kinds
             spec["result"] = "".join(chunks)
-    if wanted.delays:
+    if choices.delays:
         spec["delay_ms"] = draw(st.sampled_from([0, 0, 0, 1, 2, 5]))
-    if wanted.failures and draw(st.integers(0, 3)) == 3:
+    if choices.failures and draw(st.integers(0, 3)) == 3:
         spec["error"] = draw(st.sampled_from(["boom", "büm"]))
-    if wanted.failures and kind == "streamable" and draw(st.integers(0, 7)) == 7:
+    if choices.failures and kind == "streamable" and draw(st.integers(0, 7)) == 7:
         spec["stream_error"] = "cut off"
-    if wanted.failures and wanted.counting:
+    if choices.failures and choices.counting:
         spec["at_most_once"] = draw(st.booleans())
     if draw(st.integers(0, 3)) == 3:
-        spec["body"] = draw(body_ops(wanted))
+        spec["body"] = draw(body_ops(choices))
     return ToolSpec.model_validate(spec)
 
 
 @st.composite
 def middlewares(
-    draw: DrawFn, wanted: Wanted = ANYTHING, label: str = ""
+    draw: DrawFn, choices: WorldChoices = ANYTHING, label: str = ""
 ) -> MiddlewareSpec:
     """Draw a struct middleware with some of its fields."""
-    spec = draw(_some_fields(_struct_fields, wanted, label))
-    wraps = _both_kinds(draw, wanted, label, lambda kind: kind.removeprefix("wrap_"))
+    spec = draw(_some_fields(_struct_fields, choices, label))
+    wraps = _both_kinds(draw, choices, label, lambda kind: kind.removeprefix("wrap_"))
     named = {"id": label, "waits": draw(st.booleans())}
     return MiddlewareSpec.model_validate({**named, "wrap_tool_call": wraps, **spec})
 
 
 @st.composite
-def handlers(draw: DrawFn, wanted: Wanted = ANYTHING, label: str = "") -> HandlerSpec:
+def handlers(
+    draw: DrawFn, choices: WorldChoices = ANYTHING, label: str = ""
+) -> HandlerSpec:
     """Draw a handler with one or more hooks."""
-    spec = draw(_some_fields(_handler_fields, wanted, label))
-    wraps = _both_kinds(draw, wanted, label, str)
+    spec = draw(_some_fields(_handler_fields, choices, label))
+    wraps = _both_kinds(draw, choices, label, str)
     named = {"id": label, "plain": draw(st.booleans())}
     return HandlerSpec.model_validate({**named, **wraps, **spec})
 
 
 def _both_kinds(
-    draw: DrawFn, wanted: Wanted, label: str, key: Callable[[str], str]
+    draw: DrawFn, choices: WorldChoices, label: str, key: Callable[[str], str]
 ) -> dict[str, ToolWrapSpec]:
     """Draw wraps for none, one or both kinds; alike where they have to distribute."""
-    if wanted.distributes:
+    if choices.distributes:
         kinds = draw(st.sampled_from([(), TOOL_HOOKS]))
-        one = draw(tool_wraps(wanted, label)) if kinds else ToolWrapSpec()
+        one = draw(tool_wraps(choices, label)) if kinds else ToolWrapSpec()
         return {key(kind): one for kind in kinds}
     kinds = draw(st.sampled_from([(), TOOL_HOOKS[:1], TOOL_HOOKS[1:], TOOL_HOOKS]))
-    return {key(kind): draw(tool_wraps(wanted, label)) for kind in kinds}
+    return {key(kind): draw(tool_wraps(choices, label)) for kind in kinds}
 
 
 @cache
-def _struct_fields(wanted: Wanted, _: str) -> dict[str, SearchStrategy[object]]:
+def _struct_fields(choices: WorldChoices, _: str) -> dict[str, SearchStrategy[object]]:
     return {
-        "before_chat_model": message_ops(wanted, after=False),
-        "after_chat_model": message_ops(wanted, after=True),
-        "additional_instruction": instructions(wanted),
-        "additional_tools": st.lists(tools(wanted), max_size=2).map(tuple),
+        "before_chat_model": message_ops(choices, after=False),
+        "after_chat_model": message_ops(choices, after=True),
+        "additional_instruction": instructions(choices),
+        "additional_tools": st.lists(tools(choices), max_size=2).map(tuple),
     }
 
 
 @cache
-def _handler_fields(wanted: Wanted, label: str) -> dict[str, SearchStrategy[object]]:
+def _handler_fields(
+    choices: WorldChoices, label: str
+) -> dict[str, SearchStrategy[object]]:
     return {
-        "before_model": message_ops(wanted, after=False),
-        "after_model": message_ops(wanted, after=True),
-        "before_agent": config_ops(wanted, tools(wanted)),
-        "wrap_model": model_wraps(wanted, label),
-        "after_agent": message_ops(wanted, after=True),
+        "before_model": message_ops(choices, after=False),
+        "after_model": message_ops(choices, after=True),
+        "before_agent": config_ops(choices, tools(choices)),
+        "wrap_model": model_wraps(choices, label),
+        "after_agent": message_ops(choices, after=True),
     }
 
 
 @st.composite
-def _some_fields(draw: DrawFn, of: Parts, wanted: Wanted, label: str) -> Fields:
+def _some_fields(draw: DrawFn, of: Parts, choices: WorldChoices, label: str) -> Fields:
     """Draw each of the fields, or leave it out.
 
     By a number, 0 or 1: what hangs on a boolean is not dropped when a failure shrinks.
     """
     either = st.integers(0, 1)
-    return {name: draw(f) for name, f in of(wanted, label).items() if draw(either)}
+    return {name: draw(f) for name, f in of(choices, label).items() if draw(either)}

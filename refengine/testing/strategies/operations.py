@@ -17,7 +17,7 @@ from refengine.testing.strategies.variants import MODEL_WRAP, TOOL_WRAP
 from refengine.testing.strategies.words import (
     ANYTHING,
     NAMES,
-    Wanted,
+    WorldChoices,
     arguments,
     messages,
     texts,
@@ -40,13 +40,13 @@ _BODY: Final[TypeAdapter[BodyOp]] = TypeAdapter(BodyOp)
 
 @cache
 def config_ops(
-    wanted: Wanted, tools: SearchStrategy[BaseModel]
+    choices: WorldChoices, tools: SearchStrategy[BaseModel]
 ) -> SearchStrategy[tuple[ConfigOp, ...]]:
     """Operations of ``before_agent``; ``tools`` are those it may add."""
-    name, text = tool_names(wanted), texts(wanted)
+    name, text = tool_names(choices), texts(choices)
     flags = st.dictionaries(st.sampled_from(NAMES), st.booleans(), max_size=2)
     kinds = [
-        *_any_ops(wanted),
+        *_any_ops(choices),
         _op("record_counts"),
         _op("append_instruction", sep=st.sampled_from(["\n", "\n\n"]), text=text),
         _op("append_instruction", text=text, if_base_empty=st.just("replace")),
@@ -55,31 +55,31 @@ def config_ops(
         _op("set_return_directly", name=name, value=st.booleans()),
         _op("replace_return_directly", value=st.none() | flags),
     ]
-    if wanted.counting:
+    if choices.counting:
         numbered = tools.map(lambda tool: (tool.model_copy(update={"name": "t<run>"}),))
         kinds += [
             _op("append_tools", tools=numbered),
             _op("append_instruction", text=st.just("run <run>")),
         ]
-    if wanted.unknown_calls:
+    if choices.unknown_calls:
         kinds.append(_op("set_tools", value=st.just(())))
-    if wanted.unknown_calls and wanted.failures:  # null is refused by some profiles
+    if choices.unknown_calls and choices.failures:  # null is refused by some profiles
         kinds.append(_op("set_tools", value=st.none()))
-    return _ops(kinds, wanted, _CONFIG)
+    return _ops(kinds, choices, _CONFIG)
 
 
 @cache
 def message_ops(
-    wanted: Wanted, *, after: bool
+    choices: WorldChoices, *, after: bool
 ) -> SearchStrategy[tuple[MessageOp, ...]]:
     """Operations of a hook that sees messages, before or after the model."""
-    msg = messages(wanted)
+    msg = messages(choices)
     kinds = [
-        *_any_ops(wanted),
+        *_any_ops(choices),
         _op("keep_first_and_last"),
         _op("keep_messages"),
         _op("append_to_kept", msg=msg),
-        _op("set_last_content", content=texts(wanted)),
+        _op("set_last_content", content=texts(choices)),
         _op("keep_last", n=st.integers(1, 4)),
         _op("prepend", msg=st.one_of(msg, st.just("user:<len> before"))),
     ]
@@ -92,38 +92,40 @@ def message_ops(
         st.sampled_from(none),
     ]
     kinds.extend([st.one_of(last).map(dict)] if after else last)  # map: one of many
-    return _ops(kinds, wanted, _MESSAGE)
+    return _ops(kinds, choices, _MESSAGE)
 
 
 @cache
-def body_ops(wanted: Wanted) -> SearchStrategy[tuple[BodyOp, ...]]:
+def body_ops(choices: WorldChoices) -> SearchStrategy[tuple[BodyOp, ...]]:
     """Operations inside a tool; an error is a field of the tool's own."""
-    quiet = _any_ops(Wanted(counting=wanted.counting, words=wanted.words))
-    return _ops(quiet, wanted, _BODY)
+    quiet = _any_ops(WorldChoices(counting=choices.counting, words=choices.words))
+    return _ops(quiet, choices, _BODY)
 
 
 @cache
 def tool_wraps(
-    wanted: Wanted = ANYTHING, label: str = "", *, nested: bool = False
+    choices: WorldChoices = ANYTHING, label: str = "", *, nested: bool = False
 ) -> SearchStrategy[ToolWrapSpec]:
     """Wrappers around tool calls, with up to three of their fields."""
-    fields = _allowed(_tool_fields(wanted, label), TOOL_WRAP, wanted)
+    fields = _allowed(_tool_fields(choices, label), TOOL_WRAP, choices)
     named: Fields = {}
     if not nested:
-        own = tool_wraps(wanted, label, nested=True)
-        fields["by_tool"] = st.dictionaries(tool_names(wanted), own, max_size=2)
+        own = tool_wraps(choices, label, nested=True)
+        fields["by_tool"] = st.dictionaries(tool_names(choices), own, max_size=2)
         named["id"] = label
     return _some_of(_each(fields)).map(
         lambda chosen: ToolWrapSpec.model_validate({**chosen, **named})
     )
 
 
-def _tool_fields(wanted: Wanted, label: str) -> dict[str, SearchStrategy[object]]:
-    text = texts(wanted)
+def _tool_fields(
+    choices: WorldChoices, label: str
+) -> dict[str, SearchStrategy[object]]:
+    text = texts(choices)
     fields: dict[str, SearchStrategy[object]] = {
         "record": st.just(label),
         "prefix_result": text,
-        "rewrite_args": arguments(wanted),
+        "rewrite_args": arguments(choices),
         "ctx_append": st.fixed_dictionaries({"key": KEYS, "text": text}),
         "set_result": text,
         "map_result": text.map("<{}<result>>".format),
@@ -132,15 +134,15 @@ def _tool_fields(wanted: Wanted, label: str) -> dict[str, SearchStrategy[object]
         "record_enter": st.just(label),
         "record_factory": st.just(value=True),
         "runlocal_get": KEYS,
-        "set_input_name": tool_names(wanted),
+        "set_input_name": tool_names(choices),
         "set_input_call_id": st.sampled_from(["x1", "c1"]),
         "catch_error": text.map("{}<error>".format),
         "set_stream": st.lists(text, max_size=3).map(tuple),
     }
-    if wanted.counting:
+    if choices.counting:
         fields["closure_counter"] = st.just(label)
         fields["count_factory"] = st.just(value=True)
-    if wanted.failures:
+    if choices.failures:
         fields["factory_error"] = st.just("no wrapper")
         fields["error"] = st.just("not so")
     return fields
@@ -148,34 +150,34 @@ def _tool_fields(wanted: Wanted, label: str) -> dict[str, SearchStrategy[object]
 
 @cache
 def model_wraps(
-    wanted: Wanted = ANYTHING, label: str = ""
+    choices: WorldChoices = ANYTHING, label: str = ""
 ) -> SearchStrategy[ModelWrapSpec]:
     """Wrappers around model calls, with up to three of their fields."""
-    text = texts(wanted)
+    text = texts(choices)
     changed = st.one_of(text, text.map("<{}<content>>".format))
     fields: dict[str, SearchStrategy[object]] = {
         "record": st.just(label),
         "prefix_user_input": text,
-        "append_input": messages(wanted),
+        "append_input": messages(choices),
         "concat_stream": st.just(value=True),
         "map_output": changed,
         "set_content": text,
         "record_factory": st.just(value=True),
     }
-    if wanted.failures:
+    if choices.failures:
         fields["error"] = st.just("not so")
-    if wanted.unknown_calls:
-        fields["hide_tools"] = st.lists(tool_names(wanted), max_size=2).map(tuple)
+    if choices.unknown_calls:
+        fields["hide_tools"] = st.lists(tool_names(choices), max_size=2).map(tuple)
     # On one chunk every mapping distributes.
     whole = {"concat_stream": st.just(value=True), "map_output": changed}
-    kinds = _each(_allowed(fields, MODEL_WRAP, wanted))
+    kinds = _each(_allowed(fields, MODEL_WRAP, choices))
     kinds.append(st.fixed_dictionaries(whole))
     return _some_of(kinds).map(ModelWrapSpec.model_validate)
 
 
-def _any_ops(wanted: Wanted) -> list[SearchStrategy[Fields]]:
+def _any_ops(choices: WorldChoices) -> list[SearchStrategy[Fields]]:
     """Operations that every hook may hold."""
-    text = texts(wanted)
+    text = texts(choices)
     value = st.one_of(text, st.sampled_from(VALUES))
     kinds = [
         _op("record"),
@@ -186,7 +188,7 @@ def _any_ops(wanted: Wanted) -> list[SearchStrategy[Fields]]:
         _op("runlocal_get", key=KEYS),
         _op("runlocal_delete", key=KEYS),
     ]
-    if wanted.failures:
+    if choices.failures:
         kinds.append(_op("error", text=st.sampled_from(["boom", "büm"])))
     return kinds
 
@@ -200,11 +202,13 @@ def _on_call(op: Fields, nth: int) -> Fields:
 
 
 def _ops(
-    kinds: Sequence[SearchStrategy[Fields]], wanted: Wanted, reader: TypeAdapter[T]
+    kinds: Sequence[SearchStrategy[Fields]],
+    choices: WorldChoices,
+    reader: TypeAdapter[T],
 ) -> SearchStrategy[tuple[T, ...]]:
     """Up to three operations, read as the scenario reads them."""
     one: SearchStrategy[Fields] = st.one_of(kinds)
-    if wanted.counting:
+    if choices.counting:
         one = st.one_of(one, st.builds(_on_call, one, st.integers(1, 3)))
     return st.lists(one.map(reader.validate_python), max_size=3).map(tuple)
 
@@ -212,9 +216,9 @@ def _ops(
 def _allowed(
     fields: Mapping[str, SearchStrategy[object]],
     table: Mapping[str, bool],
-    wanted: Wanted,
+    choices: WorldChoices,
 ) -> dict[str, SearchStrategy[object]]:
-    if not wanted.distributes:
+    if not choices.distributes:
         return dict(fields)
     return {name: field for name, field in fields.items() if table[name]}
 

@@ -17,7 +17,7 @@ from refengine.testing.notation import CALL_START, SURROGATE, show_message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WorldChoices:
     """The choices of ``scenarios``, which says what each means."""
 
     middlewares: bool = True
@@ -34,7 +34,7 @@ class Wanted:
     words: tuple[str, ...] = ()
 
 
-ANYTHING: Final = Wanted()
+ANYTHING: Final = WorldChoices()
 """The default of every part."""
 
 
@@ -55,47 +55,49 @@ _CHARACTERS: Final = st.characters(exclude_categories=_SURROGATES)
 
 
 @cache
-def tool_names(wanted: Wanted = ANYTHING) -> SearchStrategy[str]:
+def tool_names(choices: WorldChoices = ANYTHING) -> SearchStrategy[str]:
     """Names of tools: few, so that equal ones come together by themselves."""
-    return st.sampled_from([*NAMES, *filter(_is_name, wanted.words)])
+    return st.sampled_from([*NAMES, *filter(_is_name, choices.words)])
 
 
 @cache
-def texts(wanted: Wanted = ANYTHING) -> SearchStrategy[str]:
+def texts(choices: WorldChoices = ANYTHING) -> SearchStrategy[str]:
     """Contents of messages, Unicode included, but nothing like the start of a call."""
-    return _some(TEXTS, wanted, 12).filter(_is_content)
+    return _some(TEXTS, choices, 12).filter(_is_content)
 
 
 @cache
-def instructions(wanted: Wanted) -> SearchStrategy[str]:
+def instructions(choices: WorldChoices) -> SearchStrategy[str]:
     """Instructions: often none, sometimes a very long one."""
-    return st.one_of(st.sampled_from(INSTRUCTIONS), texts(wanted))
+    return st.one_of(st.sampled_from(INSTRUCTIONS), texts(choices))
 
 
 @cache
-def arguments(wanted: Wanted) -> SearchStrategy[str]:
+def arguments(choices: WorldChoices) -> SearchStrategy[str]:
     """Raw argument texts, usually JSON; the notation keeps ``)]`` out of them."""
-    return _or_long(_some(ARGUMENTS, wanted, 6).filter(_is_arguments))
+    return _or_long(_some(ARGUMENTS, choices, 6).filter(_is_arguments))
 
 
 @cache
-def messages(wanted: Wanted = ANYTHING) -> SearchStrategy[str]:
+def messages(choices: WorldChoices = ANYTHING) -> SearchStrategy[str]:
     """Messages that may stand anywhere in a history, in the notation; no calls."""
     heads = st.sampled_from(["user", "assistant", "system", "tool(c0)"])
-    return st.tuples(heads, _or_long(texts(wanted))).map(":".join)
+    return st.tuples(heads, _or_long(texts(choices))).map(":".join)
 
 
 @cache
-def calls(names: tuple[str, ...], wanted: Wanted) -> SearchStrategy[list[ToolCall]]:
+def calls(
+    names: tuple[str, ...], choices: WorldChoices
+) -> SearchStrategy[list[ToolCall]]:
     """One to three calls of one answer; their ids are given when the script is made."""
-    call = st.builds(ToolCall, st.just(""), st.sampled_from(names), arguments(wanted))
+    call = st.builds(ToolCall, st.just(""), st.sampled_from(names), arguments(choices))
     return st.lists(call, min_size=1, max_size=3)
 
 
 @cache
-def answers(wanted: Wanted = ANYTHING) -> SearchStrategy[str]:
+def answers(choices: WorldChoices = ANYTHING) -> SearchStrategy[str]:
     """Plain answers of a model, in the notation."""
-    said = _or_long(texts(wanted))
+    said = _or_long(texts(choices))
     return said.map(lambda text: show_message(Message("assistant", text)))
 
 
@@ -107,9 +109,11 @@ def run_options() -> SearchStrategy[dict[str, JsonValue]]:
     return st.dictionaries(st.sampled_from(["o", "p"]), values, max_size=2)
 
 
-def _some(small: Sequence[str], wanted: Wanted, size: int) -> SearchStrategy[str]:
+def _some(
+    small: Sequence[str], choices: WorldChoices, size: int
+) -> SearchStrategy[str]:
     """Small texts first, then the subject's words, then any up to a size."""
-    own = [st.sampled_from(wanted.words)] if wanted.words else []
+    own = [st.sampled_from(choices.words)] if choices.words else []
     return st.one_of(st.sampled_from(small), *own, st.text(_CHARACTERS, max_size=size))
 
 

@@ -31,7 +31,7 @@ from refengine.testing.strategies.extensions import (
 from refengine.testing.strategies.operations import tool_wraps
 from refengine.testing.strategies.variants import recut
 from refengine.testing.strategies.words import (
-    Wanted,
+    WorldChoices,
     answers,
     calls,
     instructions,
@@ -146,7 +146,7 @@ def scenarios(  # noqa: PLR0913  # choices by name, and all have a default
     - ``words`` join the neutral names and texts, as a subject's own literals should.
     """
     return _scenarios(
-        Wanted(
+        WorldChoices(
             middlewares=middlewares,
             handlers=handlers,
             tool_call_middlewares=tool_call_middlewares,
@@ -171,15 +171,15 @@ def rechunked(draw: DrawFn, scenario: Scenario) -> Scenario:
 
 
 @st.composite
-def _scenarios(draw: DrawFn, wanted: Wanted) -> Scenario:
-    agent = draw(_agents(wanted))
-    names = tuple(sorted(_callable(agent, wanted)))
-    runs = draw(_up_to(wanted.max_runs, lambda at: _runs(wanted, at), 1))
+def _scenarios(draw: DrawFn, choices: WorldChoices) -> Scenario:
+    agent = draw(_agents(choices))
+    names = tuple(sorted(_callable(agent, choices)))
+    runs = draw(_up_to(choices.max_runs, lambda at: _runs(choices, at), 1))
     number = Ids("c")
     script: list[ScriptEntry] = []
     for _ in runs:
-        said = [_numbered(each, number) for each in draw(_turns(names, wanted))]
-        script += [draw(_entries(text, wanted)) for text in said]
+        said = [_numbered(each, number) for each in draw(_turns(names, choices))]
+        script += [draw(_entries(text, choices)) for text in said]
     calling = [entry for entry in script if calls_of(entry)]
     endless = bool(calling) and draw(st.integers(0, 4)) == 4
     if endless:  # the last answer calls tools for ever, up to a low limit
@@ -196,28 +196,28 @@ def _scenarios(draw: DrawFn, wanted: Wanted) -> Scenario:
 
 
 @st.composite
-def _agents(draw: DrawFn, wanted: Wanted) -> AgentSpec:
-    names = tool_names(wanted)
+def _agents(draw: DrawFn, choices: WorldChoices) -> AgentSpec:
+    names = tool_names(choices)
     unknown = st.none() | st.just("there is no <name>")
     return AgentSpec(
         name="agent",
-        instruction=draw(instructions(wanted)),
-        tools=draw(_up_to(MANY, lambda _: tools(wanted))),
+        instruction=draw(instructions(choices)),
+        tools=draw(_up_to(MANY, lambda _: tools(choices))),
         return_directly=draw(st.dictionaries(names, st.booleans(), max_size=2)),
         tool_call_middlewares=draw(
             _up_to(
-                MANY * wanted.tool_call_middlewares,
-                lambda n: tool_wraps(wanted, f"w{n}"),
+                MANY * choices.tool_call_middlewares,
+                lambda n: tool_wraps(choices, f"w{n}"),
             )
         ),
         middlewares=draw(
-            _up_to(MANY * wanted.middlewares, lambda n: middlewares(wanted, f"m{n}"))
+            _up_to(MANY * choices.middlewares, lambda n: middlewares(choices, f"m{n}"))
         ),
         handlers=draw(
-            _up_to(MANY * wanted.handlers, lambda n: handlers(wanted, f"h{n}"))
+            _up_to(MANY * choices.handlers, lambda n: handlers(choices, f"h{n}"))
         ),
         max_iterations=draw(st.sampled_from([20, 20, 3, 2, 1])),
-        unknown_tools_handler=draw(unknown) if wanted.unknown_calls else None,
+        unknown_tools_handler=draw(unknown) if choices.unknown_calls else None,
         sequential=draw(st.booleans()),
     )
 
@@ -234,25 +234,25 @@ def _up_to(
     return tuple(draw(make(at)) for at in range(draw(st.integers(least, most))))
 
 
-def _callable(agent: AgentSpec, wanted: Wanted) -> set[str]:
+def _callable(agent: AgentSpec, choices: WorldChoices) -> set[str]:
     """Return the names that the model may call."""
     ops = [op for handler in agent.handlers for op in handler.before_agent or ()]
     given = {tool.name for tool in agent.tools}
     given |= {tool.name for each in agent.middlewares for tool in each.additional_tools}
     given |= {tool.name for op in ops if op.op == "append_tools" for tool in op.tools}
-    if wanted.unknown_calls:
+    if choices.unknown_calls:
         return {*given, *ABSENT}
     return given - {op.name for op in ops if op.op == "remove_tool"}
 
 
 @st.composite
-def _runs(draw: DrawFn, wanted: Wanted, at: int) -> RunSpec:
-    some = st.one_of(st.just(["user:a"]), st.lists(messages(wanted), max_size=3))
+def _runs(draw: DrawFn, choices: WorldChoices, at: int) -> RunSpec:
+    some = st.one_of(st.just(["user:a"]), st.lists(messages(choices), max_size=3))
     given = draw(some)
     if draw(st.integers(0, 6)) == 6:
         given = [f"user:{at}" for at in range(HISTORY)] + given
-    streaming = wanted.streaming
-    options = draw(run_options()) if wanted.options else {}
+    streaming = choices.streaming
+    options = draw(run_options()) if choices.options else {}
     return RunSpec(
         input=tuple(given),
         options=options,
@@ -262,13 +262,15 @@ def _runs(draw: DrawFn, wanted: Wanted, at: int) -> RunSpec:
 
 
 @st.composite
-def _turns(draw: DrawFn, names: tuple[str, ...], wanted: Wanted) -> list[Message]:
+def _turns(
+    draw: DrawFn, names: tuple[str, ...], choices: WorldChoices
+) -> list[Message]:
     """Draw what the model answers in one run: some calls of tools, then an answer."""
     turns: list[Message] = []
     for _ in range(draw(st.integers(0, 3)) if names else 0):
-        content = draw(st.one_of(st.just(""), texts(wanted)))
-        turns.append(Message("assistant", content, tuple(draw(calls(names, wanted)))))
-    turns.append(parse_message(draw(answers(wanted))))
+        content = draw(st.one_of(st.just(""), texts(choices)))
+        turns.append(Message("assistant", content, tuple(draw(calls(names, choices)))))
+    turns.append(parse_message(draw(answers(choices))))
     return turns
 
 
@@ -278,15 +280,15 @@ def _numbered(message: Message, number: Ids) -> str:
 
 
 @st.composite
-def _entries(draw: DrawFn, text: str, wanted: Wanted) -> ScriptEntry:
+def _entries(draw: DrawFn, text: str, choices: WorldChoices) -> ScriptEntry:
     """Draw how an answer comes: plain, in chunks, or not at all."""
     how = draw(st.integers(0, 9))
     if how < 6:
         return text
-    if how < 8 or not wanted.failures:
+    if how < 8 or not choices.failures:
         return draw(_recut(text))
     name = draw(st.sampled_from(["no-model", "büm"]))
-    if wanted.distributes or draw(st.booleans()):
+    if choices.distributes or draw(st.booleans()):
         # A stream that fails midway has left the wrappers; an invoked model has not.
         return ModelFailure(error=name)
     return ModelChunks(chunks=(text,), stream_error=name)

@@ -251,14 +251,14 @@ def _answered(messages: Sequence[Message]) -> list[str]:
     """Return a history in which calls have results, and results calls, as texts."""
     out: list[str] = []
     results = [m.tool_call_id for m in messages if m.role == "tool"]
-    asked: set[str | None] = set()
+    called: set[str | None] = set()
     for message in messages:
-        if message.role == "tool" and message.tool_call_id not in asked:
+        if message.role == "tool" and message.tool_call_id not in called:
             continue
-        asked |= {call.id for call in message.tool_calls}
+        called |= {call.id for call in message.tool_calls}
         out.append(_message(show_message(message), set()))
-        told = parse_message(out[-1])
-        out += [f"tool({c.id}):r" for c in told.tool_calls if c.id not in results]
+        last = parse_message(out[-1])
+        out += [f"tool({c.id}):r" for c in last.tool_calls if c.id not in results]
     return out
 
 
@@ -271,8 +271,8 @@ def _dressed(made: Data, more: GraphWords, dice: Dice, way: str) -> Data:
     runs: list[Data] = []
     for run in made.get("runs", ()):
         options = _options(more, dice, all_of_them=given)
-        asked = {"options": options} if options else {}
-        runs.append({**run, **asked, **({"denies": denied} if denied else {})})
+        named = {"options": options} if options else {}
+        runs.append({**run, **named, **({"denies": denied} if denied else {})})
     return {**made, "runs": runs, **({"way": way} if way != "async" else {})}
 
 

@@ -207,7 +207,7 @@ def in_all(words: Words) -> list[int]:
     return sorted(length for length in near if length > 0)
 
 
-def beside(name: str) -> tuple[str, ...]:
+def lookalikes(name: str) -> tuple[str, ...]:
     """Return names that begin or end as a tool's name does, or differ in case."""
     some = (f"{name}x", f"x_{name}", name.swapcase())
     return tuple(each for each in some if each != name)

@@ -24,12 +24,12 @@ from refengine.testing.subject_worlds.kit import (
     Entry,
     Kit,
     answer,
-    beside,
     in_all,
     json_of,
     json_text,
     lengths,
     long_text,
+    lookalikes,
     shapes_of,
 )
 from refengine.testing.subject_worlds.words import (
@@ -91,7 +91,7 @@ class WordTurns:
     def of_other_names(self) -> Iterator[WordTurn]:
         """Yield turns in which names are called that begin or end as the subject's."""
         for at, name in enumerate(self._names):
-            for other in beside(name):
+            for other in lookalikes(name):
                 tool = {"name": other, "kind": KINDS[at % 3], "result": "<args>"}
                 calls = [self._kit.call(other, '{"q":"a"}')]
                 entries = (answer("", calls), DONE)
@@ -189,8 +189,8 @@ class WordTurns:
         yield WordTurn((f"system:{encoded(text)}", *GO), (DONE,), streaming=streaming)
         yield WordTurn((answer(text), *GO), (DONE,), streaming=streaming)
         tool = self._giving(text, middle)
-        asked = answer("", [self._kit.call(tool["name"], "{}")])
-        yield WordTurn(GO, (asked, DONE), (tool,), streaming)
+        request = answer("", [self._kit.call(tool["name"], "{}")])
+        yield WordTurn(GO, (request, DONE), (tool,), streaming)
         calls = self._calls(json_text({"q": text}))
         yield WordTurn(GO, (answer("", calls), DONE), streaming=streaming)
         plain = answer(text)
@@ -202,15 +202,15 @@ class WordTurns:
         kind = KINDS[number % 3]
         name = self._kit.fresh()
         tool: Data = {"name": name, "kind": kind, "error": encoded(text)}
-        asked = answer("", [self._kit.call(name, "{}")])
-        return WordTurn(GO, (asked, DONE), (tool,), streaming=number % 2 == 0)
+        request = answer("", [self._kit.call(name, "{}")])
+        return WordTurn(GO, (request, DONE), (tool,), streaming=number % 2 == 0)
 
     def _cut(self, text: str, at: int) -> WordTurn:
         """Return a turn that streams a text, cut there, as a result and as answer."""
         tool = self._giving(text, at)
-        asked = answer("", [self._kit.call(tool["name"], "{}")])
+        request = answer("", [self._kit.call(tool["name"], "{}")])
         return WordTurn(
-            GO, (asked, self._kit.chunked(text, at=at)), (tool,), streaming=True
+            GO, (request, self._kit.chunked(text, at=at)), (tool,), streaming=True
         )
 
     def _long(self, length: int, *, streaming: bool) -> Iterator[WordTurn]:
@@ -244,8 +244,8 @@ class WordTurns:
         for between in (" ", "\n"):
             text = between.join(["w"] * length)
             tool = self._giving(text, length)
-            asked = answer("", [self._kit.call(tool["name"], "{}")])
-            yield WordTurn((f"user:{text}",), (asked, answer(text)), (tool,))
+            request = answer("", [self._kit.call(tool["name"], "{}")])
+            yield WordTurn((f"user:{text}",), (request, answer(text)), (tool,))
 
     def _counted(self, count: int) -> Iterator[WordTurn]:
         """Yield turns with so many calls: in the history, in one answer, in a row."""

@@ -134,13 +134,13 @@ def near_misses(pattern: Pattern) -> tuple[str, ...]:
     hours, and the subject runs where a time-out watches it.
     """
     tree = _PARSER.parse(pattern.regex, pattern.flags)
-    beside = [
-        _Maker(0, beside=(node, char)).all(tree)
+    neighbour = [
+        _Maker(0, neighbour=(node, char)).all(tree)
         for node in _classes(tree)
         for char in _outside(_named(node))
     ]
     changed = [near for text in matching(pattern)[:2] for near in _changed(text)]
-    return tuple(dict.fromkeys([*beside[:BESIDE], *changed]))
+    return tuple(dict.fromkeys([*neighbour[:BESIDE], *changed]))
 
 
 def forms(text: str) -> tuple[str, ...]:
@@ -172,13 +172,13 @@ def _changed(text: str) -> Iterator[str]:
 class _Maker:
     """Makes one text: ``variant`` says which branch, range and number it takes.
 
-    ``beside`` is a class and a character that stands in its place, though not in it;
+    ``neighbour`` is a class and a character that stands in its place, though not in it;
     ``asserts`` writes what is looked at ahead or behind.
     """
 
     variant: int
     asserts: bool = False
-    beside: tuple[object, str] | None = None
+    neighbour: tuple[object, str] | None = None
     any_of: str = POOL
     groups: dict[int, str] = field(default_factory=dict[int, str])
 
@@ -200,8 +200,8 @@ class _Maker:
         return self._taken(self.any_of)
 
     def one_of(self, items: Sequence[tuple[Any, Any]]) -> str:
-        if self.beside is not None and self.beside[0] is items:
-            return self.beside[1]
+        if self.neighbour is not None and self.neighbour[0] is items:
+            return self.neighbour[1]
         named = _named(items)
         if named[0][0] == "NEGATE":
             return self._taken([c for c in _inside(named) if not _holds(named[1:], c)])
@@ -243,7 +243,7 @@ class _Maker:
     def _turned(self, by: int) -> _Maker:
         """Return a maker for one repetition: every second text mixes its classes."""
         variant = self.variant + by * (self.variant % 2)
-        return _Maker(variant, self.asserts, self.beside, self.any_of, self.groups)
+        return _Maker(variant, self.asserts, self.neighbour, self.any_of, self.groups)
 
     def _taken(self, some: Sequence[str]) -> str:
         return some[self.variant % len(some)] if some else ""

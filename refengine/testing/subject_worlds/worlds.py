@@ -121,11 +121,11 @@ def _flaky(kit: Kit, fails: int, kind: str, *, in_runs: bool) -> Data:
     body = [{"op": "error", "text": "boom", "on_call": nth} for nth in failing]
     name = kit.fresh()
     tool = {"name": name, "kind": kind, "result": "ok", "body": body}
-    asked = [answer("", [kit.call(name)]) for _ in range(calls)]
-    script = [*asked, DONE]
+    requests = [answer("", [kit.call(name)]) for _ in range(calls)]
+    script = [*requests, DONE]
     runs = [{"input": list(GO)}]
     if in_runs:
-        script = [each for ask in asked for each in (ask, DONE)]
+        script = [each for ask in requests for each in (ask, DONE)]
         runs = runs * calls
     agent: Data = {"tools": [tool], "max_iterations": calls + 1}
     return {"agent": agent, "model_script": script, "runs": runs}
