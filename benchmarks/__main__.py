@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ratios = asyncio.run(_measured(chosen, given.rounds))
     console = Console(width=WIDTH)
     console.print(_table(chosen, ratios))
-    console.print(_told(facts()))
+    console.print(_machine_line(facts()))
     if given.json is not None:
         _write(given.json, chosen, ratios)
     return 0 if all(ratio.holds for ratio in ratios) else 1
@@ -74,7 +74,7 @@ def _cells(ratio: Ratio) -> tuple[str, ...]:
     )
 
 
-def _told(machine: dict[str, str]) -> str:
+def _machine_line(machine: dict[str, str]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in machine.items())
 
 

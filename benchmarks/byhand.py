@@ -50,7 +50,7 @@ class HookCalls:
     at_end: Sequence[Call] = ()
 
 
-_PLACE: Final = {
+_FIELDS: Final = {
     "before_model_rewrite_history": "before",
     "after_model_rewrite_history": "after",
     "wrap_model_call": "around_model",
@@ -65,13 +65,13 @@ def run(setting: Setting, kit: SharedParts, handlers: Sequence[object]) -> Work:
 
     Raises TooDeepByHandError.
     """
-    place = _PLACE[setting.hook]
-    if place.startswith("around") and len(handlers) > DEEPEST:
+    role = _FIELDS[setting.hook]
+    if role.startswith("around") and len(handlers) > DEEPEST:
         raise TooDeepByHandError(len(handlers))
     hooks = [getattr(each, setting.hook) for each in handlers]
-    places = HookCalls(**{place: hooks})
+    by_hook = HookCalls(**{role: hooks})
     messages = (HELLO,) * setting.history
-    loop = _Loop(setting, kit, places)
+    loop = _Loop(setting, kit, by_hook)
     return lambda: loop.run(messages)
 
 
@@ -93,30 +93,30 @@ def build(setting: Setting, handlers: Sequence[object]) -> Work:
 class _Loop:
     """The loop: model, tools, model again, until there is nothing more to call."""
 
-    def __init__(self, setting: Setting, kit: SharedParts, places: HookCalls) -> None:
+    def __init__(self, setting: Setting, kit: SharedParts, hooks: HookCalls) -> None:
         streamed = setting.hook == STREAMED_HOOK
         make: Any = kit.streamed_tool if streamed else kit.tool
         made: list[Any] = [make(name) for name in setting.tool_names]
         self._tools: dict[str, Call] = {
-            tool.info.name: _stream_onion(places.around_stream, tool.stream)
+            tool.info.name: _stream_onion(hooks.around_stream, tool.stream)
             if streamed
-            else _tool_onion(places.around_tool, tool.invoke)
+            else _tool_onion(hooks.around_tool, tool.invoke)
             for tool in made
         }
         self._shown: list[ToolInfo] = [tool.info for tool in made]
-        self._places = places
+        self._hooks = hooks
         self._plain = setting.plain
         self._model = self._model_call(setting, kit)
 
     def _model_call(self, setting: Setting, kit: SharedParts) -> Call:
-        around = self._places.around_model
+        around = self._hooks.around_model
         if setting.stream:
             return _streamed(_onion(around, kit.streamed_model(ASKS, ANSWERS).stream))
         return _onion(around, kit.model(ASKS, ANSWERS).invoke)
 
     async def run(self, messages: Sequence[Message]) -> Message:
-        places, model, shown, plain = (
-            self._places,
+        hooks, model, shown, plain = (
+            self._hooks,
             self._model,
             self._shown,
             self._plain,
@@ -125,16 +125,16 @@ class _Loop:
         history: Any = [Message("system", INSTRUCTION), *messages]
         made: Any
         while True:
-            for hook in places.before:
+            for hook in hooks.before:
                 made = hook(ctx, history)
                 ctx, history = made if plain else await made
             answer: Message = await model(ctx, history, shown)
             history.append(answer)
-            for hook in places.after:
+            for hook in hooks.after:
                 made = hook(ctx, history)
                 ctx, history = made if plain else await made
             if not answer.tool_calls:
-                for hook in places.at_end:
+                for hook in hooks.at_end:
                     made = hook(ctx, history)
                     ctx = made if plain else await made
                 return answer

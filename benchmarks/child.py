@@ -152,19 +152,19 @@ async def _waits(maker: Maker, side: SideSpec) -> bool:
 async def _turned(maker: Maker, sides: list[SideSpec], effort: Effort) -> Reply:
     """Try all sides, then measure those that did their work, set up anew each time."""
     refused: dict[int, tuple[str | None, str]] = {}
-    for place, side in enumerate(sides):
+    for position, side in enumerate(sides):
         try:
             await maker.admit(side)
         except NotDoneError as error:
-            refused[place] = error.clause, error.why
+            refused[position] = error.clause, error.why
         except Exception as error:  # noqa: BLE001  # the row says it, the others go on
-            told = str(error) if isinstance(error, RefengineError) else _line(error)
-            refused[place] = None, told
-    places = [place for place in range(len(sides)) if place not in refused]
-    chosen = [sides[place] for place in places]
+            reported = str(error) if isinstance(error, RefengineError) else _line(error)
+            refused[position] = None, reported
+    positions = [position for position in range(len(sides)) if position not in refused]
+    chosen = [sides[position] for position in positions]
     waits = maker.subjects.waits and _users(sides)
-    series = await set_ups(maker, chosen, effort, waits=waits) if places else []
-    return {"places": places, "series": series, "refused": refused}
+    series = await set_ups(maker, chosen, effort, waits=waits) if positions else []
+    return {"places": positions, "series": series, "refused": refused}
 
 
 def _users(sides: list[SideSpec]) -> bool:

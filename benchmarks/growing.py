@@ -108,9 +108,9 @@ def simplest(fits: Sequence[Fit], slope: Estimate | None = None) -> Shape:
     little a few more handlers add to a run.
     """
     grows = slope is not None and slope.low > 0
-    told = [each for each in fits if not (grows and each.shape == "constant")]
-    enough = max(AS_WELL * min(each.error for each in told), CLOSE)
-    return next(each.shape for each in told if each.error <= enough)
+    reported = [each for each in fits if not (grows and each.shape == "constant")]
+    enough = max(AS_WELL * min(each.error for each in reported), CLOSE)
+    return next(each.shape for each in reported if each.error <= enough)
 
 
 def line(times: Mapping[int, float]) -> tuple[float, float]:

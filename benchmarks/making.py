@@ -87,10 +87,10 @@ def _compare(
     spec: SideSpec, side: MeasuredSide, tally: Counter[str], time: int
 ) -> None:
     for call in {**side.calls, **tally}:
-        wanted, got = side.calls.get(call, 0), tally[call]
-        if wanted == got:
+        expected, got = side.calls.get(call, 0), tally[call]
+        if expected == got:
             continue
-        why = f"{_shown(call)} {got:,} times in run {time}, and {wanted:,} are right"
+        why = f"{_shown(call)} {got:,} times in run {time}, and {expected:,} are right"
         raise NotDoneError(_clause(spec, call), why)
 
 

@@ -34,15 +34,15 @@ class WorkDiffersError(AssertionError):
     """A side made other calls than its bar says, so its time would mean nothing."""
 
     def __init__(
-        self, bar: str, side: str, wanted: Mapping[str, int], got: Mapping[str, int]
+        self, bar: str, side: str, expected: Mapping[str, int], got: Mapping[str, int]
     ) -> None:
         self.bar = bar
         self.side = side
-        self.wanted = wanted
+        self.expected = expected
         self.got = got
         super().__init__(
             f"{bar}: the {side} is not what it is measured as."
-            f" Calls wanted: {dict(wanted)}; calls made: {dict(got)}"
+            f" Calls wanted: {dict(expected)}; calls made: {dict(got)}"
         )
 
 
@@ -198,8 +198,8 @@ async def turns(
         often = [await repeats(side, seconds, clock) for side in sides]
         for turn in range(rounds):
             times = [0.0] * len(sides)
-            for place in range(len(sides)):
-                at = (turn + place) % len(sides)
+            for position in range(len(sides)):
+                at = (turn + position) % len(sides)
                 times[at] = await sample(sides[at], often[at], clock)
             taken.append(tuple(times))
     return taken

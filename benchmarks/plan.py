@@ -51,7 +51,7 @@ class PlannedRow:
         """Its name in every report: ``bench compare`` joins by it."""
         side = self.side
         without = [each.without for _, each in self.floors if each.without is not None]
-        own = [f"without={place}" for place in without]
+        own = [f"without={position}" for position in without]
         own += [] if side.copies == 1 else [f"copies={side.copies}"]
         return "/".join([self.section, side.setting.key, *own])
 

@@ -195,7 +195,7 @@ class Probed:
 
     work: Work
     mine: HookProbes = field(default_factory=HookProbes)
-    beside: HookProbes = field(default_factory=HookProbes)
+    baseline: HookProbes = field(default_factory=HookProbes)
 
 
 async def probed(subjects: Subjects, spec: SideSpec, effort: Effort) -> dict[str, Any]:
@@ -208,19 +208,19 @@ async def probed(subjects: Subjects, spec: SideSpec, effort: Effort) -> dict[str
     nothing: list[dict[Like, float]] = []
     for _ in range(effort.sets):
         agent = await _set_up(subjects.extensions(spec, SharedParts()), spec)
-        mine, beside = await _spent(agent, effort)
+        mine, baseline = await _spent(agent, effort)
         for key, each in mine.items():
             like = agent.mine.clocks[key].like
             hooks.setdefault((*key, like), []).append(each)
-        nothing.append(_of_a_call(agent.beside, beside))
+        nothing.append(_of_a_call(agent.baseline, baseline))
     return {"hooks": [[*key, each] for key, each in hooks.items()], "nothing": nothing}
 
 
 async def _set_up(found: SubjectExtensions, spec: SideSpec) -> Probed:
-    mine, beside = HookProbes(), HookProbes()
+    mine, baseline = HookProbes(), HookProbes()
     users = mine.on(found)
     nothing = [make(at) for at in range(2) for make in NOTHING]
-    others = beside.on(replace(found, structs=(), handlers=tuple(nothing))).handlers
+    others = baseline.on(replace(found, structs=(), handlers=tuple(nothing))).handlers
     before, after = others[: len(NOTHING)], others[len(NOTHING) :]
     around = (*before, *users.handlers, *after)
     with catch_warnings():
@@ -228,7 +228,7 @@ async def _set_up(found: SubjectExtensions, spec: SideSpec) -> Probed:
         simplefilter("ignore", MixedExtensionsWarning)
         agent = await build_agent(replace(users, handlers=around).built())
     messages = (HELLO,) * spec.setting.history
-    return Probed(runs(agent, messages, stream=spec.setting.stream), mine, beside)
+    return Probed(runs(agent, messages, stream=spec.setting.stream), mine, baseline)
 
 
 async def _spent(agent: Probed, effort: Effort) -> tuple[Spent, Spent]:
@@ -238,14 +238,16 @@ async def _spent(agent: Probed, effort: Effort) -> tuple[Spent, Spent]:
     with no_collections():
         for _ in range(effort.rounds):
             agent.mine.reset()
-            agent.beside.reset()
+            agent.baseline.reset()
             for _ in range(often):
                 await agent.work()
-            rounds.append((_told(agent.mine, often), _told(agent.beside, often)))
+            rounds.append(
+                (_reported(agent.mine, often), _reported(agent.baseline, often))
+            )
     return _middle([one for one, _ in rounds]), _middle([two for _, two in rounds])
 
 
-def _told(probes: HookProbes, often: int) -> Spent:
+def _reported(probes: HookProbes, often: int) -> Spent:
     return {key: _of_a_run(clock, often) for key, clock in probes.clocks.items()}
 
 
@@ -263,11 +265,11 @@ def _middle(rounds: list[Spent]) -> Spent:
     }
 
 
-def _of_a_call(probes: HookProbes, beside: Spent) -> dict[Like, float]:
+def _of_a_call(probes: HookProbes, baseline: Spent) -> dict[Like, float]:
     clocks = probes.clocks
     return {
         like: fmean(
-            own / n for key, (n, own) in beside.items() if clocks[key].like == like
+            own / n for key, (n, own) in baseline.items() if clocks[key].like == like
         )
         for like in LIKES
     }

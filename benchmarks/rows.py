@@ -65,11 +65,11 @@ def cost(measurer: Measurer, row: PlannedRow, effort: Effort, band: float) -> Co
         return _empty(row, Blocked(clause=clause, why=why))
     compared: list[Compared] = []
     missing: list[Missing] = []
-    for place, (floor, _) in enumerate(row.floors, 1):
-        if place in found.refused:
-            missing.append(Missing(floor=floor, why=found.refused[place][1]))
+    for position, (floor, _) in enumerate(row.floors, 1):
+        if position in found.refused:
+            missing.append(Missing(floor=floor, why=found.refused[position][1]))
         else:
-            compared.append(_over(floor, found, place, _handlers(row), band))
+            compared.append(_over(floor, found, position, _handlers(row), band))
     return _empty(row).model_copy(
         update={
             "compared": tuple(compared),
@@ -84,8 +84,10 @@ def _handlers(row: PlannedRow) -> int:
     return 1 if row.section == "handlers" else row.side.setting.n
 
 
-def _over(floor: Floor, found: TurnsReply, place: int, n: int, band: float) -> Compared:
-    ours, theirs = found.column(0), found.column(place)
+def _over(
+    floor: Floor, found: TurnsReply, position: int, n: int, band: float
+) -> Compared:
+    ours, theirs = found.column(0), found.column(position)
     times = ratio(found.series, ours, theirs)
     more = difference(found.series, ours, theirs)
     return Compared(
@@ -164,7 +166,7 @@ def band(found: Estimate) -> float:
     return max(abs(found.value - 1), (found.high - found.low) / 4)
 
 
-def told_apart(
+def is_apart(
     measurer: Measurer, times: int, effort: Effort
 ) -> Iterator[tuple[SideSpec, Estimate, Change]]:
     """Yield A/A comparisons, each judged as every row is; raises as ``same``."""

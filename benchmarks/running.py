@@ -115,7 +115,7 @@ def _hooks(peers: Iterable[PeerCost]) -> Iterator[tuple[str, float]]:
         yield f"{each.peer}: {each.hook}", 1 / ours.value
 
 
-Told: TypeAlias = Callable[[str], None]
+Report: TypeAlias = Callable[[str], None]
 NOBODY: Final[Measured] = ((), ())
 AT_BUILD: Final = (" before_agent", " modify_instruction", " modify_tools")
 
@@ -146,7 +146,7 @@ class BenchRequest:
         return " ".join(filter(None, words))
 
 
-def measured(asked: BenchRequest, told: Told) -> Costs:
+def measured(request: BenchRequest, report: Report) -> Costs:
     """Measure all of it; ``told`` hears what is being done.
 
     Raises NotMeasuredError for what the user got wrong, ChildLostError, and
@@ -154,15 +154,15 @@ def measured(asked: BenchRequest, told: Told) -> Costs:
     """
     started, began = datetime.now(UTC), time.monotonic()
     with Measurer() as measurer:
-        run = _Run(measurer, asked, told)
-        found = run.nothing() if asked.subject is None else run.subject()
+        run = _Run(measurer, request, report)
+        found = run.nothing() if request.subject is None else run.subject()
     header = CostHeader(
         tool=version("refengine"),
         machine=facts(),
-        command=asked.command,
-        quick=asked.quick,
-        subject=asked.subject,
-        against=asked.against,
+        command=request.command,
+        quick=request.quick,
+        subject=request.subject,
+        against=request.against,
         started=started.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - began, 1),
     )
@@ -172,17 +172,19 @@ def measured(asked: BenchRequest, told: Told) -> Costs:
 class _Run:
     """One run, in one child."""
 
-    def __init__(self, measurer: Measurer, asked: BenchRequest, told: Told) -> None:
+    def __init__(
+        self, measurer: Measurer, request: BenchRequest, report: Report
+    ) -> None:
         self._measurer = measurer
-        self._asked = asked
-        self._tell = told
-        self._effort = plan.QUICK if asked.quick else plan.FULL
-        self._growing = plan.GROWING_QUICK if asked.quick else plan.GROWING
+        self._request = request
+        self._report = report
+        self._effort = plan.QUICK if request.quick else plan.FULL
+        self._growing = plan.GROWING_QUICK if request.quick else plan.GROWING
 
     def nothing(self) -> Costs:
         """Measure handlers that do nothing, how they grow, and the peers."""
         found = self._noise()
-        costs = self._rows(list(plan.rows(quick=self._asked.quick)), found)
+        costs = self._rows(list(plan.rows(quick=self._request.quick)), found)
         grown = tuple(self._grown())
         peers, absent = self._peers()
         return Costs(
@@ -202,27 +204,27 @@ class _Run:
 
     def subject(self) -> Costs:
         """Measure the user's own handlers: all, each, each hook, and copies of them."""
-        asked = self._asked
-        reply = self._measurer.load(*asked.places)
+        request = self._request
+        reply = self._measurer.load(*request.places)
         if "wrong" in reply:
             raise NotMeasuredError(reply["wrong"])
         names: list[str] = reply["names"]
         found = self._noise()
-        rows = list(plan.subject_rows(names, against=asked.against is not None))
+        rows = list(plan.subject_rows(names, against=request.against is not None))
         costs = self._rows(rows, found)
-        hooks, told = self._hooks()
-        told = (*told, WAITS) if reply["waits"] else told
+        hooks, remarks = self._hooks()
+        remarks = (*remarks, WAITS) if reply["waits"] else remarks
         return Costs(
             header=_EMPTY,
             noise=found,
             costs=costs,
             hooks=hooks,
             growth=(self._copies(len(names)),),
-            told=(*told, *self._left_out()),
+            told=(*remarks, *self._left_out()),
         )
 
     def _noise(self) -> CostNoise:
-        self._tell("comparing equal sides, to know what noise is")
+        self._report("comparing equal sides, to know what noise is")
         return noise(self._measurer, self._effort)
 
     def _rows(
@@ -230,21 +232,21 @@ class _Run:
     ) -> tuple[Cost, ...]:
         costs: list[Cost] = []
         for at, row in enumerate(rows, 1):
-            self._tell(f"row {at} of {len(rows)}: {row.name}")
+            self._report(f"row {at} of {len(rows)}: {row.name}")
             costs.append(cost(self._measurer, row, self._effort, found.band))
         return tuple(costs)
 
     def _grown(self) -> Iterator[Growth]:
         for kind in KINDS.values():
-            self._tell(f"growth: {kind.hook}")
-            ours, bare = plan.growth_sides(kind, quick=self._asked.quick)
+            self._report(f"growth: {kind.hook}")
+            ours, bare = plan.growth_sides(kind, quick=self._request.quick)
             found = growth(self._measurer, kind.hook, ours, bare, self._growing)
             slope = memory_slope(self._measurer, kind)
             yield found.model_copy(update={"memory_slope": slope})
 
     def _copies(self, handlers: int) -> Growth:
-        self._tell("growth: more and more copies of the subject")
-        copies = plan.COPIES[: 4 if self._asked.quick else None]
+        self._report("growth: more and more copies of the subject")
+        copies = plan.COPIES[: 4 if self._request.quick else None]
         setting = Setting(NO_HOOK, n=handlers)
         sides = [
             plan.nobody(setting),
@@ -254,7 +256,7 @@ class _Run:
         return growth(self._measurer, name, sides, (), self._growing, _copies_of)
 
     def _hooks(self) -> tuple[tuple[HookCost, ...], tuple[str, ...]]:
-        self._tell("each hook by itself")
+        self._report("each hook by itself")
         side = SideSpec("subject", Setting(NO_HOOK))
         effort = plan.PROBING.to_json()
         request = {"do": "probe", "side": side.to_json(), "effort": effort}
@@ -265,18 +267,20 @@ class _Run:
         return rows, tuple(map(_not_called, never))
 
     def _peers(self) -> Measured:
-        names = self._asked.peers
-        return measure_peers(names, self._asked.quick, self._tell) if names else NOBODY
+        names = self._request.peers
+        return (
+            measure_peers(names, self._request.quick, self._report) if names else NOBODY
+        )
 
     def _engine_bars(self) -> Iterator[Bar]:
         """Yield the bars of the engine against floors of its parts, if there is time.
 
         They are those of ``python -m benchmarks`` that have a limit.
         """
-        for at, bar in enumerate(BARS if not self._asked.quick else ()):
+        for at, bar in enumerate(BARS if not self._request.quick else ()):
             if bar.limit is None:
                 continue
-            self._tell(f"bar: {bar.name}")
+            self._report(f"bar: {bar.name}")
             request = {"do": "bar", "at": at, "rounds": plan.BAR_ROUNDS}
             yield self._bar(request, bar.name, bar.limit)
 
@@ -289,20 +293,20 @@ class _Run:
 
     def _conform_bar(self) -> Iterator[Bar]:
         """Yield how fast the suite judges, over what we want; not in a quick run."""
-        if self._asked.quick:
+        if self._request.quick:
             return
-        self._tell("bar: judging worlds")
+        self._report("bar: judging worlds")
         from property_tests.speed import measured as judged  # noqa: PLC0415  # it has a use for Hypothesis, and the other rows none
 
         yield judged(EXAMPLES, SEED, 1).bar
 
     def _left_out(self) -> Iterator[str]:
-        if self._asked.quick and self._asked.subject is None:
+        if self._request.quick and self._request.subject is None:
             yield "Axes were measured for two hooks, growth up to 1,000 handlers"
             yield "The bars of the engine's parts: python -m benchmarks measures them"
-        if self._asked.subject is not None:
+        if self._request.subject is not None:
             yield "Streams that a handler converts are read after it: not in its time"
-        elif not self._asked.peers:
+        elif not self._request.peers:
             yield "No other framework was measured beside it (--no-peers)"
 
 

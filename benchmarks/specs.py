@@ -137,9 +137,9 @@ class TurnsReply:
     series: tuple[tuple[tuple[float, ...], ...], ...]
     refused: dict[int, Refused] = field(default_factory=dict[int, Refused])
 
-    def column(self, place: int) -> int:
+    def column(self, position: int) -> int:
         """Return where the times of a side stand in each round."""
-        return self.places.index(place)
+        return self.places.index(position)
 
     @classmethod
     def of(cls, reply: dict[str, Any]) -> Self:
@@ -148,7 +148,7 @@ class TurnsReply:
             tuple(tuple(times) for times in rounds) for rounds in reply["series"]
         )
         refused = {
-            int(place): (clause, why)
-            for place, (clause, why) in reply["refused"].items()
+            int(position): (clause, why)
+            for position, (clause, why) in reply["refused"].items()
         }
         return cls(tuple(reply["places"]), series, refused)

@@ -60,14 +60,14 @@ class CorpusWorld:
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values, without what a scenario has by default."""
         scenario = self.written.model_dump(mode="json", exclude_defaults=True)
-        told: dict[str, Any] = {"family": self.family, "fixed": self.fixed}
+        entry: dict[str, Any] = {"family": self.family, "fixed": self.fixed}
         if self.clause:
-            told["clause"] = self.clause
+            entry["clause"] = self.clause
         if self.only:
-            told["only"] = list(self.only)
+            entry["only"] = list(self.only)
         if self.repeat:
-            told["repeat"] = dict(self.repeat)
-        return {**told, "scenario": scenario}
+            entry["repeat"] = dict(self.repeat)
+        return {**entry, "scenario": scenario}
 
 
 @dataclass(frozen=True)

@@ -209,12 +209,12 @@ def _run(draw: DrawFn, run: RunSpec) -> RunSpec:
 
 def _among(own: Sequence[T], more: Sequence[T]) -> SearchStrategy[tuple[T, ...]]:
     """Put up to all of ``more`` somewhere among ``own``, whose order stays."""
-    places = st.lists(st.integers(0, len(own)), min_size=0, max_size=len(more))
+    positions = st.lists(st.integers(0, len(own)), min_size=0, max_size=len(more))
 
     def placed(at: Sequence[int]) -> tuple[T, ...]:
         found = list(own)
-        for place, each in zip(at, more, strict=False):
-            found.insert(place, each)
+        for position, each in zip(at, more, strict=False):
+            found.insert(position, each)
         return tuple(found)
 
-    return places.map(placed)
+    return positions.map(placed)

@@ -101,8 +101,8 @@ class Killing:
             trial.found.add(ERROR)
             return
         equal = self._equal(at, entry, case)
-        asked = [each for each in left if not equal.issuperset(_looked_at(each))]
-        trial.ask(case, asked)
+        left_over = [each for each in left if not equal.issuperset(_looked_at(each))]
+        trial.ask(case, left_over)
 
     def _equal(self, at: int, entry: CorpusWorld, case: PlayedWorld) -> set[str]:
         """Return the variants whose traces are as those of the right engine."""

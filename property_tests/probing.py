@@ -113,8 +113,8 @@ def _completed(trace: Trace) -> bool:
 
 def _sent(trace: Trace) -> bool:
     """Tell whether the model was sent a message with the word in it."""
-    asked = (cast("list[Message]", e.data["messages"]) for e in trace.of(REQUEST))
-    return any("probe" in each.content for sent in asked for each in sent)
+    requests = (cast("list[Message]", e.data["messages"]) for e in trace.of(REQUEST))
+    return any("probe" in each.content for sent in requests for each in sent)
 
 
 def _kept(trace: Trace) -> bool:
@@ -139,8 +139,8 @@ def _has_context(trace: Trace) -> bool:
 
 
 def _has_options(trace: Trace) -> bool:
-    asked = trace.of(REQUEST)
-    return bool(asked) and asked[0].data["options"] == {"probe": 1}
+    requests = trace.of(REQUEST)
+    return bool(requests) and requests[0].data["options"] == {"probe": 1}
 
 
 def _as_written(trace: Trace) -> bool:

@@ -209,12 +209,14 @@ class EngineTests:
         __tracebackhide__ = True
         judged = self._of(engine)
         absent = () if judged.info is None else judged.info.absent
-        told = list(fault_lines(judged.faults)) if judged.faults else []
-        told += [f"declares {each!r}, and its probe did not find it" for each in absent]
+        faults = list(fault_lines(judged.faults)) if judged.faults else []
+        faults += [
+            f"declares {each!r}, and its probe did not find it" for each in absent
+        ]
         if not any(each.worlds for each in judged.results.values()):
-            told.append("no world let any check decide: nothing was judged")
-        if told:
-            pytest.fail("\n".join(told), pytrace=False)
+            faults.append("no world let any check decide: nothing was judged")
+        if faults:
+            pytest.fail("\n".join(faults), pytrace=False)
 
     def pytest_report_header(self) -> list[str]:
         """Tell what is judged, and what is not run."""
@@ -299,8 +301,8 @@ class EngineTests:
             for entry in known_of(name, self.request.known).entries
         }
         known = KnownFailures(tuple(found.values()))
-        if told := unmatched(known, versions, contract()):
-            raise pytest.UsageError("\n".join(told))
+        if faults := unmatched(known, versions, contract()):
+            raise pytest.UsageError("\n".join(faults))
 
 
 def cases(metafunc: pytest.Metafunc, suite: EngineTests | None) -> None:
@@ -330,5 +332,5 @@ def _jobs() -> int:
 
     0 leaves the number to the suite.
     """
-    beside = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    return 0 if beside == 1 else max((os.cpu_count() or 1) // beside, 1)
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    return 0 if workers == 1 else max((os.cpu_count() or 1) // workers, 1)

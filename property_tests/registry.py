@@ -228,10 +228,10 @@ class Contract(Frozen):
         return tuple(each for each in self.clauses if each.id in chosen)
 
     def _matching(self, word: str) -> list[str]:
-        wanted = word.strip().upper()
-        begin = [each for each in self.ids if each.startswith(wanted)]
-        found = begin or [each for each in self.ids if wanted in each]
-        if not wanted or not found:
+        prefix = word.strip().upper()
+        begin = [each for each in self.ids if each.startswith(prefix)]
+        found = begin or [each for each in self.ids if prefix in each]
+        if not prefix or not found:
             families = {each.family for each in self.clauses}
             raise UnknownSelectorError(word, (*sorted(families), *self.ids))
         return found
@@ -293,20 +293,20 @@ def read_entry(kind: type[Value], data: Mapping[str, object], where: str) -> Val
 
 def _check_clause(clause: Clause, where: str) -> None:
     if (clause.status == "checked") == bool(clause.why):
-        asked = "has no 'why'" if clause.status == "checked" else "says why"
-        raise ContractError(where, f"{clause.id} is {clause.status}, and so {asked}")
+        mistake = "has no 'why'" if clause.status == "checked" else "says why"
+        raise ContractError(where, f"{clause.id} is {clause.status}, and so {mistake}")
     if not clause.intent or not clause.sentence:
         raise ContractError(where, f"{clause.id} has no intent")
 
 
 def _check_order(found: Contract, where: str) -> None:
-    places = [_order(each) for each in found.ids]
+    orders = [_order(each) for each in found.ids]
     for before, after in zip(found.clauses, found.clauses[1:], strict=False):
         if _order(before.id) >= _order(after.id):
             why = "is there twice" if before.id == after.id else f"is after {before.id}"
             raise ContractError(where, f"{after.id} {why}: ids go up, in families")
     for each in found.retired:
-        if _order(each.id) in places:
+        if _order(each.id) in orders:
             raise ContractError(where, f"{each.id} is retired, and not given again")
 
 

@@ -50,19 +50,19 @@ def event_faults(event: object) -> Iterator[TypeFault]:
     yield from _one_of("event.kind", each.kind, KINDS)
     path = cast("object", each.run_path)
     if not _is_path(path):
-        wanted = "a tuple of the agents' names is wanted, outermost first"
-        yield TypeFault("event.run_path", path, wanted)
+        expected = "a tuple of the agents' names is wanted, outermost first"
+        yield TypeFault("event.run_path", path, expected)
     yield from _text_or_none("event.call_id", each.call_id)
     if each.kind == "error":
         yield from _is("event.error", each.error, Exception, "the exception is wanted")
     elif each.stream is None:
         yield from message_faults("event.message", each.message)
     else:
-        wanted = "a refengine.StreamReader is wanted"
-        yield from _is("event.stream", each.stream, StreamReader, wanted)
+        expected = "a refengine.StreamReader is wanted"
+        yield from _is("event.stream", each.stream, StreamReader, expected)
     if each.action is not None:
-        wanted = "an AgentAction or None is wanted"
-        yield from _is("event.action", each.action, AgentAction, wanted)
+        expected = "an AgentAction or None is wanted"
+        yield from _is("event.action", each.action, AgentAction, expected)
 
 
 def message_faults(field: str, message: object) -> Iterator[TypeFault]:
@@ -90,8 +90,8 @@ def outcome_faults(outcome: object) -> Iterator[TypeFault]:
         return
     each = cast("Any", outcome)
     yield from _one_of("outcome.status", each.status, STATUSES)
-    wanted = "a History is wanted: refengine.testing.doors.ended(...) makes one"
-    yield from _is("outcome.messages", each.messages, History, wanted)
+    expected = "a History is wanted: refengine.testing.doors.ended(...) makes one"
+    yield from _is("outcome.messages", each.messages, History, expected)
     if isinstance(each.messages, History):
         for at, message in enumerate(each.messages):
             yield from message_faults(f"outcome.messages[{at}]", message)
@@ -109,22 +109,22 @@ def _call_faults(field: str, call: object) -> Iterator[TypeFault]:
         return
     for name in ("id", "name"):
         yield from _is(f"{field}.{name}", getattr(call, name), str, "a text is wanted")
-    wanted = "the model's own text is wanted, not what it means"
-    yield from _is(f"{field}.arguments", call.arguments, str, wanted)
+    expected = "the model's own text is wanted, not what it means"
+    yield from _is(f"{field}.arguments", call.arguments, str, expected)
 
 
 def _chunk_faults(chunk: object) -> Iterator[TypeFault]:
-    wanted = "a MessageChunk, or a text of a tool, is wanted"
+    expected = "a MessageChunk, or a text of a tool, is wanted"
     if not isinstance(chunk, MessageChunk | str):
-        yield TypeFault("a chunk of event.stream", chunk, wanted)
+        yield TypeFault("a chunk of event.stream", chunk, expected)
     elif isinstance(chunk, MessageChunk):
         content = cast("object", chunk.content)
         yield from _is("chunk.content", content, str, "a text is wanted")
 
 
-def _is(field: str, got: object, kind: type, wanted: str) -> Iterator[TypeFault]:
+def _is(field: str, got: object, kind: type, expected: str) -> Iterator[TypeFault]:
     if not isinstance(got, kind):
-        yield TypeFault(field, got, wanted)
+        yield TypeFault(field, got, expected)
 
 
 def _text_or_none(field: str, got: object) -> Iterator[TypeFault]:

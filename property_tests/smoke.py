@@ -83,9 +83,9 @@ def not_run(seen: DoorTrial) -> str:
         return f"the tool was executed {len(starts)} times"
     if starts[0].call_id != "call-1":
         return f"the tool was executed under the call id {starts[0].call_id!r}"
-    told = len(_events(seen, "tool"))
-    if told != 1:
-        return f"the consumer was told of {told} tool results"
+    events = len(_events(seen, "tool"))
+    if events != 1:
+        return f"the consumer was told of {events} tool results"
     requests = seen.trace.of("model_request")
     if len(requests) != 2:
         return f"the model was asked {len(requests)} times"
@@ -115,9 +115,9 @@ def no_hook(_: DoorTrial) -> str:
 
 def model_swallowed(seen: DoorTrial) -> str:
     """Return what became of an error of the model, after a tool call."""
-    executed, told = len(seen.trace.of("tool_start")), len(_events(seen, "tool"))
-    if told != executed:
-        return f"{told} tool results were told, and {executed} tools were executed"
+    executed, results = len(seen.trace.of("tool_start")), len(_events(seen, "tool"))
+    if results != executed:
+        return f"{results} tool results were told, and {executed} tools were executed"
     return "" if _surfaced(seen) else "the run did not report that error"
 
 
@@ -128,8 +128,8 @@ def tool_swallowed(seen: DoorTrial) -> str:
     if _surfaced(seen):
         return ""
     requests = seen.trace.of("model_request")
-    told = [each for each in requests[1:] if _has_result(each)]
-    return "" if told else "nobody was told of it"
+    results = [each for each in requests[1:] if _has_result(each)]
+    return "" if results else "nobody was told of it"
 
 
 def _has_result(request: Observation) -> bool:
@@ -178,9 +178,9 @@ def _first(found: Trace, key: str) -> str:
 
 def _brief(each: Observation) -> str:
     error = each.data.get("error")
-    told = [each.data.get(key) for key in ("kind", "hook", "name", "status")]
-    told.append(error["text"] if is_mapping(error) else each.data.get("class"))
-    return " ".join([each.kind, *(str(v) for v in told if isinstance(v, str))])
+    results = [each.data.get(key) for key in ("kind", "hook", "name", "status")]
+    results.append(error["text"] if is_mapping(error) else each.data.get("class"))
+    return " ".join([each.kind, *(str(v) for v in results if isinstance(v, str))])
 
 
 Agent: TypeAlias = "dict[str, Any]"  # an agent of a scenario, as JSON

@@ -262,14 +262,16 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=_whole, default=SEED)
     parser.add_argument("--rounds", type=_positive, default=ROUNDS)
     parser.add_argument("--json", type=Path, metavar="FILE")
-    asked = parser.parse_args(arguments)
-    speed = measured(asked.examples, asked.seed, asked.rounds)
+    options = parser.parse_args(arguments)
+    speed = measured(options.examples, options.seed, options.rounds)
     sys.stdout.write("\n".join(lines(speed)) + "\n")
-    if asked.json is not None:
+    if options.json is not None:
         try:
-            asked.json.write_text(json.dumps(as_json(speed), indent=1) + "\n", "utf-8")
+            options.json.write_text(
+                json.dumps(as_json(speed), indent=1) + "\n", "utf-8"
+            )
         except OSError as error:
-            parser.error(f"argument --json: {asked.json} cannot be written: {error}")
+            parser.error(f"argument --json: {options.json} cannot be written: {error}")
     return DIFFERS if speed.wrong else OK
 
 

@@ -14,7 +14,7 @@ from property_tests.check import PLAYED
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import parse_message
 from refengine.testing.ops import ToolSpec
-from refengine.testing.scenario import AgentSpec, ModelChunks, Scenario, ScriptEntry
+from refengine.testing.scenario import AgentSpec, Scenario, ScriptEntry
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.strategies.variants import recut, with_identity
 
@@ -204,8 +204,3 @@ CHANGES: Final[Mapping[str, Change]] = MappingProxyType(
     }
 )
 """Every variant, and how its scenario is made; ``adapted`` also changes the door."""
-
-
-def is_chunked(entry: ScriptEntry) -> bool:
-    """Tell whether an answer comes in chunks of its own."""
-    return isinstance(entry, ModelChunks)

@@ -59,11 +59,6 @@ class HookView:
         """The value of ``h`` in the context it was given."""
         return self.enter.data.get("ctx")
 
-    @property
-    def ctx_left(self) -> object:
-        """The value of ``h`` in the context it had at its end; None if it has none."""
-        return None if self.exit is None else self.exit.data.get("ctx")
-
 
 @dataclass(slots=True, eq=False)
 class Call:
@@ -325,8 +320,8 @@ def _begins(last: Iteration, seen: Observation, hook: HookView | None) -> bool:
 
 def _call(now: Iteration, call_id: str) -> Call:
     if call_id not in now.calls:
-        asked = now.message.tool_calls if now.message else ()
-        call = next((each for each in asked if each.id == call_id), None)
+        calls = now.message.tool_calls if now.message else ()
+        call = next((each for each in calls if each.id == call_id), None)
         now.calls[call_id] = Call(call_id, call)
     return now.calls[call_id]
 

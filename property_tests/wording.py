@@ -61,8 +61,8 @@ def around(trace: Trace, at: Observation | None) -> tuple[SeenLine, ...]:
     A check that misses something has no observation to point to; then the end of the
     session shows how far it came.
     """
-    place = len(trace) if at is None else at.seq
-    near = trace[max(place - NEAR, 0) : place + NEAR + 1]
+    middle = len(trace) if at is None else at.seq
+    near = trace[max(middle - NEAR, 0) : middle + NEAR + 1]
     return tuple(
         SeenLine(mark=">" if each is at else " ", text=line(each)) for each in near
     )

@@ -324,7 +324,7 @@ class TestSame:
         side = next(plan.rows(quick=True)).side
         changes = ["dearer"] * apart + ["not distinguishable"] * (100 - apart)
         told = [(side, about(1.0), change) for change in changes]
-        monkeypatch.setattr(rows, "told_apart", lambda *_: iter(told))
+        monkeypatch.setattr(rows, "is_apart", lambda *_: iter(told))
         left, out, _ = bench("same")
 
         assert left == code

@@ -196,7 +196,7 @@ class TestGate:
 
         with pytest.raises(WorkDiffersError, match="small: the subject") as caught:
             asyncio.run(admit(bar))
-        assert (caught.value.wanted, caught.value.got) == (ONCE, {})
+        assert (caught.value.expected, caught.value.got) == (ONCE, {})
 
     def test_refuses_a_floor_that_does_less(self):
         bar = small(

@@ -116,27 +116,29 @@ class CountedComparisons:
 
 def main(arguments: Sequence[str]) -> int:
     """Search every profile, or those that are named; return the exit code."""
-    asked = _asked(arguments)
+    options = _options(arguments)
     code = 0
     for under, handlers in SEARCHES:
-        if asked.profile and under not in asked.profile:
+        if options.profile and under not in options.profile:
             continue
         what = f"{under}, {'with' if handlers else 'without'} handlers"
         began = time.monotonic()
         try:
             count = search(
-                under, handlers=handlers, examples=asked.examples, start=asked.seed
+                under, handlers=handlers, examples=options.examples, start=options.seed
             )
         except FoundError as error:
             say(f"{what}: DIFFERS\n{error}")
             code = 1
             continue
         spent = time.monotonic() - began
-        say(f"{what}: {count} worlds, no divergence, {spent:.0f} s, seed {asked.seed}")
+        say(
+            f"{what}: {count} worlds, no divergence, {spent:.0f} s, seed {options.seed}"
+        )
     return code
 
 
-def _asked(arguments: Sequence[str]) -> Namespace:
+def _options(arguments: Sequence[str]) -> Namespace:
     parser = ArgumentParser("python -m tools.adapted")
     parser.add_argument("--examples", type=at_least_one, default=10_000)
     parser.add_argument("--seed", type=int, default=SEED)

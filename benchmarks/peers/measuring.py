@@ -82,7 +82,7 @@ def _points(series: Sequence[SetUp]) -> tuple[GrowthPoint, ...]:
     return tuple(found)
 
 
-Told: TypeAlias = Callable[[str], None]
+Report: TypeAlias = Callable[[str], None]
 Measured: TypeAlias = tuple[tuple[PeerCost, ...], tuple[Absent, ...]]
 
 INSTALL: Final = "pip install 'refengine[peers]'"
@@ -111,22 +111,22 @@ class PeerRow:
         )
 
 
-def measure_peers(names: Sequence[str] | None, quick: bool, told: Told) -> Measured:
+def measure_peers(names: Sequence[str] | None, quick: bool, report: Report) -> Measured:
     """Measure the named peers, or all; ``told`` hears what is done and what is not.
 
     Raises UnknownPeerError, before anything is started, and WorldExtraError where
     the extra for intervals is not installed.
     """
-    asked = NAMES if names is None else tuple(dict.fromkeys(names))
-    for name in asked:
+    requested = NAMES if names is None else tuple(dict.fromkeys(names))
+    for name in requested:
         peer_named(name)
     scipy_stats()  # what is missing for the intervals is said before they are measured
-    return measured(asked, plan(quick=quick), told)
+    return measured(requested, plan(quick=quick), report)
 
 
-def measured(peers: Sequence[str], plan: PeerPlan, told: Told) -> Measured:
+def measured(peers: Sequence[str], plan: PeerPlan, report: Report) -> Measured:
     """As ``measure_peers``, of peers by name or place and after a plan of one's own."""
-    told("peers: which are installed")
+    report("peers: which are installed")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         listed = dict(zip(peers, pool.map(_listed, peers), strict=True))
     absent = tuple(each for each in listed.values() if isinstance(each, Absent))
@@ -138,12 +138,12 @@ def measured(peers: Sequence[str], plan: PeerPlan, told: Told) -> Measured:
     ]
     timed: list[PeerCost] = []
     for at, row in enumerate(rows, 1):
-        told(f"peer hook {at} of {len(rows)}: {row.peer}, {row.hook}")
+        report(f"peer hook {at} of {len(rows)}: {row.peer}, {row.hook}")
         timed.append(_timed(row, plan))
-    told("peers: from how many handlers on they fail")
+    report("peers: from how many handlers on they fail")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = tuple(pool.map(partial(_with_failure, plan), rows, timed))
-    _tell(found, absent, told)
+    _report(found, absent, report)
     return found, absent
 
 
@@ -160,10 +160,10 @@ def _listed(peer: str) -> Absent | Sequence[PeerRow]:
 
 
 def _timed(row: PeerRow, plan: PeerPlan) -> PeerCost:
-    reply = _asked(row, plan)
+    reply = _requested(row, plan)
     if isinstance(reply, Lost):
         # Where it may have been too many handlers, it is measured with fewer.
-        reply = _asked(row, plan.least)
+        reply = _requested(row, plan.least)
     if isinstance(reply, Lost):
         return row.cost(blocked=Blocked(why=f"the process that measured {reply.why}"))
     if "blocked" in reply:
@@ -172,7 +172,7 @@ def _timed(row: PeerRow, plan: PeerPlan) -> PeerCost:
     return row.cost(memory=reply["memory"], **numbers)
 
 
-def _asked(row: PeerRow, plan: PeerPlan) -> Mapping[str, Any] | Lost:
+def _requested(row: PeerRow, plan: PeerPlan) -> Mapping[str, Any] | Lost:
     request = {"do": "measure", "at": row.at, "plan": plan.to_json()}
     return ask(row.peer, request, plan.limit)
 
@@ -185,11 +185,11 @@ def _with_failure(plan: PeerPlan, row: PeerRow, cost: PeerCost) -> PeerCost:
     return cost.model_copy(update={"fails": failure, "tried": tried})
 
 
-def _tell(
-    costs: Sequence[PeerCost], absent: Sequence[Absent], told: Callable[[str], None]
+def _report(
+    costs: Sequence[PeerCost], absent: Sequence[Absent], report: Callable[[str], None]
 ) -> None:
     for missing in absent:
-        told(f"{missing.peer} was not measured: {missing.why}")
+        report(f"{missing.peer} was not measured: {missing.why}")
     for cost in costs:
         if cost.blocked is not None:
-            told(f"{cost.peer}, {cost.hook} has no numbers: {cost.blocked.why}")
+            report(f"{cost.peer}, {cost.hook} has no numbers: {cost.blocked.why}")

@@ -146,11 +146,11 @@ def same(times: int) -> int:
     """
     from benchmarks.asking import ChildLostError, Measurer
     from benchmarks.plan import QUICK
-    from benchmarks.rows import told_apart
+    from benchmarks.rows import is_apart
 
     with refusing("bench same", *_mistakes()), Measurer() as measurer:
         try:
-            apart = sum(map(_is_apart, told_apart(measurer, times, QUICK)))
+            apart = sum(map(_is_apart, is_apart(measurer, times, QUICK)))
         except ChildLostError as error:
             return _lost("bench same", error)
     most = MOST_APART * times / PERCENT

@@ -172,9 +172,9 @@ def _counts(run: RunView) -> Iterator[tuple[Observation, int]]:
     """Yield what the caller put down about factories after a run."""
     for each in run.entries:
         if each.kind == "effect" and each.data.get("name") == RECORDED:
-            told = cast("Mapping[str, Any]", each.data["data"])
-            if "factory_calls" in told:
-                yield each, told["factory_calls"]
+            noted = cast("Mapping[str, Any]", each.data["data"])
+            if "factory_calls" in noted:
+                yield each, noted["factory_calls"]
 
 
 def _countable(scenario: Scenario) -> bool:

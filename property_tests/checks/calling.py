@@ -77,10 +77,10 @@ def _routed(
 
 def _unanswered(history: Sequence[Message], profile: Profile) -> Iterable[ToolCall]:
     """Return the calls of the last assistant message that have no result."""
-    places = [n for n, each in enumerate(history) if each.role == "assistant"]
-    if not places:
+    answers = [n for n, each in enumerate(history) if each.role == "assistant"]
+    if not answers:
         return ()
-    at = places[-1]
+    at = answers[-1]
     looked = history[at:] if profile.route == "unanswered_since" else history
     done = {each.tool_call_id for each in looked if each.role == "tool"}
     return [call for call in history[at].tool_calls if call.id not in done]

@@ -94,8 +94,8 @@ def alike(
         if found is not None:
             path, left, right = found
             where = path or "entry"
-            place = _observation_of(seen, theirs, at)
-            return Decision(claim, {where: left}, {where: right}, place, variant)
+            first_seen = _observation_of(seen, theirs, at)
+            return Decision(claim, {where: left}, {where: right}, first_seen, variant)
     return Decision(claim, ALIKE, ALIKE, seen[-1] if seen else None, variant)
 
 
@@ -130,8 +130,8 @@ def _in_order(found: Sequence[Observation]) -> Sequence[Observation] | None:
     for each in found:
         call_id = each.call_id
         if call_id is not None:
-            place = order.setdefault(call_id, len(order))
-            block.append((LAST if each.kind == "event" else place, each))
+            position = order.setdefault(call_id, len(order))
+            block.append((LAST if each.kind == "event" else position, each))
             continue
         if block:
             out.extend(one for _, one in sorted(block, key=_placed))
@@ -320,8 +320,8 @@ def _answer(scenario: Scenario, at: int) -> ScriptEntry:
 
 
 def _of_caller(kind: str, data: Data) -> bool:
-    told = data.get("data") if kind == "effect" else None
-    return is_mapping(told) and "factory_calls" in told
+    effect = data.get("data") if kind == "effect" else None
+    return is_mapping(effect) and "factory_calls" in effect
 
 
 def _counted(kind: str) -> frozenset[str]:

@@ -94,15 +94,15 @@ def events_in_order(case: PlayedWorld) -> Iterator[Decision]:
     if case.profile.tool_events != "call_order":
         return
     for batch in executing.batches(case.played):
-        told = batch.now.tool_events
-        got = [each.call_id for each in told]
+        reported = batch.now.tool_events
+        got = [each.call_id for each in reported]
         expected = [call.id for call in batch.calls if call.id in got]
         ending = _ending(batch)
         if case.profile.direct_event == "last" and ending in expected:
             expected = [*(each for each in expected if each != ending), ending]
         if len(got) > 1:
             claim = "events of tool results, in call order"
-            yield Decision(claim, expected, got, told[-1])
+            yield Decision(claim, expected, got, reported[-1])
 
 
 def events_before_error(case: PlayedWorld) -> Iterator[Decision]:
@@ -110,12 +110,14 @@ def events_before_error(case: PlayedWorld) -> Iterator[Decision]:
     if case.profile.direct_event == "last" and _ends_directly(case.scenario):
         return  # the event of a direct call is held back and then not told at all
     for batch, error in _failing(case):
-        told = {each.call_id for each in batch.now.tool_events if each.seq < error.seq}
+        reported = {
+            each.call_id for each in batch.now.tool_events if each.seq < error.seq
+        }
         clear = [call for call in batch.calls if sound(call) or not opened(call)]
         yield Decision(
             "calls whose results are told before the error of a sibling",
             [call.id for call in clear if sound(call)],
-            [call.id for call in clear if call.id in told],
+            [call.id for call in clear if call.id in reported],
             error,
         )
 

@@ -42,9 +42,9 @@ def refused(case: PlayedWorld) -> Iterator[Decision]:
         return
     error = case.played.build_error
     text = "" if error is None else str(error.data.get("error"))
-    told = [str(n) for n in (given, MAX_EXTENSIONS) if str(n) in _digits(text)]
+    numbers = [str(n) for n in (given, MAX_EXTENSIONS) if str(n) in _digits(text)]
     expected = [str(given), str(MAX_EXTENSIONS)]
-    yield Decision("numbers told in the refusal at build", expected, told, error)
+    yield Decision("numbers told in the refusal at build", expected, numbers, error)
 
 
 def pipelines(case: PlayedWorld) -> Iterator[Decision]:

@@ -233,11 +233,11 @@ def held_event(case: PlayedWorld) -> Iterator[Decision]:
         if held and expected.id in order:
             order.remove(expected.id)
             order.append(expected.id)
-        told = batch.now.tool_events
-        got = [each.call_id for each in told]
+        reported = batch.now.tool_events
+        got = [each.call_id for each in reported]
         if len(order) > 1 and expected.id in got:
             claim = "the event of the call that ends the run, in call order or last"
-            yield Decision(claim, order, got, told[-1])
+            yield Decision(claim, order, got, reported[-1])
 
 
 def later_flags(case: PlayedWorld) -> Iterator[Decision]:

@@ -80,10 +80,10 @@ def always_an_end(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that every run that began has one end, after all that happened in it."""
     for run in case.played.runs:
         last = [e for e in run.entries if e.kind not in _AFTER_RUN][-1:]
-        told = [e for e in run.entries if e.kind == "run_end"]
+        endings = [e for e in run.entries if e.kind == "run_end"]
         claim = "a run that began has an end"
-        yield Decision(claim, 1, len(told), last[0] if last else run.start)
-        if told and last:
+        yield Decision(claim, 1, len(endings), last[0] if last else run.start)
+        if endings and last:
             claim = "nothing of a run happens after its end"
             yield Decision(claim, "run_end", last[0].kind, last[0])
 

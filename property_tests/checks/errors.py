@@ -40,8 +40,8 @@ def exhausted(case: PlayedWorld) -> Iterator[Decision]:
     rule = case.profile.exhaustion
     for run in case.played.runs:
         most, done = _limit(run.agent), len(run.iterations)
-        told = run.status == "max_iterations" or _failed_at(run, "max_iterations")
-        if run.end is None or not (told or (done >= most and _unanswered(run))):
+        reported = run.status == "max_iterations" or _failed_at(run, "max_iterations")
+        if run.end is None or not (reported or (done >= most and _unanswered(run))):
             continue
         by_error = rule == "error" or (rule == "apology" and _has_after(run.agent))
         expected = ["error", "max_iterations"] if by_error else ["max_iterations", None]

@@ -33,9 +33,9 @@ def model_event(case: PlayedWorld) -> Iterator[Decision]:
         for each in now.model_events:
             yield Decision(claim, None, each.call_id, each)
     for run in case.played.runs:
-        told = sum(_kind(each) == "model" for each in run.events)
+        answers = sum(_kind(each) == "model" for each in run.events)
         given = sum(len(each.model_events) for each in run.iterations)
-        yield Decision("no event before a response", given, told, run.end)
+        yield Decision("no event before a response", given, answers, run.end)
 
 
 def model_content(case: PlayedWorld) -> Iterator[Decision]:

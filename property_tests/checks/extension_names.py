@@ -43,10 +43,10 @@ def equal_names(case: PlayedWorld) -> Iterator[Decision]:
     for hook, error, agent in _failed_hooks(case.played):
         names = _shown(agent)
         whose = [at for at in range(len(names)) if _is(agent, at, hook)]
-        told = cast("Mapping[str, Any]", error.data["error"]).get("of")
-        if len(whose) == 1 and told is not None:
+        named = cast("Mapping[str, Any]", error.data["error"]).get("of")
+        if len(whose) == 1 and named is not None:
             claim = "the name by which an error tells whose hook failed"
-            yield Decision(claim, names[whose[0]], told, error)
+            yield Decision(claim, names[whose[0]], named, error)
 
 
 def equal_names_refused(case: PlayedWorld) -> Iterator[Decision]:

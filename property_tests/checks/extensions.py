@@ -125,11 +125,11 @@ def present_hooks(case: PlayedWorld) -> Iterator[Decision]:
     """Every handler that has a hook is entered there, none is skipped."""
     claim = "handlers entered, where their hook has its turn"
     for each in passes(case.played):
-        wanted = [name for name in each.hooks if name in HANDLER_HOOKS]
+        due = [name for name in each.hooks if name in HANDLER_HOOKS]
         expected = Counter(
-            one for name in wanted for one in handlers_with(each.agent, name)
+            one for name in due for one in handlers_with(each.agent, name)
         )
-        got = Counter(who(hook) for hook in each.entered if hook.name in wanted)
+        got = Counter(who(hook) for hook in each.entered if hook.name in due)
         if expected:
             at = each.entered[0].enter if each.entered else None
             yield Decision(claim, _listed(expected), _listed(got), at)
@@ -164,14 +164,14 @@ def deprecation(case: PlayedWorld) -> Iterator[Decision]:
     used = sum(bool(agent.middlewares) for agent in agents)
     if not used:
         return
-    told = [
+    reported = [
         each
         for each in view.trace
         if each.kind == "warning" and each.data.get("category") == "DeprecationWarning"
     ]
     claim = "deprecation warnings, one an agent with struct middlewares"
-    at = told[0] if told else built[0]
-    yield Decision(claim, used if deprecated else 0, len(told), at)
+    at = reported[0] if reported else built[0]
+    yield Decision(claim, used if deprecated else 0, len(reported), at)
 
 
 def _free(case: PlayedWorld) -> bool:

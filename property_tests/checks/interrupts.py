@@ -34,12 +34,12 @@ def raised_again(case: PlayedWorld) -> Iterator[Decision]:
     """Ask whether an interrupt that a wrapper catches ends the run all the same."""
     expected = case.profile.swallowed_interrupt == "raised_again"
     for run in case.played.runs:
-        asking = {tool.name for tool in run.agent.tools if tool.interrupt}
+        askers = {tool.name for tool in run.agent.tools if tool.interrupt}
         first = next(
             (
                 each
                 for each in run.entries
-                if each.kind == "tool_start" and each.data["name"] in asking
+                if each.kind == "tool_start" and each.data["name"] in askers
             ),
             None,
         )
@@ -55,10 +55,10 @@ def siblings(case: PlayedWorld) -> Iterator[Decision]:
     for cut in cuts(case.played):
         if cut.before.agent.sequential or not cut.in_tools:
             continue
-        asking = {each.call_id for each in cut.questions}
+        askers = {each.call_id for each in cut.questions}
         # Which results a wrapper changes is asked by other clauses.
         for start in _starts(cut.before):
-            if start.call_id in asking:
+            if start.call_id in askers:
                 continue
             ended = [e for e in _ends(cut.before) if e.call_id == start.call_id]
             claim = "a call beside one that asks has ended before the run is over"
@@ -130,7 +130,7 @@ def answered(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that whoever asked is given the answer to just that, however often."""
     for row in rows(case.played):
         given: dict[str, Json] = {}
-        asks = _payloads(row[0].agent)
+        payloads = _payloads(row[0].agent)
         for cut in cuts_in(row):
             now = {str(e.data["payload"]): e for e in cut.questions if cut.goes_on(e)}
             for payload, question in now.items():
@@ -141,7 +141,7 @@ def answered(case: PlayedWorld) -> Iterator[Decision]:
                 for at, entry in effects(cut.after)
                 if "asked" in entry
             }
-            for payload in (each for each in now if each in asks):
+            for payload in (each for each in now if each in payloads):
                 what = f"whether what asked {payload!r} was given an answer"
                 yield Decision(
                     what, expected=True, got=payload in got, at=cut.after.end

@@ -17,7 +17,6 @@ ENDS: Final[Mapping[str, frozenset[str]]] = {
     "tool_start": frozenset(("tool_end", "tool_error")),
 }
 """By what begins: what ends it."""
-OF_TOOLS: Final = frozenset(("wrap_tool_call", "wrap_invokable", "wrap_streamable"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +103,10 @@ def address_of(question: Observation) -> Mapping[str, Any]:
 
 def answers_to(run: RunView) -> Mapping[str, Json] | None:
     """Return what a run was resumed with."""
-    told = next((each for each in run.entries if each.kind == "resume"), None)
-    if told is None:
+    resumed = next((each for each in run.entries if each.kind == "resume"), None)
+    if resumed is None:
         return None
-    return cast("Mapping[str, Json] | None", told.data.get("answers"))
+    return cast("Mapping[str, Json] | None", resumed.data.get("answers"))
 
 
 def left_open(run: RunView) -> list[Observation]:

@@ -38,7 +38,7 @@ def _has_none(agent: AgentSpec) -> bool:
 def _part(
     label: Label,
     claim: str,
-    *places: PointKind,
+    *kinds: PointKind,
     of: Callable[[AgentSpec], bool] = _any_agent,
 ) -> Decide:
     """Return a check of one part of the history, at points of these places."""
@@ -47,7 +47,7 @@ def _part(
         for run in case.played.runs:
             seen = walk(case.played, run) if of(run.agent) else ()
             for point in seen:
-                if isinstance(point, Continuation) or point.kind not in places:
+                if isinstance(point, Continuation) or point.kind not in kinds:
                     continue
                 for part, expected, got in point.parts():
                     if part.label == label:

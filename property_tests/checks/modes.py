@@ -92,12 +92,12 @@ def _contents(run: RunView) -> Sequence[Compared]:
     model: list[Compared] = []
     tools: list[tuple[str, Compared]] = []
     for event in run.events:
-        told: object = {"call": event.call_id, "content": _content(event)}
+        shown: object = {"call": event.call_id, "content": _content(event)}
         if event.data.get("kind") == "model":
-            model.append((told, event))
+            model.append((shown, event))
         elif event.data.get("kind") == "tool":
-            tools.append((str(event.call_id), (told, event)))
-    return [*model, *(told for _, told in sorted(tools, key=lambda each: each[0]))]
+            tools.append((str(event.call_id), (shown, event)))
+    return [*model, *(shown for _, shown in sorted(tools, key=lambda each: each[0]))]
 
 
 def _content(event: Observation) -> object:

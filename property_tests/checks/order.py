@@ -36,15 +36,17 @@ def warned(case: PlayedWorld) -> Iterator[Decision]:
     agents = view.scenario.all_agents
     both = sum(bool(each.middlewares and each.handlers) for each in agents)
     expected = both if case.profile.both_lists == "warning" else 0
-    told = [
+    reported = [
         each
         for each in view.trace
         if each.kind == "warning"
         and each.data.get("category") == "MixedExtensionsWarning"
     ]
-    if both or told:
+    if both or reported:
         claim = "MixedExtensionsWarning once for each agent built with both lists"
-        yield Decision(claim, expected, len(told), told[-1] if told else None)
+        yield Decision(
+            claim, expected, len(reported), reported[-1] if reported else None
+        )
 
 
 def _ordered(

@@ -118,8 +118,8 @@ def _structs(agent: AgentSpec, kind: Kind) -> Iterator[PassageLayer]:
 
 
 def _handlers(agent: AgentSpec, kind: Kind) -> Iterator[PassageLayer]:
-    for place in range(len(agent.handlers)):
-        at, handler = origin(agent, place)
+    for number in range(len(agent.handlers)):
+        at, handler = origin(agent, number)
         spec = handler.wrap_streamable
         if kind == "invokable":
             spec = handler.wrap_invokable
@@ -150,8 +150,8 @@ def kind_of(run: RunView, call: Call, name: str, *, answered: bool) -> Kind | No
     found = [each for each in all_tools(run.agent) if _named(each.name, name)]
     if call.starts:
         ran = {str(start.data.get("implementation")) for start in call.starts}
-        told = [each for each in found if any(_named(_shown(each), x) for x in ran)]
-        found = told or found
+        reported = [each for each in found if any(_named(_shown(each), x) for x in ran)]
+        found = reported or found
     elif answered:
         return _entered(call)
     streaming = run.spec.streaming

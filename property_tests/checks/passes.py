@@ -140,7 +140,7 @@ def all_once(claim: str, passes: Iterable[PipelinePass]) -> Iterator[Decision]:
         entered = positions.labels_of(each.hooks)
         there = each.expected if each.there is None else each.there
         # A hook that an extension does not have is another clause's business.
-        known = [place for place in entered if place in there]
+        known = [label for label in entered if label in there]
         expected = list(each.expected)
         if each.stopped:
             if each.got != positions.in_order(expected, each.got):

@@ -63,11 +63,11 @@ def finished_once(case: PlayedWorld) -> Iterator[Decision]:
             mine = [each for each in again if each.call_id == end.call_id]
             claim = "executions of a tool that had ended, after the run went on"
             yield Decision(claim, 0, len(mine), (mine or [end])[0])
-            told = _shown_result(cut.after, end.call_id)
-            if told is not None and end.call_id in cut.calls:
+            shown = _shown_result(cut.after, end.call_id)
+            if shown is not None and end.call_id in cut.calls:
                 claim = "the result that its wrappers are given again"
                 text = str(end.data["result"])
-                yield Decision(claim, text, text if text in told else told, end)
+                yield Decision(claim, text, text if text in shown else shown, end)
 
 
 def entered_again(case: PlayedWorld) -> Iterator[Decision]:

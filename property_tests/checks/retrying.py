@@ -64,11 +64,11 @@ def last_error(case: PlayedWorld) -> Iterator[Decision]:
         worth = spec.retry_on in (None, last.error.data["error"])
         point = "retry_exhausted" if worth else "model"
         error = None if run.error is None else run.error.data["error"]
-        told = cast("Mapping[str, object]", error or {})
+        reported = cast("Mapping[str, object]", error or {})
         yield Decision(
             "how a run ends whose last attempt failed, and with which error",
             ["error", point, last.error.data["error"]],
-            [run.status, told.get("point"), told.get("is")],
+            [run.status, reported.get("point"), reported.get("is")],
             run.error or run.end,
         )
 

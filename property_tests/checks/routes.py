@@ -135,12 +135,12 @@ def _by_response(response: Message, left: Sequence[Message]) -> Route:
 
 def _by_results(profile: Profile, left: Sequence[Message]) -> Route:
     """Route to those calls of the last assistant message that have no result."""
-    places = [at for at, each in enumerate(left) if each.role == "assistant"]
-    if not places:
+    answers = [at for at, each in enumerate(left) if each.role == "assistant"]
+    if not answers:
         return _none_left(profile)
-    calls = left[places[-1]].tool_calls
+    calls = left[answers[-1]].tool_calls
     since = profile.route == "unanswered_since"
-    among = left[places[-1] :] if since else left
+    among = left[answers[-1] :] if since else left
     done = {each.tool_call_id for each in among if each.role == "tool"}
     todo = [call for call in calls if call.id not in done]
     again = bool(calls) if since else left[-1].role == "tool"

@@ -118,12 +118,12 @@ def _asks_in_vain(case: PlayedWorld, run: RunView) -> bool:
 
 def own_hooks_only(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that an extension is entered by hooks that it has."""
-    for places, entries in _by_agent(case.played):
+    for parts, entries in _by_agent(case.played):
         for each in entries:
             if each.kind == "hook_enter":
                 got = positions.label_in(each)
                 claim = "only hooks that an extension has are called"
-                yield Decision(claim, got if got in places else None, got, each)
+                yield Decision(claim, got if got in parts else None, got, each)
 
 
 def after_agent(case: PlayedWorld) -> Iterator[Decision]:
@@ -152,8 +152,8 @@ def _counts(now: Iteration, seen: Observation) -> bool:
 
 def _out_of_order(seen: Sequence[Observation]) -> Observation:
     """Return the first entry of a part that comes before that of the last entry."""
-    places = [PARTS.index(part_of(each) or "tools") for each in seen]
-    wrong = (n for n, at in enumerate(places[1:], 1) if at < places[n - 1])
+    parts = [PARTS.index(part_of(each) or "tools") for each in seen]
+    wrong = (n for n, at in enumerate(parts[1:], 1) if at < parts[n - 1])
     return seen[next(wrong, -1)]
 
 

@@ -181,9 +181,9 @@ def model_stream_error(case: PlayedWorld) -> Iterator[Decision]:
             continue
         if chunks.of_model(run.agent, now) is None:
             continue
-        told = [e.data.get("stream_error") for e in now.model_events]
+        reported = [e.data.get("stream_error") for e in now.model_events]
         claim = "the stream of an answer that breaks off raises its error, once"
-        yield Decision(claim, [broke.data.get("error")], told, broke)
+        yield Decision(claim, [broke.data.get("error")], reported, broke)
 
 
 def tool_stream_error(case: PlayedWorld) -> Iterator[Decision]:
@@ -195,12 +195,12 @@ def tool_stream_error(case: PlayedWorld) -> Iterator[Decision]:
         failed = fate(call, name, way)
         if broke is None or not chunked or failed is None or failed.handler is not None:
             continue
-        told = [each.data.get("stream_error") for each in call.events]
+        reported = [each.data.get("stream_error") for each in call.events]
         # Among several calls its turn may come when it has failed already.
         alone = at_once and len(now.calls) == 1
         claim = "the stream of a result that breaks off raises its error, once"
-        if told or alone:
-            yield Decision(claim, [failed.text], told, broke)
+        if reported or alone:
+            yield Decision(claim, [failed.text], reported, broke)
 
 
 def joined_answer(case: PlayedWorld) -> Iterator[Decision]:

@@ -44,8 +44,8 @@ def other_keys(case: PlayedWorld) -> Iterator[Decision]:
     for hooks in built_by_agent(view):
         based.append({})
         for hook in hooks:
-            based[-1], told = _through(due, hook, based[-1], 1)
-            yield from _looked(hook, told, view.build)
+            based[-1], right = _through(due, hook, based[-1], 1)
+            yield from _looked(hook, right, view.build)
     for run in view.runs:
         number = 1 + sum(
             each.spec.agent == run.spec.agent
@@ -59,24 +59,24 @@ def _in_run(
     case: PlayedWorld, run: RunView, due: Due, base: Values, number: int
 ) -> Iterator[Decision]:
     for hook in run.before_agent:
-        base, told = _through(due, hook, base, number)
-        yield from _looked(hook, told, run.entries)
+        base, right = _through(due, hook, base, number)
+        yield from _looked(hook, right, run.entries)
     for now in run.iterations:
         at = base
         for hook in now.before:
-            at, told = _through(due, hook, at, number)
-            yield from _looked(hook, told, run.entries)
+            at, right = _through(due, hook, at, number)
+            yield from _looked(hook, right, run.entries)
         if case.profile.model_context == "before_hooks":
             at = base
         for hook in now.after:
-            at, told = _through(due, hook, at, number)
-            yield from _looked(hook, told, run.entries)
+            at, right = _through(due, hook, at, number)
+            yield from _looked(hook, right, run.entries)
         reaches = case.profile.model_context == "iteration"
         yield from _in_tools(run, now, at if reaches else base)
     at = base
     for hook in run.after_agent:
-        at, told = _through(due, hook, at, number)
-        yield from _looked(hook, told, run.entries)
+        at, right = _through(due, hook, at, number)
+        yield from _looked(hook, right, run.entries)
 
 
 def _in_tools(run: RunView, now: Iteration, values: Values) -> Iterator[Decision]:
@@ -91,15 +91,15 @@ def _in_tools(run: RunView, now: Iteration, values: Values) -> Iterator[Decision
             note = data.get("ctx_get") if data.get("at") == "tool_body" else None
             key = "" if note is None else str(cast("Values", note).get("key"))
             if key and key not in changed:
-                told = {"key": key, "value": values.get(key, _UNSET)}
-                yield Decision("a tool finds a value as it was set", told, note, seen)
+                right = {"key": key, "value": values.get(key, _UNSET)}
+                yield Decision("a tool finds a value as it was set", right, note, seen)
 
 
 def _through(
     due: Due, hook: HookView, values: Values, number: int
 ) -> tuple[Values, list[object]]:
     """Return the values that a hook leaves, and what it puts down of them."""
-    seen, told = dict(values), list[object]()
+    seen, right = dict(values), list[object]()
     for op in due.of(hook):
         if isinstance(op, CtxSet):
             value = op.value
@@ -109,20 +109,20 @@ def _through(
         elif isinstance(op, CtxAppend):
             seen[op.key] = f"{seen.get(op.key, _UNSET)}{op.text}"
         elif isinstance(op, CtxGet):
-            told.append({"key": op.key, "value": seen.get(op.key, _UNSET)})
+            right.append({"key": op.key, "value": seen.get(op.key, _UNSET)})
         elif isinstance(op, Fail):
             break
     # The callback of a struct middleware returns no context.
-    return (values if hook.name in STRUCT_HOOKS else seen), told
+    return (values if hook.name in STRUCT_HOOKS else seen), right
 
 
 def _looked(
     hook: HookView, expected: Sequence[object], entries: Sequence[Observation]
 ) -> Iterator[Decision]:
     notes = _notes(hook, entries, "ctx_get")
-    for told, (note, at) in zip(expected, notes, strict=False):
-        if cast("Values", told)["key"] != _SHOWN:
-            yield Decision("a value of a context stays as it was set", told, note, at)
+    for right, (note, at) in zip(expected, notes, strict=False):
+        if cast("Values", right)["key"] != _SHOWN:
+            yield Decision("a value of a context stays as it was set", right, note, at)
 
 
 def _notes(
@@ -151,18 +151,18 @@ def _recorded(effect: Observation) -> Values:
 
 def locals_last(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a run-local value is found until the end of its run."""
-    for told, note, at, known in _locals(case):
+    for right, note, at, known in _locals(case):
         if known:
             claim = "a run-local value is found as it was set, anywhere in its run"
-            yield Decision(claim, told, note, at)
+            yield Decision(claim, right, note, at)
 
 
 def locals_end(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether a run starts without run-local values, whatever others set."""
-    for told, note, at, known in _locals(case):
+    for right, note, at, known in _locals(case):
         if not known:
             claim = "a run finds no run-local value that it has not set itself"
-            yield Decision(claim, told, note, at)
+            yield Decision(claim, right, note, at)
 
 
 def no_locals_before(case: PlayedWorld) -> Iterator[Decision]:
@@ -232,9 +232,9 @@ class _Locals:
                 self._touched.add(key)
                 self._unsure.discard(key)
         notes = _notes(hook, self._run.entries, "runlocal_get")
-        for (told, known, sure), (note, at) in zip(expected, notes, strict=False):
+        for (right, known, sure), (note, at) in zip(expected, notes, strict=False):
             if sure:
-                yield told, note, at, known
+                yield right, note, at, known
 
     def _in_call(self, seen: Observation) -> Iterator[Found]:
         """Yield what a wrapper found, or the body of a tool."""

@@ -186,11 +186,13 @@ def removal_reported(case: PlayedWorld) -> Iterator[Decision]:
             continue
         expected = [list(each.removed) for each in setup.steps if each.removed]
         entries = view.build if run is None else run.entries
-        told = [each for each in entries if each.kind == "tools_removed"]
-        got = [each.data.get("names") for each in told]
+        reported = [each for each in entries if each.kind == "tools_removed"]
+        got = [each.data.get("names") for each in reported]
         if expected or got:
             claim = "tools_removed tells the names that each handler took out"
-            yield Decision(claim, expected, got, told[-1] if told else hooks[-1].enter)
+            yield Decision(
+                claim, expected, got, reported[-1] if reported else hooks[-1].enter
+            )
 
 
 def _all_alike(

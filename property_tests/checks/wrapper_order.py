@@ -213,8 +213,8 @@ def _streams(call: Call) -> bool:
     return bool(call.hooks) and call.hooks[0].name.endswith("streamable")
 
 
-def _list_of(place: str) -> str:
-    return place.partition("[")[0]
+def _list_of(label: str) -> str:
+    return label.partition("[")[0]
 
 
 def _nested(claim: str, each: ReachedLayers, layers: Sequence[str]) -> Decision:

@@ -172,9 +172,9 @@ def short_result(case: PlayedWorld) -> Iterator[Decision]:
                 at = frame.hook.exit or frame.start
                 yield Decision(claim, expected, frame.hook.left, at)
         text = _short(onion.roots[0]) if len(onion.roots) == 1 else None
-        told = _shown_text(called)
-        if text is not None and told is not None:
-            yield Decision(claim, shown_result(text), told, called.seen.events[0])
+        shown = _shown_text(called)
+        if text is not None and shown is not None:
+            yield Decision(claim, shown_result(text), shown, called.seen.events[0])
 
 
 def _short(inner: EnteredWrapper | Execution) -> str | None:
@@ -184,11 +184,11 @@ def _short(inner: EnteredWrapper | Execution) -> str | None:
 def onion_result(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that what leaves the outermost wrapper is the result of the call."""
     for called, onion in onions(case.played):
-        told = _shown_text(called)
-        if told is not None and onion.result is not None:
+        shown = _shown_text(called)
+        if shown is not None and onion.result is not None:
             claim = "the result is what the outermost wrapper returned"
             expected = shown_result(onion.result)
-            yield Decision(claim, expected, told, called.seen.events[0])
+            yield Decision(claim, expected, shown, called.seen.events[0])
 
 
 def caught_error(case: PlayedWorld) -> Iterator[Decision]:

@@ -216,8 +216,8 @@ def _conflicts(entries: Iterable[Known]) -> Iterator[str]:
     for one, other in combinations(entries, 2):
         same = (one.clause, one.engine) == (other.clause, other.engine)
         if same and _overlap(one, other):
-            place = {"number": 0, "versions": ""}
-            equal = one.model_copy(update=place) == other.model_copy(update=place)
+            defaults = {"number": 0, "versions": ""}
+            equal = one.model_copy(update=defaults) == other.model_copy(update=defaults)
             what = "is there twice" if equal else "contradicts it"
             yield (
                 f"{_entry(other.number, other.clause, other.engine)}: entry"

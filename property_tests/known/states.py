@@ -95,8 +95,8 @@ def unmatched(
 
     ``judged`` has the version of each engine.
     """
-    told = ((each, _unmatched(each, judged, contract)) for each in known.entries)
-    return tuple(f"{each.where} {why}" for each, why in told if why)
+    whys = ((each, _unmatched(each, judged, contract)) for each in known.entries)
+    return tuple(f"{each.where} {why}" for each, why in whys if why)
 
 
 def _unmatched(known: Known, judged: Mapping[str, str], contract: Contract) -> str:

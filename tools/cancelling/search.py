@@ -87,27 +87,27 @@ def search(under: Profile, examples: int, start: int) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Search every profile, or those that are named; return the exit code."""
-    asked = _asked(arguments)
+    options = _options(arguments)
     code = 0
     for under in PROFILES:
-        if asked.profile and under.name not in asked.profile:
+        if options.profile and under.name not in options.profile:
             continue
         began = time.monotonic()
         try:
-            count = search(under, asked.worlds, asked.seed)
+            count = search(under, options.worlds, options.seed)
         except BrokenError as error:
             say(f"{under.name}: BROKEN\n{error}")
             code = 1
             continue
         spent = time.monotonic() - began
         say(
-            f"{under.name}: {asked.worlds} worlds, {count} cancelled, every law held,"
-            f" {spent:.0f} s, seed {asked.seed}"
+            f"{under.name}: {options.worlds} worlds, {count} cancelled, every law held,"
+            f" {spent:.0f} s, seed {options.seed}"
         )
     return code
 
 
-def _asked(arguments: Sequence[str]) -> Namespace:
+def _options(arguments: Sequence[str]) -> Namespace:
     parser = ArgumentParser("python -m tools.cancelling.search")
     parser.add_argument("--worlds", type=at_least_one, default=2_000)
     parser.add_argument("--seed", type=int, default=SEED)

@@ -252,7 +252,9 @@ async def _cut(
 ) -> CancelledRun | None:
     stopper, left, faults = Stopper(moment.at), LeftOpen(), list[str]()
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _, told: faults.append(str(told["message"])))
+    loop.set_exception_handler(
+        lambda _, reported: faults.append(str(reported["message"]))
+    )
     spec = scenario.runs[0]
     world = World(list(scenario.all_agents)[spec.agent], scenario, stopper)
     config = world.config(strict_state=moment.kept)
@@ -345,11 +347,11 @@ def dangling(outcome: RunResult, under: Profile) -> list[str]:
     """
     messages = outcome.messages
     last = next((m for m in reversed(messages) if m.role == "assistant"), None)
-    told = [event.message for event in outcome.events]
-    if last is None or not any(last is message for message in told):
+    reported = [event.message for event in outcome.events]
+    if last is None or not any(last is message for message in reported):
         return []
-    results = sum(m.role == "tool" for m in (*messages, *told) if m is not None)
+    results = sum(m.role == "tool" for m in (*messages, *reported) if m is not None)
     if under.changed_call_id == "taken_over" and results >= len(last.tool_calls):
         return []
-    ids = {m.tool_call_id for m in (*messages, *told) if m is not None}
+    ids = {m.tool_call_id for m in (*messages, *reported) if m is not None}
     return [call.id for call in last.tool_calls if call.id not in ids]

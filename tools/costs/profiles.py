@@ -64,8 +64,8 @@ def profiles() -> str:
         "\n".join(_table(name, asyncio.run(_profiled(setting))))
         for name, setting in _paths().items()
     ]
-    told = ", ".join(f"{name}: {value}" for name, value in facts().items())
-    return "\n\n".join([*tables, told]) + "\n"
+    lines = ", ".join(f"{name}: {value}" for name, value in facts().items())
+    return "\n\n".join([*tables, lines]) + "\n"
 
 
 async def _profiled(setting: Setting) -> list[ProfileLine]:

@@ -54,18 +54,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.show:
         costs = read(NUMBERS)
     else:
-        costs = measured(BenchRequest(peers=PEERS), _tell)
+        costs = measured(BenchRequest(peers=PEERS), _say)
         _keep(costs)
     for page in (README, PERFORMANCE):
         page.write_text(shown(page.read_text("utf-8"), costs), "utf-8")
     for each in costs.absent:
-        _tell(f"absent: {each.peer}: {each.why}")
+        _say(f"absent: {each.peer}: {each.why}")
     return 1 if costs.absent else 0
 
 
 def shown(text: str, costs: Costs) -> str:
     """Return a page with its tables written anew; raises NoPlaceError for none."""
-    places = {
+    files = {
         "in short": lambda: short_text(costs),
         "hooks and runs": lambda: tables_text(costs, ("hooks", "base")),
         "peers": lambda: tables_text(costs, ("peers",)),
@@ -73,11 +73,11 @@ def shown(text: str, costs: Costs) -> str:
         "growth": lambda: tables_text(costs, ("growth", "forms")),
         "profiles": lambda: PROFILES.read_text("utf-8"),
     }
-    here = [what for what in places if begin(what) in text]
+    here = [what for what in files if begin(what) in text]
     if not here:
-        raise NoPlaceError(", ".join(places))
+        raise NoPlaceError(", ".join(files))
     for what in here:
-        text = between(text, what, places[what]())
+        text = between(text, what, files[what]())
     return text
 
 
@@ -136,7 +136,7 @@ def _keep(costs: Costs) -> None:
     write_plot(costs, RESULTS / "cost.svg")
 
 
-def _tell(text: str) -> None:
+def _say(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 

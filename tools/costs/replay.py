@@ -116,10 +116,10 @@ def exchanges(size: int) -> list[Exchange]:
 
 def _exchange(number: int) -> Exchange:
     text = f"{number} " + "word " * 380
-    asked = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    options = {"model": "m", "messages": [{"role": "user", "content": text}]}
     answer = {"choices": [{"message": {"role": "assistant", "content": text}}]}
     headers = {name: (value,) for name, value in JSON.items()}
-    request = Request("POST", URL, headers, json.dumps(asked).encode())
+    request = Request("POST", URL, headers, json.dumps(options).encode())
     return Exchange(request, Response(200, "OK", headers, json.dumps(answer).encode()))
 
 

@@ -102,8 +102,8 @@ def _counts(found: Sequence[Statement]) -> Iterator[str]:
         kept = sum(bool(each.clauses) for each in mine)
         decided = sum(bool(each.decision) for each in mine)
         left = sum(bool(each.not_taken_up) for each in mine)
-        told = f"{kept} are in clauses, {decided} have a decision, {left} neither"
-        yield f"- Seed {seed}, {TITLES[seed]}: {len(mine)} statements; {told}."
+        lines = f"{kept} are in clauses, {decided} have a decision, {left} neither"
+        yield f"- Seed {seed}, {TITLES[seed]}: {len(mine)} statements; {lines}."
 
 
 def _seeds(found: Sequence[Statement]) -> Iterator[str]:

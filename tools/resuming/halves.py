@@ -80,7 +80,7 @@ async def first(given: Mapping[str, Any], file: Path) -> dict[str, Any]:
                 await player.finish(number, outcome)
         return {
             "run": number,
-            "pending": [_told(each) for each in pending],
+            "pending": [_reported(each) for each in pending],
             "trace": player.recorder.trace().to_jsonl(),
             "cutter": cutter.written(),
             "worlds": [_counters(player, at) for at in range(len(player.worlds))],
@@ -101,7 +101,7 @@ async def second(given: Mapping[str, Any], file: Path) -> dict[str, Any]:
             player.recorder.add(each.kind, each.data, each.call_id)
         number = given["run"]
         player.recorder.run = number
-        pending = [_asked(each) for each in given["pending"]]
+        pending = [_questions(each) for each in given["pending"]]
         await player.finish(number, await player.go_on(number, pending))
         await player.from_run(number + 1)
         if cutter.heard != cutter.cuts:
@@ -119,7 +119,7 @@ def read(given: Mapping[str, Any]) -> Scenario:
     return read_scenario(given["scenario"], "a cut world")
 
 
-def _told(pending: Pending) -> dict[str, Any]:
+def _reported(pending: Pending) -> dict[str, Any]:
     at = pending.address
     names = ("run_path", "iteration", "hook", "owner", "tool", "call_id", "ordinal")
     return {
@@ -128,7 +128,7 @@ def _told(pending: Pending) -> dict[str, Any]:
     }
 
 
-def _asked(data: Mapping[str, Any]) -> Pending:
+def _questions(data: Mapping[str, Any]) -> Pending:
     path, *rest = data["address"]
     return Pending(Address(tuple(path), *rest), data["payload"])
 

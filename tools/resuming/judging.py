@@ -116,14 +116,14 @@ def projected(trace: Trace) -> Projected:
 
 
 def difference(
-    wanted: Projected, got: Projected, *, as_finished: bool = False
+    expected: Projected, got: Projected, *, as_finished: bool = False
 ) -> str | None:
     """Return the channel that differs first, and where; None if none does.
 
     Events that come ``as_finished`` are compared in the order of their calls.
     """
     for channel in CHANNELS:
-        one, other = wanted[channel], got[channel]
+        one, other = expected[channel], got[channel]
         if as_finished and channel == "events":
             one, other = sorted(one, key=_call), sorted(other, key=_call)
         found = first_divergence(one, other)
@@ -149,7 +149,7 @@ class CutsJudge:
         self._played = 0
         cutter = Cutter()
         whole = clock.run(CutsPlayer(scenario, how, cutter).play())
-        self._wanted = projected(whole.trace)
+        self._expected = projected(whole.trace)
         self.labels: Sequence[str] = cutter.labels
 
     def every(self, chance: Random) -> None:
@@ -173,7 +173,7 @@ class CutsJudge:
             self._cut(cuts)
 
     def _nothing(self) -> str:
-        if "errors" in self._wanted and not self._wanted["answer"]:
+        if "errors" in self._expected and not self._expected["answer"]:
             return "worlds that cannot be built: there is no run to cut"
         return "worlds in which no hook, wrapper or tool is ever entered"
 
@@ -232,7 +232,7 @@ class CutsJudge:
         """Return where a trace that was made elsewhere differs from the whole one."""
         under = self._how.profile
         as_finished = under.tool_events == "as_finished"
-        return difference(self._wanted, projected(trace), as_finished=as_finished)
+        return difference(self._expected, projected(trace), as_finished=as_finished)
 
 
 def several(points: int, chance: Random) -> Iterator[frozenset[int]]:

@@ -129,11 +129,11 @@ def in_jobs(options: argparse.Namespace, figures: Figures) -> int:
     ]
     broke = 0
     for job in jobs:
-        told, _ = job.communicate()
+        lines, _ = job.communicate()
         if job.returncode not in {OK, DIFFERS}:
             broke = FAULT
         else:
-            figures.join(json.loads(told))
+            figures.join(json.loads(lines))
     return broke
 
 
@@ -173,7 +173,7 @@ def shown(figures: Figures) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Search, print the figures, return the exit code."""
-    options = _asked(arguments)
+    options = _options(arguments)
     figures, began = Figures(), time.monotonic()
     broke = 0
     if options.part is None and options.jobs > 1:
@@ -198,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DIFFERS if figures.broken else OK
 
 
-def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tools.resuming.search")
     parser.add_argument("--worlds", type=int, default=WORLDS)
     parser.add_argument("--seed", type=int, default=SEED)

@@ -121,9 +121,9 @@ def edited(random: Random, records: Sequence[bytes]) -> bytes:
     """Return a record whose text was edited, with a digest that fits."""
     body = opened(random.choice(records)).body
     old, new = random.choice(_EDITS)
-    places = [at for at in range(len(body)) if body.startswith(old, at)]
-    if places:
-        at = random.choice(places)
+    offsets = [at for at in range(len(body)) if body.startswith(old, at)]
+    if offsets:
+        at = random.choice(offsets)
         body = body[:at] + new + body[at + len(old) :]
     return sealed(body, "0" * 16, "fuzz")
 
@@ -140,9 +140,9 @@ def crossed(random: Random, records: Sequence[bytes]) -> bytes:
     """Return a record with a part of another one in it, and a digest that fits."""
     one: object = json.loads(opened(random.choice(records)).body)
     other: object = json.loads(opened(random.choice(records)).body)
-    place, key = random.choice(_places(one))
-    part, inner = random.choice(_places(other))
-    place[key] = part[inner]
+    offset, key = random.choice(_offsets(one))
+    part, inner = random.choice(_offsets(other))
+    offset[key] = part[inner]
     return resealed(one)
 
 
@@ -212,19 +212,19 @@ def resealed(tree: object) -> bytes:
 
 
 def _forged_in(random: Random, tree: object) -> None:
-    place, key = random.choice(_places(tree))
+    offset, key = random.choice(_offsets(tree))
     way = random.randrange(4)
     if way == 0 and type(key) is str:
-        place[random.choice(_KEYS)] = place.pop(key)
+        offset[random.choice(_KEYS)] = offset.pop(key)
     elif way == 1:
-        del place[key]
+        del offset[key]
     elif way == 2:
-        place[key] = [place[key]] * random.choice((2, 40))
+        offset[key] = [offset[key]] * random.choice((2, 40))
     else:
-        place[key] = json.loads(random.choice(FORGED))
+        offset[key] = json.loads(random.choice(FORGED))
 
 
-def _places(tree: object) -> list[tuple[Any, Any]]:
+def _offsets(tree: object) -> list[tuple[Any, Any]]:
     """Return each container with each of its keys, of the whole tree."""
     found: list[tuple[Any, Any]] = []
     waiting = [tree]

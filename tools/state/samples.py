@@ -92,7 +92,7 @@ def samples() -> Mapping[str, Step]:
         "texts": _texts(),
         "onion": _onion(60),
         "changes": _changed(),
-        "questions": _asked_before(),
+        "questions": _answered_before(),
         **{f"phase-{phase.replace('_', '-')}": _at(phase) for phase in _PHASES},
     }
 
@@ -180,9 +180,9 @@ def _valued() -> Step:
     }
     ctx: dict[str, object] = {"user": ("ann", 1), "mood": Mood.CALM, "": {}}
     extra = cast("Mapping[str, Json]", {"at": date(2026, 1, 1), "in": (Mood.CALM,)})
-    told = Message("tool", "x", tool_call_id="c0", extra=extra)
+    result = Message("tool", "x", tool_call_id="c0", extra=extra)
     point = Point(phase="before", at=1, ctx=ctx)
-    return Step(2, 1, Splice(5, (told,)), point, {**values, "old": GONE})
+    return Step(2, 1, Splice(5, (result,)), point, {**values, "old": GONE})
 
 
 def _interrupted() -> Step:
@@ -239,7 +239,7 @@ def _changed() -> Step:
     )
 
 
-def _asked_before() -> Step:
+def _answered_before() -> Step:
     """Return a step in which who asked has its answers, and the questions."""
     first = Address(("helper",), 2, "wrap_invokable_tool_call", "gate", "search", "c0")
     again = replace(first, ordinal=2)

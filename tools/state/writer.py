@@ -54,7 +54,7 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:16]
 
 
-def _tell(sign: str, seq: int, text: str) -> None:
+def _say(sign: str, seq: int, text: str) -> None:
     # One short write to a pipe is whole or not there, however the process ends.
     os.write(_OUT, f"{sign} {seq} {digest(text)}\n".encode())
 
@@ -65,13 +65,13 @@ async def _write(path: str, key: str, name: str, seed: int) -> None:
         for text in texts(name, seed):
             while True:
                 record = encode_step(step(seq, text), types)
-                _tell("?", seq, text)
+                _say("?", seq, text)
                 try:
                     await store.append(key, seq, record)
                     break
                 except CheckpointConflictError as error:
                     seq = error.have
-            _tell("!", seq, text)
+            _say("!", seq, text)
             seq += 1
 
 

@@ -148,12 +148,12 @@ def before_tool() -> Callback:
     return callback
 
 
-def of_agent(place: str, callback: Callable[[], Callback]) -> Build:
+def of_agent(position: str, callback: Callable[[], Callback]) -> Build:
     """Return what builds a run of an agent with callbacks at that place."""
 
     def build(n: int, seen: PeerCounts | None) -> Work:
         callbacks = [counted(callback(), seen, "hooks") for _ in range(n)]
-        return run_of(agent_of(seen, {place: callbacks}))
+        return run_of(agent_of(seen, {position: callbacks}))
 
     return build
 

@@ -64,12 +64,12 @@ def after(rewriters: Sequence[Function]) -> Hook:
     return hook
 
 
-def building(place: str, composed: Callable[[Sequence[Function]], Hook]) -> Build:
+def building(position: str, composed: Callable[[Sequence[Function]], Hook]) -> Build:
     """Return what builds a run of the agent with one hook at that place."""
 
     def build(n: int, seen: PeerCounts | None) -> Work:
         made = [counted(rewriter(), seen, "hooks") for _ in range(n)]
-        call = agent_of(seen, {place: composed(made) if n else None}).ainvoke
+        call = agent_of(seen, {position: composed(made) if n else None}).ainvoke
 
         async def work() -> str:
             return answer_of(await call(question()))
