@@ -25,7 +25,7 @@ from refengine import Context, Endpoint, Message, ModelRequest, ToolCallInput
 from refengine.messages import History
 from refengine.profile import SEED_001
 from refengine.resume.checkpoint import Point, Saved, Start
-from refengine.resume.keeping import Keeping
+from refengine.resume.steps import StepWriter
 from refengine.state import Checkpoints
 from refengine.tools import NO_OPTIONS
 
@@ -80,12 +80,12 @@ def _step(messages: int, kit: SharedParts) -> Work:
     saved = Saved(start, 1, 1, (), {}, Point(), (), ())
 
     async def work() -> None:
-        keeping = Keeping(
+        writer = StepWriter(
             *(keeper, keeper.types, "key", ("agent",), SEED_001, ()), streaming=False
         )
-        keeping.go_on(saved, None)
-        values = keeping.begun(begun, {})
-        await keeping.step(1, begun.appended(ADDED), values, Point())
+        writer.go_on(saved, None)
+        values = writer.begun(begun, {})
+        await writer.step(1, begun.appended(ADDED), values, Point())
 
     return work
 

@@ -9,8 +9,8 @@ runs ahead of who reads the events, and no task is needed for a run.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import ClassVar, Final, Literal, NoReturn, TypeAlias, cast
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from refengine.awaiting import CancellationWatch
 from refengine.chain import CallScope, Pipeline
@@ -55,6 +55,9 @@ from refengine.tool_calls import (
 from refengine.tool_onion import BoundTool
 from refengine.tools import NO_OPTIONS, Options, ToolMeta
 
+T = TypeVar("T")
+Ask: TypeAlias = Callable[[Context], Awaitable[T | None]]
+"""A call of the model: what came of it, None if the model is to be asked again."""
 Status: TypeAlias = Literal[
     "completed",
     "returned_directly",
@@ -71,11 +74,94 @@ APOLOGY: Final = "There was no iteration left to run these calls."
 """What the answer is where calls come too late (posture ``exhaustion``)."""
 
 
+class RunKeeper(Protocol):
+    """Keeps one run; a run asks it where it stands and tells it what became of it.
+
+    A run that is not kept has none. Each method may raise NotKeepableError; those that
+    are awaited write a step, and raise what the store raises.
+    """
+
+    async def begin(self) -> int:
+        """Begin or go on; return the part of the iteration that comes first, or 0."""
+        ...
+
+    def context(self) -> Context:
+        """Return the context of the iteration in which the run goes on."""
+        ...
+
+    def response(self) -> Message:
+        """Return the response of the iteration in which the run goes on."""
+        ...
+
+    def iteration_begins(self) -> None:
+        """Know that one iteration more was counted."""
+        ...
+
+    async def run_phases(
+        self, phases: Sequence[LegacyPass | Pipeline], ctx: Context
+    ) -> Context:
+        """Run the hooks of a pass; return the context that they leave."""
+        ...
+
+    def first_attempt(self) -> int:
+        """Return the attempt at the model that the iteration begins with."""
+        ...
+
+    def asking(self, ask: Ask[T]) -> Ask[T]:
+        """Return a call of the model that is kept where it is interrupted."""
+        ...
+
+    def answered(self, answer: Message, response: Message) -> None:
+        """Look at what the model gave, and know what the run goes on with."""
+        ...
+
+    def expect(self, calls: Sequence[ToolCall]) -> None:
+        """Know which calls are made next."""
+        ...
+
+    def keep_call(self, made: ToolCallRun) -> None:
+        """Give a call its record."""
+        ...
+
+    def known_answer(self) -> tuple[str, Exception | None] | None:
+        """Return what came of a call of an unknown tool, if it was answered before."""
+        ...
+
+    def shown_before(self) -> frozenset[str] | None:
+        """Return the tools that the model was told before the run was kept, if any."""
+        ...
+
+    def go_on_with(self, batch: CallBatch) -> None:
+        """Know the calls of the message; some may have been delivered before."""
+        ...
+
+    async def calls_begin(self, response: Message, ctx: Context) -> None:
+        """Keep that the model has called tools."""
+        ...
+
+    async def calls_ended(
+        self, batch: CallBatch, response: Message, ctx: Context
+    ) -> None:
+        """Keep where calls asked, or failed; raises Interrupt if one asks."""
+        ...
+
+    async def settled(self) -> None:
+        """Keep the results of the calls."""
+        ...
+
+    async def after_agent(self) -> None:
+        """Run the hooks after a run that succeeded."""
+        ...
+
+    async def end(self) -> None:
+        """Keep what the run ended with."""
+        ...
+
+
 class Loop:
     """The state of one run."""
 
     __slots__ = (
-        "_cell",
         "_follows",
         "_owed",
         "_single_call",
@@ -83,12 +169,14 @@ class Loop:
         "attempts",
         "batch",
         "bound",
+        "cell",
         "ctx",
         "events",
         "first",
         "history",
         "interrupts",
         "iterations",
+        "keeper",
         "live",
         "locals",
         "machine",
@@ -103,8 +191,6 @@ class Loop:
         "this_call",
         "watch",
     )
-    keeps: ClassVar[bool] = False
-    """Whether runs of this kind are kept, or looked at as if they were."""
     watch: CancellationWatch
     """Set by whoever runs it: knows whether the run was cancelled."""
 
@@ -118,6 +204,7 @@ class Loop:
         options: Options = NO_OPTIONS,
     ) -> None:
         self._owed = False
+        self.keeper: RunKeeper | None = None
         self.interrupts: tuple[Pending, ...] = ()
         self.machine = machine
         self.plan = plan
@@ -159,26 +246,34 @@ class Loop:
         part of the iteration that comes first. What needs no waiting is not awaited:
         a coroutine for each part made a run without handlers a tenth slower.
         """
-        machine, keeps, watch = self.machine, self.keeps, self.watch
+        machine, keeper, watch = self.machine, self.keeper, self.watch
+        ask: Ask[Message] = self.ask_model
+        open_answer: Ask[AgentEvent] = self.open_answer
         try:
-            skip = await self.begin() if keeps else self.start()
+            skip = self.start()
+            if keeper is not None:
+                self.cell = StateCell()  # of an iteration which goes on where it was
+                ask, open_answer = keeper.asking(ask), keeper.asking(open_answer)
+                skip = await keeper.begin()
             while self.status == "error" and (skip or self.next_iteration()):
                 ctx = self.ctx
-                if machine.before or keeps:
-                    ctx = await self._model_context(skip)
-                if skip > MODEL:
-                    response = self._response_at()
+                if keeper is not None and skip > BEFORE:
+                    ctx = keeper.context()
+                elif machine.before:
+                    ctx = await self.before_model()
+                if keeper is not None and skip > MODEL:
+                    response = keeper.response()
                 elif self.streaming:
                     answer = None
                     while answer is None:
-                        event = await self.open_answer(ctx)
-                        yield event or await self._opened_again(ctx)
+                        opened = await open_answer(ctx)
+                        yield opened or await _until_opened(open_answer, ctx)
                         answer = await self._drained()
-                    response = self._taken(self._in_time(answer))
+                    response = self._taken(self._accepted(answer))
                     await self._come_out()
                 else:
-                    answer = await self.ask_model(ctx) or await self._asked_again(ctx)
-                    response = self._in_time(answer)
+                    answer = await ask(ctx) or await _until_answered(ask, ctx)
+                    response = self._accepted(answer)
                     self.history = self.history.appended(response)
                     self._owed, self.attempts = True, None
                     yield self._tell(AgentEvent("model", self.run_path, response))
@@ -189,18 +284,24 @@ class Loop:
                 if calls:
                     ctx = self._tools_context(ctx)
                     self.batch = batch = self.batch_of(calls, ctx)
-                    if keeps:
-                        await self._begin_calls(response, ctx, skip)
+                    if keeper is not None and skip < TOOLS:
+                        await keeper.calls_begin(response, ctx)
                     while (event := await batch.next_event()) is not None:
                         yield event
-                    if batch.interrupted or keeps or watch.count() > watch.had:
-                        await self._end_calls(batch, response, ctx)
+                    if keeper is not None:
+                        await keeper.calls_ended(batch, response, ctx)
+                    if (
+                        batch.interrupted
+                        or keeper is not None
+                        or watch.count() > watch.had
+                    ):
+                        await self._end_calls(batch)
                     elif self.settle(batch):
                         self.status = "returned_directly"
                 elif calls is not None:
                     self.status = "completed"
                 skip = 0
-            if keeps or machine.after_agent:
+            if keeper is not None or machine.after_agent:
                 await self._end()
         except (Interrupt, BaseExceptionGroup) as error:
             stop = interrupt_in(error)
@@ -210,32 +311,11 @@ class Loop:
         finally:
             await self.leave()
 
-    # What a run that is kept does otherwise is in ``kept_loop``.
-
     def start(self) -> int:
         """Start the run: bind its tools; return the part that comes first."""
         if not self._single_call:
             self.bound = self.machine.binder.for_run(self.plan)
         return 0
-
-    async def begin(self) -> int:
-        """Bind the tools, and do what comes before the first iteration."""
-        self._cell = StateCell()  # that of an iteration which goes on where it was
-        return self.start()
-
-    async def _model_context(self, skip: int) -> Context:
-        """Run the before-model phases, if there are any."""
-        if self.machine.before and skip <= BEFORE:
-            return await self.before_model()
-        return self.ctx
-
-    def _first_attempt(self) -> int:
-        """Return the attempt at the model that the iteration begins with."""
-        return 1
-
-    def _response_at(self) -> Message:
-        """Return the response of the iteration in which the run goes on."""
-        raise AssertionError(self.iterations)
 
     async def after_model(self, ctx: Context) -> Context:
         """Run the after-model phases; return the context of the tools."""
@@ -243,23 +323,27 @@ class Loop:
         await self._come_out()
         return ctx
 
-    async def _begin_calls(self, response: Message, ctx: Context, skip: int) -> None:
-        """Do what comes before the calls of a message begin."""
-
-    async def _end_calls(
-        self, batch: CallBatch, response: Message, ctx: Context
-    ) -> None:
+    async def _end_calls(self, batch: CallBatch) -> None:
         """Keep the results; raises the first error, or Interrupt if a call asks."""
         await self._come_out()
         if batch.interrupted and batch.error() is None:
-            await self._stop_calls(batch, response, ctx)
+            self.interrupts = batch.pending(self.run_path, self.iterations)
+            raise Interrupt
         if self.settle(batch):
             self.status = "returned_directly"
+        elif self.keeper is not None:
+            await self.keeper.settled()
 
     async def _end(self) -> None:
+        keeper = self.keeper
         if self.status in _SUCCESS and self.machine.after_agent:
-            await self._after_agent()
+            if keeper is None:
+                await self.machine.after_agent.observe(self.ctx, self.history)
+            else:
+                await keeper.after_agent()
             await self._come_out()
+        if keeper is not None:
+            await keeper.end()
 
     async def _come_out(self) -> None:
         """Raise the CancelledError that a hook or a wrapper of a stream swallowed."""
@@ -273,7 +357,9 @@ class Loop:
         if self.iterations < limit:
             self.iterations += 1
             if machine.before or machine.after:
-                self._cell = StateCell()
+                self.cell = StateCell()
+            if self.keeper is not None:
+                self.keeper.iteration_begins()
             return True
         if machine.profile.exhaustion != "outcome":
             raise MaxIterationsExceededError(limit)
@@ -295,19 +381,18 @@ class Loop:
         reaches = self.machine.profile.model_context
         return ctx if reaches == "iteration" else self.ctx
 
-    async def _after_agent(self) -> None:
-        await self.machine.after_agent.observe(self.ctx, self.history)
-
     async def run_phases(
         self, phases: Sequence[LegacyPass | Pipeline], ctx: Context
     ) -> Context:
         """Run the hooks of a pass; return the context that they leave."""
+        if self.keeper is not None:
+            return await self.keeper.run_phases(phases, ctx)
         messages: Sequence[Message] = self.history
         for phase in phases:
             if isinstance(phase, Pipeline):
                 ctx, messages = await phase.rewrite(ctx, messages)
             else:
-                messages = await phase.rewrite(ctx, messages, self._cell)
+                messages = await phase.rewrite(ctx, messages, self.cell)
         self.history = as_history(messages)
         return at_point(ctx, self.run_path, None, self.locals)
 
@@ -320,6 +405,13 @@ class Loop:
         if self.machine.profile.unanswered_calls == "refused":
             refuse_unanswered(sent)
         return sent if self.system is None else sent.after(self.system)
+
+    def _accepted(self, answer: Message) -> Message:
+        """Return the response that the run goes on with."""
+        response = self._in_time(answer)
+        if self.keeper is not None:
+            self.keeper.answered(answer, response)
+        return response
 
     def _in_time(self, response: Message) -> Message:
         """Return the response, or an apology for calls that come too late to run."""
@@ -388,17 +480,10 @@ class Loop:
         await self.attempts.broke(broke)
         return None
 
-    async def _asked_again(self, ctx: Context) -> Message:
-        """Return the answer of a later attempt; raises what ends them."""
-        return await until(self.ask_model, ctx)
-
-    async def _opened_again(self, ctx: Context) -> AgentEvent:
-        return await until(self.open_answer, ctx)
-
     def _begin_asking(self, retry: ModelRetry) -> Attempts:
         """Begin the attempts of this iteration."""
         place = self.run_path, self.locals
-        number = self._first_attempt()
+        number = 1 if self.keeper is None else self.keeper.first_attempt()
         return Attempts(self.machine.model, self._request(), place, retry, number)
 
     def _tell_answer(
@@ -435,33 +520,44 @@ class Loop:
 
     def batch_of(self, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
         """Return the calls of one message, ready to run."""
-        profile = self.machine.profile
+        profile, keeper = self.machine.profile, self.keeper
         bound = self.machine.binder.for_message(self.plan, self.bound)
+        if keeper is not None:
+            keeper.expect(calls)
         runs = [self.prepare_call(call, bound) for call in calls]
         direct = self.direct_call(runs)
         one_by_one = self.machine.tools_config.sequential
         held = direct if profile.direct_event == "last" else None
-        return CallBatch(
+        batch = CallBatch(
             runs,
             ctx,
             (self.streaming, one_by_one),
             held=held if isinstance(held, ToolCallRun) else None,
             profile=profile,
         )
+        if keeper is not None:
+            keeper.go_on_with(batch)
+        return batch
 
     def prepare_call(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
         """Return the call, ready to run; raises ToolNotFound before any runs."""
         tool = bound.get(call.name)
         if tool is not None and not self._is_hidden(call.name):
             scope = self._scope(tool, call.id)
-            return ToolCallRun(call, tool, scope, self.options)
+            return self._kept(ToolCallRun(call, tool, scope, self.options))
         answer = self.machine.tools_config.unknown_tools_handler
         if answer is not None:
-            return self._unknown(call, answer)
+            known = None if self.keeper is None else self.keeper.known_answer()
+            return UnknownCall(call, answer, known)
         available = [name for name in bound if not self._is_hidden(name)]
         if self.machine.profile.unknown_tool == "abort":
             raise ToolNotFound(call.name, available)
-        return self.absent_call(call, absent_text(call.name, available))
+        return self._kept(self.absent_call(call, absent_text(call.name, available)))
+
+    def _kept(self, made: ToolCallRun) -> ToolCallRun:
+        if self.keeper is not None:
+            self.keeper.keep_call(made)
+        return made
 
     def absent_call(self, call: ToolCall, text: str) -> AbsentCall:
         """Return a call, wrapped as any other, whose tool gives just that text."""
@@ -474,15 +570,15 @@ class Loop:
             self.run_path, self.locals, tool, call_id, self._follows, again
         )
 
-    def _unknown(self, call: ToolCall, answer: Callable[[str, str], str]) -> AnyCall:
-        return UnknownCall(call, answer)
-
     def _is_hidden(self, name: str) -> bool:
         """Tell whether a wrapper took the tool out of the last request."""
         call, machine = self.model_call, self.machine
-        if call is None or not machine.model or machine.profile.hidden_tool == "runs":
+        if not machine.model or machine.profile.hidden_tool == "runs":
             return False
-        return all(info.name != name for info in call.shown)
+        before = None if self.keeper is None else self.keeper.shown_before()
+        if before is not None:
+            return name not in before
+        return call is not None and all(info.name != name for info in call.shown)
 
     def direct_call(self, runs: Sequence[AnyCall]) -> AnyCall | None:
         """Return the call that ends the run: the last one in message order."""
@@ -522,16 +618,6 @@ class Loop:
                 name, call_id = run.changed
                 data: Mapping[str, Json] = {"name": name, "call_id": call_id}
                 self.machine.on_notice(Notice("ignored_change", data, run.call.id))
-
-    async def _stop_calls(
-        self,
-        batch: CallBatch,
-        response: Message,  # noqa: ARG002  # a run that is kept keeps it
-        ctx: Context,  # noqa: ARG002  # as response
-    ) -> NoReturn:
-        """End the run after a batch in which a call asks; raises Interrupt."""
-        self.interrupts = batch.pending(self.run_path, self.iterations)
-        raise Interrupt
 
     async def _interrupted(self, stop: Interrupt) -> AgentEvent:
         """End the run with what it asks; return the event that tells the consumer."""
@@ -575,7 +661,7 @@ class Loop:
             message = join_chunks(live.chunks)
         except Exception:  # noqa: BLE001  # chunks that make no message are no answer
             return None
-        self._taken(Loop._in_time(self, message))
+        self._taken(self._in_time(message))
         return message
 
     def left_whole(self) -> History:
@@ -583,3 +669,11 @@ class Loop:
         if self.batch is not None:
             return with_results(self.history, self.batch.results())
         return answered(self.history) if self._owed else self.history
+
+
+async def _until_answered(ask: Ask[Message], ctx: Context) -> Message:
+    return await until(ask, ctx)
+
+
+async def _until_opened(ask: Ask[AgentEvent], ctx: Context) -> AgentEvent:
+    return await until(ask, ctx)

@@ -6,18 +6,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from refengine.awaiting import CancellationWatch
 from refengine.context import Context
 from refengine.events import AgentEvent
 from refengine.loop import Loop, Status
 from refengine.messages import History, Json, Message
-from refengine.resume.errors import (
-    ChangedAgentError,
-    NotResumableError,
-    UnknownInterruptError,
-)
 from refengine.tools import Options
 
 if TYPE_CHECKING:
@@ -25,11 +20,6 @@ if TYPE_CHECKING:
     from refengine.interrupts import Pending
     from refengine.plan import Plan
     from refengine.resume.checkpoint import Saved, TypeRegistry
-
-Parts: TypeAlias = (
-    "tuple[CompiledAgent, Plan, Context, tuple[Message, ...], bool, Options]"
-)
-"""What a loop is made of."""
 
 
 class RunnableAgent(Protocol):
@@ -219,40 +209,31 @@ class Run:
         plan, ctx = await self._agent.planned(self._input, self._ctx, self._options)
         if self._watch.count() > self._watch.had:
             await self._watch.come_out()
-        parts = machine, plan, ctx, self._input, self._streaming, self._options
-        if machine.types is None:
-            self._loop = Loop(*parts)
-        else:
-            self._loop = self._kept(machine.types, parts, saved)
-        self._loop.watch = self._watch
-        self._events = self._loop.run()
+        self._loop = loop = Loop(
+            machine, plan, ctx, self._input, self._streaming, self._options
+        )
+        if machine.types is not None:
+            self._keep_from_now_on(loop, machine.types, saved)
+        loop.watch = self._watch
+        self._events = loop.run()
         return self._events
 
     async def _saved(self) -> Saved:
         """Return what was kept of the run; raises why it cannot go on."""
-        machine, key = self._agent.machine, self._keep.key
-        if machine.keeper is None or key is None:
-            raise AssertionError
-        saved = await machine.keeper.read(key)
-        refuse_resuming(machine, self._keep, saved)
+        from refengine.resume import keeper  # noqa: PLC0415  # most runs are not kept
+
+        kept = self._keep
+        saved = await keeper.read_saved(self._agent.machine, kept.key, kept.answers)
         self._streaming = saved.start.streaming
         return saved
 
-    def _kept(self, types: TypeRegistry, parts: Parts, saved: Saved | None) -> Loop:
-        from refengine.resume.keeping import Keeping  # noqa: PLC0415  # most runs are not kept
-        from refengine.resume.loop import KeptLoop  # noqa: PLC0415  # as Keeping
+    def _keep_from_now_on(
+        self, loop: Loop, types: TypeRegistry, saved: Saved | None
+    ) -> None:
+        from refengine.resume import keeper  # noqa: PLC0415  # most runs are not kept
 
-        machine, _, ctx, given, streaming, _ = parts
-        path = (*ctx.run_path, machine.name)
-        keeping = Keeping(
-            *(machine.keeper, types, self._keep.key, path, machine.profile, given),
-            streaming=streaming,
-        )
-        if saved is not None:
-            saved = keeping.go_on(saved, self._keep.answers)
-        loop = KeptLoop(*parts)
-        loop.prepare(keeping, saved)
-        return loop
+        kept = self._keep
+        keeper.keep(loop, types, self._input, kept.key, saved, kept.answers)
 
     def _fail(self, error: Exception) -> AgentEvent:
         path = self._agent.run_path(self._ctx)
@@ -276,39 +257,3 @@ class Run:
             loop.first,
             loop.interrupts,
         )
-
-
-def refuse_resuming(machine: CompiledAgent, kept: Kept, saved: Saved) -> None:
-    """Raise why a run cannot go on from what was kept of it, with these answers."""
-    start, point = saved.start, saved.point
-    if machine.keeper is None or kept.key is None:
-        raise AssertionError
-    if point.phase == "end":
-        raise NotResumableError(kept.key, point.status)
-    for what, before, now in (
-        ("an agent named", start.agent, machine.name),
-        ("profile", start.profile, machine.profile.name),
-    ):
-        if before != now:
-            raise ChangedAgentError(what, before, now)
-    _check_answers(kept.answers, saved, machine.keeper.types)
-
-
-def _check_answers(
-    answers: Mapping[str, Json] | None, saved: Saved, types: TypeRegistry
-) -> None:
-    """Raise UnknownInterruptError for an answer to what does not wait, or for none.
-
-    Raises NotKeepableError for one that could not be kept with the next step.
-    """
-    if answers is None:
-        return
-    waiting = [str(each.address) for each in saved.pending]
-    unknown = [each for each in answers if each not in waiting]
-    if unknown or not answers:
-        given = str(unknown[0]) if unknown else "(no answer at all)"
-        raise UnknownInterruptError(given, waiting)
-    from refengine.resume.keepable import check  # noqa: PLC0415  # most runs are not kept
-
-    for address, answer in answers.items():
-        check(types, answer, ("the caller", "resume"), f"answers[{address!r}]")

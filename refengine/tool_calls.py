@@ -13,10 +13,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from refengine.awaiting import ended, in_turn
-from refengine.chain import INNERMOST, SCOPE, CallScope, LayerName
+from refengine.chain import SCOPE, CallScope, LayerName
 from refengine.context import Context
 from refengine.errors import (
     HookReturnError,
@@ -25,12 +25,9 @@ from refengine.errors import (
     ToolResultTypeError,
 )
 from refengine.events import AgentEvent, Chunk
-from refengine.interrupts import ENTERED, Address, Interrupt, Pending, interrupt_in
+from refengine.interrupts import Address, Interrupt, Pending, interrupt_in
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile
-from refengine.resume.checkpoint import Entry, pending_in
-from refengine.resume.layers import Given, changes, given, put_back
-from refengine.resume.outcome import failed_again, failure_of
 from refengine.routing import FAILED, NOT_BEGUN, NOT_ENDED, result_of
 from refengine.shared_stream import SharedStream
 from refengine.stream import StreamReader
@@ -42,32 +39,57 @@ from refengine.tools import (
     ToolInfo,
 )
 
-if TYPE_CHECKING:
-    from refengine.resume.journal import LiveEntry
+
+class CallRecord(Protocol):
+    """Notes what becomes of one tool call, in a run that is kept."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the call has its result, or its error, from before."""
+        ...
+
+    def again(self) -> Any:  # noqa: ANN401  # the result of a tool of either kind
+        """Return what the call gave before, or raise it again."""
+        ...
+
+    def enter(self) -> None:
+        """Note what is made from now on within the call."""
+        ...
+
+    def leave(self) -> None:
+        """Note no more there."""
+        ...
+
+    async def stop(self, stop: Interrupt) -> None:
+        """Note that an interrupt left the call."""
+        ...
+
+    def pending(self) -> Iterator[Pending]:
+        """Yield what the call asks, or waited for already."""
+        ...
 
 
 class ToolCallRun:
     """One call of a tool that exists.
 
     ``text`` is the result once finished; ``error`` what ended the call instead, or
-    ``stopped`` tells that it asks for something instead of either.
+    ``stopped`` tells that it asks for something instead of either. ``record`` notes it
+    in a run that is kept; there a call may wait for its answer, and is not entered.
     """
 
     __slots__ = (
-        "_begun",
         "_event",
-        "_fault",
-        "_given",
         "_message",
         "_names",
-        "_place",
         "_stop",
         "_tool",
-        "_waits",
+        "begun",
         "call",
         "error",
+        "fault",
         "input",
         "live",
+        "record",
         "scope",
         "stopped",
         "text",
@@ -86,25 +108,11 @@ class ToolCallRun:
         self._names: Sequence[LayerName] = ()
         self._message: Message | None = None
         self._event: AgentEvent | None = None
-        self._place: LiveEntry | None = None
-        self._waits = False
         self._stop: Interrupt | None = None
-        self._begun = False
-        self._fault: Exception | None = None
-        self._given: Given | None = None
+        self.begun = False
+        self.fault: Exception | None = None
+        self.record: CallRecord | None = None
         self.stopped = False
-
-    def keep(self, place: LiveEntry, *, waits: bool) -> None:
-        """Note what becomes of the call there, in a run that is kept.
-
-        One that ``waits`` is not answered yet: it is not entered and stays as it was.
-        """
-        self._place = place
-        self._waits = self.stopped = waits
-        self._given = given(self.scope, self.input)
-        if place.old is not None:
-            self.scope.action = place.old.action
-            put_back(self.scope, self.input, place.changes)
 
     @property
     def opened(self) -> bool:
@@ -130,15 +138,16 @@ class ToolCallRun:
         self, ctx: Context, streaming: bool
     ) -> None:
         """Go through the onion: to the result, or to a stream that is open."""
-        if self._waits:
+        if self.stopped:
             return
-        self._begun, scope, place = True, self.scope, self._place
+        self.begun, scope, record = True, self.scope, self.record
         endpoint, streams, self._names = self._tool.endpoint(streaming)
         token = SCOPE.set(scope)
-        entered = None if place is None else ENTERED.set(place)
+        if record is not None:
+            record.enter()
         try:
-            if place is not None and place.done:
-                result = place.again(scope.blame)
+            if record is not None and record.done:
+                result = record.again()
                 streams = isinstance(result, StreamToolCallResult)
             else:
                 result = await endpoint(scope.innermost(ctx), self.input)
@@ -160,8 +169,8 @@ class ToolCallRun:
             return
         finally:
             SCOPE.reset(token)
-            if entered is not None:
-                ENTERED.reset(entered)
+            if record is not None:
+                record.leave()
             scope.compare(self.input, self.call.name)
             if scope.follows and scope.call_id is not None:
                 self.call = replace(self.call, id=scope.call_id)
@@ -180,52 +189,21 @@ class ToolCallRun:
         self.stopped = True
         self._stop = stop
         try:
-            if self._place is not None:
-                await self._place.stop(stop)
+            if self.record is not None:
+                await self.record.stop(stop)
         except Exception as error:  # noqa: BLE001  # what cannot be kept cannot be asked
             self.error = self.leaving(error)
         await self.scope.close()
 
     def pending(self, run_path: tuple[str, ...], iteration: int) -> Iterator[Pending]:
         """Yield what this call asks, or waited for already."""
-        old = None if self._place is None else self._place.old
-        if self._waits and old is not None:
-            yield from pending_in(old)
-        elif self._place is not None and self._stop is not None:
-            yield from pending_in(self._place.entry())
+        if self.record is not None:
+            yield from self.record.pending()
         elif self._stop is not None:
             stop, name = self._stop, self.call.name
             hook, owner = stop.where or ("tool", name)
             own = Address(run_path, iteration, hook, owner, name, self.call.id)
             yield stop.pending or Pending(own, stop.payload)
-
-    def entry(self) -> Entry | None:
-        """Return what is kept of this call; None if it has not begun.
-
-        Raises NotKeepableError if a wrapper left in its input what cannot be kept.
-        """
-        entry, place = self._entry(), self._place
-        if entry is None or place is None:
-            return entry
-        action, changed = self.scope.action, None
-        if entry.done and self._given is not None:
-            before = (*self._given[:-1], action)  # which is kept with each entry
-            changed = changes(self.scope, self.input, before, place.where)
-        return replace(entry, action=action, changes=changed)
-
-    def _entry(self) -> Entry | None:
-        if self._place is None:
-            return None
-        if self.text is None or self.error is not None:
-            if self._waits:
-                return self._place.old
-            if self.live is not None and self._fault is not None:
-                read = self.live.chunks
-                return self._place.failed_stream(self.scope, read, self._fault)
-            return self._place.entry() if self._begun else None
-        chunks = None if self.live is None else tuple(self.live.chunks)
-        text = self.text if chunks is None else None
-        return Entry("call", self.call.name, done=True, text=text, chunks=chunks)
 
     async def finish(self) -> None:
         """Read a stream to its end; nothing to do for a plain result."""
@@ -234,7 +212,7 @@ class ToolCallRun:
         try:
             chunks = await self.live.drain()
         except Exception as error:  # noqa: BLE001  # siblings run on; the batch raises
-            self._fault = error
+            self.fault = error
             self.error = self.leaving(error)
             return
         self._join(chunks)
@@ -244,7 +222,7 @@ class ToolCallRun:
             self.text = "".join(chunks)
         except TypeError:
             wrong = next(each for each in chunks if not isinstance(each, str))
-            self._fault = self.error = ToolResultTypeError(self.call.name, wrong)
+            self.fault = self.error = ToolResultTypeError(self.call.name, wrong)
 
     async def close(self) -> None:
         """Close what is still open, if the run is left; keep what was read whole."""
@@ -265,7 +243,7 @@ class ToolCallRun:
             return FAILED
         if self.text is not None:
             return None
-        return NOT_ENDED if self._begun or self._waits else NOT_BEGUN
+        return NOT_ENDED if self.begun or self.stopped else NOT_BEGUN
 
     def message(self) -> Message:
         """Return the tool message of the finished call."""
@@ -347,7 +325,7 @@ def absent_text(name: str, available: Sequence[str]) -> str:
 class UnknownCall:
     """A call that ``unknown_tools_handler`` answered: a result, but no event.
 
-    ``known`` is what came of it before the run was interrupted.
+    ``known`` is the text or the error that came of it before the run was interrupted.
     """
 
     __slots__ = ("call", "error", "stopped", "text")
@@ -356,16 +334,16 @@ class UnknownCall:
         self,
         call: ToolCall,
         answer: Callable[[str, str], str],
-        known: Entry | None = None,
+        known: tuple[str, Exception | None] | None = None,
     ) -> None:
         self.call = call
-        self.text = "" if known is None else known.text or ""
         self.error: Exception | None = None
         self.stopped = False
+        self.text, error = known or ("", None)
         if known is None:
             self._ask(answer)
-        elif known.failure is not None:
-            self._failed(failed_again(known.failure))
+        elif error is not None:
+            self._failed(error)
 
     def _ask(self, answer: Callable[[str, str], str]) -> None:
         """Take what the handler answers; siblings run on, and an error waits."""
@@ -385,13 +363,6 @@ class UnknownCall:
     def _failed(self, error: Exception) -> None:
         self.error = ToolError(self.call.name, self.call.id, error)
         self.error.__cause__ = error
-
-    def entry(self) -> Entry | None:
-        """Return what is kept of this call."""
-        done = Entry("call", self.call.name, done=True)
-        if not isinstance(self.error, ToolError):
-            return replace(done, text=self.text)
-        return replace(done, failure=failure_of(self.error.cause, INNERMOST))
 
     @property
     def missing(self) -> str | None:
@@ -421,7 +392,6 @@ class CallBatch:
         "_cancels",
         "_ctx",
         "_gates",
-        "_had",
         "_held",
         "_holds_back",
         "_in_place",
@@ -432,8 +402,9 @@ class CallBatch:
         "_runs",
         "_streaming",
         "_tasks",
-        "_told",
         "calls",
+        "delivered",
+        "delivered_before",
         "interrupted",
     )
 
@@ -447,7 +418,8 @@ class CallBatch:
         profile: Profile,
     ) -> None:
         self.calls = calls
-        self._had: frozenset[AnyCall] = frozenset()
+        self.delivered_before: frozenset[AnyCall] = frozenset()
+        """The calls whose events the consumer had before the run was interrupted."""
         self._holds_back = False
         self.interrupted = False
         """Whether a call asks for something, or waits for its answer."""
@@ -465,11 +437,7 @@ class CallBatch:
         self._open: ToolCallRun | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._gates: dict[ToolCallRun, asyncio.Event] = {}
-        self._told: list[tuple[ToolCallRun, str]] = []
-
-    def go_on(self, told: Sequence[int]) -> None:
-        """Tell no event again that the consumer had before the run was interrupted."""
-        self._had = frozenset(self.calls[at] for at in told)
+        self.delivered: list[tuple[ToolCallRun, str]] = []
 
     async def next_event(self) -> AgentEvent | None:
         """Return the next event; None if every call has a text or an error.
@@ -562,14 +530,9 @@ class CallBatch:
             each for run in self._runs for each in run.pending(run_path, iteration)
         )
 
-    def told(self) -> tuple[int, ...]:
-        """Return the places of the calls whose events the consumer has had."""
-        had = {*self._had, *(call for call, _ in self._told)}
-        return tuple(at for at, call in enumerate(self.calls) if call in had)
-
     def snapshots(self) -> list[AgentEvent]:
         """Return the finished form of the events that were yielded."""
-        return [call.finished(call_id) for call, call_id in self._told]
+        return [call.finished(call_id) for call, call_id in self.delivered]
 
     def _start(self) -> None:
         """Start all calls; each gate opens when its call has a result or a stream."""
@@ -613,7 +576,7 @@ class CallBatch:
         self._holds_back = self._profile.events_at_interrupt == "held"
 
     def _is_due(self, call: ToolCallRun) -> bool:
-        if not call.opened or self._holds_back or call in self._had:
+        if not call.opened or self._holds_back or call in self.delivered_before:
             return False
         return call is not self._held or self._event_id(call) != call.call.id
 
@@ -621,8 +584,10 @@ class CallBatch:
         return call.final_call_id if self._leak else call.call.id
 
     def _tell(self, call: ToolCallRun, call_id: str) -> AgentEvent:
-        self._told.append((call, call_id))
+        self.delivered.append((call, call_id))
         return call.event(call_id)
 
     def _was_told(self, call: ToolCallRun) -> bool:
-        return call in self._had or any(told is call for told, _ in self._told)
+        return call in self.delivered_before or any(
+            each is call for each, _ in self.delivered
+        )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from refengine.interrupts import Pending
     from refengine.messages import Message
     from refengine.resume.checkpoint import Entry
-    from refengine.resume.keeping import Keeping
+    from refengine.resume.steps import StepWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ Phases = Sequence["LegacyPass | Pipeline"]
 class KeptPass:
     """The hooks of one pass, one by one."""
 
-    __slots__ = ("_keeping", "_phases", "_stop")
+    __slots__ = ("_phases", "_stop", "_writer")
 
-    def __init__(self, phases: Phases, keeping: Keeping) -> None:
+    def __init__(self, phases: Phases, writer: StepWriter) -> None:
         self._phases = phases
-        self._keeping = keeping
+        self._writer = writer
         self._stop: Stop | None = None
 
     def stopped(self) -> Stop:
@@ -78,7 +78,7 @@ class KeptPass:
                 await place.stop(stop)
                 self._stop = Stop(at, *_kept(*old), place.entry(), place.pending)
                 raise
-            self._keeping.hook(name, (ctx, messages), old)
+            self._writer.hook(name, (ctx, messages), old)
         return ctx, messages
 
     async def observe(
@@ -100,7 +100,7 @@ class KeptPass:
                 await place.stop(stop)
                 self._stop = Stop(at, ctx, value, place.entry(), place.pending)
                 raise
-            self._keeping.hook(name, (new, value), (ctx, value))
+            self._writer.hook(name, (new, value), (ctx, value))
             ctx = new
 
     def _hooks(self, cell: StateCell) -> Iterator[tuple[int, LayerName, Rewrite]]:
@@ -125,7 +125,7 @@ class KeptPass:
     def _place(self, name: LayerName, entry: Entry | None) -> LiveEntry:
         """Return the place of a hook; raises ChangedAgentError if another one stood."""
         refuse_other("a hook", entry, (name.hook, name.owner))
-        return self._keeping.journal.root(name.hook, name.owner, entry)
+        return self._writer.journal.root(name.hook, name.owner, entry)
 
 
 def _fixed(messages: Sequence[Message]) -> Sequence[Message]:

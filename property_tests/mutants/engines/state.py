@@ -10,19 +10,19 @@ from typing import Any, Final, cast
 
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Patch, Replace, patched
-from refengine import run
 from refengine.context import Context
 from refengine.events import AgentEvent
 from refengine.interrupts import Address, Interrupt
 from refengine.loop import MODEL, Loop
 from refengine.messages import Json
 from refengine.profile import Profile, choosing
+from refengine.resume import keeper
 from refengine.resume.checkpoint import Entry, Saved
 from refengine.resume.journal import Journal, LiveEntry
 from refengine.resume.keepable import CheckedLocals
-from refengine.resume.keeping import Keeping
-from refengine.resume.loop import KeptLoop
+from refengine.resume.keeper import KeptRun
 from refengine.resume.passes import KeptPass
+from refengine.resume.steps import StepWriter
 from refengine.state.values import Types
 from refengine.testing.doors import ReferenceEngine
 from refengine.tool_calls import CallBatch
@@ -70,11 +70,11 @@ def _from_the_first(right: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _counted_again(right: Callable[..., None]) -> Callable[..., None]:
-    def take(self: KeptLoop, saved: Saved) -> None:
+    def stand_where(self: KeptRun, saved: Saved) -> None:
         right(self, saved)
-        self.iterations += 1
+        self.loop.iterations += 1
 
-    return take
+    return stand_where
 
 
 def _siblings_cancelled(right: Callable[..., None]) -> Callable[..., None]:
@@ -145,18 +145,21 @@ def _all_go_on(_: object) -> Callable[[Journal, Entry], bool]:
 def _asked_again(right: Callable[..., Any]) -> Callable[..., Any]:
     """Begin with the model where a run stood before its tools."""
 
-    async def begin(self: KeptLoop) -> int:
+    async def begin(self: KeptRun) -> int:
         skip: int = await right(self)
         return min(skip, MODEL)
 
     return begin
 
 
-def _told_again(_: object) -> Callable[..., None]:
-    def go_on(self: CallBatch, told: object) -> None:
-        """Forget what the consumer has had."""
+def _told_again(right: Callable[..., None]) -> Callable[..., None]:
+    """Forget what the consumer has had."""
 
-    return go_on
+    def go_on_with(self: KeptRun, batch: CallBatch) -> None:
+        right(self, batch)
+        batch.delivered_before = frozenset()
+
+    return go_on_with
 
 
 def _by_anybody(_: object) -> Callable[..., None]:
@@ -190,30 +193,29 @@ def _unlooked_at(_: object) -> Callable[..., None]:
 
 
 def _hooks_unlooked_at(_: object) -> Callable[..., None]:
-    def hook(self: Keeping, *given: object) -> None:
+    def hook(self: StepWriter, *given: object) -> None:
         """Let everything in."""
 
     return hook
 
 
-def _without_context(_: object) -> Callable[[KeptLoop, object], Context]:
-    return lambda self, _: self.ctx
+def _without_context(_: object) -> Callable[[KeptRun, object], Context]:
+    return lambda self, _: self.loop.ctx
 
 
 def _without_locals(right: Callable[..., Any]) -> Callable[..., Any]:
-    def begun(self: Keeping, history: object, _: Mapping[str, object]) -> object:
+    def begun(self: StepWriter, history: object, _: Mapping[str, object]) -> object:
         return right(self, history, {})
 
     return begun
 
 
 def _without_options(right: Callable[..., None]) -> Callable[..., None]:
-    def prepare(self: KeptLoop, keep: Keeping, saved: Saved | None) -> None:
-        right(self, keep, saved)
-        if saved is not None:
-            self.options = NO_OPTIONS
+    def stand_where(self: KeptRun, saved: Saved) -> None:
+        right(self, saved)
+        self.loop.options = NO_OPTIONS
 
-    return prepare
+    return stand_where
 
 
 def _broken(id_: str, about: str, clause: str, *patches: Patch) -> Mutant:
@@ -253,7 +255,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "interrupted-iteration-counted-twice",
         "An iteration that was interrupted is counted once more when it goes on.",
         "INT-005",
-        _of(KeptLoop, "_take", _counted_again),
+        _of(KeptRun, "stand_where", _counted_again),
     ),
     _broken(
         "changes-in-place-forgotten",
@@ -308,19 +310,21 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "answer-asked-for-again",
         "A run that goes on asks the model once more.",
         "INT-011",
-        _of(KeptLoop, "begin", _asked_again),
+        _of(KeptRun, "begin", _asked_again),
     ),
     _broken(
         "results-told-twice",
         "Events that the consumer had before an interrupt come again after it.",
         "INT-012",
-        _of(CallBatch, "go_on", _told_again),
+        _of(KeptRun, "go_on_with", _told_again),
     ),
     Mutant(
         id="resumed-by-anybody",
         about="Whatever is kept goes on, with any answers, ended or not, by any agent.",
         violates=("INT-013", "INT-014", "INT-015"),
-        wrong=patched("resumed by anybody", _of(run, "refuse_resuming", _by_anybody)),
+        wrong=patched(
+            "resumed by anybody", _of(keeper, "refuse_resuming", _by_anybody)
+        ),
     ),
     _broken(
         "types-lost-in-storage",
@@ -338,24 +342,24 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "messages-unlooked-at",
         "A new message that cannot be kept is found at the next step.",
         "MSG-019",
-        _of(Keeping, "hook", _hooks_unlooked_at),
+        _of(StepWriter, "hook", _hooks_unlooked_at),
     ),
     _broken(
         "context-lost-in-between",
         "What finished hooks left in the context is gone when a run goes on.",
         "SER-008",
-        _of(KeptLoop, "_ctx_at", _without_context),
+        _of(KeptRun, "context_at", _without_context),
     ),
     _broken(
         "run-locals-lost-in-between",
         "Run-local values are gone when a run goes on.",
         "SER-008",
-        _of(Keeping, "begun", _without_locals),
+        _of(StepWriter, "begun", _without_locals),
     ),
     _broken(
         "options-of-resume-ignored",
         "A run goes on without the options that its resume was given.",
         "SER-009",
-        _of(KeptLoop, "prepare", _without_options),
+        _of(KeptRun, "stand_where", _without_options),
     ),
 )

@@ -1,7 +1,7 @@
 """Keeping a run: each step is written as what changed since the last one (§5).
 
-One ``Keeping`` is one run of an agent that keeps its runs, or that only looks at what
-could be kept (``strict_state``); for all others there is none.
+One ``StepWriter`` is one run of an agent that keeps its runs, or that only looks at
+what could be kept (``strict_state``); for all others there is none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ State: TypeAlias = "tuple[Context, Sequence[Message]]"
 """What a hook is given, and leaves."""
 
 
-class Keeping:
+class StepWriter:
     """What is kept of one run so far, and where to.
 
     ``key`` is None in a run that nobody asked to keep: it is looked at all the same, so
