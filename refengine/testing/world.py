@@ -45,7 +45,7 @@ from refengine.tools import Tool, ToolMiddleware, ToolsConfig
 
 if TYPE_CHECKING:
     from refengine.resume.checkpoint import Keeper
-    from refengine.testing.graphs import LangChainBridge
+    from refengine.testing.graphs import LangChainWorld
 
 RESERVED: Final = frozenset((RECORDED, KEPT))
 """Names of effects that are the harness's own."""
@@ -130,14 +130,14 @@ class World:
         self._state: ChatModelAgentState | None = None
         self._states = 0
         self._executed: Counter[str] = Counter()
-        self._langchain: LangChainBridge | None = None
+        self._langchain: LangChainWorld | None = None
 
     @cached_property
     def random(self) -> Random:
         """Numbers that are the same in every run, and no secret."""
         return Random(0)  # noqa: S311  # as it says
 
-    def as_langchain(self) -> LangChainBridge:
+    def as_langchain(self) -> LangChainWorld:
         """Return model and tools for a graph of LangChain or LangGraph.
 
         It is the same object each time. Raises WorldExtraError without the extra.
@@ -150,7 +150,7 @@ class World:
                     raise
                 what = "world.as_langchain()"
                 raise WorldExtraError(what, "langchain", error) from error
-            self._langchain = bridge.LangChainWorld.of(self)
+            self._langchain = bridge.LangChainBridge.of(self)
         return self._langchain
 
     def config(self, **changes: Any) -> ChatModelAgentConfig:  # noqa: ANN401  # its fields

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
 
-class LangChainBridge(Protocol):
-    """A world as LangChain and LangGraph see it; ``bridge.LangChainWorld`` is one.
+class LangChainWorld(Protocol):
+    """A world as LangChain and LangGraph see it; ``bridge.LangChainBridge`` is one.
 
     ``model`` and ``tools`` are the world's own; ``system_prompt`` is the instruction,
     or None where there is none. A graph may be built from other tools too, which are

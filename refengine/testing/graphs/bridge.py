@@ -34,7 +34,7 @@ class UnansweredInterruptError(RuntimeError):
         )
 
 
-class LangChainWorld:
+class LangChainBridge:
     """A world as LangChain and LangGraph see it.
 
     ``model`` and ``tools`` are the world's own; ``system_prompt`` is the instruction,
@@ -52,7 +52,7 @@ class LangChainWorld:
         self.system_prompt = world.instruction or None
 
     @classmethod
-    def of(cls, world: World) -> LangChainWorld:
+    def of(cls, world: World) -> LangChainBridge:
         """Return the face of a world."""
         return cls(world, [world_tool(spec, world) for spec in world.tool_specs])
 
