@@ -50,8 +50,8 @@ TRAPS = {
         "Nothing was selected, and that counts as success.",
         (
             "test_conform.py::test_a_selection_without_any_check_is_refused",
-            "test_pytest_face.py::test_trap_1_without_an_engine_it_is_a_usage_error",
-            "test_pytest_face.py::test_trap_1_wherever_the_collection_begins",
+            "test_pytest_suite.py::test_trap_1_without_an_engine_it_is_a_usage_error",
+            "test_pytest_suite.py::test_trap_1_wherever_the_collection_begins",
             "test_clause_command.py::test_a_list_of_nothing_is_no_success",
         ),
     ),
@@ -74,7 +74,7 @@ TRAPS = {
     4: Trap(
         "What the user left out is shown as what the engine cannot do.",
         (
-            "test_pytest_face.py::test_trap_4_not_chosen_is_not_told_as_not_applicable",
+            "test_pytest_suite.py::test_trap_4_not_chosen_is_not_told_as_not_applicable",
             "test_conform_page.py::test_clauses_that_were_not_selected_have_no_row",
         ),
     ),
@@ -82,7 +82,7 @@ TRAPS = {
         "A listed failure that matches nothing is passed over in silence.",
         (
             "test_known_failures.py::test_trap_5_an_entry_that_matches_nothing_is_told_and_never_ignored",
-            "test_pytest_face.py::test_trap_5_a_known_failure_of_nothing_is_a_usage_error",
+            "test_pytest_suite.py::test_trap_5_a_known_failure_of_nothing_is_a_usage_error",
         ),
     ),
     6: Trap(
@@ -109,8 +109,8 @@ TRAPS = {
     9: Trap(
         "A folder of the user's that is called like one of ours stops his pytest.",
         (
-            "test_pytest_face.py::test_trap_9_a_users_own_packages_are_in_nobodys_way",
-            "test_pytest_face.py::test_trap_9_a_shadowed_package_is_told_in_a_line",
+            "test_pytest_suite.py::test_trap_9_a_users_own_packages_are_in_nobodys_way",
+            "test_pytest_suite.py::test_trap_9_a_shadowed_package_is_told_in_a_line",
             "test_init_engine.py::test_neither_chatter_nor_a_package_of_our_name_beside_it_is_in_the_way",
         ),
     ),
@@ -118,7 +118,7 @@ TRAPS = {
         "A known failure in generated worlds comes and goes with the seed.",
         (
             "test_known_failures.py::test_trap_10_a_generated_world_that_fails_or_passes_changes_nothing",
-            "test_pytest_face.py::test_trap_10_a_known_failure_is_expected_by_its_pinned_world",
+            "test_pytest_suite.py::test_trap_10_a_known_failure_is_expected_by_its_pinned_world",
         ),
     ),
     11: Trap(
@@ -148,7 +148,7 @@ TRAPS = {
     14: Trap(
         "What is skipped grows, and nobody sees it.",
         (
-            "test_pytest_face.py::test_trap_14_what_our_doors_do_not_declare_is_pinned",
+            "test_pytest_suite.py::test_trap_14_what_our_doors_do_not_declare_is_pinned",
             "test_repository.py::test_what_may_be_skipped_is_pinned",
         ),
     ),

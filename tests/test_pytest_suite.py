@@ -1,4 +1,4 @@
-"""The pytest face of the suite: ``pytest --pyargs property_tests --engine NAME``."""
+"""The suite as tests of pytest: ``pytest --pyargs property_tests --engine NAME``."""
 
 import json
 import os
@@ -205,8 +205,8 @@ def test_trap_4_not_chosen_is_not_told_as_not_applicable(tmp_path: Path) -> None
     assert "skipped" not in unwanted.stdout
 
 
-def face(*results, faults=(), absent=()):
-    """Return a face whose one engine was judged so; there is no engine behind it."""
+def judged(*results, faults=(), absent=()):
+    """Return tests whose one engine was judged so; there is no engine behind it."""
     made = object.__new__(EngineTests)
     info = EngineInfo(engine="mine", profile="seed-001", absent=absent)
     by_id = {each.clause: each for each in results}
@@ -222,37 +222,37 @@ def result(verdict, **more):
 
 @pytest.mark.parametrize("verdict", ["fail", "blocked", "error"])
 def test_what_is_no_pass_fails_and_says_why(verdict) -> None:
-    made = face(result(verdict, reason="it hangs"))
+    made = judged(result(verdict, reason="it hangs"))
 
     with pytest.raises(pytest.fail.Exception, match=r"because   it hangs"):
         made.settle("mine", "ORD-001")
 
 
 def test_a_pass_passes() -> None:
-    face(result("pass", worlds=1)).settle("mine", "ORD-001")
-    face(result("pass", worlds=1)).settle_door("mine")
+    judged(result("pass", worlds=1)).settle("mine", "ORD-001")
+    judged(result("pass", worlds=1)).settle_door("mine")
 
 
 def test_a_clause_without_a_verdict_fails() -> None:
     fault = Breakdown(engine="mine", whose="engine", text="it was given up")
 
     with pytest.raises(pytest.fail.Exception, match="engine: it was given up"):
-        face(faults=[fault]).settle("mine", "ORD-001")
+        judged(faults=[fault]).settle("mine", "ORD-001")
 
 
 @pytest.mark.parametrize(
     ("made", "said"),
     [
         (
-            face(
+            judged(
                 result("pass", worlds=1),
                 faults=[Breakdown(engine="mine", whose="door", text="no answer")],
             ),
             "door: no answer",
         ),
-        (face(result("pass", worlds=1), absent=["context"]), "declares 'context'"),
-        (face(result("not-applicable")), "nothing was judged"),
-        (face(), "nothing was judged"),
+        (judged(result("pass", worlds=1), absent=["context"]), "declares 'context'"),
+        (judged(result("not-applicable")), "nothing was judged"),
+        (judged(), "nothing was judged"),
     ],
 )
 def test_trap_1_a_door_that_is_wrong_or_lets_nothing_run_fails(made, said) -> None:
