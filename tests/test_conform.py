@@ -24,7 +24,7 @@ class Right:
     async def build(self, config, on_notice):
         return await build_agent(config, SEED_001, on_notice=on_notice)
 """
-QUICK = ("-k", "ORD", "--examples", "0", "--jobs", "2")
+QUICK = ("-k", "ORD", "--examples", "0", "--jobs", "1")
 
 
 def conform(
@@ -198,18 +198,17 @@ def test_the_same_seed_gives_the_same_digest_whatever_is_loaded(tmp_path: Path) 
     body = "import local\nclass Mine(Right):\n    name = 'mine'\n"
     file = engine(tmp_path, body)
     digests: set[str] = set()
-    for seed in ("0", "1", "random"):
-        for jobs in ("1", "2"):
-            arguments = (f"{file}:Mine", "-k", "ORD", "--examples", "40")
-            done = conform(
-                *arguments,
-                *("--jobs", jobs, "--json", "out.json"),
-                at=tmp_path,
-                PYTHONHASHSEED=seed,
-                PYTHONPATH=str(tmp_path),
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
-            digests.add(json.loads((tmp_path / "out.json").read_text())["digest"])
+    for seed, jobs in (("0", "1"), ("1", "2"), ("random", "2")):
+        arguments = (f"{file}:Mine", "-k", "ORD", "--examples", "40")
+        done = conform(
+            *arguments,
+            *("--jobs", jobs, "--json", "out.json"),
+            at=tmp_path,
+            PYTHONHASHSEED=seed,
+            PYTHONPATH=str(tmp_path),
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        digests.add(json.loads((tmp_path / "out.json").read_text())["digest"])
 
     assert len(digests) == 1
 

@@ -52,11 +52,14 @@ ALONE = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
 """The environment without what tells pytest-benchmark that it is beside others."""
 
 
+PYTEST = ("-m", "pytest", "-q", "-p", "no:langsmith_plugin")
+
+
 def run(tmp_path: Path, name: str, *more: str) -> subprocess.CompletedProcess[str]:
     """Run one test in a folder of its own, with pytest-benchmark as it comes."""
     (tmp_path / f"test_{name}.py").write_text(HANDLERS + TESTS[name], "utf-8")
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--benchmark-max-time=0.01", *more, "."],
+        [sys.executable, *PYTEST, "--benchmark-max-time=0.01", *more, "."],
         cwd=tmp_path,
         env=ALONE,
         capture_output=True,
@@ -126,7 +129,7 @@ def test_handlers_that_do_other_work_are_refused_and_not_measured(tmp_path):
 def test_without_the_plugin_it_names_the_extra(tmp_path):
     (tmp_path / "test_told.py").write_text(HANDLERS + TESTS["told"], "utf-8")
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:benchmark", "."],
+        [sys.executable, *PYTEST, "-p", "no:benchmark", "."],
         cwd=tmp_path,
         env=ALONE,
         capture_output=True,

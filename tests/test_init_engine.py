@@ -144,7 +144,8 @@ def test_the_test_that_is_written_passes_and_fails_with_the_engine(tmp_path) -> 
     test = folder / "test_conformance.py"
     quick = test.read_text("utf-8").replace("*chosen]", "*chosen, '--examples', '0']")
     test.write_text(quick, "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+    plugins = ("-pno:cacheprovider", "-pno:langsmith_plugin")
+    command = [sys.executable, "-m", "pytest", "-q", *plugins, test]
 
     assert subprocess.run(command, cwd=folder, check=False).returncode == 0
     loop = (folder / "loop.py").read_text("utf-8")

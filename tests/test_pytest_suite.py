@@ -44,7 +44,8 @@ TWO_HOOKS = {
 def run(folder: Path, *arguments: str, before: str = ""):
     """Run pytest in a folder as a user does, after a line of Python of our own."""
     code = f"{before}\nimport sys, pytest\nsys.exit(pytest.main(sys.argv[1:]))"
-    plain = ["-p", "no:benchmark", "-p", "no:cacheprovider", "--color=no"]
+    plugins = ["benchmark", "cacheprovider", "langsmith_plugin"]  # which start slowly
+    plain = [*(f"-pno:{name}" for name in plugins), "--color=no"]
     env = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
     return subprocess.run(
         [sys.executable, "-c", code, *plain, *arguments],

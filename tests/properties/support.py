@@ -9,12 +9,14 @@ fifty times the examples and new ones each time:
 ``--hypothesis-show-statistics`` says what the generated worlds were made of.
 """
 
+import functools
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, currently_in_test_context, note, settings
+from hypothesis import HealthCheck, currently_in_test_context, event, note, settings
 
 from refengine.messages import Json
 from refengine.profile import PROFILES, profile
@@ -43,11 +45,86 @@ settings.register_profile(
 )
 
 
-def searching(examples: int) -> Callable[[Any], Any]:
-    """Search so many worlds, or as many times as the profile says."""
+def searching(examples: int, *choices: object) -> Callable[[Any], Any]:
+    """Search so many worlds, or as many times as the profile says.
+
+    Drawing a world takes several times as long as playing it. So a short search draws
+    once for all cases of a test (its profiles, say, and whatever ``choices`` are not):
+    each case has the same worlds, and one that fails in them is searched by itself, to
+    be shrunk and shown.
+    """
     asked = settings.get_current_profile_name()
     name = asked if asked in LONGER else os.environ.get("REFENGINE_SEARCH", "short")
-    return settings(settings.get_profile(name), max_examples=examples * LONGER[name])
+    chosen = settings(settings.get_profile(name), max_examples=examples * LONGER[name])
+
+    def decorated(test: Any) -> Any:
+        searched = chosen(test)
+        inside = "<locals>" in test.__qualname__  # of one test, which says its choices
+        alone = name == "long" or (inside and not choices)
+        return searched if alone else Drawn(searched, choices).test
+
+    return decorated
+
+
+DRAWN: dict[tuple[object, ...], list[dict[str, Any]]] = {}
+"""What was drawn for a test, all of which it passed once."""
+
+
+class Drawn:
+    """A test of Hypothesis that keeps what it drew, for its other cases."""
+
+    def __init__(self, searched: Any, choices: tuple[object, ...]) -> None:
+        self._inner = searched.hypothesis.inner_test
+        self._searched = searched
+        self._key = (self._inner.__module__, self._inner.__qualname__, *choices)
+        given_by_pytest = inspect.signature(searched).parameters
+        drawn = inspect.signature(self._inner).parameters.keys() - given_by_pytest
+        self._drawn = frozenset(drawn)
+
+        @functools.wraps(searched)
+        def test(**cases: Any) -> None:
+            self._run(cases)
+
+        self.test = test
+
+    def _run(self, cases: dict[str, Any]) -> None:
+        known = DRAWN.get(self._key)
+        if known is not None:
+            try:
+                for each in known:
+                    self._inner(**cases, **each)
+            except Exception:  # noqa: BLE001  # Hypothesis finds it again, and shows it
+                DRAWN.pop(self._key)
+            else:
+                return
+        found: list[dict[str, Any]] = []
+        self._searched.hypothesis.inner_test = self._keeping(found)
+        self._searched(**cases)
+        DRAWN[self._key] = found
+
+    def _keeping(self, found: list[dict[str, Any]]) -> Callable[..., None]:
+        @functools.wraps(self._inner)
+        def inner(*values: Any, **named: Any) -> None:
+            self._inner(*values, **named)
+            bound = inspect.signature(self._inner).bind(*values, **named).arguments
+            found.append({key: bound[key] for key in self._drawn})
+
+        # The same worlds, whichever case is the first to draw them.
+        vars(inner).pop("_hypothesis_internal_add_digest", None)
+        return inner
+
+
+def counted(what: str) -> None:
+    """Have statistics tell how many of the worlds that were drawn are so."""
+    if currently_in_test_context():
+        event(what)
+
+
+def told(scenario: Scenario, *about: str) -> None:
+    """Have a scenario that fails told as JSON that can be played again."""
+    if currently_in_test_context():
+        what = [*about, scenario.model_dump_json(exclude_defaults=True)]
+        note(": ".join(what))
 
 
 def played(scenario: Scenario, under: str) -> Trace:
@@ -55,8 +132,7 @@ def played(scenario: Scenario, under: str) -> Trace:
 
     If that ends in a failure, the scenario is told as JSON that can be played again.
     """
-    if currently_in_test_context():
-        note(f"{under}: {scenario.model_dump_json(exclude_defaults=True)}")
+    told(scenario, under)
     return clock.run(play(scenario, ReferenceEngine(profile(under))))
 
 

@@ -1,11 +1,11 @@
 """Worlds that are cancelled at any moment are left closed, whole and said to be so."""
 
 import pytest
-from hypothesis import event, given, note
+from hypothesis import given
 
 from refengine.profile import profile
 from refengine.testing import Scenario
-from tests.properties.support import searching, under_every_profile
+from tests.properties.support import counted, searching, told, under_every_profile
 from tools.cancelling.search import main, moments, worlds
 from tools.cancelling.session import Moment, broken_laws, cut
 
@@ -18,8 +18,8 @@ def test_a_world_cancelled_at_any_moment_keeps_the_laws(
 ) -> None:
     made = cut(scenario, profile(under), moment)
 
-    note(f"{under}, {moment}: {scenario.model_dump_json(exclude_defaults=True)}")
-    event("cancelled" if made is not None and made.stopped else "no moment")
+    told(scenario, under, str(moment))
+    counted("cancelled" if made is not None and made.stopped else "no moment")
     if made is not None and made.stopped:
         assert broken_laws(made) == []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given
 
 from property_tests.checks.adapted import about_runs
 from property_tests.mutants.doors import ArrangedEngine
@@ -17,7 +17,7 @@ from refengine.struct_middleware import AgentMiddleware
 from refengine.testing import ReferenceEngine, Scenario, Trace, first_divergence
 from refengine.testing.scenario import MiddlewareSpec, WrapToolCallSpec
 from refengine.testing.strategies import scenarios
-from tests.properties.support import searching
+from tests.properties.support import searching, told
 from tools.adapted import played
 
 PAGE = Path(__file__).parents[2] / "docs" / "migrating-from-struct.md"
@@ -92,7 +92,7 @@ def observed(trace: Trace) -> Trace:
 
 
 def compare(scenario: Scenario) -> None:
-    note(scenario.model_dump_json(exclude_defaults=True))
+    told(scenario)
     struct = played(scenario, ReferenceEngine(SEED_001))
     port = played(scenario, ArrangedEngine("ported", SEED_001, ported))
 
