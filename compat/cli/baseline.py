@@ -69,7 +69,7 @@ def write(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401  
     with refusing("baseline write", *_mistakes()):
         if path.exists():
             refuse("baseline write", f"{path} is there already: 'baseline update' it")
-        judged = judge(_asked(engine, **how))
+        judged = judge(_request(engine, **how))
         return _finish("write", judged, new_baseline(judged), path)
 
 
@@ -90,13 +90,13 @@ def update(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401 
     from property_tests.known.states import PinnedWorldError
     from property_tests.registry import contract
 
-    path, asked = known or default_file(engine), _asked(engine, **how)
-    about: dict[str, Any] = {"engine": engine, "profile": asked.profile}
+    path, request = known or default_file(engine), _request(engine, **how)
+    about: dict[str, Any] = {"engine": engine, "profile": request.profile}
     about |= {"corpus": "", "clauses": []}  # it only plays what is pinned
     with refusing("baseline update", *_mistakes()):
         read_known(path, drafts=True)  # a mistake in it is told before all the work
-        judged = judge(asked)
-        with Pool(about, 1, asked.timeout) as pool:
+        judged = judge(request)
+        with Pool(about, 1, request.timeout) as pool:
             try:
                 made = fresh_baseline(
                     path.read_bytes(), path, judged, contract(), by_worker(pool)
@@ -107,14 +107,14 @@ def update(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401 
         return _finish("update", judged, made, path)
 
 
-def judge(asked: ConformRequest) -> JudgedOnce:
+def judge(request: ConformRequest) -> JudgedOnce:
     """Judge the one engine that is asked for; raises UnusableEngineError."""
     from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult
     from property_tests.judging.engines import judging
     from property_tests.known.baseline import JudgedOnce
 
     events: list[AnyEvent] = []
-    with judging(asked) as judgement:
+    with judging(request) as judgement:
         judgement.tell(events.append)
         [judge] = judgement.judges
         return JudgedOnce(
@@ -150,7 +150,7 @@ def _mistakes() -> tuple[type[Exception], ...]:
     return *known, OSError, UnknownSelectorError, UnusableEngineError
 
 
-def _asked(engine: str, *, words: tuple[str, ...], **how: Any) -> ConformRequest:  # noqa: ANN401  # as above
+def _request(engine: str, *, words: tuple[str, ...], **how: Any) -> ConformRequest:  # noqa: ANN401  # as above
     from property_tests.judging.inputs import ConformRequest
     from property_tests.registry import UnknownSelectorError, contract
 

@@ -79,19 +79,19 @@ def run(  # noqa: PLR0913  # the options of the command
     if unknown := [each for each in chosen if each not in PEERS]:
         refuse("bench run", f"no peer {unknown[0]!r}; there are {', '.join(PEERS)}")
     files = {"json": json, "html": html, "markdown": markdown, "plot": plot}
-    beside = (chosen or PEERS) if peers and subject is None else ()
+    others = (chosen or PEERS) if peers and subject is None else ()
     from benchmarks.asking import ChildLostError
     from benchmarks.outputs import check_outputs
     from benchmarks.running import BenchRequest, measured
     from compat.report import cost_lines
 
     with refusing("bench run", *_mistakes()):
-        places = _place(subject), _place(against)
+        subjects = _found_by(subject), _found_by(against)
         check_outputs(files)
-        asked = BenchRequest(subject, against, places, quick, beside)
+        request = BenchRequest(subject, against, subjects, quick, others)
         try:
             with _progress() as tell:
-                costs = measured(asked, tell)
+                costs = measured(request, tell)
         except ChildLostError as error:
             return _lost("bench run", error)
         # Files first: whoever reads the report through a pipe may stop in the middle.
@@ -182,7 +182,7 @@ def _is_apart(found: tuple[SideSpec, Estimate, Change]) -> bool:
     return True
 
 
-def _place(text: str | None) -> str | None:
+def _found_by(text: str | None) -> str | None:
     """Return the subject as the child finds it; raises RefError."""
     from compat.migration.refs import parse_ref
 

@@ -102,7 +102,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     console = Console(highlight=False, soft_wrap=True)
     reports = {"json": json, "junit": junit, "markdown": markdown, "html": html}
     with refusing("conform", *_mistakes()):
-        asked = ConformRequest(
+        request = ConformRequest(
             engines=engines,
             profile=profile,
             clauses=_chosen(words, ids, shown),
@@ -113,7 +113,7 @@ def conform(  # noqa: PLR0913  # options of a command line
             known=known,
             strict=strict,
         )
-        with judging(asked, line) as judgement, _opened(events) as out:
+        with judging(request, line) as judgement, _opened(events) as out:
             found, code = _judged(judgement, console, out)
             _write(reports, failures, found)
             for text in _traces(judgement, found, shown) if shown else ():
@@ -181,12 +181,12 @@ def _write(
     events: Sequence[AnyEvent],
 ) -> None:
     """Write all the files that were asked for."""
-    wanted = {kind: path for kind, path in reports.items() if path is not None}
-    if wanted:
+    paths = {kind: path for kind, path in reports.items() if path is not None}
+    if paths:
         from compat.report.conform_gathered import gather
 
         gathered = gather(events)
-        for kind, path in wanted.items():
+        for kind, path in paths.items():
             path.write_text(_writer(kind)(gathered), "utf-8")
     if failures is not None:
         from property_tests.failures import write_failures

@@ -38,8 +38,8 @@ def list_() -> int:
     for posture in options():
         table.add_row(posture, *(getattr(each, posture) for each in PROFILES))
     # A narrower terminal wraps the table rather than cut names off.
-    wanted = Console(width=WIDEST).measure(table).maximum
-    Console(highlight=False, width=max(Console().width, wanted)).print(table)
+    needed = Console(width=WIDEST).measure(table).maximum
+    Console(highlight=False, width=max(Console().width, needed)).print(table)
     return OK
 
 
