@@ -59,7 +59,7 @@ def growth(
         blocked = _why(found) or Blocked(why=f"{len(TERMS)} points make a shape")
         return Growth(name=name, points=(), slope=None, blocked=blocked)
     theirs = [
-        at for at in range(len(ours), len(ours) + len(bare)) if at in found.places
+        at for at in range(len(ours), len(ours) + len(bare)) if at in found.positions
     ]
     times = {count(ours[at]): seconds(found.series, found.column(at)) for at in mine}
     by_hand = {

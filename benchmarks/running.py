@@ -1,16 +1,20 @@
 """A whole run of ``bench run``: noise first, then rows, growth, peers and bars.
 
 The bars are what has to hold, each as a ratio and the most it may be.
+
+What a run needs at its end is looked for before it begins: it may take long.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from math import log10
+from pathlib import Path
 from shlex import quote
 from typing import Any, Final, TypeAlias
 
@@ -23,6 +27,7 @@ from benchmarks.kinds import KINDS
 from benchmarks.peers.measuring import Measured, measure_peers
 from benchmarks.rows import NotMeasuredError, answer, cost, hook_costs, noise
 from benchmarks.specs import Setting, SideSpec
+from benchmarks.statistics import drawing, scipy_optimize, scipy_stats
 from benchmarks.subject import NO_HOOK
 from compat.verdicts.cost import (
     Bar,
@@ -35,7 +40,48 @@ from compat.verdicts.cost import (
     PeerCost,
 )
 from property_tests.defaults import EXAMPLES, SEED
+from refengine.errors import RefengineError
 from refengine.testing.machine import facts
+
+
+class OutputError(RefengineError):
+    """A file that could not be written, were all measured."""
+
+    def __init__(self, option: str, path: Path, why: str) -> None:
+        self.path = path
+        super().__init__(f"{option} {path}: {why}")
+
+
+def check_outputs(files: Mapping[str, Path | None]) -> None:
+    """Look for the libraries and the folders of files; measure and write nothing.
+
+    The files are named by the option that asks for each, without its dashes. Raises
+    WorldExtraError and OutputError.
+    """
+    scipy_stats()
+    scipy_optimize()
+    if files.get("html") is not None or files.get("plot") is not None:
+        drawing()
+    seen: dict[Path, str] = {}
+    for name, path in files.items():
+        if path is None:
+            continue
+        option = f"--{name}"
+        _check_output(option, path)
+        where = path.resolve()
+        if where in seen:
+            raise OutputError(option, path, f"it is the file of {seen[where]}, too")
+        seen[where] = option
+
+
+def _check_output(option: str, path: Path) -> None:
+    if path.is_dir():
+        raise OutputError(option, path, "it is a folder: name a file")
+    if not path.parent.is_dir():
+        raise OutputError(option, path, "its folder does not exist")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise OutputError(option, path, "it cannot be written")
+
 
 ADAPTED: Final = 1.3
 BASE: Final = 0.1
@@ -130,7 +176,7 @@ class BenchRequest:
 
     subject: str | None = None
     against: str | None = None
-    places: tuple[str | None, str | None] = (None, None)
+    located: tuple[str | None, str | None] = (None, None)
     quick: bool = False
     peers: tuple[str, ...] = ()
 
@@ -205,7 +251,7 @@ class _Run:
     def subject(self) -> Costs:
         """Measure the user's own handlers: all, each, each hook, and copies of them."""
         request = self._request
-        reply = self._measurer.load(*request.places)
+        reply = self._measurer.load(*request.located)
         if "wrong" in reply:
             raise NotMeasuredError(reply["wrong"])
         names: list[str] = reply["names"]

@@ -133,13 +133,13 @@ class TurnsReply:
     Those of the others stand in ``series`` in the order of ``places``.
     """
 
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     series: tuple[tuple[tuple[float, ...], ...], ...]
     refused: dict[int, Refused] = field(default_factory=dict[int, Refused])
 
     def column(self, position: int) -> int:
         """Return where the times of a side stand in each round."""
-        return self.places.index(position)
+        return self.positions.index(position)
 
     @classmethod
     def of(cls, reply: dict[str, Any]) -> Self:

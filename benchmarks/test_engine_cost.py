@@ -10,27 +10,18 @@ sides come one after the other.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from typing import Final, Protocol
+from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
 from benchmarks.bars import BARS
+from benchmarks.fixture import Benchmark
 from benchmarks.measure import MeasuredBar, MeasuredPair, admit, sample
 from benchmarks.parts import SharedParts
 
 UNITS: Final = 10_000
 """How many runs, layers or hooks one time in the table stands for, more or less."""
-
-
-class EngineBenchmark(Protocol):
-    """What is used of pytest-benchmark's fixture, which has no types."""
-
-    group: str | None
-
-    def __call__(self, function: Callable[[], object]) -> object:
-        """Time a function, as often as its own calibration says."""
-        ...
 
 
 class Admitted:
@@ -62,7 +53,7 @@ def admitted() -> Iterator[Admitted]:
 @pytest.mark.parametrize("side", ["floor", "subject"])
 @pytest.mark.parametrize("bar", BARS, ids=lambda bar: bar.name)
 def test_cost(
-    bar: MeasuredBar, side: str, admitted: Admitted, benchmark: EngineBenchmark
+    bar: MeasuredBar, side: str, admitted: Admitted, benchmark: Benchmark
 ) -> None:
     """Both sides make the calls they say, and take their time."""
     pair = admitted.pair(bar)

@@ -398,7 +398,7 @@ class TestRefusedSide:
         measurer.load(file(hook("raise ValueError('no disk')")), None)
         found = turned(measurer)
 
-        assert found.places == (1,)
+        assert found.positions == (1,)
         assert "no disk" in found.refused[0][1]
 
     def test_of_equal_objects_cannot_be_copied(self, measurer, file):
@@ -406,7 +406,7 @@ class TestRefusedSide:
         measurer.load(file(text), None)
         found = turned(measurer, MINE, SideSpec("subject", Setting(NO_HOOK), copies=2))
 
-        assert found.places == (0,)
+        assert found.positions == (0,)
         assert "is the same object at positions 0 and 1" in found.refused[1][1]
 
     def test_of_a_cache_says_that_the_tool_did_not_run(self, measurer, file):

@@ -81,8 +81,7 @@ def run(  # noqa: PLR0913  # the options of the command
     files = {"json": json, "html": html, "markdown": markdown, "plot": plot}
     others = (chosen or PEERS) if peers and subject is None else ()
     from benchmarks.asking import ChildLostError
-    from benchmarks.outputs import check_outputs
-    from benchmarks.running import BenchRequest, measured
+    from benchmarks.running import BenchRequest, check_outputs, measured
     from compat.report import cost_lines
 
     with refusing("bench run", *_mistakes()):
@@ -163,8 +162,8 @@ def same(times: int) -> int:
 def _mistakes() -> tuple[type[Exception], ...]:
     """Return what a user can get wrong: reported without a traceback."""
     from benchmarks.comparing import NotAReportError
-    from benchmarks.outputs import OutputError
     from benchmarks.rows import NotMeasuredError
+    from benchmarks.running import OutputError
     from compat.migration.refs import RefError
     from refengine.testing.world import WorldExtraError
 
