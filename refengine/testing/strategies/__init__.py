@@ -42,13 +42,13 @@ _HOMES = {
         "tool_wraps",
     ),
     "variants": ("distributes", "recut", "with_identity"),
-    "words": ("Wanted", "answers", "messages", "texts", "tool_names"),
+    "words": ("WorldChoices", "answers", "messages", "texts", "tool_names"),
     "worlds": ("rechunked", "scenarios"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Wanted",
+    "WorldChoices",
     "answers",
     "config_ops",
     "distributes",
