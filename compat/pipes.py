@@ -68,10 +68,12 @@ class PipeLog:
         for _ in range(READS):
             if mark in self._text or not self.hear():
                 break
-        text, found, rest = self._text.partition(mark)
-        if not found:
+        end = self._text.find(mark)
+        if end < 0:
             return Printed()
-        size, self._text, self._lost = len(text) + self._lost, rest, 0
+        text = self._text[:end]
+        del self._text[: end + len(mark)]
+        size, self._lost = len(text) + self._lost, 0
         if not text:
             return Printed(size)
         lines = text.decode(errors="replace").splitlines()
