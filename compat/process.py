@@ -70,7 +70,7 @@ sys.argv = [""]
 class Ours:
     @staticmethod
     def find_spec(name, path=None, target=None):
-        return PathFinder.find_spec(name, [root]) if name in names else None
+        return PathFinder.find_spec(name, path or [root]) if name in names else None
 sys.meta_path.insert(0, Ours)
 modules = [import_module(name) for name in names]
 sys.meta_path.remove(Ours)

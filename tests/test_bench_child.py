@@ -511,6 +511,7 @@ class TestEnd:
             measurer.load(file(HANDLER), None)
             assert measurer._child is not None
             process = measurer._child.process.process
+            assert isinstance(process, subprocess.Popen)
             assert process.poll() is None
 
         assert process.returncode is not None

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -224,6 +225,7 @@ def test_child_that_ends_says_how_and_what_it_printed_last(child):
         child.call("leave", {"code": 3}, 30.0)
 
     error = caught.value
+    assert error.call is not None
     assert (error.status, error.call.method) == (3, "leave")
     assert str(error) == (
         "the process ended with exit status 3 in its call of 'leave';"
@@ -309,11 +311,14 @@ def test_shutdown_is_a_call_like_others(started):
     assert json.loads(child.last_line)["method"] == "shutdown"
 
 
-def test_our_packages_are_found_whatever_the_path_holds(tmp_path):
-    (tmp_path / "refengine.py").write_text("raise AssertionError")
-    (tmp_path / "json.py").write_text("raise AssertionError")
+@pytest.mark.parametrize(
+    "name", ["refengine.py", "json.py", "subject_server.py", "testing.py"]
+)
+def test_our_packages_are_found_whatever_the_path_holds(tmp_path, name):
+    (tmp_path / name).write_text("raise AssertionError")
+    path = os.pathsep.join((str(tmp_path), "")) if name != "json.py" else ""
+    env = {**os.environ, "PYTHONPATH": path}
     main = "refengine.testing.subject_server"
-    env = {**os.environ, "PYTHONPATH": ""}
     child = ChildProcess(python(main), cwd=tmp_path, env=env)
     try:
         child.wait(child.initialize(30.0))
@@ -323,3 +328,16 @@ def test_our_packages_are_found_whatever_the_path_holds(tmp_path):
         child.kill()
 
     assert caught.value.data == {"kind": "harness"}
+
+
+def test_module_is_found_in_its_package_and_not_next_to_it(tmp_path):
+    """Our packages may stand in a folder with others, as in site-packages."""
+    (tmp_path / "compat").mkdir()
+    (tmp_path / "compat" / "child.py").write_text("def main(): print('ours')")
+    (tmp_path / "refengine.py").touch()
+    (tmp_path / "child.py").write_text("raise AssertionError")
+    command = [*python("compat.child")]
+    command[command.index(ROOT)] = str(tmp_path)
+
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "ours\n"
