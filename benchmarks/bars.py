@@ -1,6 +1,6 @@
 """The bars: what a handler may cost, each as a pair of sides and a limit.
 
-Every set-up hands the same parts to both sides. A row without a limit is told beside
+Every set-up hands the same parts to both sides. A row without a limit is shown beside
 the one it explains, and judged by nobody.
 """
 

@@ -142,7 +142,7 @@ async def _names(subjects: Subjects, side: SideSpec, found: EngineFactory) -> li
 
 
 async def _waits(maker: Maker, side: SideSpec) -> bool:
-    """Tell whether a subject waits; one that cannot be run is told in its rows."""
+    """Tell whether a subject waits; one that cannot be run is reported in its rows."""
     try:
         return is_waiting(await maker.admit(side))
     except Exception:  # noqa: BLE001  # as said

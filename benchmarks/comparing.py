@@ -54,7 +54,7 @@ def _sound(path: Path, costs: Costs) -> Costs:
 
 
 def compared(old: Costs, new: Costs, limit: float) -> Iterator[ComparedRow]:
-    """Yield each row of either report; one that only one has is told, not judged."""
+    """Yield each row of either report; one that only one has is shown, not judged."""
     before, after = _by_key(old), _by_key(new)
     noise = max(old.noise.band, new.noise.band)
     for key in dict.fromkeys((*before, *after)):

@@ -48,7 +48,7 @@ class WorkDiffersError(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredBar:
-    """One pair, and the ratio it is held to; None where it is told for comparison.
+    """One pair, and the ratio it is held to; None where it is there for comparison.
 
     ``number`` is the bar's place in the list of README.md, ``set_up`` makes the pair of
     a kit's parts.
@@ -145,7 +145,7 @@ class Round:
 class Ratio:
     """How many times longer the subject takes; ``low`` to ``high`` is the middle half.
 
-    A ``limit`` of None means that the ratio is told and not judged. ``floor`` and
+    A ``limit`` of None means that the ratio is shown and not judged. ``floor`` and
     ``subject`` are the medians of both sides, in seconds a unit.
     """
 

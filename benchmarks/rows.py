@@ -55,7 +55,7 @@ def answer(measurer: Measurer, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cost(measurer: Measurer, row: PlannedRow, effort: Effort, band: float) -> Cost:
-    """Measure one row; what is in its way is told in it."""
+    """Measure one row; what is in its way is reported in it."""
     sides = (row.side, *(side for _, side in row.floors))
     found = taken(measurer, sides, effort)
     if isinstance(found, Blocked):

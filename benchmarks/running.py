@@ -193,7 +193,7 @@ class BenchRequest:
 
 
 def measured(request: BenchRequest, report: Report) -> Costs:
-    """Measure all of it; ``told`` hears what is being done.
+    """Measure all of it; ``report`` hears what is being done.
 
     Raises NotMeasuredError for what the user got wrong, ChildLostError, and
     WorldExtraError.

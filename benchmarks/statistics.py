@@ -1,6 +1,6 @@
 """How sure a number is: intervals that hold with 99 %, from samples of several set-ups.
 
-Rounds of one set-up are no independent samples: where its objects came to lie in
+Rounds of one set-up are not independent samples: where its objects came to lie in
 memory can make a side 2 % slower for as long as they live. So each set-up gives one
 number, the median over its rounds, and an interval is laid through those by Student's
 t. ``refengine bench same`` shows how often equal sides are told apart by it.

@@ -42,7 +42,7 @@ class NotMeasurableError(RefengineError):
 
 
 class QuietRecorder(Recorder):
-    """Forgets what it is told: a benchmark would fill the memory with it."""
+    """Forgets what it is given: a benchmark would fill the memory with it."""
 
     def add(
         self,

@@ -107,7 +107,7 @@ def narrowed(path: Path = NARROWED) -> Mapping[str, int]:
 def fixed_worlds(folder: Path = FIXED) -> Iterator[CorpusWorld]:
     """Yield the fixed cases of every family, in the order of their files.
 
-    Raises ScenarioError for a case that is no scenario.
+    Raises ScenarioError for a case that is not a scenario.
     """
     for path in sorted(folder.glob("*.json")):
         yield from _entries(json.loads(path.read_text("utf-8")), path.stem, fixed=True)

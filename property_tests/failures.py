@@ -120,7 +120,7 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class FailureFileError(ValueError):
-    """A file that is no failure file: which, where in it, and what is wrong."""
+    """A file that is not a failure file: which, where in it, and what is wrong."""
 
     def __init__(self, path: Path, what: str) -> None:
         self.path = path

@@ -169,7 +169,7 @@ def _registered() -> Generator[None, None, None]:
 
 T = TypeVar("T")
 NEIGHBOURS: Final = 2
-"""So many extensions of a kind join those of the case at most."""
+"""At most so many extensions of a kind join those of the case."""
 
 
 @st.composite

@@ -264,7 +264,7 @@ class Matrix:
 def unknown_names(
     contract: Contract, mutants: Iterable[Mutant] = MUTANTS
 ) -> tuple[str, ...]:
-    """Return what mutants name that is no clause and no family, a sentence each."""
+    """Return what mutants name that is neither clause nor family, a sentence each."""
     known = {*contract.ids, *FAMILIES}
     return tuple(
         f"{each.id} violates {name}, which is no clause"

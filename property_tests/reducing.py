@@ -45,7 +45,7 @@ AGENT_FIELDS: Final = ("tool_call_middlewares", "unknown_tools_handler", "sequen
 """Fields of an agent that are capabilities of the same name."""
 
 NAMES: Final = frozenset(("id", "plain", "waits"))
-"""Fields of an extension that are no hooks."""
+"""Fields of an extension that are not hooks."""
 
 EDITS: Final = (
     *("append_instruction", "append_tools", "remove_tool", "set_tools"),

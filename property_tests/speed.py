@@ -5,7 +5,7 @@
 Makes and stores a corpus first, and tells how long that took apart from all else. Then
 it judges every world on the reference engine in this process, by all checks, as often
 as it is asked to. Times are seconds of the processor, so that other processes count
-for little. Correctness first: where a world is judged wrongly no speed is told.
+for little. Correctness first: where a world is judged wrongly no speed is reported.
 """
 
 from __future__ import annotations

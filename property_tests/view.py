@@ -250,7 +250,7 @@ class _Reader:
             self._found.built.append(hook)
 
     def _run_of(self, seen: Observation) -> RunView | None:
-        """Return the run that begins with an entry; None if it is no scenario's."""
+        """Return the run that begins with an entry; None if it is not a scenario's."""
         specs = self._found.scenario.runs
         if not 1 <= seen.run <= len(specs):
             return None

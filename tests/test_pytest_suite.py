@@ -346,7 +346,7 @@ def test_with_xdist_every_engine_stays_on_one_worker(tmp_path: Path) -> None:
 
 def test_what_stays_together_is_told_from_the_name_of_a_test() -> None:
     made = object.__new__(EngineTests)
-    made.asked = request_of(
+    made.request = request_of(
         {
             f"refengine_{key}": None
             for key in ("engine_clause", "engine_profile", "engine_examples",

@@ -37,7 +37,7 @@ from refengine.testing.strategies import scenarios
 from tools.searching import at_least_one, say
 
 EVERY: Final = 1000
-"""After so many worlds it is told how far the search is."""
+"""After so many worlds it is reported how far the search is."""
 
 SEED: Final = 20260001
 

@@ -85,7 +85,7 @@ async def judged(variants: Sequence[Variant], numbers: Sequence[int]) -> Reply:
         try:
             for n in numbers:
                 await admit(each, n)
-        except Exception as error:  # noqa: BLE001  # whatever it is, it is told
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is reported
             refused[each.hook] = described(error)
         else:
             admitted.append(each.hook)

@@ -112,7 +112,7 @@ class PeerRow:
 
 
 def measure_peers(names: Sequence[str] | None, quick: bool, report: Report) -> Measured:
-    """Measure the named peers, or all; ``told`` hears what is done and what is not.
+    """Measure the named peers, or all; ``report`` hears what is done and what is not.
 
     Raises UnknownPeerError, before anything is started, and WorldExtraError where
     the extra for intervals is not installed.

@@ -62,7 +62,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A framework: its name here, and the distribution whose version is told.
+    """A framework: its name here, and the distribution whose version is reported.
 
     ``variants`` imports the framework and raises ImportError where it is not installed.
     """

@@ -100,7 +100,7 @@ Reply: TypeAlias = dict[str, Any]
 MESSAGES: Final = 1
 """A peer is asked one question, and so are the sides beside it."""
 LOST: Final = 2.0
-"""A run as long as so many base runs is mostly handlers: their slope is no noise."""
+"""A run as long as so many base runs is mostly handlers: their slope is not noise."""
 
 
 async def measure_hook(variant: Variant, plan: PeerPlan) -> Reply:
@@ -109,7 +109,7 @@ async def measure_hook(variant: Variant, plan: PeerPlan) -> Reply:
         points = await admitted(variant, plan)
     except WorkNotDoneError as error:
         return {"blocked": {"clause": error.clause, "why": str(error)}}
-    except Exception as error:  # noqa: BLE001  # whatever a framework raises is told
+    except Exception as error:  # noqa: BLE001  # whatever a framework raises
         return {"blocked": {"clause": None, "why": described(error)}}
     taken = [await one_series(variant, points, plan) for _ in range(plan.series)]
     return {"series": taken, "memory": await memory(variant, plan.memory)}
@@ -192,7 +192,7 @@ async def _holds(variant: Variant, n: int) -> bool:
     try:
         bare_side(setting_of(variant, n), SharedParts())
         await admit(variant, n, times=1)
-    except Exception:  # noqa: BLE001  # how it fails is told by tries
+    except Exception:  # noqa: BLE001  # tries find out how it fails
         return False
     return True
 

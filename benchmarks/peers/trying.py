@@ -112,7 +112,7 @@ def attempts(peer: str, at: int, limit: float) -> Try:
 def failure_of(peer: str, at: int, holds: int, plan: PeerPlan) -> CostFailure | None:
     """Return from how many handlers on the hook fails, as far as the plan looks.
 
-    Without bisection it is the deepest number that is told, where that fails.
+    Without bisection it is the deepest number that is reported, where that fails.
     """
     attempt = attempts(peer, at, plan.probe)
     if plan.bisect:

@@ -169,7 +169,7 @@ def _calls_a_binding(agent: AgentSpec) -> int:
 
 
 def _counts(run: RunView) -> Iterator[tuple[Observation, int]]:
-    """Yield what the caller put down about factories after a run."""
+    """Yield what the caller recorded about factories after a run."""
     for each in run.entries:
         if each.kind == "effect" and each.data.get("name") == RECORDED:
             noted = cast("Mapping[str, Any]", each.data["data"])

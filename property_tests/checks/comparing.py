@@ -122,7 +122,7 @@ def _plainly(
 def _in_order(found: Sequence[Observation]) -> Sequence[Observation] | None:
     """Return observations as ``in_call_order`` puts entries; None if that is not plain.
 
-    It is not where an answer is no message of ours.
+    It is not where an answer is not a message of ours.
     """
     out: list[Observation] = []
     order: dict[str, int] = {}

@@ -106,7 +106,7 @@ def events_in_order(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def events_before_error(case: PlayedWorld) -> Iterator[Decision]:
-    """Those calls that came out of their onions are told before the error is."""
+    """Those calls that came out of their onions are reported before the error is."""
     if case.profile.direct_event == "last" and _ends_directly(case.scenario):
         return  # the event of a direct call is held back and then not told at all
     for batch, error in _failing(case):

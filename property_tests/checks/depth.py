@@ -36,7 +36,7 @@ def accepted(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def refused(case: PlayedWorld) -> Iterator[Decision]:
-    """One more is refused at build, and both numbers are told."""
+    """One more is refused at build, and both numbers are reported."""
     given = max(map(number, case.scenario.all_agents))
     if given <= MAX_EXTENSIONS:
         return

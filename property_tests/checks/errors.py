@@ -173,7 +173,7 @@ def hook_error_reported(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def run_start_error(case: PlayedWorld) -> Iterator[Decision]:
-    """Decide whether an error of ``before_agent`` in a run is told before anything."""
+    """Decide whether an error of ``before_agent`` in a run comes before anything."""
     due = Due(case.played)
     for run in case.played.runs if case.profile.before_agent == "run" else ():
         for hook in _raised(run.before_agent)[:1]:

@@ -120,7 +120,7 @@ def response_first(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def error_event(case: PlayedWorld) -> Iterator[Decision]:
-    """Decide that an error is told once, as the last event of a failed run."""
+    """Decide that an error is reported once, as the last event of a failed run."""
     for run in case.played.runs:
         kinds = [_kind(each) for each in run.events]
         failed = run.status == "error"

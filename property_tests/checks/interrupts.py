@@ -95,7 +95,7 @@ def own_addresses(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def used_once(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that an address which was answered is not told again."""
+    """Ask that an address which was answered is not reported again."""
     for row in rows(case.played):
         answered_before: set[str] = set()
         for cut in cuts_in(row):
@@ -108,7 +108,7 @@ def used_once(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def reported(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that an interrupted run is told by its last event, and not as an error."""
+    """Ask that an interrupted run ends with an event of it, and not with an error."""
     for run in case.played.runs:
         questions = interrupts(run)
         if questions:
@@ -208,7 +208,7 @@ def _refusal(error: str, run: RunView) -> Decision:
 
 
 def _payloads(agent: AgentSpec) -> set[str]:
-    """Return what an agent asks where the answer is put down."""
+    """Return what an agent asks where the answer is recorded."""
     hooks = [
         op
         for each in agent.handlers

@@ -136,7 +136,7 @@ def is_again(seen: Observation) -> bool:
 
 
 def effects(run: RunView) -> Iterator[tuple[Observation, Mapping[str, Any]]]:
-    """Yield what operations of a run's extensions put down."""
+    """Yield what operations of a run's extensions recorded."""
     for each in run.entries:
         if each.kind == "effect":
             yield each, cast("Mapping[str, Any]", each.data.get("data"))

@@ -39,7 +39,7 @@ class BegunCalls:
 
 @each_once
 def batches(view: View) -> Iterator[BegunCalls]:
-    """Yield the calls of each message, where it can be told which is which.
+    """Yield the calls of each message, where it is known which is which.
 
     It cannot where a message has an id twice, or a call was given another id.
     """

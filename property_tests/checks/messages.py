@@ -184,7 +184,7 @@ def _leads(run: RunView, turn: Continuation) -> tuple[object, object]:
         each.id for each in now.calls.values() if each.hooks or each.starts
     ]
     if changes_call_id(run.agent):
-        ran = []  # what is further in is put down under the other id
+        ran = []  # what is further in is recorded under the other id
     later = now.number < len(run.iterations)
     if kind == "calls":
         ids = [call.id for call in turn.route.calls]

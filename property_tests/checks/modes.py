@@ -158,7 +158,7 @@ def _cancelled(case: PlayedWorld, left: RunView, right: RunView) -> bool:
 def _late(case: PlayedWorld, run: RunView) -> bool:
     """Tell whether an apology may have taken the place of the last answer.
 
-    A stream has been told when it is known that its calls come too late.
+    A stream has been passed on when it is known that its calls come too late.
     """
     last = len(run.iterations) == run.agent.max_iterations
     return case.profile.exhaustion == "apology" and last

@@ -184,7 +184,7 @@ def onion_of(agent: AgentSpec, seen: Call, call: ToolCall) -> CallOnion | None:
     """Read the onion of a call; None if nothing was seen of it, or it is ambiguous.
 
     It is where one handler stands at two places, and where a wrapper changes the call
-    id, under which all that is further in is put down.
+    id, under which all that is further in is recorded.
     """
     mode = _mode(seen)
     if mode is None or is_ambiguous(agent):

@@ -252,7 +252,7 @@ class _Reader:
         self.starts: list[tuple[Observation, PassageStep | None]] = []
 
     def take(self, seen: Observation) -> bool:
-        """Take the next entry; False for a hook that is no layer."""
+        """Take the next entry; False for a hook that is not a layer."""
         if seen.kind == "tool_start":
             outer = self._within[-1] if self._within else None
             self.starts.append((seen, outer))

@@ -227,7 +227,7 @@ def _locals(cut: ResumedRun) -> Mapping[str, Json]:
 
 
 def _shown_result(run: RunView, call_id: str | None) -> str | None:
-    """Return the result of a call as the consumer was told it."""
+    """Return the result of a call as the consumer saw it."""
     for each in run.events:
         if each.call_id == call_id and each.data.get("kind") == "tool":
             return str(each.data.get("message") or each.data.get("stream"))

@@ -32,7 +32,7 @@ def tool_wraps(agent: AgentSpec) -> Iterator[ToolWrapSpec]:
 def keeps_ids(agent: AgentSpec) -> bool:
     """Tell whether no wrapper asks for another call id.
 
-    Else what wrappers further in put down stands under the id that was asked for, and
+    Else what wrappers further in record stands under the id that was asked for, and
     may be mixed with that of another call.
     """
     return all(each.set_input_call_id is None for each in tool_wraps(agent))

@@ -98,7 +98,7 @@ def _in_tools(run: RunView, now: Iteration, values: Values) -> Iterator[Decision
 def _through(
     due: Due, hook: HookView, values: Values, number: int
 ) -> tuple[Values, list[object]]:
-    """Return the values that a hook leaves, and what it puts down of them."""
+    """Return the values that a hook leaves, and what it records of them."""
     seen, right = dict(values), list[object]()
     for op in due.of(hook):
         if isinstance(op, CtxSet):
@@ -128,7 +128,7 @@ def _looked(
 def _notes(
     hook: HookView, entries: Sequence[Observation], what: str
 ) -> list[tuple[object, Observation]]:
-    """Return what a hook of a pipeline put down between its entry and its end."""
+    """Return what a hook of a pipeline recorded between its entry and its end."""
     end = None if hook.exit is None else hook.exit.seq
     found: list[tuple[object, Observation]] = []
     for each in entries:
@@ -143,7 +143,7 @@ def _notes(
 
 
 def _recorded(effect: Observation) -> Values:
-    """Return what an operation put down, empty for any other effect."""
+    """Return what an operation recorded, empty for any other effect."""
     data = effect.data.get("data")
     own = effect.data.get("name") == RECORDED and isinstance(data, dict)
     return cast("Values", data) if own else {}

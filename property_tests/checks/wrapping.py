@@ -239,7 +239,7 @@ def same_tool(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def ignored_change(case: PlayedWorld) -> Iterator[Decision]:
-    """Decide that a name or call id that was asked for in vain is put down."""
+    """Decide that a name or call id that was asked for in vain is recorded."""
     if case.profile.changed_call_id != "ignored":
         return
     claim = "what a wrapper asked for in vain is put down"
@@ -320,7 +320,7 @@ def _ignored(call: Call) -> list[dict[str, object]]:
 
 
 def _is_visible(called: Called, onion: CallOnion, at: int) -> bool:
-    """Tell whether a layer puts down that it was entered, if it was."""
+    """Tell whether a layer records that it was entered, if it was."""
     if at < len(onion.layers):
         return not onion.layers[at].may_not_be_made
     return called.shown

@@ -38,7 +38,7 @@ from property_tests.registry import Clause
 SMOKE: Final = 3
 """Smoke and probes are small worlds; all together get the time of so many."""
 STEP: Final = 25
-"""Progress is told after so many worlds."""
+"""Progress is reported after so many worlds."""
 
 
 class UnusableEngineError(Exception):
@@ -77,7 +77,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class EngineJudged:
-    """The verdicts on one engine, and what else has to be told."""
+    """The verdicts on one engine, and what else has to be reported."""
 
     results: tuple[ClauseResult, ...]
     summary: EngineSummary
@@ -136,7 +136,7 @@ class EngineJudge:
     def judge(self, emit: Emit, unmatched: Sequence[str] = ()) -> EngineJudged:
         """Judge it, telling each event; raises UnusableEngineError.
 
-        ``unmatched`` are told beside it: known failures of nothing that is judged.
+        ``unmatched`` are reported beside it: known failures of nothing that is judged.
         """
         for text in unmatched:
             self._fault("known-failures", text)

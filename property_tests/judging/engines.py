@@ -118,7 +118,7 @@ def judging(
 ) -> Generator[EnginesJudgement, None, None]:
     """Make the corpus, start the workers of all engines, and end them afterwards.
 
-    Raises UnusableEngineError before anything is told.
+    Raises UnusableEngineError before anything is reported.
     """
     made = make_corpus(request.examples, request.seed)
     with ExitStack() as stack:
@@ -129,5 +129,5 @@ def judging(
         ]
         same_names(judges)
         for each in judges:
-            _ = each.known  # a mistake in its file is told before anything is judged
+            _ = each.known  # a mistake in its file comes before anything is judged
         yield EnginesJudgement(request, made, judges, command)

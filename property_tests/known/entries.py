@@ -67,7 +67,7 @@ class KnownFailuresError(ValueError):
 
 
 class Known(BaseModel):
-    """One entry. ``variant`` says in which one it failed; it is told and not asked for.
+    """One entry. ``variant`` says in which one it failed; nothing is chosen by it.
 
     ``file`` and ``number`` say where it stands.
     """

@@ -222,7 +222,7 @@ class CancelledRun:
 
     @property
     def outcome(self) -> RunResult:
-        """How the run ended; raises AssertionError if that is not told."""
+        """How the run ended; raises AssertionError if that is not reported."""
         if self.run.outcome is None:
             raise AssertionError("the run has no outcome")
         return self.run.outcome
@@ -341,9 +341,9 @@ def broken_laws(made: CancelledRun) -> list[str]:
 def dangling(outcome: RunResult, under: Profile) -> list[str]:
     """Return the calls of the model's last answer that have no result in the history.
 
-    Those whose result was told do not count: it was a hook that took it out; nor those
+    Those whose result was seen do not count: it was a hook that took it out; nor those
     of an answer that a hook wrote, or the caller. Where a wrapper's id is taken over,
-    a result cannot be told by its id: there have to be as many as calls.
+    a result cannot be known by its id: there have to be as many as calls.
     """
     messages = outcome.messages
     last = next((m for m in reversed(messages) if m.role == "assistant"), None)

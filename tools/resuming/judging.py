@@ -101,7 +101,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Makes a keeper for each time a world is played; ``name`` is told."""
+    """Makes a keeper for each time a world is played; ``name`` is reported."""
 
     name: str
     make: Callable[[], Keeper]

@@ -1,7 +1,7 @@
-"""Playing a world that is cut and resumed; only what relations look at is put down.
+"""Playing a world that is cut and resumed; only what relations look at is recorded.
 
 As ``refengine.testing.session`` plays one, but a run that is interrupted is answered
-and goes on. What a tool or a hook does again is not put down: that is what the law
+and goes on. What a tool or a hook does again is not recorded: that is what the law
 leaves out.
 """
 
@@ -123,7 +123,7 @@ class CutsPlayer:
         return spec
 
     async def finish(self, number: int, outcome: RunResult) -> None:
-        """Resume a run as often as it asks, and put down how it ended."""
+        """Resume a run as often as it asks, and record how it ended."""
         agent = self._scenario.runs[number - 1].agent
         while outcome.status == "interrupted":
             outcome = await self.go_on(number, outcome.interrupts)

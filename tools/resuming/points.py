@@ -139,7 +139,7 @@ class Inside:
     def stopped(self) -> None:
         """Note that an interrupt came by, which the hook may not let out.
 
-        What the hook does after it it does once more, so its points are no new ones.
+        What the hook does after it is done once more, so its points are not new.
         """
         if self._stopped is None:
             self._stopped = self._at

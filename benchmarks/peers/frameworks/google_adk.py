@@ -66,7 +66,7 @@ class ScriptedLlm(BaseLlm):
 def scripted_model(seen: PeerCounts | None) -> ScriptedLlm:
     """Return a model that asks for the tool, answers, and begins again.
 
-    It tells its usage as a vendor's does: where none is told, the framework logs that.
+    It tells its usage as a vendor's does: where it has none, the framework logs that.
     """
     call = FunctionCall(id=CALL_ID, name=TOOL, args={"text": TOOL_TEXT})
     parts = (Part(function_call=call), Part(text=ANSWER))
