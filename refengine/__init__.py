@@ -66,7 +66,7 @@ _NAMES_OF = {
 _MODULE_OF = {
     name: module for module, names in _NAMES_OF.items() for name in names.split()
 }
-__all__ = sorted(_MODULE_OF)  # noqa: PLE0605  # a list of texts, as checkers see in the stub
+__all__ = sorted(_MODULE_OF)  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]  # the stub is for checkers
 
 
 def __getattr__(name: str) -> object:

@@ -19,16 +19,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextvars import ContextVar
 from inspect import isawaitable
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, Protocol, TypeAlias
 
-from refengine.awaiting import STREAM_STRIDE, STRIDE, in_turn, is_async, is_deep
+from refengine.awaiting import STRIDE, in_turn, is_async, is_deep
 from refengine.context import Context, RunLocals, at_point, at_point_of
 from refengine.errors import (
     HookError,
     HookReturnError,
     NotInToolCallError,
     RefengineError,
-    StreamConsumedError,
 )
 from refengine.events import AgentAction
 from refengine.hooks import AnyHook
@@ -425,38 +424,6 @@ class LayerName:
 
 
 SCOPE: Final[ContextVar[CallScope]] = ContextVar("refengine_scope")
-
-
-def look_after(reader: StreamReader[Any], at: int) -> None:
-    """See that a new stream is closed with the call and its errors find their layer.
-
-    One that a wrapper only passed on keeps who made it.
-    """
-    if reader._on_error is not None:  # noqa: SLF001  # engine
-        return
-    scope = SCOPE.get()
-    reader._on_error = lambda error, seen: scope.blame(error, at, seen)  # noqa: SLF001  # engine
-    # The outermost stream is read by LiveStream, which has looked at the depth itself.
-    reader._deep = at > 0 and at % STREAM_STRIDE == 0  # noqa: SLF001  # engine
-    scope.readers.append(reader)
-
-
-def keep_stream(got: object, at: int, name: LayerName) -> None:
-    """Look after the stream a layer gave.
-
-    Raises HookReturnError if it is none, StreamConsumedError if it was read already.
-    """
-    scope = SCOPE.get()
-    error: RefengineError
-    if not isinstance(got, StreamReader):
-        error = HookReturnError(name.owner, name.hook, got, "a StreamReader")
-        raise scope.own(error)
-    reader = cast("Any", got)  # mypy narrows it to what pyright cannot name
-    if reader._spent:  # noqa: SLF001  # engine
-        error = StreamConsumedError()
-        scope.blame(error, at)
-        raise error
-    look_after(reader, at)
 
 
 def attach_action(action: AgentAction) -> None:

@@ -115,24 +115,12 @@ class RunKeeper(Protocol):
         """Look at what the model gave, and know what the run goes on with."""
         ...
 
-    def expect(self, calls: Sequence[ToolCall]) -> None:
-        """Know which calls are made next."""
-        ...
-
-    def keep_call(self, made: ToolCallRun) -> None:
-        """Give a call its record."""
-        ...
-
-    def known_answer(self) -> tuple[str, Exception | None] | None:
-        """Return what came of a call of an unknown tool, if it was answered before."""
-        ...
-
     def shown_before(self) -> frozenset[str] | None:
         """Return the tools that the model was told before the run was kept, if any."""
         ...
 
     def go_on_with(self, batch: CallBatch) -> None:
-        """Know the calls of the message; some may have been delivered before."""
+        """Give the calls of a message their records, and what was kept of them."""
         ...
 
     async def calls_begin(self, response: Message, ctx: Context) -> None:
@@ -520,10 +508,8 @@ class Loop:
 
     def batch_of(self, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
         """Return the calls of one message, ready to run."""
-        profile, keeper = self.machine.profile, self.keeper
+        profile = self.machine.profile
         bound = self.machine.binder.for_message(self.plan, self.bound)
-        if keeper is not None:
-            keeper.expect(calls)
         runs = [self.prepare_call(call, bound) for call in calls]
         direct = self.direct_call(runs)
         one_by_one = self.machine.tools_config.sequential
@@ -535,8 +521,10 @@ class Loop:
             held=held if isinstance(held, ToolCallRun) else None,
             profile=profile,
         )
-        if keeper is not None:
-            keeper.go_on_with(batch)
+        if self.keeper is not None:
+            self.keeper.go_on_with(batch)
+        if len(batch.runs) < len(runs):
+            batch.ask_handler()
         return batch
 
     def prepare_call(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
@@ -544,20 +532,14 @@ class Loop:
         tool = bound.get(call.name)
         if tool is not None and not self._is_hidden(call.name):
             scope = self._scope(tool, call.id)
-            return self._kept(ToolCallRun(call, tool, scope, self.options))
+            return ToolCallRun(call, tool, scope, self.options)
         answer = self.machine.tools_config.unknown_tools_handler
         if answer is not None:
-            known = None if self.keeper is None else self.keeper.known_answer()
-            return UnknownCall(call, answer, known)
+            return UnknownCall(call, answer)
         available = [name for name in bound if not self._is_hidden(name)]
         if self.machine.profile.unknown_tool == "abort":
             raise ToolNotFound(call.name, available)
-        return self._kept(self.absent_call(call, absent_text(call.name, available)))
-
-    def _kept(self, made: ToolCallRun) -> ToolCallRun:
-        if self.keeper is not None:
-            self.keeper.keep_call(made)
-        return made
+        return self.absent_call(call, absent_text(call.name, available))
 
     def absent_call(self, call: ToolCall, text: str) -> AbsentCall:
         """Return a call, wrapped as any other, whose tool gives just that text."""

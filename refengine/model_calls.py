@@ -18,17 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 
 from refengine.awaiting import is_async
-from refengine.chain import (
-    INNERMOST,
-    SCOPE,
-    Call,
-    CallScope,
-    Layer,
-    LayerName,
-    Onion,
-    keep_stream,
-    look_after,
-)
+from refengine.chain import INNERMOST, SCOPE, Call, CallScope, Layer, LayerName, Onion
 from refengine.context import Context, RunLocals
 from refengine.errors import (
     HookError,
@@ -53,7 +43,7 @@ from refengine.model import (
     streamer,
     whole,
 )
-from refengine.shared_stream import SharedStream
+from refengine.shared_stream import SharedStream, keep_stream, look_after
 from refengine.stream import StreamReader
 from refengine.tools import Options, ToolInfo
 

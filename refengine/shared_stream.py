@@ -1,18 +1,24 @@
-"""A stream that two read: the run, which needs the whole, and the event's consumer.
+"""Streams of calls: looked after by layers, shared by the run and the consumer.
 
-Whoever comes first pulls; the other finds the chunk kept. The run drains what the
-consumer left, so a consumer that looks away holds nothing up.
+Two read one stream: the run, which needs the whole, and the event's consumer. Whoever
+comes first pulls; the other finds the chunk kept. The run drains what the consumer
+left, so a consumer that looks away holds nothing up.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
-from refengine.awaiting import ended, in_turn, on_shallow_stack
-from refengine.chain import SCOPE, CallScope
-from refengine.errors import StreamBrokenOffError
+from refengine.awaiting import STREAM_STRIDE, ended, in_turn, on_shallow_stack
+from refengine.chain import SCOPE, CallScope, LayerName
+from refengine.errors import (
+    HookReturnError,
+    RefengineError,
+    StreamBrokenOffError,
+    StreamConsumedError,
+)
 from refengine.stream import StreamReader
 
 T = TypeVar("T")
@@ -116,3 +122,35 @@ class SharedStream(Generic[T]):
                 raise
             finally:
                 SCOPE.reset(token)
+
+
+def look_after(reader: StreamReader[Any], at: int) -> None:
+    """See that a new stream is closed with the call and its errors find their layer.
+
+    One that a wrapper only passed on keeps who made it.
+    """
+    if reader._on_error is not None:  # noqa: SLF001  # engine
+        return
+    scope = SCOPE.get()
+    reader._on_error = lambda error, seen: scope.blame(error, at, seen)  # noqa: SLF001  # engine
+    # The outermost stream is read by LiveStream, which has looked at the depth itself.
+    reader._deep = at > 0 and at % STREAM_STRIDE == 0  # noqa: SLF001  # engine
+    scope.readers.append(reader)
+
+
+def keep_stream(got: object, at: int, name: LayerName) -> None:
+    """Look after the stream a layer gave.
+
+    Raises HookReturnError if it is none, StreamConsumedError if it was read already.
+    """
+    scope = SCOPE.get()
+    error: RefengineError
+    if not isinstance(got, StreamReader):
+        error = HookReturnError(name.owner, name.hook, got, "a StreamReader")
+        raise scope.own(error)
+    reader = cast("Any", got)  # mypy narrows it to what pyright cannot name
+    if reader._spent:  # noqa: SLF001  # engine
+        error = StreamConsumedError()
+        scope.blame(error, at)
+        raise error
+    look_after(reader, at)

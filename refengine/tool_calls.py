@@ -43,17 +43,12 @@ from refengine.tools import (
 class CallRecord(Protocol):
     """Notes what becomes of one tool call, in a run that is kept."""
 
-    @property
-    def done(self) -> bool:
-        """Whether the call has its result, or its error, from before."""
-        ...
-
     def again(self) -> Any:  # noqa: ANN401  # the result of a tool of either kind
         """Return what the call gave before, or raise it again."""
         ...
 
-    def enter(self) -> None:
-        """Note what is made from now on within the call."""
+    def enter(self) -> bool:
+        """Note what is made from now on within the call; tell whether it has ended."""
         ...
 
     def leave(self) -> None:
@@ -143,10 +138,9 @@ class ToolCallRun:
         self.begun, scope, record = True, self.scope, self.record
         endpoint, streams, self._names = self._tool.endpoint(streaming)
         token = SCOPE.set(scope)
-        if record is not None:
-            record.enter()
+        ended_before = record is not None and record.enter()
         try:
-            if record is not None and record.done:
+            if record is not None and ended_before:
                 result = record.again()
                 streams = isinstance(result, StreamToolCallResult)
             else:
@@ -325,42 +319,39 @@ def absent_text(name: str, available: Sequence[str]) -> str:
 class UnknownCall:
     """A call that ``unknown_tools_handler`` answered: a result, but no event.
 
-    ``known`` is the text or the error that came of it before the run was interrupted.
+    It is asked once all calls of the message are known; one that was answered before
+    the run was interrupted is not.
     """
 
-    __slots__ = ("call", "error", "stopped", "text")
+    __slots__ = ("_answer", "answered", "call", "error", "stopped", "text")
 
-    def __init__(
-        self,
-        call: ToolCall,
-        answer: Callable[[str, str], str],
-        known: tuple[str, Exception | None] | None = None,
-    ) -> None:
+    def __init__(self, call: ToolCall, answer: Callable[[str, str], str]) -> None:
         self.call = call
+        self._answer = answer
+        self.answered = False
         self.error: Exception | None = None
         self.stopped = False
-        self.text, error = known or ("", None)
-        if known is None:
-            self._ask(answer)
-        elif error is not None:
-            self._failed(error)
+        self.text = ""
 
-    def _ask(self, answer: Callable[[str, str], str]) -> None:
+    def ask(self) -> None:
         """Take what the handler answers; siblings run on, and an error waits."""
+        if self.answered:
+            return
         name = "unknown_tools_handler"
         try:
-            text = answer(self.call.name, self.call.arguments)
+            text = self._answer(self.call.name, self.call.arguments)
         except Exception as error:  # noqa: BLE001  # raised later
-            self._failed(error)
+            self.failed(error)
         except Interrupt:
-            self._failed(InterruptOutsideHookError(name))
+            self.failed(InterruptOutsideHookError(name))
         else:
             if isinstance(text, str):
                 self.text = text
             else:
                 self.error = ToolResultTypeError(name, text)
 
-    def _failed(self, error: Exception) -> None:
+    def failed(self, error: Exception) -> None:
+        """Note what was raised instead of an answer."""
         self.error = ToolError(self.call.name, self.call.id, error)
         self.error.__cause__ = error
 
@@ -399,13 +390,13 @@ class CallBatch:
         "_left",
         "_open",
         "_profile",
-        "_runs",
         "_streaming",
         "_tasks",
         "calls",
         "delivered",
         "delivered_before",
         "interrupted",
+        "runs",
     )
 
     def __init__(
@@ -423,21 +414,27 @@ class CallBatch:
         self._holds_back = False
         self.interrupted = False
         """Whether a call asks for something, or waits for its answer."""
-        self._runs = [call for call in calls if isinstance(call, ToolCallRun)]
+        self.runs = [call for call in calls if isinstance(call, ToolCallRun)]
         self._ctx = ctx
         self._streaming, one_by_one = mode
-        self._in_place = one_by_one or len(self._runs) == 1
+        self._in_place = one_by_one or len(self.runs) == 1
         self._held = held
         self._profile = profile
         self._leak = profile.changed_call_id == "leaks_into_event"
         self._cancels = profile.failing_call == "siblings_cancelled"
         self._as_finished = profile.tool_events == "as_finished"
-        self._left = deque(self._runs)
+        self._left = deque(self.runs)
         self._arrived: asyncio.Queue[ToolCallRun] | None = None
         self._open: ToolCallRun | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._gates: dict[ToolCallRun, asyncio.Event] = {}
         self.delivered: list[tuple[ToolCallRun, str]] = []
+
+    def ask_handler(self) -> None:
+        """Let the handler answer the calls of unknown tools, before any other runs."""
+        for call in self.calls:
+            if isinstance(call, UnknownCall):
+                call.ask()
 
     async def next_event(self) -> AgentEvent | None:
         """Return the next event; None if every call has a text or an error.
@@ -507,7 +504,7 @@ class CallBatch:
 
     async def leave(self) -> None:
         """Leave nothing running or open, however the batch ended."""
-        closings = [call.close for call in self._runs]
+        closings = [call.close for call in self.runs]
         await in_turn((lambda: ended(self._tasks), *closings))
 
     def results(self) -> list[Message]:
@@ -527,7 +524,7 @@ class CallBatch:
     def pending(self, run_path: tuple[str, ...], iteration: int) -> tuple[Pending, ...]:
         """Return what the calls ask, in call order."""
         return tuple(
-            each for run in self._runs for each in run.pending(run_path, iteration)
+            each for run in self.runs for each in run.pending(run_path, iteration)
         )
 
     def snapshots(self) -> list[AgentEvent]:
@@ -536,12 +533,12 @@ class CallBatch:
 
     def _start(self) -> None:
         """Start all calls; each gate opens when its call has a result or a stream."""
-        self._gates = {call: asyncio.Event() for call in self._runs}
+        self._gates = {call: asyncio.Event() for call in self.runs}
         if self._as_finished:
             self._arrived = asyncio.Queue()
-        self._tasks = [asyncio.create_task(self._whole(call)) for call in self._runs]
+        self._tasks = [asyncio.create_task(self._whole(call)) for call in self.runs]
         if self._cancels:
-            for call, task in zip(self._runs, self._tasks, strict=True):
+            for call, task in zip(self.runs, self._tasks, strict=True):
                 task.add_done_callback(partial(self._ended, call))
 
     async def _whole(self, call: ToolCallRun) -> None:

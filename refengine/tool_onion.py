@@ -10,20 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
-from refengine.chain import (
-    INNERMOST,
-    SCOPE,
-    Call,
-    CallScope,
-    Layer,
-    LayerName,
-    Onion,
-    keep_stream,
-    look_after,
-)
+from refengine.chain import INNERMOST, SCOPE, Call, CallScope, Layer, LayerName, Onion
 from refengine.context import Context
 from refengine.errors import ToolResultTypeError
 from refengine.interrupts import Interrupt
+from refengine.shared_stream import keep_stream, look_after
 from refengine.stream import StreamReader
 from refengine.tools import (
     StreamToolCallResult,

@@ -11,6 +11,7 @@ from refengine.chain import INNERMOST
 from refengine.errors import ToolError
 from refengine.interrupts import ENTERED, Interrupt, Pending, Questioned
 from refengine.resume.checkpoint import Entry, pending_in
+from refengine.resume.errors import ChangedAgentError
 from refengine.resume.layers import changes, given, put_back
 from refengine.resume.outcome import failed_again, failure_of
 from refengine.tool_calls import AnyCall, ToolCallRun, UnknownCall
@@ -39,18 +40,14 @@ class KeptCall:
             run.scope.action = old.action
             put_back(run.scope, run.input, self._live.changes)
 
-    @property
-    def done(self) -> bool:
-        """Whether the call has its result, or its error, from before."""
-        return self._live.done
-
     def again(self) -> Any:  # noqa: ANN401  # the result of a tool of either kind
         """Return what the call gave before, or raise it again."""
         return self._live.again(self._run.scope.blame)
 
-    def enter(self) -> None:
-        """Note what is made from now on within the call."""
+    def enter(self) -> bool:
+        """Note what is made from now on within the call; tell whether it has ended."""
         self._token = ENTERED.set(self._live)
+        return self._live.done
 
     def leave(self) -> None:
         """Note no more there."""
@@ -110,7 +107,10 @@ def _entry_of_unknown(call: UnknownCall) -> Entry:
     return replace(done, failure=failure_of(call.error.cause, INNERMOST))
 
 
-def known_answer(entry: Entry) -> tuple[str, Exception | None]:
-    """Return the text and the error of an unknown tool's call that was kept."""
-    error = None if entry.failure is None else failed_again(entry.failure)
-    return entry.text or "", error
+def know_answer(call: UnknownCall, entry: Entry) -> None:
+    """Take what came of an unknown tool's call before the run was interrupted."""
+    if not entry.done:
+        raise ChangedAgentError("a tool", entry.owner, "none of that name")
+    call.answered, call.text = True, entry.text or ""
+    if entry.failure is not None:
+        call.failed(failed_again(entry.failure))

@@ -8,8 +8,9 @@ an interrupt and one at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
@@ -17,7 +18,7 @@ from refengine.context import Context, at_point
 from refengine.interrupts import ENTERED, Interrupt, Pending
 from refengine.loop import AFTER, AFTER_AGENT, BEFORE, MODEL, TOOLS, Ask, Loop, Status
 from refengine.messages import History, Json, Message, as_history
-from refengine.resume.calls import KeptCall, entry_of, known_answer
+from refengine.resume.calls import KeptCall, entry_of, know_answer
 from refengine.resume.checkpoint import Phase, Point, Saved, Splice
 from refengine.resume.errors import (
     ChangedAgentError,
@@ -34,7 +35,6 @@ from refengine.tools import ToolInfo
 if TYPE_CHECKING:
     from refengine.chain import Pipeline
     from refengine.compiled import CompiledAgent
-    from refengine.messages import ToolCall
     from refengine.resume.checkpoint import Entry, TypeRegistry
     from refengine.resume.journal import LiveEntry
     from refengine.struct_middleware import LegacyPass
@@ -60,7 +60,6 @@ class KeptRun:
         "_again",
         "_attempt",
         "_begun",
-        "_entries",
         "_knew_calls",
         "_left",
         "_response",
@@ -81,13 +80,11 @@ class KeptRun:
         self._left: History | None = None
         self._begun = loop.history
         self._response: Message | None = None
-        self._entries: Iterator[Entry | None] = iter(())
         self._knew_calls = False
         self._shown: frozenset[str] | None = None
         if saved is not None:
             self.stand_where(saved)
-        values = {} if saved is None else saved.locals
-        loop.locals = writer.begun(loop.history, values)
+        loop.locals = writer.begun(loop.history, saved.locals if saved else {})
         loop.ctx = at_point(loop.ctx, loop.run_path, None, loop.locals)
 
     def stand_where(self, saved: Saved) -> None:
@@ -304,26 +301,19 @@ class KeptRun:
 
     # --- the calls of a message
 
-    def expect(self, calls: Sequence[ToolCall]) -> None:
-        """Know what was kept of the calls that are made next."""
-        known = () if self.at is None or self.at.phase != "tools" else self.at.entries
-        self._knew_calls = bool(known)
-        self._entries = iter((*known, *[None] * (len(calls) - len(known))))
-
-    def keep_call(self, made: ToolCallRun) -> None:
-        """Note what becomes of a call, from what was kept of it."""
-        made.record = KeptCall(made, next(self._entries), self.writer.journal)
-
-    def known_answer(self) -> tuple[str, Exception | None] | None:
-        """Return what came of a call of an unknown tool, if it was answered before."""
-        entry = next(self._entries)
-        if entry is not None and not entry.done:
-            raise ChangedAgentError("a tool", entry.owner, "none of that name")
-        return None if entry is None else known_answer(entry)
-
     def go_on_with(self, batch: CallBatch) -> None:
-        """Tell no event again that the consumer had before the run was interrupted."""
+        """Note what becomes of the calls of a message, from what was kept of them.
+
+        No event is told again that the consumer had before the run was interrupted.
+        """
         at = self._reached("tools")
+        known = () if at is None else at.entries
+        self._knew_calls = bool(known)
+        for call, entry in zip(batch.calls, chain(known, repeat(None)), strict=False):
+            if isinstance(call, ToolCallRun):
+                call.record = KeptCall(call, entry, self.writer.journal)
+            elif entry is not None:
+                know_answer(call, entry)
         if at is not None:
             batch.delivered_before = frozenset(batch.calls[each] for each in at.told)
 
