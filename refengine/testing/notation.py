@@ -8,7 +8,7 @@ middle of a character: ``<u+d83d>`` stands for one, and only U+D800 to U+DFFF ha
 a place. A message that holds this very place as its text cannot be written so.
 
 What one line cannot hold (an answer's text that looks like a call, ids with brackets,
-``extra``, pieces of calls) is written as a JSON object, see ``json_form``.
+``extra``, pieces of calls) is written as a JSON object, see ``json_values``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from refengine.messages import (
     ToolCallChunk,
     chunk_of,
 )
-from refengine.testing import json_values as json_form
+from refengine.testing import json_values
 
 _CALL: Final = re.compile(
     r"\[([^:()\[\]]*):([^:()\[\]]+)\(((?:(?!\)\]).)*)\)\]", re.DOTALL
@@ -79,7 +79,7 @@ def parse_message(text: str) -> Message:
     text = decoded(text)
     if text.startswith("{"):
         try:
-            return json_form.read_message(text)
+            return json_values.read_message(text)
         except (ValueError, RecursionError) as error:
             raise NotationError(text) from error
     head, colon, content = text.partition(":")
@@ -112,7 +112,7 @@ def parse_chunk(text: str) -> MessageChunk:
     if not text.startswith("{"):
         return chunk_of(parse_message(text))
     try:
-        return json_form.read_chunk(decoded(text))
+        return json_values.read_chunk(decoded(text))
     except (ValueError, RecursionError) as error:
         raise NotationError(text) from error
 
@@ -126,7 +126,7 @@ def write_message(message: Message) -> str:
     with suppress(NotationError):
         if _LEN not in line and parse_message(line) == message:
             return line
-    return encoded(json_form.write(message))
+    return encoded(json_values.write(message))
 
 
 def write_chunk(chunk: MessageChunk) -> str:
@@ -134,7 +134,7 @@ def write_chunk(chunk: MessageChunk) -> str:
     line = show_chunk(chunk)
     if _LEN not in line and parse_chunk(line) == chunk:
         return line
-    return encoded(json_form.write(chunk))
+    return encoded(json_values.write(chunk))
 
 
 def show_message(message: Message) -> str:

@@ -186,7 +186,7 @@ FAMILIES: Final[Mapping[str, Family]] = MappingProxyType(
         "unicode": unicode,
     }
 )
-"""Those without neighbours that fail or edit; ``subject_neighbours`` has the others."""
+"""Those without neighbours that fail or edit; ``worlds`` has the others."""
 
 
 def world(

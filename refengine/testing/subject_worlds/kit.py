@@ -175,11 +175,6 @@ def answer(text: str, calls: Sequence[ToolCall] = ()) -> str:
     return show_message(Message("assistant", text, tuple(calls)))
 
 
-def said_by(role: str, text: str) -> str:
-    """Return a message of the caller's, a system's or a tool's (``tool(id)``)."""
-    return answer(text) if role == "assistant" else f"{role}:{encoded(text)}"
-
-
 def fit(arguments: str) -> str:
     """Return arguments as the notation can hold them: without ``)]`` in them.
 
