@@ -223,7 +223,7 @@ def test_unknown_peer_is_refused_with_the_known_ones_before_anything_is_started(
     with pytest.raises(
         UnknownPeerError, match=r"no peer 'crewai' .* langchain, "
     ) as no:
-        measure_peers(["langchain", "crewai"], quick=True, told=print)
+        measure_peers(["langchain", "crewai"], quick=True, report=print)
 
     assert all(name in str(no.value) for name in NAMES)
 
