@@ -1,8 +1,8 @@
-"""Doors to the reference engine with one thing in it broken.
+"""Doors to the reference engine with one of its steps broken.
 
-A patch replaces an attribute of a module or class of the engine while an agent of the
-mutant is built or run, and puts it back; so a right engine beside it stays right. Two
-runs at the same time would share the patch: the harness plays one after the other.
+A patch puts something else in the place of a step while an agent of the mutant is built
+or run, and puts the step back; so a right engine beside it stays right. Two runs at the
+same time would share the patch: the harness plays one after the other.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any, Self, TypeAlias, cast
 
-from property_tests.mutants.mutant import Door
+from property_tests.mutants.mutant import Door, Mutant
+from property_tests.mutants.steps import STEPS, EngineStep
 from refengine.agent import ChatModelAgentConfig
 from refengine.events import AgentEvent
 from refengine.messages import Message
@@ -23,26 +24,32 @@ from refengine.run import RunResult
 from refengine.testing.doors import EngineAgent, EngineRun, ReferenceEngine
 from refengine.tools import Options
 
-Replace: TypeAlias = Callable[[Any], Any]
-"""Makes the broken thing of the right one, so that it may call it."""
+Right: TypeAlias = Callable[..., Any]
+"""A step as it is in the right engine."""
+Given: TypeAlias = Any
+"""What the engine gives a step, of whatever type: its public attributes may be used."""
+Replace: TypeAlias = Callable[[Right], Right]
+"""Makes the broken step of the right one, so that it may call it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """One attribute of a module or class, and what takes its place.
+    """One step of the engine, and what takes its place."""
 
-    A function that other modules import by name has to be patched where it is used.
-    """
-
-    owner: ModuleType | type
-    attribute: str
+    step: EngineStep
     replace: Replace
 
     def install(self, stack: ExitStack) -> None:
         """Replace it until the stack is closed."""
-        right = vars(self.owner)[self.attribute]
-        setattr(self.owner, self.attribute, self.replace(right))
-        stack.callback(setattr, self.owner, self.attribute, right)
+        owner, attribute = self.step.owner, self.step.attribute
+        right = vars(owner)[attribute]
+        setattr(owner, attribute, self.replace(right))
+        stack.callback(setattr, owner, attribute, right)
+
+
+def patch(step: str, replace: Replace) -> Patch:
+    """Return the patch of the step of that name; KeyError if there is none."""
+    return Patch(STEPS[step], replace)
 
 
 class PatchedEngine:
@@ -63,9 +70,39 @@ class PatchedEngine:
         return _Agent(agent, self._patches)
 
 
-def patched(name: str, *patches: Patch) -> Door:
+@dataclass(frozen=True, slots=True)
+class PatchedDoor:
+    """The door to an engine under patches, which are made for each engine anew.
+
+    So what they remember of one engine is nothing to the next.
+    """
+
+    name: str
+    patches: Callable[[], Sequence[Patch]]
+
+    def __call__(self, profile: Profile) -> PatchedEngine:
+        """Return the broken engine under a profile."""
+        return PatchedEngine(self.name, profile, self.patches())
+
+
+def patched(name: str, *patches: Patch) -> PatchedDoor:
     """Return the door to an engine of that name, broken in these places."""
-    return lambda profile: PatchedEngine(name, profile, patches)
+    return PatchedDoor(name, lambda: patches)
+
+
+def wrong(
+    id_: str, about: str, violates: str, door: Door, under: str = "seed-001"
+) -> Mutant:
+    """Return the mutant behind a door; ``violates`` are clauses, spaces between."""
+    clauses = tuple(violates.split())
+    return Mutant(id=id_, about=about, violates=clauses, wrong=door, under=under)
+
+
+def broken(
+    id_: str, about: str, violates: str, *patches: Patch, under: str = "seed-001"
+) -> Mutant:
+    """Return the mutant under these patches."""
+    return wrong(id_, about, violates, patched(id_, *patches), under)
 
 
 class _Agent:
@@ -132,5 +169,5 @@ class _Run:
 
 
 def _install(patches: Sequence[Patch], stack: ExitStack) -> None:
-    for patch in patches:
-        patch.install(stack)
+    for each in patches:
+        each.install(stack)

@@ -6,6 +6,8 @@ from typing import Final
 
 from property_tests.mutants.engines import (
     adapted,
+    called_tools,
+    cancelling,
     concurrency,
     context,
     depth,
@@ -17,10 +19,9 @@ from property_tests.mutants.engines import (
     messages,
     order,
     rarely,
+    resuming,
+    retrying,
     runs,
-    state,
-    state_cancel,
-    state_retry,
     streaming,
     tools,
     wrapping,
@@ -33,6 +34,7 @@ ENGINES: Final[tuple[Mutant, ...]] = tuple(
         order,
         instruction,
         tools,
+        called_tools,
         direct,
         messages,
         wrapping,
@@ -46,9 +48,9 @@ ENGINES: Final[tuple[Mutant, ...]] = tuple(
         extensions,
         adapted,
         rarely,
-        state,
-        state_cancel,
-        state_retry,
+        resuming,
+        cancelling,
+        retrying,
     )
     for mutant in module.MUTANTS
 )

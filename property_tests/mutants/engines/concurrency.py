@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
 
+from property_tests.mutants.around import built, under, with_tools_config
 from property_tests.mutants.mutant import Door, Mutant
-from property_tests.mutants.patching import Patch, PatchedEngine, patched
-from refengine import agent, extensions
-from refengine.compiled import CompiledAgent
+from property_tests.mutants.patching import (
+    Given,
+    Patch,
+    PatchedDoor,
+    Right,
+    broken,
+    patch,
+    wrong,
+)
+from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.events import AgentEvent
-from refengine.loop import Loop
-from refengine.tool_calls import CallBatch
+from refengine.messages import Message
+from refengine.plan import OnNotice
+from refengine.profile import Profile, choosing
+from refengine.testing.doors import EngineAgent, EngineRun, ReferenceEngine
 
 
-def _batch(change: Callable[[CallBatch], None]) -> Patch:
-    """Change the batch of calls of every message when it is made."""
+def _cancelling(*, where_sequential: bool) -> Door:
+    """Let a failing call take its siblings along, of sequential calls or of others."""
 
-    def replace(right: Callable[..., None]) -> Callable[..., None]:
-        def made(self: CallBatch, *given: object, **named: object) -> None:
-            right(self, *given, **named)
-            change(self)
+    async def build(
+        config: ChatModelAgentConfig, profile: Profile, on_notice: OnNotice
+    ) -> EngineAgent:
+        if config.tools_config.sequential is where_sequential:
+            profile = choosing(profile, "failing_call", "siblings_cancelled")
+        return await build_agent(config, profile, on_notice=on_notice)
 
-        return made
-
-    return Patch(CallBatch, "__init__", replace)
-
-
-def _set(attribute: str, value: bool, *, where_in_place: bool | None = None) -> Patch:
-    """Set a choice of the batch, everywhere or for calls in place or in tasks."""
-
-    def change(batch: CallBatch) -> None:
-        in_place = batch._in_place  # noqa: SLF001  # the fault is inside
-        if where_in_place is None or in_place == where_in_place:
-            setattr(batch, attribute, value)
-
-    return _batch(change)
+    return built(build)
 
 
-def _untold(right: Callable[..., Any]) -> Callable[..., Any]:
-    """Tell no result any more as soon as one call has failed."""
+def _nothing_beside_error(right: Right) -> Right:
+    """Give no result any more as soon as one call has failed."""
 
-    async def next_event(self: CallBatch) -> AgentEvent | None:
+    async def next_event(self: Given) -> AgentEvent | None:
         event: AgentEvent | None = await right(self)
         while event is not None and self.error() is not None:
             event = await right(self)
@@ -51,137 +51,144 @@ def _untold(right: Callable[..., Any]) -> Callable[..., Any]:
     return next_event
 
 
-def _last_error(_: Callable[..., Any]) -> Callable[..., Any]:
-    def error(self: CallBatch) -> Exception | None:
+def _last_error(_: Right) -> Right:
+    def error(self: Given) -> Exception | None:
         errors = [call.error for call in self.calls if call.error is not None]
         return errors[-1] if errors else None
 
     return error
 
 
-def _remembering(name: str, make: Callable[[], Sequence[Patch]]) -> Door:
-    """Return the door to an engine whose patches remember what it did before."""
-    return lambda profile: PatchedEngine(name, profile, make())
-
-
 def _counted_on() -> Sequence[Patch]:
     """Count the iterations of an agent through all its runs."""
-    before: dict[int, tuple[CompiledAgent, Loop]] = {}
+    before: dict[int, tuple[Given, Given]] = {}
 
-    def replace(right: Callable[..., None]) -> Callable[..., None]:
-        def made(self: Loop, machine: CompiledAgent, *given: object) -> None:
-            right(self, machine, *given)
-            last = before.get(id(machine))
-            self.iterations = 0 if last is None else last[1].iterations
+    def replaced(right: Right) -> Right:
+        def start(self: Given) -> Given:
+            machine = self.machine
+            if id(machine) in before:
+                self.iterations = before[id(machine)][1].iterations
             before[id(machine)] = machine, self
+            return right(self)
 
-        return made
+        return start
 
-    return (Patch(Loop, "__init__", replace),)
+    return (patch("loop.start", replaced),)
 
 
 def _names_of_all_agents() -> Sequence[Patch]:
     """Count names through all agents, and number one that was given before."""
     so_far: Counter[str] = Counter()
 
-    def replace(_: object) -> Callable[[Sequence[str]], Iterator[str]]:
-        def unique(names: Sequence[str]) -> Iterator[str]:
-            for name in names:
-                yield f"{name}[{so_far[name]}]" if so_far[name] else name
-                so_far[name] += 1
+    def numbered(name: str) -> str:
+        so_far[name] += 1
+        return f"{name}[{so_far[name] - 1}]" if so_far[name] > 1 else name
 
-        return unique
+    def replaced(right: Right) -> Right:
+        def collect(structs: Given, handlers: Sequence[Given], *more: Given) -> Given:
+            found = right(structs, handlers, *more)
+            names = [numbered(each.name) for each in handlers]
+            pairs = zip(found.handlers, names, strict=True)
+            named = tuple(replace(each, name=name) for each, name in pairs)
+            return replace(found, handlers=named)
 
-    return (Patch(extensions, "_unique", replace),)
+        return collect
 
-
-def _last_built() -> Sequence[Patch]:
-    """Run every agent with what the one is made of that was built last."""
-    built: list[CompiledAgent] = []
-
-    def compiling(right: Callable[..., CompiledAgent]) -> Callable[..., CompiledAgent]:
-        def compile_(*given: Any) -> CompiledAgent:  # noqa: ANN401  # as the engine's
-            built.append(right(*given))
-            return built[-1]
-
-        return compile_
-
-    def looping(right: Callable[..., None]) -> Callable[..., None]:
-        def made(self: Loop, _: CompiledAgent, *given: object) -> None:
-            right(self, built[-1], *given)
-
-        return made
-
-    return Patch(agent, "compile_agent", compiling), Patch(Loop, "__init__", looping)
+    return (patch("extensions.collect", replaced),)
 
 
-def _broken(id_: str, about: str, clause: str, wrong: Door) -> Mutant:
-    return Mutant(id=id_, about=about, violates=(clause,), wrong=wrong)
+class _LastBuiltEngine:
+    """An engine all of whose agents are the one that was built last."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._right = ReferenceEngine(profile)
+        self.name = self._right.name
+        self.last: Given = None
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        self.last = await self._right.build(config, on_notice)
+        return _LastBuilt(lambda: self.last)
 
 
-def _patched(id_: str, about: str, clause: str, patch: Patch) -> Mutant:
-    return _broken(id_, about, clause, patched(id_, patch))
+class _LastBuilt:
+    def __init__(self, last: Callable[[], Given]) -> None:
+        self._last = last
+
+    def run(
+        self,
+        messages: Sequence[Message],
+        stream: bool = False,  # noqa: FBT002  # contract §0
+        **how: Given,
+    ) -> EngineRun:
+        run: EngineRun = self._last().run(messages, stream, **how)
+        return run
+
+    def resume(self, *given: Given, **how: Given) -> EngineRun:
+        run: EngineRun = self._last().resume(*given, **how)
+        return run
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    _patched(
+    wrong(
         "calls-one-by-one",
         "The calls of one message are made one after the other.",
         "CONC-001",
-        _set("_in_place", value=True),
+        with_tools_config(sequential=True),
     ),
-    _patched(
+    wrong(
         "calls-after-a-failed-one-dropped",
         "Sequential calls that stand behind one which failed are not made.",
         "CONC-002",
-        _set("_cancels", value=True, where_in_place=True),
+        _cancelling(where_sequential=True),
     ),
-    _patched(
+    wrong(
         "siblings-cancelled",
         "A call that fails cancels its siblings.",
         "CONC-003",
-        _set("_cancels", value=True, where_in_place=False),
+        _cancelling(where_sequential=False),
     ),
-    _patched(
+    wrong(
         "events-as-finished",
         "The events of tool results come as the calls end.",
         "CONC-004",
-        _set("_as_finished", value=True),
+        under("tool_events", "as_finished"),
     ),
-    _patched(
+    broken(
         "results-beside-an-error-untold",
         "Once a call has failed, the results of its siblings are not told.",
         "CONC-005",
-        Patch(CallBatch, "next_event", _untold),
+        patch("batch.next_event", _nothing_beside_error),
     ),
-    _patched(
+    broken(
         "last-error-wins",
         "Of several calls that fail the last one's error ends the run.",
         "CONC-006",
-        Patch(CallBatch, "error", _last_error),
+        patch("batch.error", _last_error),
     ),
-    _patched(
+    wrong(
         "sequential-ignored",
         "Calls are concurrent although they were to be sequential.",
         "CONC-007",
-        _set("_in_place", value=False),
+        with_tools_config(sequential=False),
     ),
-    _broken(
+    wrong(
         "iterations-counted-on",
         "The iterations of an agent are counted through all its runs.",
         "CONC-008",
-        _remembering("iterations counted on", _counted_on),
+        PatchedDoor("iterations-counted-on", _counted_on),
     ),
-    _broken(
+    wrong(
         "names-of-all-agents",
         "A handler's name is numbered if any earlier agent had one of that name.",
         "CONC-009",
-        _remembering("names of all agents", _names_of_all_agents),
+        PatchedDoor("names-of-all-agents", _names_of_all_agents),
     ),
-    _broken(
+    wrong(
         "last-built-agent-runs",
         "Every agent runs with what the one is made of that was built last.",
         "CONC-010",
-        _remembering("last built agent runs", _last_built),
+        _LastBuiltEngine,
     ),
 )

@@ -2,145 +2,171 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
-from property_tests.mutants.engines.raising_wrappers import (
-    MUTANTS as WRAPPER_MUTANTS,
-)
+from property_tests.mutants.around import handing_back
+from property_tests.mutants.engines.tools import null_taken
+from property_tests.mutants.engines.wrapping import error_as_result
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Patch, patched
-from refengine import chain, model_calls, plan, tool_calls, tool_onion
-from refengine.chain import CallScope, Layer, Onion, Pipeline
+from property_tests.mutants.patching import (
+    Given,
+    Patch,
+    Replace,
+    Right,
+    broken,
+    patch,
+    wrong,
+)
 from refengine.context import Context
 from refengine.errors import HookError, ModelError, ToolError
-from refengine.events import AgentEvent
-from refengine.hooks import AgentConfig
-from refengine.loop import Loop
 from refengine.messages import Message
-from refengine.model_calls import ModelOnion
-from refengine.plan import Planner
-from refengine.run import Run
-from refengine.tool_calls import CallBatch, ToolCallRun
-from refengine.tools import ToolCallInput, ToolCallResult
+from refengine.run import RunResult
+from refengine.testing.wrapping import FactoryError
 
 
-def _goes_on(right: Callable[..., Any]) -> Callable[..., Any]:
+def _goes_on(right: Right) -> Right:
     """Run all hooks of a pipeline, and raise the first error at its end."""
 
-    async def made(
-        self: Any,  # noqa: ANN401  # a Pipeline
-        ctx: Context,
-        messages: Sequence[Message],
+    async def rewrite(
+        self: Given, ctx: Context, messages: Sequence[Message]
     ) -> tuple[Context, Sequence[Message]]:
         first: HookError | None = None
-        for hook, _, name in self._steps:
+        for _, one in self.one_by_one():
             try:
-                ctx, messages = await right(Pipeline([(name, hook)]), ctx, messages)
+                ctx, messages = await right(one, ctx, messages)
             except HookError as error:
                 first = first or error
         if first is not None:
             raise first
         return ctx, messages
 
-    return made
+    return rewrite
 
 
-def _swallowed(right: Callable[..., Any]) -> Callable[..., Any]:
+def _swallowed(right: Right) -> Right:
     """Leave out the rest of a pipeline whose hook raised, and say nothing."""
 
-    async def made(
-        self: Pipeline, ctx: Context, messages: Sequence[Message]
+    async def rewrite(
+        self: Given, ctx: Context, messages: Sequence[Message]
     ) -> tuple[Context, Sequence[Message]]:
         with suppress(HookError):
             ctx, messages = await right(self, ctx, messages)
         return ctx, messages
 
-    return made
+    return rewrite
 
 
-def _wrapped_twice(right: Callable[..., HookError]) -> Callable[..., HookError]:
-    """Wrap an error of a hook in what it became."""
-
-    def made(*given: Any, **more: Any) -> HookError:  # noqa: ANN401  # as the right one
-        *who, cause = given
-        return right(*who, right(*who, cause, **more), **more)
-
-    return made
+def _twice(error: HookError) -> HookError:
+    """Return an error of a hook, wrapped once more."""
+    who = error.handler, error.position, error.hook
+    return HookError(*who, error, tool=error.tool, call_id=error.call_id)
 
 
-def _anonymous(right: Callable[..., HookError]) -> Callable[..., HookError]:
-    def made(_: str, *given: Any, **more: Any) -> HookError:  # noqa: ANN401  # as the right one
-        return right("handler", *given, **more)
+def _hook_twice(right: Right) -> Right:
+    async def entered(*given: Given) -> Given:
+        try:
+            return await right(*given)
+        except HookError as error:
+            raise _twice(error) from error
 
-    return made
+    return entered
 
 
-def _skipped(right: Callable[..., Any]) -> Callable[..., Any]:
+def _anonymous(right: Right) -> Right:
+    async def entered(*given: Given) -> Given:
+        try:
+            return await right(*given)
+        except HookError as error:
+            _, *who = error.handler, error.position, error.hook
+            raise HookError("handler", *who, error.cause) from error.cause
+
+    return entered
+
+
+def _pipelines(change: Replace) -> tuple[Patch, Patch]:
+    """Change what is raised by the hooks of a run."""
+    return patch("pipeline.rewrite", change), patch("pipeline.observe", change)
+
+
+def _skipped(right: Right) -> Right:
     """Build the agent without the before_agent that raised."""
 
-    async def made(
-        self: Planner,
-        name: object,
-        hook: object,
-        ctx: Context,
-        *rest: object,
+    async def enter(
+        self: Given, name: Given, hook: Given, ctx: Context, *rest: Given
     ) -> Context:
         with suppress(HookError):
             ctx = await right(self, name, hook, ctx, *rest)
         return ctx
 
-    return made
+    return enter
 
 
-def _tool_wrapped_twice(right: Callable[..., ToolError]) -> Callable[..., ToolError]:
-    def made(tool: str, call_id: str, cause: Exception) -> ToolError:
-        return right(tool, call_id, right(tool, call_id, cause))
+def _model_twice(right: Right) -> Right:
+    """Wrap an error of a model that nobody wraps in what it became."""
 
-    return made
+    async def bare(*given: Given) -> Given:
+        try:
+            return await right(*given)
+        except ModelError as error:
+            raise ModelError(error) from error
 
-
-def _model_wrapped_twice(right: Callable[..., ModelError]) -> Callable[..., ModelError]:
-    """Wrap an error of the model in what it became."""
-
-    def made(cause: Exception) -> ModelError:
-        return right(right(cause))
-
-    return made
+    return bare
 
 
-def _asked_again(right: Callable[..., Any]) -> Callable[..., Any]:
+def _leaving_twice(*kinds: type[Exception]) -> Replace:
+    """Wrap an error once more that leaves a call as one of these kinds."""
+
+    def replaced(right: Right) -> Right:
+        def leaving(self: Given, error: Exception, *more: Given) -> Exception:
+            made: Exception = right(self, error, *more)
+            again: Exception = made
+            if made is error or not isinstance(made, kinds):
+                return made
+            if isinstance(made, HookError):
+                again = _twice(made)
+            elif isinstance(made, ModelError):
+                again = ModelError(made)
+            elif isinstance(made, ToolError):
+                again = ToolError(made.tool, made.call_id, made)
+            again.__cause__ = made
+            return again
+
+        return leaving
+
+    return replaced
+
+
+def _asked_again(right: Right) -> Right:
     """Ask the model once more after an error of its."""
 
-    async def made(self: ModelOnion, *given: object) -> Message:
-        answer: Message
+    async def bare(*given: Given) -> Given:
         try:
-            answer = await right(self, *given)
+            return await right(*given)
         except ModelError:
-            answer = await right(self, *given)
-        return answer
+            return await right(*given)
 
-    return made
+    return bare
 
 
-def _empty_result(right: Callable[..., Any]) -> Callable[..., Any]:
+def _none_failed(_: Right) -> Right:
     """Go on with an empty result where a call failed."""
-    del right
 
-    def made(_: CallBatch) -> None:
+    def error(_: Given) -> None:
         return None
 
-    return made
+    return error
 
 
-def _translated(right: Callable[..., Any]) -> Callable[..., Any]:
+def _translated(right: Right) -> Right:
     """Wrap an error anew at each layer that it leaves."""
 
-    def made(self: Onion, layer: Layer, at: int, inner: Any) -> Any:  # noqa: ANN401  # as the right one
-        entered = right(self, layer, at, inner)
+    def layer(self: Given, each: Given, at: int, inner: Given) -> Given:
+        entered = right(self, each, at, inner)
 
-        async def enter(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # as the right one
+        async def enter(ctx: Context, value: Given) -> Given:
             try:
                 return await entered(ctx, value)
             except Exception as error:
@@ -148,209 +174,262 @@ def _translated(right: Callable[..., Any]) -> Callable[..., Any]:
 
         return enter
 
-    return made
+    return layer
 
 
-def _as_text(right: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a result of what a tool raised, before any wrapper could see it."""
-
-    async def made(ctx: Context, value: ToolCallInput) -> ToolCallResult:
-        result: ToolCallResult
-        try:
-            result = await right(ctx, value)
-        except Exception as error:  # noqa: BLE001  # that is what is wrong
-            result = ToolCallResult(f"error: {error}")
-        return result
-
-    return made
-
-
-def _all_tool_errors(right: Callable[..., Exception]) -> Callable[..., Exception]:
+def _all_of_tool(_: Right) -> Right:
     """Take everything that leaves a call for the tool's own error."""
-    del right
 
-    def made(self: ToolCallRun, error: Exception) -> Exception:
+    def leaving(self: Given, error: Exception) -> Exception:
         return ToolError(self.call.name, self.call.id, error)
 
-    return made
+    return leaving
 
 
-def _told_twice(right: Callable[..., Any]) -> Callable[..., Any]:
-    """Count a failed run as completed, for all that its last event says."""
+def _bare(right: Right) -> Right:
+    """Let a tool's error out as the tool raised it."""
 
-    def made(self: Run, status: Any = None, *more: AgentEvent) -> None:  # noqa: ANN401  # as the right one
-        right(self, "completed" if status == "error" else status, *more)
+    def leaving(self: Given, error: Exception) -> Exception:
+        made: Exception = right(self, error)
+        return error if isinstance(made, ToolError) else made
 
-    return made
+    return leaving
 
 
-def _caught_in_vain(right: Callable[..., Any]) -> Callable[..., Any]:
+def _completed(left: RunResult) -> RunResult:
+    return replace(left, status="completed") if left.status == "error" else left
+
+
+def _caught_in_vain(right: Right) -> Right:
     """End the run with an error that a wrapper has caught."""
 
-    async def made(self: Any, ctx: Context, streaming: bool) -> None:  # noqa: ANN401  # as the right one
+    async def opened(self: Given, ctx: Context, streaming: bool) -> None:
         await right(self, ctx, streaming)
-        scope: CallScope = self.scope
-        if scope.faults and self.error is None:
-            error = next(iter(scope.faults.values()))[0]
+        faults = self.scope.faults
+        if faults and self.error is None:
+            error = next(iter(faults.values()))[0]
             if isinstance(error, Exception):
                 self.error = ToolError(self.call.name, self.call.id, error)
 
-    return made
+    return opened
 
 
-def _bare(right: Callable[..., ToolError]) -> Callable[..., Exception]:
-    """Let a tool's error out as the tool raised it."""
-    del right
-
-    def made(_: str, __: str, cause: Exception) -> Exception:
-        return cause
-
-    return made
-
-
-def _one_more(right: Callable[..., bool]) -> Callable[..., bool]:
+def _one_more(right: Right) -> Right:
     """Check the limit after the iteration that goes beyond it."""
 
-    def made(self: Any) -> bool:  # noqa: ANN401  # a Loop
+    def next_iteration(self: Given) -> Given:
         self.iterations -= 1
-        going: bool = right(self)
+        going = right(self)
         self.iterations += 1
         return going
 
-    return made
+    return next_iteration
 
 
-def _null_as_none(right: Callable[..., None]) -> Callable[..., None]:
-    """Take null for a list without tools."""
+def _wrapper_as_text(right: Right) -> Right:
+    """Make a result of what a wrapper raised, once it has left the onion."""
 
-    def made(self: Planner, name: Any, config: AgentConfig, fold: Any) -> None:  # noqa: ANN401  # as the right one
-        if getattr(config, "tools", None) is None:
-            config.tools = []
-        right(self, name, config, fold)
+    async def opened(self: Given, ctx: Context, streaming: bool) -> None:
+        await right(self, ctx, streaming)
+        if isinstance(self.error, HookError):
+            self.text, self.error = f"error: {self.error.cause}", None
 
-    return made
+    return opened
+
+
+def _wrapper_as_tool(right: Right) -> Right:
+    """Take what a wrapper raised when it was called for the tool's own error."""
+
+    def leaving(self: Given, error: Exception) -> Exception:
+        found: Exception = right(self, error)
+        if isinstance(found, HookError) and not isinstance(error, FactoryError):
+            return ToolError(self.call.name, self.call.id, error)
+        return found
+
+    return leaving
+
+
+def _wrapper_as_model(right: Right) -> Right:
+    """Take what a wrapper around the model raised for the model's own error."""
+
+    def leaving(self: Given, error: Exception, scope: Given) -> Exception:
+        found: Exception = right(self, error, scope)
+        return ModelError(error) if isinstance(found, HookError) else found
+
+    return leaving
+
+
+def _wrapper_as_answer(right: Right) -> Right:
+    """Take what a wrapper around the model raised for an answer."""
+
+    async def ask_model(self: Given, ctx: Context) -> Given:
+        try:
+            return await right(self, ctx)
+        except HookError as error:
+            return Message("assistant", f"error: {error.cause}")
+
+    return ask_model
+
+
+def _wrapper_again(right: Right) -> Right:
+    """Go through the onion around the model once more after a wrapper raised."""
+
+    async def again(self: Given, ctx: Context) -> Given:
+        try:
+            return await right(self, ctx)
+        except HookError:
+            return await right(self, ctx)
+
+    return again
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    Mutant(
-        id="pipeline-goes-on",
-        about="Hooks after one that raised still run; the error is raised at the end.",
-        violates=("ERR-001",),
-        wrong=patched("goes on", Patch(Pipeline, "rewrite", _goes_on)),
+    broken(
+        "pipeline-goes-on",
+        "Hooks after one that raised still run; the error is raised at the end.",
+        "ERR-001",
+        patch("pipeline.rewrite", _goes_on),
     ),
-    Mutant(
-        id="hook-error-swallowed",
-        about="An error of a model hook ends its pipeline, and nobody is told.",
-        violates=("ERR-001", "ERR-002"),
-        wrong=patched("swallowed", Patch(Pipeline, "rewrite", _swallowed)),
+    broken(
+        "hook-error-swallowed",
+        "An error of a model hook ends its pipeline, and nobody is told.",
+        "ERR-001 ERR-002",
+        patch("pipeline.rewrite", _swallowed),
     ),
-    Mutant(
-        id="hook-error-wrapped-twice",
-        about="An error of a hook comes out wrapped twice.",
-        violates=("ERR-002",),
-        wrong=patched("twice", Patch(chain, "hook_error", _wrapped_twice)),
+    broken(
+        "hook-error-wrapped-twice",
+        "An error of a hook comes out wrapped twice.",
+        "ERR-002",
+        *_pipelines(_hook_twice),
     ),
-    Mutant(
-        id="hook-error-anonymous",
-        about="An error of a hook does not name its handler.",
-        violates=("ERR-002",),
-        wrong=patched("anonymous", Patch(chain, "hook_error", _anonymous)),
+    broken(
+        "hook-error-anonymous",
+        "An error of a hook does not name its handler.",
+        "ERR-002",
+        *_pipelines(_anonymous),
     ),
-    Mutant(
-        id="build-error-swallowed",
-        about="An agent is built although a before_agent raised.",
-        violates=("ERR-003",),
-        wrong=patched("built anyway", Patch(Planner, "enter", _skipped)),
+    broken(
+        "build-error-swallowed",
+        "An agent is built although a before_agent raised.",
+        "ERR-003",
+        patch("planner.enter", _skipped),
     ),
-    Mutant(
-        id="run-start-error-wrapped-twice",
-        about="An error of before_agent comes out wrapped twice.",
-        violates=("ERR-004",),
-        wrong=patched("start twice", Patch(plan, "HookError", _wrapped_twice)),
+    broken(
+        "run-start-error-wrapped-twice",
+        "An error of before_agent comes out wrapped twice.",
+        "ERR-004",
+        patch("planner.enter", _hook_twice),
         under="eino-0.9",
     ),
-    Mutant(
-        id="model-error-wrapped-twice",
-        about="An error of the model comes out wrapped twice.",
-        violates=("ERR-005",),
-        wrong=patched(
-            "model twice", Patch(model_calls, "model_error", _model_wrapped_twice)
-        ),
+    broken(
+        "model-error-wrapped-twice",
+        "An error of the model comes out wrapped twice.",
+        "ERR-005",
+        patch("model.bare", _model_twice),
+        patch("model.leaving", _leaving_twice(ModelError)),
     ),
-    Mutant(
-        id="model-asked-again",
-        about="A model that failed is asked once more.",
-        violates=("ERR-006",),
-        wrong=patched("asked again", Patch(ModelOnion, "bare", _asked_again)),
+    broken(
+        "model-asked-again",
+        "A model that failed is asked once more.",
+        "ERR-006",
+        patch("model.bare", _asked_again),
     ),
-    Mutant(
-        id="tool-error-wrapped-twice",
-        about="An error of a tool comes out wrapped twice.",
-        violates=("ERR-007",),
-        wrong=patched(
-            "tool twice", Patch(tool_calls, "tool_error", _tool_wrapped_twice)
-        ),
+    broken(
+        "tool-error-wrapped-twice",
+        "An error of a tool comes out wrapped twice.",
+        "ERR-007",
+        patch("call.leaving", _leaving_twice(ToolError)),
     ),
-    Mutant(
-        id="failing-call-forgotten",
-        about="A call that failed has an empty result, and the run goes on.",
-        violates=("ERR-007", "ERR-008"),
-        wrong=patched("forgotten", Patch(CallBatch, "error", _empty_result)),
+    broken(
+        "failing-call-forgotten",
+        "A call that failed has an empty result, and the run goes on.",
+        "ERR-007 ERR-008",
+        patch("batch.error", _none_failed),
     ),
-    Mutant(
-        id="errors-translated",
-        about="A wrapper that catches gets an exception of the chain's own.",
-        violates=("ERR-009",),
-        wrong=patched("translated", Patch(Onion, "layer", _translated)),
+    broken(
+        "errors-translated",
+        "A wrapper that catches gets an exception of the chain's own.",
+        "ERR-009",
+        patch("onion.layer", _translated),
     ),
-    Mutant(
-        id="errors-as-text",
-        about="What a tool raised is a result before any wrapper could catch it.",
-        violates=("ERR-010",),
-        wrong=patched("as text", Patch(tool_onion, "invoke_tool", _as_text)),
+    broken(
+        "errors-as-text",
+        "What a tool raised is a result before any wrapper could catch it.",
+        "ERR-010",
+        patch("tool.invoke", error_as_result),
     ),
-    Mutant(
-        id="factory-error-of-tool",
-        about="A wrapper that cannot be made is told as an error of the tool.",
-        violates=("ERR-011",),
-        wrong=patched("the tool's", Patch(ToolCallRun, "leaving", _all_tool_errors)),
+    broken(
+        "factory-error-of-tool",
+        "A wrapper that cannot be made is told as an error of the tool.",
+        "ERR-011",
+        patch("call.leaving", _all_of_tool),
     ),
-    Mutant(
-        id="failed-run-completed",
-        about="A run that ended with an error has the status of one that completed.",
-        violates=("ERR-012",),
-        wrong=patched("completed", Patch(Run, "_end", _told_twice)),
+    wrong(
+        "failed-run-completed",
+        "A run that ended with an error has the status of one that completed.",
+        "ERR-012",
+        handing_back(_completed),
     ),
-    Mutant(
-        id="caught-in-vain",
-        about="An error ends the run although a wrapper caught it.",
-        violates=("ERR-013",),
-        wrong=patched("in vain", Patch(ToolCallRun, "open", _caught_in_vain)),
+    broken(
+        "caught-in-vain",
+        "An error ends the run although a wrapper caught it.",
+        "ERR-013",
+        patch("call.open", _caught_in_vain),
     ),
-    Mutant(
-        id="tool-error-bare",
-        about="What a tool raised comes out as it is, naming neither tool nor call.",
-        violates=("ERR-014",),
-        wrong=patched("bare", Patch(tool_calls, "tool_error", _bare)),
+    broken(
+        "tool-error-bare",
+        "What a tool raised comes out as it is, naming neither tool nor call.",
+        "ERR-014",
+        patch("call.leaving", _bare),
     ),
-    Mutant(
-        id="one-iteration-more",
-        about="A run has one iteration more than max_iterations.",
-        violates=("ERR-015",),
-        wrong=patched("one more", Patch(Loop, "next_iteration", _one_more)),
+    broken(
+        "one-iteration-more",
+        "A run has one iteration more than max_iterations.",
+        "ERR-015",
+        patch("loop.next_iteration", _one_more),
     ),
-    Mutant(
-        id="null-taken-for-no-tools",
-        about="A handler that leaves null leaves no tools, and nobody is told.",
-        violates=("ERR-016",),
-        wrong=patched("null", Patch(Planner, "settle", _null_as_none)),
+    broken(
+        "null-taken-for-no-tools",
+        "A handler that leaves null leaves no tools, and nobody is told.",
+        "ERR-016",
+        patch("planner.enter", null_taken),
     ),
-    Mutant(
-        id="wrapper-error-wrapped-twice",
-        about="What a wrapper around tool or model raised comes out wrapped twice.",
-        violates=("ERR-023", "ERR-024"),
-        wrong=patched("wrapper twice", Patch(chain, "wrapper_error", _wrapped_twice)),
+    broken(
+        "wrapper-error-wrapped-twice",
+        "What a wrapper around tool or model raised comes out wrapped twice.",
+        "ERR-023 ERR-024",
+        patch("call.leaving", _leaving_twice(HookError)),
+        patch("model.leaving", _leaving_twice(HookError)),
     ),
-    *WRAPPER_MUTANTS,
+    broken(
+        "wrapper-error-as-text",
+        "What a wrapper around a tool raised is the result of the call.",
+        "ERR-023",
+        patch("call.open", _wrapper_as_text),
+    ),
+    broken(
+        "wrapper-error-of-tool",
+        "What a wrapper raised when it was called is told as the tool's error.",
+        "ERR-023",
+        patch("call.leaving", _wrapper_as_tool),
+    ),
+    broken(
+        "wrapper-error-of-model",
+        "What a wrapper around the model raised is told as the model's error.",
+        "ERR-024",
+        patch("model.leaving", _wrapper_as_model),
+    ),
+    broken(
+        "wrapper-error-as-answer",
+        "What a wrapper around the model raised is the answer of an invoked run.",
+        "ERR-024 ERR-025",
+        patch("loop.ask_model", _wrapper_as_answer),
+    ),
+    broken(
+        "model-wrapper-again",
+        "A wrapper around the model that raised is called once more.",
+        "ERR-025",
+        patch("loop.ask_model", _wrapper_again),
+        patch("loop.open_answer", _wrapper_again),
+    ),
 )
-"""Engines from which errors come out otherwise."""

@@ -2,55 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Final
 
+from property_tests.mutants.around import Events, OtherwiseGivenRun, giving
+from property_tests.mutants.engines.messages import begun
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Patch, patched
+from property_tests.mutants.patching import Given, Patch, Right, broken, patch, wrong
 from refengine.errors import ToolError
 from refengine.events import AgentEvent
-from refengine.loop import Loop
 from refengine.messages import Message
-from refengine.run import Run
-
-Right: TypeAlias = Callable[..., Any]
-Events: TypeAlias = AsyncIterator[AgentEvent]
 
 
-def _told(change: Callable[[Loop, Events], Events]) -> Patch:
-    """Tell other events than the right ones."""
+def given_to_consumer(change: Callable[[Given, Events], Events]) -> Patch:
+    """Give the consumer other events than the right ones."""
 
-    def made(right: Right) -> Right:
-        async def run(self: Loop) -> Events:
+    def replaced(right: Right) -> Right:
+        async def run(self: Given) -> Events:
             async for event in change(self, right(self)):
                 yield event
 
         return run
 
-    return Patch(Loop, "run", made)
+    return patch("loop.run", replaced)
 
 
-def _each(change: Callable[[AgentEvent], list[AgentEvent]]) -> Patch:
-    async def changed(_: Loop, events: Events) -> Events:
+def each_event(change: Callable[[AgentEvent], list[AgentEvent]]) -> Patch:
+    """Give the consumer other events in place of each."""
+
+    async def changed(_: Given, events: Events) -> Events:
         async for event in events:
             for each in change(event):
                 yield each
 
-    return _told(changed)
+    return given_to_consumer(changed)
 
 
 def _of_kind(
     kind: str, change: Callable[[AgentEvent, Message], list[AgentEvent]]
 ) -> Patch:
-    """Tell other events in place of whole ones of a kind."""
+    """Give the consumer other events in place of whole ones of a kind."""
 
     def changed(event: AgentEvent) -> list[AgentEvent]:
         if event.kind != kind or event.message is None:
             return [event]
         return change(event, event.message)
 
-    return _each(changed)
+    return each_event(changed)
 
 
 def _with(event: AgentEvent, message: Message) -> AgentEvent:
@@ -61,8 +60,8 @@ def _without_call_id(event: AgentEvent, message: Message) -> list[AgentEvent]:
     return [AgentEvent(event.kind, event.run_path, message, None)]
 
 
-async def _after_hooks(loop: Loop, events: Events) -> Events:
-    """Tell a response when the after-hooks have run, as they left it."""
+async def _after_hooks(loop: Given, events: Events) -> Events:
+    """Give a response when the after-hooks have run, as they left it."""
     held: AgentEvent | None = None
     async for event in events:
         if held is not None:
@@ -73,7 +72,7 @@ async def _after_hooks(loop: Loop, events: Events) -> Events:
         yield _with(held, last) if last is not None else held
 
 
-async def _results_first(_: Loop, events: Events) -> Events:
+async def _results_first(_: Given, events: Events) -> Events:
     held: AgentEvent | None = None
     async for event in events:
         if event.kind == "model":
@@ -86,65 +85,56 @@ async def _results_first(_: Loop, events: Events) -> Events:
         yield held
 
 
-async def _failures_told(loop: Loop, events: Events) -> Events:
+async def _failures_given(loop: Given, events: Events) -> Events:
     try:
         async for event in events:
             yield event
     except ToolError as error:
         message = Message("tool", str(error), tool_call_id=error.call_id)
-        yield AgentEvent("tool", loop.run_path, message, error.call_id)  # inside
+        yield AgentEvent("tool", loop.run_path, message, error.call_id)
         raise
 
 
-def _other_path(right: Right) -> Right:
-    def init(self: Loop, *args: Any, **more: Any) -> None:  # noqa: ANN401  # its own
-        right(self, *args, **more)
-        self.run_path = (*self.run_path, "chat_model")
-
-    return init
+def _other_path(loop: Given) -> None:
+    loop.run_path = (*loop.run_path, "chat_model")
 
 
-def _silent_error(right: Right) -> Right:
-    async def following(self: Run) -> AgentEvent:
-        event: AgentEvent = await right(self)
-        if event.kind == "error":
-            raise StopAsyncIteration
-        return event
+class _WithoutErrors(OtherwiseGivenRun):
+    """A run that does not say why it failed."""
 
-    return following
-
-
-def _mutant(id_: str, about: str, clause: str, *patches: Patch) -> Mutant:
-    wrong = patched(id_.replace("-", " "), *patches)
-    return Mutant(id=id_, about=about, violates=(clause,), wrong=wrong)
+    async def events(self, given: Events) -> Events:
+        async for event in given:
+            if event.kind == "error":
+                return
+            yield event
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    _mutant(
+    broken(
         "response-told-twice",
         "A response has two events.",
         "EVT-001",
         _of_kind("model", lambda event, _: [event, event]),
     ),
-    _mutant(
+    broken(
         "calls-not-told",
         "The event of a response lacks its calls.",
         "EVT-002",
         _of_kind("model", lambda e, m: [_with(e, replace(m, tool_calls=()))]),
     ),
-    _mutant(
+    broken(
         "responses-told-after-hooks",
         "The last response is told as the after-hooks left it.",
         "EVT-003",
-        _told(_after_hooks),
+        given_to_consumer(_after_hooks),
     ),
-    _mutant(
+    broken(
         "results-not-told",
         "A result of a tool has no event.",
         "EVT-004",
         _of_kind("tool", lambda _, __: []),
     ),
-    _mutant(
+    broken(
         "results-told-trimmed",
         "The event of a result lacks the space around it.",
         "EVT-005",
@@ -152,34 +142,34 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             "tool", lambda e, m: [_with(e, replace(m, content=m.content.strip()))]
         ),
     ),
-    _mutant(
+    broken(
         "failures-told-as-results",
         "A call that failed has an event with the error's text.",
         "EVT-006",
-        _told(_failures_told),
+        given_to_consumer(_failures_given),
     ),
-    _mutant(
+    broken(
         "results-without-call-id",
         "The event of a result does not say which call it is of.",
         "EVT-008",
         _of_kind("tool", _without_call_id),
     ),
-    _mutant(
+    broken(
         "run-path-of-the-model",
         "The run path on events ends with a part of the agent.",
         "EVT-009",
-        Patch(Loop, "__init__", _other_path),
+        begun(_other_path),
     ),
-    _mutant(
+    broken(
         "results-before-their-response",
         "The event of a response comes after those of its calls.",
         "EVT-011",
-        _told(_results_first),
+        given_to_consumer(_results_first),
     ),
-    _mutant(
+    wrong(
         "error-not-told",
         "A run that fails ends without an event that says why.",
         "EVT-012",
-        Patch(Run, "__anext__", _silent_error),
+        giving(_WithoutErrors),
     ),
 )

@@ -2,183 +2,304 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import warnings
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from property_tests.mutants.engines import order_turning as turning
-from property_tests.mutants.engines.order_faults import ended_early, flat
+from property_tests.mutants.around import built, under
+from property_tests.mutants.engines import lists
+from property_tests.mutants.engines.lists import Found
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Patch, patched
-from refengine.agent import Agent
-from refengine.chain import Onion, Pipeline
-from refengine.loop import Loop
+from property_tests.mutants.patching import Given, Right, broken, patch, wrong
+from refengine.agent import ChatModelAgentConfig, build_agent
+from refengine.chain import Call, Layer, Onion, Pipeline, Wrap
+from refengine.context import Context
+from refengine.errors import MixedExtensionsWarning
+from refengine.events import Notice
+from refengine.plan import OnNotice
+from refengine.profile import Profile, choosing
+from refengine.testing.doors import EngineAgent
 
 
-def _mutant(
-    id_: str,
-    about: str,
-    violates: Sequence[str],
-    *patches: Patch,
-    under: str = "seed-001",
-) -> Mutant:
-    door = patched(id_.replace("-", " "), *patches)
-    made = Mutant(id=id_, about=about, violates=tuple(violates), wrong=door)
-    return replace(made, under=under)
+def _handlers_first(right: Right) -> Right:
+    """Call handlers' before-model hooks before those of structs."""
+
+    def compile_agent(*given: Given) -> Given:
+        machine = right(*given)
+        return replace(machine, before=machine.before[::-1])
+
+    return compile_agent
+
+
+async def _planned_anew(
+    config: ChatModelAgentConfig, profile: Profile, on_notice: OnNotice
+) -> EngineAgent:
+    """Call ``before_agent`` at build, and at the start of each run again."""
+    await build_agent(config, profile, on_notice=on_notice)
+    each_run = choosing(profile, "before_agent", "run")
+    return await build_agent(config, each_run, on_notice=on_notice)
+
+
+async def _warned_often(
+    config: ChatModelAgentConfig, profile: Profile, on_notice: OnNotice
+) -> EngineAgent:
+    """Warn once more for each handler but one, besides the engine's own warning."""
+    for _ in config.handlers[1:] if config.middlewares else ():
+        warnings.warn(MixedExtensionsWarning("both lists"), stacklevel=4)
+        on_notice(Notice("warning", {"category": "MixedExtensionsWarning"}))
+    return await build_agent(config, profile, on_notice=on_notice)
+
+
+def _handlers_outside(found: Found) -> Found:
+    return [*lists.wrappers(found), *lists.factories(found)]
+
+
+def _structs_outside(found: Found) -> Found:
+    """Put the layers of structs outside those of the tools configuration."""
+    hooks = ["wrap_tool_call", "tool_call_middlewares"]
+    given = sorted(lists.factories(found), key=lambda each: hooks.index(each.name.hook))
+    return [*given, *lists.wrappers(found)]
+
+
+def _last_handler_outside(found: Found) -> Found:
+    return [*lists.factories(found), *lists.wrappers(found)[::-1]]
+
+
+def _structs_backwards(found: Found) -> Found:
+    structs = [each for each in found if each.name.hook == "wrap_tool_call"]
+    left = structs[::-1]
+    return [left.pop(0) if each in structs else each for each in found]
+
+
+def _ended_early(right: Right) -> Right:
+    """Call after_agent hooks once an answer calls no tool, before the after-hooks."""
+
+    async def after_model(self: Given, ctx: Context) -> Context:
+        machine, last = self.machine, self.history.last()
+        if last is not None and not last.tool_calls:
+            await machine.after_agent.observe(ctx, self.history)
+            self.machine = replace(machine, after_agent=Pipeline(()))
+        left: Context = await right(self, ctx)
+        return left
+
+    return after_model
+
+
+def _flat(right: Right) -> Right:
+    """Give every wrapper the innermost result, which none of them can change.
+
+    Each is resumed as soon as it is there, the outermost first.
+    """
+
+    def compiled(
+        self: Onion, layers: Sequence[Layer], innermost: Call, first: int = 0
+    ) -> Given:
+        if not layers or any(layer.wrap is None for layer in layers):
+            return right(self, layers, innermost, first)
+        return _Flat(layers, innermost)
+
+    return compiled
+
+
+class _Flat:
+    def __init__(self, layers: Sequence[Layer], innermost: Call) -> None:
+        self._wraps = [layer.wrap for layer in layers if layer.wrap is not None]
+        self._innermost = innermost
+
+    async def __call__(self, ctx: Context, value: Given) -> Given:
+        one = _FlatCall(self._wraps, self._innermost)
+        outcome = await one.at(0, ctx, value)
+        await asyncio.gather(*one.inner, return_exceptions=True)
+        return outcome
+
+
+class _FlatCall:
+    """One call: every layer but the outermost is a task, and all share one answer."""
+
+    def __init__(self, wraps: Sequence[Wrap], innermost: Call) -> None:
+        self.inner: list[asyncio.Future[Any]] = []
+        self._wraps = wraps
+        self._innermost = innermost
+        self._answer = asyncio.get_running_loop().create_future()
+
+    async def at(self, layer: int, ctx: Context, value: Given) -> Given:
+        if layer == len(self._wraps):
+            result = await self._innermost(ctx, value)
+            if not self._answer.done():
+                self._answer.set_result(result)
+            return result
+
+        def inner(ctx: Context, value: Given) -> Awaitable[Any]:
+            task = asyncio.ensure_future(self.at(layer + 1, ctx, value))
+            task.add_done_callback(self._settle)
+            self.inner.append(task)
+            return self._answer
+
+        return await self._wraps[layer](ctx, value, inner)
+
+    def _settle(self, task: asyncio.Future[Any]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if self._answer.done() or task.cancelled():
+            return
+        if error is None:
+            self._answer.set_result(task.result())
+        else:
+            self._answer.set_exception(error)
+            self._answer.exception()  # nobody may wait for it any more
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    Mutant(
-        id="pipelines-reversed",
-        about="Every pipeline calls the last hook first.",
-        violates=("ORD-001", "ORD-003", "ORD-007"),
-        wrong=patched(
-            "pipelines reversed", Patch(Pipeline, "__init__", turning.backwards)
-        ),
+    broken(
+        "pipelines-reversed",
+        "Every pipeline calls the last hook first.",
+        "ORD-001 ORD-003 ORD-007",
+        lists.hooks(lists.turned, *lists.PASSES),
     ),
-    _mutant(
+    broken(
         "before-handlers-first",
         "Handlers' before-model hooks are called before those of structs.",
-        ["ORD-001"],
-        turning.phases("before_chat_model", turning.turned),
+        "ORD-001",
+        patch("agent.compile", _handlers_first),
     ),
-    _mutant(
+    broken(
         "before-structs-reversed",
         "The last struct's before_chat_model is called first.",
-        ["ORD-001"],
-        turning.structs("before_chat_model", turning.turned),
+        "ORD-001",
+        lists.callbacks(lists.turned, "before_chat_model"),
     ),
-    _mutant(
+    broken(
         "last-before-hook-missing",
         "Of several before-model hooks of handlers the last one is never called.",
-        ["ORD-002"],
-        turning.hooks("before_model_rewrite_history", turning.but_last),
+        "ORD-002",
+        lists.hooks(lists.but_last, "before_model_rewrite_history"),
     ),
-    _mutant(
+    broken(
         "last-before-hook-twice",
         "The last handler's before-model hook is called twice in a pass.",
-        ["ORD-002"],
-        turning.hooks("before_model_rewrite_history", turning.last_twice),
+        "ORD-002",
+        lists.hooks(lists.last_twice, "before_model_rewrite_history"),
     ),
-    _mutant(
+    wrong(
         "after-handlers-first",
         "With both lists handlers' after-model hooks are called first, as in eino.",
-        ["ORD-003"],
-        turning.phases("after_chat_model", turning.turned),
+        "ORD-003",
+        under("after_hooks", "handlers_first"),
     ),
-    _mutant(
+    wrong(
         "after-structs-first",
         "With both lists structs' after-model hooks are called first.",
-        ["ORD-003"],
-        turning.phases("after_chat_model", turning.turned),
+        "ORD-003",
+        under("after_hooks", "in_order"),
         under="eino-0.9",
     ),
-    _mutant(
+    broken(
         "last-after-hook-missing",
         "Of several after-model hooks of handlers the last one is never called.",
-        ["ORD-004"],
-        turning.hooks("after_model_rewrite_history", turning.but_last),
+        "ORD-004",
+        lists.hooks(lists.but_last, "after_model_rewrite_history"),
     ),
-    _mutant(
+    broken(
         "before-agent-reversed",
         "The last handler's before_agent is called first.",
-        ["ORD-005"],
-        turning.hooks("before_agent", turning.turned),
+        "ORD-005",
+        lists.hooks(lists.turned, "before_agent"),
     ),
-    _mutant(
+    broken(
         "before-agent-last-missing",
         "Of several before_agent hooks the last one is never called.",
-        ["ORD-006"],
-        turning.hooks("before_agent", turning.but_last),
+        "ORD-006",
+        lists.hooks(lists.but_last, "before_agent"),
     ),
-    _mutant(
+    wrong(
         "before-agent-each-run",
         "The before_agent hooks run at build, and again at the start of every run.",
-        ["ORD-006"],
-        Patch(Agent, "planned", turning.planned_anew),
+        "ORD-006",
+        built(_planned_anew),
     ),
-    _mutant(
+    broken(
         "after-agent-reversed",
         "The last handler's after_agent is called first.",
-        ["ORD-007"],
-        turning.hooks("after_agent", turning.turned),
+        "ORD-007",
+        lists.hooks(lists.turned, "after_agent"),
     ),
-    _mutant(
+    broken(
         "model-wrappers-reversed",
         "Around a model call the last handler is the outermost.",
-        ["ORD-009"],
-        turning.hooks("wrap_model_call", turning.turned),
+        "ORD-009",
+        lists.hooks(lists.turned, "wrap_model_call"),
     ),
-    _mutant(
+    broken(
         "model-wrapper-missing",
         "The innermost wrapper around the model is left out.",
-        ["ORD-010"],
-        turning.hooks("wrap_model_call", turning.but_last),
+        "ORD-010",
+        lists.hooks(lists.but_last, "wrap_model_call"),
     ),
-    _mutant(
+    broken(
         "model-wrapper-twice",
         "The innermost wrapper around the model is entered twice.",
-        ["ORD-010"],
-        turning.hooks("wrap_model_call", turning.last_twice),
+        "ORD-010",
+        lists.hooks(lists.last_twice, "wrap_model_call"),
     ),
-    _mutant(
+    broken(
         "onions-flat",
         "Every wrapper is given the innermost result and resumed outermost first.",
-        ["ORD-011", "ORD-015"],
-        Patch(Onion, "compile", flat),
+        "ORD-011 ORD-015",
+        patch("onion.compile", _flat),
     ),
-    _mutant(
+    broken(
         "tool-handlers-outside",
         "Handlers' wrappers are outside of those of structs and tools configuration.",
-        ["ORD-012"],
-        turning.layers(turning.handlers_outside),
+        "ORD-012",
+        lists.layers(_handlers_outside),
     ),
-    _mutant(
+    broken(
         "tool-structs-outside",
         "Structs' wrappers are outside of those of the tools configuration.",
-        ["ORD-012"],
-        turning.layers(turning.structs_outside),
+        "ORD-012",
+        lists.layers(_structs_outside),
     ),
-    _mutant(
+    broken(
         "tool-last-handler-outside",
         "The last handler's wrapper is the outermost, as in eino up to v0.8.11.",
-        ["ORD-013"],
-        turning.layers(turning.last_handler_outside),
+        "ORD-013",
+        lists.layers(_last_handler_outside),
     ),
-    _mutant(
+    broken(
         "tool-structs-backwards",
         "Of the structs' wrappers the last one is the outermost.",
-        ["ORD-013"],
-        turning.layers(turning.structs_backwards),
+        "ORD-013",
+        lists.layers(_structs_backwards),
     ),
-    _mutant(
+    broken(
         "tool-wrapper-missing",
         "The innermost wrapper around a call is left out.",
-        ["ORD-014"],
-        turning.layers(turning.but_last),
+        "ORD-014",
+        lists.layers(lists.but_last),
     ),
-    _mutant(
+    broken(
         "tool-wrapper-twice",
         "The innermost wrapper around a call is entered twice.",
-        ["ORD-014"],
-        turning.layers(turning.last_twice),
+        "ORD-014",
+        lists.layers(lists.last_twice),
     ),
-    _mutant(
+    broken(
         "after-agent-before-after-hooks",
         "The after_agent hooks are called before the last after-model hooks.",
-        ["ORD-017"],
-        Patch(Loop, "run_phases", ended_early),
+        "ORD-017",
+        patch("loop.after_model", _ended_early),
     ),
-    _mutant(
+    wrong(
         "mixed-lists-silent",
         "Nobody is told that both lists of extensions are used.",
-        ["ORD-019"],
-        turning.warning(lambda _: 0),
+        "ORD-019",
+        under("both_lists", "silent"),
     ),
-    _mutant(
+    wrong(
         "mixed-lists-each-handler",
         "The warning about both lists is given for every handler.",
-        ["ORD-019"],
-        turning.warning(lambda extensions: len(extensions.handlers)),
+        "ORD-019",
+        built(_warned_often),
     ),
 )

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias, cast
+from typing import Final
 
+from property_tests.mutants.engines.messages import begun
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Patch, patched
-from refengine.agent import Agent
-from refengine.chain import Pipeline
+from property_tests.mutants.patching import Given, Patch, Right, broken, patch
 from refengine.context import Context
-from refengine.loop import Loop
 from refengine.messages import Message, ToolCall
-from refengine.plan import Plan
-from refengine.tool_calls import CallBatch
 from refengine.tools import NO_OPTIONS, Options
-
-Right: TypeAlias = Callable[..., Any]
-Given: TypeAlias = Any  # what the engine hands on, of whatever type
 
 
 def _messages_as(change: Callable[[Sequence[Message]], Sequence[Message]]) -> Patch:
@@ -26,13 +19,13 @@ def _messages_as(change: Callable[[Sequence[Message]], Sequence[Message]]) -> Pa
 
     def replaced(right: Right) -> Right:
         def run(
-            self: Agent, messages: Sequence[Message], *more: Given, **kw: Given
+            self: Given, messages: Sequence[Message], *more: Given, **how: Given
         ) -> Given:
-            return right(self, change(messages), *more, **kw)
+            return right(self, change(messages), *more, **how)
 
         return run
 
-    return Patch(Agent, "run", replaced)
+    return patch("agent.run", replaced)
 
 
 def _last_twenty(messages: Sequence[Message]) -> Sequence[Message]:
@@ -43,27 +36,23 @@ def _each_once(messages: Sequence[Message]) -> Sequence[Message]:
     return list(dict.fromkeys(messages))
 
 
-def _only_without_another(right: Right) -> Right:
-    def made(self: Loop, machine: Given, plan: Plan, *more: Given) -> None:
-        messages = cast("Sequence[Message]", more[1])
-        if any(each.role == "system" for each in messages):
-            plan = replace(plan, instruction="")
-        right(self, machine, plan, *more)
-
-    return made
+def _only_without_another(loop: Given) -> None:
+    given = loop.history.without(loop.first)
+    if any(each.role == "system" for each in given):
+        loop.history, loop.first = given, None
 
 
 def _almost(right: Right) -> Right:
-    def run_of(self: Loop, call: ToolCall, bound: Mapping[str, object]) -> object:
+    def prepare_call(self: Given, call: ToolCall, bound: Mapping[str, object]) -> Given:
         alike = {name.casefold(): name for name in bound}
         name = alike.get(call.name.casefold(), call.name)
         return right(self, replace(call, name=name), bound)
 
-    return run_of
+    return prepare_call
 
 
 def _options_once(right: Right) -> Right:
-    def run_of(self: Loop, call: ToolCall, bound: object) -> object:
+    def prepare_call(self: Given, call: ToolCall, bound: object) -> Given:
         kept = self.options
         self.options = kept if self.iterations == 1 else NO_OPTIONS
         try:
@@ -71,17 +60,17 @@ def _options_once(right: Right) -> Right:
         finally:
             self.options = kept
 
-    return run_of
+    return prepare_call
 
 
 def _true_options(right: Right) -> Right:
     def run(
-        self: Agent,
+        self: Given,
         messages: object,
         stream: bool = False,  # noqa: FBT002  # contract §0
         ctx: Context | None = None,
         options: Options | None = None,
-    ) -> object:
+    ) -> Given:
         some = {key: value for key, value in (options or {}).items() if value}
         return right(self, messages, stream, ctx, some)
 
@@ -89,55 +78,53 @@ def _true_options(right: Right) -> Right:
 
 
 def _true_values(right: Right) -> Right:
-    def with_value(self: Context, key: str, value: object) -> Context:
-        return cast("Context", right(self, key, value)) if value else self
+    def with_value(self: Context, key: str, value: object) -> Given:
+        return right(self, key, value) if value else self
 
     return with_value
 
 
 def _same_context(right: Right) -> Right:
-    async def observe(self: Pipeline, ctx: Context, value: object) -> Context:
-        for step in self._steps:
-            alone = Pipeline(())
-            alone._steps = (step,)  # noqa: SLF001  # a pipeline of its own
-            await right(alone, ctx, value)
+    async def observe(self: Given, ctx: Context, value: object) -> Context:
+        for _, one in self.one_by_one():
+            await right(one, ctx, value)
         return ctx
 
     return observe
 
 
 def _locals_dropped(right: Right) -> Right:
-    def following(self: Loop) -> bool:
+    def next_iteration(self: Given) -> Given:
         self.locals.clear()
-        return cast("bool", right(self))
+        return right(self)
 
-    return following
+    return next_iteration
 
 
 def _nothing_to_answer(right: Right) -> Right:
-    def following(self: Loop) -> bool:
+    def next_iteration(self: Given) -> Given:
         last = self.history.last()
         if self.iterations == 0 and last is not None and last.role == "assistant":
             self.status, self.answer = "completed", last
             return False
-        return cast("bool", right(self))
+        return right(self)
 
-    return following
+    return next_iteration
 
 
 def _calls_answered(right: Right) -> Right:
-    def following(self: Loop) -> bool:
+    def next_iteration(self: Given) -> Given:
         last = self.history.last()
         for call in last.tool_calls if last is not None and not self.iterations else ():
             result = Message("tool", "", tool_call_id=call.id, name=call.name)
             self.history = self.history.appended(result)
-        return cast("bool", right(self))
+        return right(self)
 
-    return following
+    return next_iteration
 
 
 def _only_own_calls(right: Right) -> Right:
-    def route(self: Loop, response: Message) -> object:
+    def route(self: Given, response: Message) -> Given:
         last = self.history.last()
         if last is not None and last.tool_calls and not response.tool_calls:
             self.answer = last
@@ -147,98 +134,93 @@ def _only_own_calls(right: Right) -> Right:
     return route
 
 
-def _later_errors_told(right: Right) -> Right:
-    def settle(self: Loop, batch: CallBatch) -> bool:
+def _later_errors_are_results(right: Right) -> Right:
+    def settle(self: Given, batch: Given) -> Given:
         for run in batch.calls if self.iterations > 1 else ():
             if run.error is not None:
                 run.text, run.error = "it failed", None
-        return cast("bool", right(self, batch))
+        return right(self, batch)
 
     return settle
 
 
-def _mutant(id_: str, about: str, clause: str, *patches: Patch) -> Mutant:
-    wrong = patched(id_, *patches)
-    return Mutant(id=id_, about=about, violates=(clause,), wrong=wrong)
-
-
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    _mutant(
+    broken(
         "another-system-message-counts",
         "A run that is given a system message does without the instruction's.",
         "MSG-001",
-        Patch(Loop, "__init__", _only_without_another),
+        begun(_only_without_another),
     ),
-    _mutant(
+    broken(
         "last-twenty-messages",
         "A run starts with the last twenty of the messages that it is given.",
         "MSG-002",
         _messages_as(_last_twenty),
     ),
-    _mutant(
+    broken(
         "equal-messages-once",
         "Of equal messages that a run is given it starts with the first.",
         "MSG-002",
         _messages_as(_each_once),
     ),
-    _mutant(
+    broken(
         "calls-of-the-input-answered",
         "Calls at the end of the messages that a run is given have a result.",
         "MSG-002",
-        Patch(Loop, "next_iteration", _calls_answered),
+        patch("loop.next_iteration", _calls_answered),
     ),
-    _mutant(
+    broken(
         "calls-of-hooks-not-run",
         "Calls that an after-model hook puts into a plain answer are not run.",
         "MSG-012",
-        Patch(Loop, "route", _only_own_calls),
+        patch("loop.route", _only_own_calls),
     ),
-    _mutant(
+    broken(
         "almost-the-name",
         "A call runs the tool whose name differs in upper and lower case only.",
         "TOOL-019",
-        Patch(Loop, "prepare_call", _almost),
+        patch("loop.prepare_call", _almost),
     ),
-    _mutant(
+    broken(
         "answered-input-ends-the-run",
         "A run that is given messages with an answer at the end asks nobody.",
         "RUN-002",
-        Patch(Loop, "next_iteration", _nothing_to_answer),
+        patch("loop.next_iteration", _nothing_to_answer),
     ),
-    _mutant(
+    broken(
         "later-errors-are-results",
         "From the second iteration on a tool that fails has a result that says so.",
         "ERR-007",
-        Patch(Loop, "settle", _later_errors_told),
+        patch("loop.settle", _later_errors_are_results),
     ),
-    _mutant(
+    broken(
         "options-for-the-first-tools",
         "Tools of later iterations are given no options.",
         "WRAP-017",
-        Patch(Loop, "prepare_call", _options_once),
+        patch("loop.prepare_call", _options_once),
     ),
-    _mutant(
+    broken(
         "options-that-are-true",
         "An option that is 0, empty or null is dropped.",
         "WRAP-018",
-        Patch(Agent, "run", _true_options),
+        patch("agent.run", _true_options),
     ),
-    _mutant(
+    broken(
         "after-agent-contexts-dropped",
         "Each hook after the agent gets the context that the first one got.",
         "CTX-001",
-        Patch(Pipeline, "observe", _same_context),
+        patch("pipeline.observe", _same_context),
     ),
-    _mutant(
+    broken(
         "values-that-are-true",
         "A value of a context that is 0, empty or null is not kept.",
         "CTX-012",
-        Patch(Context, "with_value", _true_values),
+        patch("context.with_value", _true_values),
     ),
-    _mutant(
+    broken(
         "run-locals-of-an-iteration",
         "An iteration finds no run-local values of the one before.",
         "CTX-013",
-        Patch(Loop, "next_iteration", _locals_dropped),
+        patch("loop.next_iteration", _locals_dropped),
     ),
 )

@@ -2,69 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias, cast
+from typing import Final
 
-from property_tests.mutants.engines import order_turning as turning
-from property_tests.mutants.engines.order_faults import ended_anyhow, tools_first
+from property_tests.mutants.around import handing_back, under
+from property_tests.mutants.engines import lists
+from property_tests.mutants.engines.wrapping import run_twice
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Patch, patched
-from refengine import agent as agents
-from refengine import extensions, tool_onion
-from refengine import hooks as hooks_module
-from refengine.chain import Pipeline
-from refengine.compiled import CompiledAgent
+from property_tests.mutants.patching import (
+    Given,
+    Patch,
+    PatchedDoor,
+    Right,
+    broken,
+    patch,
+    wrong,
+)
 from refengine.context import Context
-from refengine.errors import MaxIterationsExceededError
 from refengine.events import AgentEvent
-from refengine.loop import Loop
-from refengine.messages import Message, ToolCall
-from refengine.profile import Profile
-from refengine.run import Run
-from refengine.tool_calls import CallBatch
-from refengine.tools import ToolCallInput
-
-Right: TypeAlias = Callable[..., Any]
+from refengine.hooks import HOOKS, AgentHandler
+from refengine.messages import ToolCall
+from refengine.run import RunResult
 
 
 def _after_hooks_first(right: Right) -> Right:
-    async def before(self: Loop) -> Context:
+    async def before_model(self: Given) -> Given:
         await self.run_phases(self.machine.after, self.ctx)
-        return cast("Context", await right(self))
+        return await right(self)
 
-    return before
+    return before_model
+
+
+class _EarlyBatch:
+    """A batch that has run already; its events come when they are asked for."""
+
+    def __init__(self, batch: Given, events: list[AgentEvent]) -> None:
+        self._batch = batch
+        self._events = events
+
+    async def next_event(self) -> AgentEvent | None:
+        return self._events.pop(0) if self._events else None
+
+    def __getattr__(self, name: str) -> Given:
+        return getattr(self._batch, name)
+
+
+def _tools_first() -> Sequence[Patch]:
+    """Run the calls of an answer before the after-hooks see it."""
+    batches: dict[int, _EarlyBatch] = {}
+
+    def after(right: Right) -> Right:
+        async def after_model(self: Given, ctx: Context) -> Given:
+            last = self.history.last()
+            if last is not None and last.tool_calls:
+                batch = self.batch_of(last.tool_calls, ctx)
+                events: list[AgentEvent] = []
+                while (event := await batch.next_event()) is not None:
+                    events.append(event)
+                batches[id(self)] = _EarlyBatch(batch, events)
+            return await right(self, ctx)
+
+        return after_model
+
+    def of(right: Right) -> Right:
+        def batch_of(self: Given, calls: Given, ctx: Context) -> Given:
+            return batches.pop(id(self), None) or right(self, calls, ctx)
+
+        return batch_of
+
+    return patch("loop.after_model", after), patch("loop.batch_of", of)
 
 
 def _asked_twice(right: Right) -> Right:
-    async def answer(self: Loop, ctx: Context) -> Message:
+    async def ask_model(self: Given, ctx: Context) -> Given:
         await right(self, ctx)
-        return cast("Message", await right(self, ctx))
+        return await right(self, ctx)
 
-    return answer
+    return ask_model
 
 
 def _first_call_only(right: Right) -> Right:
-    def batch_of(self: Loop, calls: Sequence[ToolCall], ctx: Context) -> CallBatch:
-        return cast("CallBatch", right(self, calls[:1], ctx))
+    def batch_of(self: Given, calls: Sequence[ToolCall], ctx: Context) -> Given:
+        return right(self, calls[:1], ctx)
 
     return batch_of
 
 
-def _run_twice(right: Right) -> Right:
-    async def invoke(ctx: Context, value: ToolCallInput) -> object:
-        await right(ctx, value)
-        return await right(ctx, value)
-
-    return invoke
-
-
-def _always_a_loop(_: Right) -> object:
-    return property(lambda _: False)
-
-
 def _all_before_hooks(right: Right) -> Right:
-    def hooks_of(handler: Any, spelt: Any) -> object:  # noqa: ANN401  # its own
+    def hooks_of(handler: Given, spelt: Given) -> Given:
         name, hooks = right(handler, spelt)
         hook = "before_model_rewrite_history"
         return name, {hook: getattr(handler, hook), **hooks}
@@ -72,83 +98,64 @@ def _all_before_hooks(right: Right) -> Right:
     return hooks_of
 
 
+def whole_object(right: Right) -> Right:
+    """Take every method of a hook's name, whatever the object's set says."""
+
+    def hooks_of(handler: Given, spelt: Given) -> Given:
+        name, hooks = right(handler, spelt)
+        if not isinstance(getattr(handler, "hooks", None), (set, frozenset)):
+            return name, hooks
+        methods = {hook: getattr(handler, hook, None) for hook in sorted(HOOKS)}
+        own = {
+            hook: method
+            for hook, method in methods.items()
+            if method is not None
+            and getattr(type(handler), hook, None) is not getattr(AgentHandler, hook)
+        }
+        return name, {**own, **hooks}
+
+    return hooks_of
+
+
 def _one_more(right: Right) -> Right:
-    def following(self: Loop) -> bool:
+    def next_iteration(self: Given) -> Given:
         if self.iterations == self.machine.max_iterations:
             self.iterations += 1
             return True
-        return cast("bool", right(self))
+        return right(self)
 
-    return following
-
-
-def _exhaustion_raises(right: Right) -> Right:
-    def following(self: Loop) -> bool:
-        if right(self):
-            return True
-        raise MaxIterationsExceededError(self.machine.max_iterations)
-
-    return following
+    return next_iteration
 
 
 def _ten_at_most(right: Right) -> Right:
-    def following(self: Loop) -> bool:
+    def next_iteration(self: Given) -> Given:
         most = min(10, self.machine.max_iterations)
         self.machine = replace(self.machine, max_iterations=most)
-        return cast("bool", right(self))
+        return right(self)
 
-    return following
+    return next_iteration
 
 
 def _no_answer(right: Right) -> Right:
-    def following(self: Loop) -> bool:
-        found = cast("bool", right(self))
+    def next_iteration(self: Given) -> Given:
+        found = right(self)
         self.answer = self.answer if found else None
         return found
 
-    return following
+    return next_iteration
 
 
-def _no_lower_limit(_: Right) -> Right:
-    def limit(_given: object, _profile: object) -> int:
-        return agents.DEFAULT_MAX_ITERATIONS
-
-    return limit
+def _no_end_of_failed(left: RunResult) -> RunResult | None:
+    return None if left.status == "error" else left
 
 
-def _no_end_of_failed(right: Right) -> Right:
-    def end(self: Run, *args: Any) -> None:  # noqa: ANN401  # its own
-        if self.error is None:
-            right(self, *args)
-
-    return end
-
-
-def _at_end(change: Callable[[Loop], None]) -> Patch:
-    """Change what a run hands back."""
-
-    def made(right: Right) -> Right:
-        def end(self: Run, *args: Any) -> None:  # noqa: ANN401  # its own
-            if self._loop is not None:
-                change(self._loop)
-            right(self, *args)
-
-        return end
-
-    return Patch(Run, "_end", made)
-
-
-def _completed(loop: Loop) -> None:
-    if loop.status == "returned_directly":
-        loop.status = "completed"
-
-
-def _counted_from_zero(loop: Loop) -> None:
-    loop.iterations -= 1
+def _direct_completes(left: RunResult) -> RunResult:
+    direct = left.status == "returned_directly"
+    return replace(left, status="completed") if direct else left
 
 
 def _always_after_agent(right: Right) -> Right:
-    async def run(self: Loop) -> AsyncIterator[AgentEvent]:
+    async def run(self: Given) -> AsyncIterator[AgentEvent]:
         async for event in right(self):
             yield event
         if self.status == "max_iterations":
@@ -157,155 +164,151 @@ def _always_after_agent(right: Right) -> Right:
     return run
 
 
-def _after_agent_in_any_profile(right: Right) -> Right:
-    def compile_(config: object, profile: Profile, *args: Any) -> object:  # noqa: ANN401  # its own
-        return right(config, replace(profile, after_agent="on_success"), *args)
+def _ended_anyhow(right: Right) -> Right:
+    """Call after_agent hooks of a run that did not succeed, too."""
 
-    return compile_
+    async def leave(self: Given) -> None:
+        if self.status not in {"completed", "returned_directly"}:
+            await self.machine.after_agent.observe(self.ctx, self.history)
+        await right(self)
+
+    return leave
 
 
 def _shows_the_last(right: Right) -> Right:
-    async def observe(self: Pipeline, ctx: Context, value: Any) -> Context:  # noqa: ANN401  # its own
-        return cast("Context", await right(self, ctx, value[-1:]))
+    async def observe(self: Given, ctx: Context, value: Given) -> Given:
+        return await right(self, ctx, value[-1:])
 
     return observe
 
 
-def _mutant(id_: str, about: str, clause: str, *patches: Patch, **more: Any) -> Mutant:  # noqa: ANN401  # a mutant's fields
-    wrong = patched(id_.replace("-", " "), *patches)
-    return Mutant(id=id_, about=about, violates=(clause,), wrong=wrong, **more)
-
-
-_TOOLS_FIRST: Final = tools_first({})
-
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    _mutant(
+    broken(
         "after-hooks-before-the-model",
         "After-model hooks also run before the model is called.",
         "RUN-001",
-        Patch(Loop, "before_model", _after_hooks_first),
+        patch("loop.before_model", _after_hooks_first),
     ),
-    _mutant(
+    wrong(
         "tools-before-after-hooks",
         "The calls of an answer run before the after-model hooks see it.",
         "RUN-001",
-        Patch(Loop, "run_phases", _TOOLS_FIRST[0]),
-        Patch(Loop, "batch_of", _TOOLS_FIRST[1]),
+        PatchedDoor("tools-before-after-hooks", _tools_first),
     ),
-    _mutant(
+    broken(
         "model-called-twice",
         "The model is called twice an iteration; the second answer counts.",
         "RUN-002",
-        Patch(Loop, "ask_model", _asked_twice),
+        patch("loop.ask_model", _asked_twice),
     ),
-    _mutant(
+    broken(
         "first-call-only",
         "Only the first call of a message is run.",
         "RUN-003",
-        Patch(Loop, "batch_of", _first_call_only),
+        patch("loop.batch_of", _first_call_only),
     ),
-    _mutant(
+    broken(
         "calls-run-twice",
         "Every call of a tool is executed twice; the second result counts.",
         "RUN-004",
-        Patch(tool_onion, "invoke_tool", _run_twice),
+        patch("tool.invoke", run_twice),
     ),
-    _mutant(
+    wrong(
         "loop-without-tools",
         "An agent without tools loops where one model call is asked for.",
         "RUN-006",
-        Patch(CompiledAgent, "calls_once", cast("Any", _always_a_loop)),
+        under("without_tools", "loop"),
         under="eino-0.8",
     ),
-    _mutant(
+    broken(
         "hooks-without-override-called",
         "A handler's before-model hook is called though it does not override it.",
         "RUN-009",
-        Patch(extensions, "hooks_of", _all_before_hooks),
+        patch("extensions.hooks_of", _all_before_hooks),
     ),
-    _mutant(
+    broken(
         "absent-hooks-called",
         "Every method of a hook's name is called, whatever the object's set says.",
         "RUN-009",
-        Patch(hooks_module, "_declared", turning.whole_object),
+        patch("extensions.hooks_of", whole_object),
     ),
-    _mutant(
+    broken(
         "run-passes-its-limit",
         "A run has one iteration more than it may.",
         "RUN-010",
-        Patch(Loop, "next_iteration", _one_more),
+        patch("loop.next_iteration", _one_more),
     ),
-    _mutant(
+    wrong(
         "exhaustion-raises",
         "A run that used up its iterations fails.",
         "RUN-011",
-        Patch(Loop, "next_iteration", _exhaustion_raises),
+        under("exhaustion", "error"),
     ),
-    _mutant(
+    broken(
         "never-more-than-ten-iterations",
         "A run ends after ten iterations, whatever max_iterations says.",
         "RUN-011",
-        Patch(Loop, "next_iteration", _ten_at_most),
+        patch("loop.next_iteration", _ten_at_most),
     ),
-    _mutant(
+    broken(
         "no-answer-at-the-limit",
         "A run that used up its iterations has no answer.",
         "RUN-012",
-        Patch(Loop, "next_iteration", _no_answer),
+        patch("loop.next_iteration", _no_answer),
     ),
-    _mutant(
+    wrong(
         "any-limit-accepted",
         "max_iterations below one stands for the default.",
         "RUN-013",
-        Patch(agents, "_limit", _no_lower_limit),
+        under("iterations_below_one", "default"),
     ),
-    _mutant(
+    wrong(
         "failed-run-without-end",
         "A run that failed hands nothing back.",
         "RUN-014",
-        Patch(Run, "_end", _no_end_of_failed),
+        handing_back(_no_end_of_failed),
     ),
-    _mutant(
+    wrong(
         "direct-results-complete",
         "A run that a direct result ends says that it completed.",
         "RUN-015",
-        _at_end(_completed),
+        handing_back(_direct_completes),
     ),
-    _mutant(
+    wrong(
         "iterations-counted-from-zero",
         "The result tells one iteration too few.",
         "RUN-016",
-        _at_end(_counted_from_zero),
+        handing_back(lambda left: replace(left, iterations=left.iterations - 1)),
     ),
-    _mutant(
+    broken(
         "after-agent-at-the-limit",
         "after_agent is called for a run that used up its iterations.",
         "RUN-017",
-        Patch(Loop, "run", _always_after_agent),
+        patch("loop.run", _always_after_agent),
     ),
-    _mutant(
+    broken(
         "after-agent-last-missing",
         "Of several after_agent hooks the last one is never called.",
         "RUN-017",
-        turning.hooks("after_agent", turning.but_last),
+        lists.hooks(lists.but_last, "after_agent"),
     ),
-    _mutant(
+    broken(
         "after-agent-anyhow",
         "The after_agent hooks are also called for a run that did not succeed.",
         "RUN-017",
-        Patch(Loop, "leave", ended_anyhow),
+        patch("loop.leave", _ended_anyhow),
     ),
-    _mutant(
+    wrong(
         "after-agent-called-at-all",
         "after_agent is called where the profile calls no such hook.",
         "RUN-017",
-        Patch(agents, "compile_agent", _after_agent_in_any_profile),
+        under("after_agent", "on_success"),
         under="eino-0.8",
     ),
-    _mutant(
+    broken(
         "after-agent-sees-the-last-message",
         "after_agent sees the last message alone.",
         "RUN-018",
-        Patch(Pipeline, "observe", _shows_the_last),
+        patch("pipeline.observe", _shows_the_last),
     ),
 )

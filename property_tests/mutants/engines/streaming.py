@@ -2,155 +2,349 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
 
-from property_tests.mutants.engines.broken_streams import (
-    always_invoked,
-    fewer_calls,
-    first_and_last,
-    invoked_model,
-    joins_early,
-    last_text,
-    left_open,
-    merged_answer,
-    merged_result,
-    never_closes,
-    no_answer,
-    no_event_of,
-    quiet_in,
-    streams_if_it_can,
-    stripped,
-    stripped_events,
-    unwrapped,
-    without_tools,
-)
+from property_tests.mutants.around import configured
+from property_tests.mutants.engines import lists
+from property_tests.mutants.engines.events import each_event
+from property_tests.mutants.engines.tools import planned
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Patch, patched
-from refengine import loop, model_calls
-from refengine.extensions import Extensions
-from refengine.loop import Loop
-from refengine.shared_stream import SharedStream
-from refengine.tool_calls import ToolCallRun
-from refengine.tool_onion import BoundTool
+from property_tests.mutants.patching import Given, Patch, Right, broken, patch, wrong
+from refengine.agent import ChatModelAgentConfig
+from refengine.context import Context
+from refengine.events import AgentEvent
+from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
+from refengine.stream import StreamReader
+from refengine.tools import ToolMeta
+
+Chunks: TypeAlias = AsyncIterator[Given]  # of texts or of messages
+
+
+def _as_if(*, streaming: bool) -> Patch:
+    """Take tools with both kinds as in runs of one mode."""
+
+    def replaced(right: Right) -> Right:
+        def endpoint(self: Given, _: bool) -> Given:
+            return right(self, streaming)
+
+        return endpoint
+
+    return patch("tool.endpoint", replaced)
+
+
+class _Joined:
+    """An invokable tool made of a streamable one, by joining what it streams."""
+
+    def __init__(self, tool: Given) -> None:
+        self.info = tool.info
+        self._stream = tool.stream
+
+    async def invoke(self, *given: object) -> str:
+        return "".join([chunk async for chunk in await self._stream(*given)])
+
+
+def _joined_early(_: Given, left: Given) -> Given:
+    return replace(
+        left,
+        runnable=tuple(map(_joined, left.runnable)),
+        registered=tuple(map(_joined, left.registered)),
+    )
+
+
+def _joined(meta: ToolMeta) -> ToolMeta:
+    only_streams = getattr(meta.tool, "invoke", None) is None
+    return replace(meta, tool=_Joined(meta.tool)) if only_streams else meta
+
+
+class _OnlyInvoked:
+    """A model that answers in one piece, whatever else it can."""
+
+    def __init__(self, model: Given) -> None:
+        self.invoke = model.invoke
+
+
+def _never_streamed(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
+    if getattr(config.model, "invoke", None) is None:
+        return config
+    return replace(config, model=_OnlyInvoked(config.model))
+
+
+def _of(*chunks: Given) -> StreamReader[Given]:
+    async def given() -> Chunks:
+        for chunk in chunks:
+            yield chunk
+
+    return StreamReader(given())
+
+
+def _merged_answer(right: Right) -> Right:
+    """Wait for the whole answer and show it as one chunk."""
+
+    async def open_answer(self: Given, ctx: Context) -> Given:
+        event = await right(self, ctx)
+        if event is None:
+            return None
+        try:
+            whole = join_chunks(await self.live.drain())
+        except Exception:  # noqa: BLE001  # the run raises it
+            return event
+        return AgentEvent("model", event.run_path, stream=_of(chunk_of(whole)))
+
+    return open_answer
+
+
+def _merged_result(event: AgentEvent) -> list[AgentEvent]:
+    """Show a result that is all there as one chunk."""
+    if event.kind != "tool" or event.stream is None:
+        return [event]
+    stream: StreamReader[Given] = StreamReader(_whole(event.stream))
+    return [AgentEvent("tool", event.run_path, call_id=event.call_id, stream=stream)]
+
+
+async def _whole(chunks: Chunks) -> Chunks:
+    yield "".join([chunk async for chunk in chunks])
+
+
+def _left_open() -> Callable[[Right], Right]:
+    """Stop at the first chunk, and keep the source."""
+    kept: list[object] = []
+
+    def replaced(_: Right) -> Right:
+        async def drain(self: Given) -> Given:
+            kept.append(self)
+            async for _ in self.reader():
+                break
+            return self.chunks
+
+        return drain
+
+    return replaced
+
+
+def _never_closes(_: Right) -> Right:
+    async def close(_: Given) -> None:
+        """Close nothing."""
+
+    return close
+
+
+def _shown(change: Callable[[Chunks], Chunks], *kinds: str) -> Patch:
+    """Show the consumer other chunks, of answers or of results or of both."""
+
+    def replaced(right: Right) -> Right:
+        def reader(self: Given) -> Given:
+            kind = "model" if self.scope.tool is None else "tool"
+            found = right(self)
+            return StreamReader(change(found)) if kind in kinds else found
+
+        return reader
+
+    return patch("stream.reader", replaced)
+
+
+async def _first(chunks: Chunks) -> Chunks:
+    async for chunk in chunks:
+        yield chunk
+        return
+
+
+async def _quiet_end(chunks: Chunks) -> Chunks:
+    """Let a stream that breaks off end, for the consumer, as if it were whole."""
+    try:
+        async for chunk in chunks:
+            yield chunk
+    except Exception:  # noqa: BLE001  # which the run still raises
+        return
+
+
+async def _texts(chunks: Chunks) -> Chunks:
+    async for chunk in chunks:
+        other = not isinstance(chunk, MessageChunk)
+        yield chunk if other else replace(chunk, tool_calls=())
+
+
+async def _spaceless(chunks: Chunks) -> Chunks:
+    async for chunk in chunks:
+        other = not isinstance(chunk, MessageChunk)
+        yield chunk if other else replace(chunk, content=chunk.content.rstrip())
+
+
+def _kept(change: Callable[[Sequence[Given]], Sequence[Given]], kind: str) -> Patch:
+    """Let the run keep other chunks of answers, or of results."""
+
+    def replaced(right: Right) -> Right:
+        async def drain(self: Given) -> Given:
+            chunks = await right(self)
+            of_tool = self.scope.tool is not None
+            return change(chunks) if of_tool == (kind == "tool") else chunks
+
+        return drain
+
+    return patch("stream.drain", replaced)
+
+
+def _first_and_last(chunks: Sequence[Given]) -> Sequence[Given]:
+    return [*chunks[:1], *chunks[1:][-1:]]
+
+
+def _last(chunks: Sequence[Given]) -> Sequence[Given]:
+    return chunks[-1:]
+
+
+def _stripped(chunks: Sequence[MessageChunk]) -> Sequence[MessageChunk]:
+    """Strip each chunk of an answer that comes in many."""
+    if len(chunks) < 3:  # few enough to look right in most tests
+        return chunks
+    return [replace(each, content=each.content.strip()) for each in chunks]
+
+
+def _without_tools(right: Right) -> Right:
+    """Tell the model of no tools in a streaming run."""
+
+    async def open_answer(self: Given, ctx: Context) -> Given:
+        plan, self.plan = self.plan, replace(self.plan, shown=())
+        try:
+            return await right(self, ctx)
+        finally:
+            self.plan = plan
+
+    return open_answer
+
+
+def _without_arguments(right: Right) -> Right:
+    """Give tools no arguments in a streaming run."""
+
+    async def opened(self: Given, ctx: Context, streaming: bool) -> None:
+        if streaming:
+            self.input.arguments = ""
+        await right(self, ctx, streaming)
+
+    return opened
+
+
+def _without_answer(right: Right) -> Right:
+    """Forget the answer of a streaming run."""
+
+    def route(self: Given, response: Message) -> Given:
+        calls = right(self, response)
+        if self.streaming:
+            self.answer = None
+        return calls
+
+    return route
+
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    Mutant(
-        id="both-kinds-invoked",
-        about="A tool with both kinds is invoked in a streaming run too.",
-        violates=("STR-001",),
-        wrong=patched(
-            "both kinds invoked",
-            Patch(BoundTool, "endpoint", always_invoked),
-        ),
+    broken(
+        "both-kinds-invoked",
+        "A tool with both kinds is invoked in a streaming run too.",
+        "STR-001",
+        _as_if(streaming=False),
     ),
-    Mutant(
-        id="both-kinds-streamed",
-        about="A tool with both kinds is streamed in a run that is invoked.",
-        violates=("STR-001",),
-        wrong=patched(
-            "both kinds streamed",
-            Patch(BoundTool, "endpoint", streams_if_it_can),
-        ),
+    broken(
+        "both-kinds-streamed",
+        "A tool with both kinds is streamed in a run that is invoked.",
+        "STR-001",
+        _as_if(streaming=True),
     ),
-    Mutant(
-        id="streams-joined-early",
-        about="A streamable tool is made an invokable one, which other wrappers wrap.",
-        violates=("STR-002",),
-        wrong=patched("joined early", Patch(BoundTool, "__init__", joins_early)),
+    broken(
+        "streams-joined-early",
+        "A streamable tool is made an invokable one, which other wrappers wrap.",
+        "STR-002",
+        planned(_joined_early),
     ),
-    Mutant(
-        id="streams-unwrapped",
-        about="The last streamable wrapper is never entered.",
-        violates=("STR-003",),
-        wrong=patched("unwrapped", Patch(Extensions, "tool_layers", unwrapped)),
+    broken(
+        "streams-unwrapped",
+        "The last streamable wrapper is never entered.",
+        "STR-003",
+        lists.layers(lambda found: found[:-1], "streamable"),
     ),
-    Mutant(
-        id="model-never-streamed",
-        about="In a streaming run the model is invoked, and its answer shown whole.",
-        violates=("STR-004",),
-        wrong=patched("never streamed", Patch(model_calls, "streamer", invoked_model)),
+    wrong(
+        "model-never-streamed",
+        "In a streaming run the model is invoked, and its answer shown whole.",
+        "STR-004",
+        configured(_never_streamed),
     ),
-    Mutant(
-        id="answer-chunks-merged",
-        about="The consumer gets a streamed answer as one chunk, when it is complete.",
-        violates=("STR-005",),
-        wrong=patched("merged answers", Patch(Loop, "open_answer", merged_answer)),
+    broken(
+        "answer-chunks-merged",
+        "The consumer gets a streamed answer as one chunk, when it is complete.",
+        "STR-005",
+        patch("loop.open_answer", _merged_answer),
     ),
-    Mutant(
-        id="result-chunks-merged",
-        about="The consumer gets a streamed result as one chunk.",
-        violates=("STR-006",),
-        wrong=patched("merged results", Patch(ToolCallRun, "event", merged_result)),
+    broken(
+        "result-chunks-merged",
+        "The consumer gets a streamed result as one chunk.",
+        "STR-006",
+        each_event(_merged_result),
     ),
-    Mutant(
-        id="streams-left-open",
-        about="A stream is read to its first chunk, and never closed.",
-        violates=("STR-007",),
-        wrong=patched(
-            "left open",
-            Patch(SharedStream, "_pull", left_open),
-            Patch(SharedStream, "close", never_closes),
-        ),
+    broken(
+        "streams-left-open",
+        "A stream is read to its first chunk, and never closed.",
+        "STR-007",
+        _shown(_first, "model", "tool"),
+        patch("stream.drain", _left_open()),
+        patch("stream.close", _never_closes),
     ),
-    Mutant(
-        id="answer-breaks-off-quietly",
-        about="An answer that breaks off looks whole to who reads its stream.",
-        violates=("STR-008",),
-        wrong=patched("quiet answers", Patch(SharedStream, "_read", quiet_in("model"))),
+    broken(
+        "answer-breaks-off-quietly",
+        "An answer that breaks off looks whole to who reads its stream.",
+        "STR-008",
+        _shown(_quiet_end, "model"),
     ),
-    Mutant(
-        id="result-breaks-off-quietly",
-        about="A result that breaks off looks whole to who reads its stream.",
-        violates=("STR-009",),
-        wrong=patched("quiet results", Patch(SharedStream, "_read", quiet_in("tool"))),
+    broken(
+        "result-breaks-off-quietly",
+        "A result that breaks off looks whole to who reads its stream.",
+        "STR-009",
+        _shown(_quiet_end, "tool"),
     ),
-    Mutant(
-        id="history-misses-chunks",
-        about="The history keeps the first and the last chunk of a streamed answer.",
-        violates=("STR-010",),
-        wrong=patched("first and last", Patch(loop, "join_chunks", first_and_last)),
+    broken(
+        "history-misses-chunks",
+        "The history keeps the first and the last chunk of a streamed answer.",
+        "STR-010",
+        _kept(_first_and_last, "model"),
     ),
-    Mutant(
-        id="history-keeps-last-chunk",
-        about="The history keeps the last chunk of a streamed result.",
-        violates=("STR-011",),
-        wrong=patched("last chunk", Patch(ToolCallRun, "finish", last_text)),
+    broken(
+        "history-keeps-last-chunk",
+        "The history keeps the last chunk of a streamed result.",
+        "STR-011",
+        _kept(_last, "tool"),
     ),
-    Mutant(
-        id="streamed-without-tools",
-        about="In a streaming run the model is told of no tools.",
-        violates=("STR-012",),
-        wrong=patched("without tools", Patch(Loop, "_call_model", without_tools)),
+    broken(
+        "streamed-without-tools",
+        "In a streaming run the model is told of no tools.",
+        "STR-012",
+        patch("loop.open_answer", _without_tools),
     ),
-    Mutant(
-        id="streamed-without-arguments",
-        about="In a streaming run tools are executed without arguments.",
-        violates=("STR-013",),
-        wrong=patched("without arguments", Patch(ToolCallRun, "open", fewer_calls)),
+    broken(
+        "streamed-without-arguments",
+        "In a streaming run tools are executed without arguments.",
+        "STR-013",
+        patch("call.open", _without_arguments),
     ),
-    Mutant(
-        id="streamed-without-answer",
-        about="A streaming run ends without an answer.",
-        violates=("STR-014",),
-        wrong=patched("without answer", Patch(Loop, "route", no_answer)),
+    broken(
+        "streamed-without-answer",
+        "A streaming run ends without an answer.",
+        "STR-014",
+        patch("loop.route", _without_answer),
     ),
-    Mutant(
-        id="streamed-calls-not-shown",
-        about="The stream of an answer brings its text and not its calls.",
-        violates=("STR-015",),
-        wrong=patched("calls not shown", Patch(SharedStream, "_read", no_event_of)),
+    broken(
+        "streamed-calls-not-shown",
+        "The stream of an answer brings its text and not its calls.",
+        "STR-015",
+        _shown(_texts, "model"),
     ),
-    Mutant(
-        id="many-chunks-stripped",
-        about="An answer in three chunks or more loses the spaces between them.",
-        violates=("STR-016",),
-        wrong=patched("stripped", Patch(loop, "join_chunks", stripped)),
+    broken(
+        "many-chunks-stripped",
+        "An answer in three chunks or more loses the spaces between them.",
+        "STR-016",
+        _kept(_stripped, "model"),
     ),
-    Mutant(
-        id="shown-chunks-stripped",
-        about="The consumer misses every space that a chunk ends on.",
-        violates=("STR-017",),
-        wrong=patched("shown stripped", Patch(SharedStream, "_read", stripped_events)),
+    broken(
+        "shown-chunks-stripped",
+        "The consumer misses every space that a chunk ends on.",
+        "STR-017",
+        _shown(_spaceless, "model"),
     ),
 )
-"""Engines that treat what is streamed as something else."""

@@ -1,221 +1,359 @@
-"""Engines that are wrong about which tools there are (TOOL)."""
+"""Engines that are wrong about which tools a run is planned with (TOOL)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
-from property_tests.mutants.engines import call_faults as calls
-from property_tests.mutants.engines import tool_faults as faults
+from property_tests.mutants.around import under, without_notice
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Patch, patched
-from refengine import plan as plan_module
-from refengine.compiled import Binder
-from refengine.loop import Loop
-from refengine.model_calls import ModelOnion
-from refengine.plan import Planner, ToolFold
-from refengine.tool_calls import UnknownCall
+from property_tests.mutants.patching import Given, Patch, Right, broken, patch, wrong
+from refengine.awaiting import settled
+from refengine.messages import Message
+from refengine.model import ModelRequest
+from refengine.tools import ToolInfo, ToolMeta, as_meta, normalise
 
-_UNDER_RUNS: Final = "eino-0.9"
+Metas: TypeAlias = "list[ToolMeta]"
+
+UNDER_RUNS: Final = "eino-0.9"
 """A profile whose before_agent hooks act at the start of every run."""
 
 
-def _mutant(
-    id_: str,
-    about: str,
-    violates: Sequence[str],
-    *patches: Patch,
-    under: str = "seed-001",
-) -> Mutant:
-    door = patched(id_.replace("-", " "), *patches)
-    made = Mutant(id=id_, about=about, violates=tuple(violates), wrong=door)
-    return replace(made, under=under)
+def planned(change: Callable[[Given, Given], Given]) -> Patch:
+    """Change what the before_agent phase leaves, given the planner and that."""
+
+    def replaced(right: Right) -> Right:
+        async def plan(self: Given, *given: Given) -> Given:
+            return change(self, await right(self, *given))
+
+        return plan
+
+    return patch("planner.plan", replaced)
+
+
+def names(metas: Iterable[ToolMeta]) -> set[str]:
+    """Return the names of tools."""
+    return {meta.name for meta in metas}
+
+
+def null_taken(right: Right) -> Right:
+    """Take null for no tools."""
+
+    async def enter(
+        self: Given, name: Given, hook: Given, ctx: Given, *rest: Given
+    ) -> Given:
+        async def without_null(ctx: Given, config: Given) -> Given:
+            left = await settled(hook(ctx, config))
+            config.tools = config.tools or []
+            return left
+
+        return await right(self, name, without_null, ctx, *rest)
+
+    return enter
+
+
+def _default(change: Callable[[Metas, Metas], Metas]) -> Patch:
+    """Join the configured tools and those of structs in another way."""
+
+    def replaced(_: Right) -> Right:
+        def default_tools(self: Given) -> Metas:
+            configured = [as_meta(each) for each in self.config.tools]
+            added = [
+                as_meta(tool)
+                for each in self.extensions.middlewares
+                for tool in each.struct.additional_tools
+            ]
+            return change(configured, added)
+
+        return default_tools
+
+    return patch("planner.default_tools", replaced)
+
+
+def _added_first(configured: Metas, added: Metas) -> Metas:
+    return normalise([*added, *configured])
+
+
+def _configured_only(configured: Metas, _: Metas) -> Metas:
+    return normalise(configured)
+
+
+def _at_the_last(configured: Metas, added: Metas) -> Metas:
+    """Put each name where its last tool stands."""
+    found: dict[str, ToolMeta] = {}
+    for meta in (*configured, *added):
+        found.pop(meta.name, None)
+        found[meta.name] = meta
+    return list(found.values())
+
+
+def _not_folded(configured: Metas, added: Metas) -> Metas:
+    return [*configured, *added]
+
+
+def _first_kept(configured: Metas, added: Metas) -> Metas:
+    found: dict[str, ToolMeta] = {}
+    for meta in (*configured, *added):
+        found.setdefault(meta.name, meta)
+    return list(found.values())
+
+
+def _first_stays(right: Right) -> Right:
+    """Append only tools of names that are not there yet."""
+
+    def update(self: Given, left: Sequence[Given]) -> Given:
+        known = len(self.metas)
+        metas = [as_meta(each) for each in left]
+        there = names(self.metas)
+        new = [meta for meta in metas[known:] if meta.name not in there]
+        return right(self, [*left[:known], *new])
+
+    return update
+
+
+def _structs_last(planner: Given, left: Given) -> Given:
+    """Add the tools of structs when the handlers have been asked."""
+    later = [
+        ToolMeta(tool)
+        for each in planner.extensions.middlewares
+        for tool in each.struct.additional_tools
+    ]
+    return replace(
+        left,
+        shown=(*left.shown, *(meta.tool.info for meta in later)),
+        runnable=(*left.runnable, *later),
+    )
+
+
+def _default_for_all(right: Right) -> Right:
+    """Show each handler the same tools, and do what it does to them to the rest."""
+
+    async def enter(
+        self: Given, name: Given, hook: Given, ctx: Given, config: Given, *rest: Given
+    ) -> Given:
+        before, default = config.tools, self.default_tools()
+        config.tools = list(default)
+        left = await right(self, name, hook, ctx, config, *rest)
+        added = [meta for meta in config.tools if meta not in default]
+        gone = names(default) - names(config.tools)
+        config.tools = [m for m in before if m.name not in gone | names(added)] + added
+        return left
+
+    return enter
+
+
+def _no_fold(right: Right) -> Right:
+    """Keep all entries that a handler leaves."""
+
+    def update(self: Given, left: Sequence[Given]) -> Given:
+        self.one_entry = False
+        return right(self, left)
+
+    return update
+
+
+def _sorted_by_name(_: Given, left: Given) -> Given:
+    shown = sorted(left.shown, key=lambda info: info.name)
+    return replace(left, shown=tuple(shown))
+
+
+def _names_only(_: Given, left: Given) -> Given:
+    return replace(left, shown=tuple(ToolInfo(info.name) for info in left.shown))
+
+
+def _default_shown_only(_: Given, left: Given) -> Given:
+    default = names(left.registered)
+    return replace(left, shown=tuple(i for i in left.shown if i.name in default))
+
+
+def _removed_shown(_: Given, left: Given) -> Given:
+    shown = {info.name for info in left.shown}
+    gone = [meta.tool.info for meta in left.registered if meta.name not in shown]
+    return replace(left, shown=(*left.shown, *gone))
+
+
+def _piling_up(planner: Given, left: Given) -> Given:
+    """Start the next run with the tools of this one."""
+    planner.config = replace(planner.config, tools=left.runnable)
+    return left
+
+
+def _offered_once(right: Right) -> Right:
+    """Offer tools until there is a result."""
+
+    async def bare(
+        self: Given,
+        ctx: Given,
+        messages: Sequence[Message],
+        tools: Given,
+        options: Given,
+    ) -> Given:
+        results = any(message.role == "tool" for message in messages)
+        return await right(self, ctx, messages, () if results else tools, options)
+
+    return bare
+
+
+def _shown_once(right: Right) -> Right:
+    """Give the tools to the first iteration alone."""
+
+    async def ask_model(self: Given, ctx: Given) -> Given:
+        if self.iterations > 1:
+            self.plan = replace(self.plan, shown=())
+        return await right(self, ctx)
+
+    return ask_model
+
+
+_ENTERED_WITH: Final[ContextVar[ModelRequest]] = ContextVar("entered_with")
+
+
+def _all_offered(right: Right) -> Right:
+    """Offer the tools of the request as it was before any wrapper saw it."""
+
+    def compile_(self: Given, layers: Given, innermost: Given, first: int = 0) -> Given:
+        if self.result_type is not Message:
+            return right(self, layers, innermost, first)
+
+        async def inner(ctx: Given, request: ModelRequest) -> Given:
+            tools = _ENTERED_WITH.get().tools
+            return await innermost(ctx, replace(request, tools=tools))
+
+        call = right(self, layers, inner, first)
+
+        async def outer(ctx: Given, request: ModelRequest) -> Given:
+            _ENTERED_WITH.set(request)
+            return await call(ctx, request)
+
+        return outer
+
+    return compile_
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    _mutant(
+    broken(
         "tools-sorted",
         "The tools are offered sorted by name.",
-        ["TOOL-001"],
-        faults.planned(faults.sorted_by_name),
+        "TOOL-001",
+        planned(_sorted_by_name),
     ),
-    _mutant(
+    broken(
         "struct-tools-first",
         "Tools of structs stand before the configured ones.",
-        ["TOOL-002"],
-        Patch(Planner, "_joined", faults.added_first),
+        "TOOL-002",
+        _default(_added_first),
     ),
-    _mutant(
+    broken(
         "struct-tools-lost",
         "Tools of structs are forgotten.",
-        ["TOOL-002"],
-        Patch(Planner, "_joined", faults.configured_only),
+        "TOOL-002",
+        _default(_configured_only),
     ),
-    _mutant(
+    broken(
         "equal-names-at-the-last",
         "A name stands where its last tool stood.",
-        ["TOOL-003"],
-        Patch(plan_module, "normalise", faults.at_the_last),
+        "TOOL-003",
+        _default(_at_the_last),
     ),
-    _mutant(
+    broken(
         "equal-names-all-shown",
         "The model is shown all tools of a name, as in eino.",
-        ["TOOL-003"],
-        Patch(plan_module, "normalise", faults.not_folded),
+        "TOOL-003",
+        _default(_not_folded),
     ),
-    _mutant(
+    broken(
         "handlers-miss-struct-tools",
         "Tools of structs are added after the handlers were asked.",
-        ["TOOL-004"],
-        Patch(Planner, "_joined", faults.configured_only),
-        Patch(Planner, "plan", faults.structs_last),
+        "TOOL-004",
+        _default(_configured_only),
+        planned(_structs_last),
     ),
-    _mutant(
+    broken(
         "handlers-see-all-tools",
         "Each handler sees the tools that there were before any of them.",
-        ["TOOL-005"],
-        Patch(Planner, "enter", faults.default_for_all),
+        "TOOL-005",
+        patch("planner.enter", _default_for_all),
     ),
-    _mutant(
+    broken(
         "handlers-append-equal-names",
         "Equal names that a handler leaves are not folded (seed 001 appends).",
-        ["TOOL-006"],
-        Patch(ToolFold, "update", faults.no_fold),
+        "TOOL-006",
+        patch("planner.fold", _no_fold),
     ),
-    _mutant(
+    broken(
         "handlers-tools-not-shown",
         "The model is offered none of the tools that handlers add.",
-        ["TOOL-007"],
-        Patch(Planner, "_resolve", faults.default_shown_only),
+        "TOOL-007",
+        planned(_default_shown_only),
     ),
-    _mutant(
+    broken(
         "removed-tools-shown",
         "A tool that a handler removed is still offered.",
-        ["TOOL-007"],
-        Patch(Planner, "_resolve", faults.removed_shown),
+        "TOOL-007",
+        planned(_removed_shown),
     ),
-    _mutant(
+    wrong(
         "no-tools-means-all",
         "Where handlers leave no tool all of them stay, as in eino's first draft.",
-        ["TOOL-008"],
-        faults.resolving("all_tools_removed", "ignored"),
+        "TOOL-008",
+        under("all_tools_removed", "ignored"),
     ),
-    _mutant(
+    wrong(
         "no-tools-still-advertised",
         "Where handlers leave no tool all are still offered, as in eino v0.9.",
-        ["TOOL-008"],
-        faults.resolving("all_tools_removed", "advertised"),
+        "TOOL-008",
+        under("all_tools_removed", "advertised"),
     ),
-    _mutant(
+    broken(
         "null-tools-taken",
         "Null for the tools is taken for none.",
-        ["TOOL-009"],
-        Patch(Planner, "settle", faults.null_taken),
+        "TOOL-009",
+        patch("planner.enter", null_taken),
     ),
-    _mutant(
+    broken(
         "tools-offered-once",
         "Only the first request of a run offers tools.",
-        ["TOOL-010"],
-        Patch(ModelOnion, "bare", calls.offered_once),
+        "TOOL-010",
+        patch("model.bare", _offered_once),
     ),
-    _mutant(
+    broken(
         "tools-told-once",
         "Only the first model call of a run, and its wrappers, are given the tools.",
-        ["TOOL-010"],
-        Patch(Loop, "ask_model", calls.told_once),
+        "TOOL-010",
+        patch("loop.ask_model", _shown_once),
     ),
-    _mutant(
+    broken(
         "tools-pile-up",
         "A run starts with the tools that handlers left in the one before.",
-        ["TOOL-011"],
-        Patch(Planner, "plan", faults.piling_up),
-        under=_UNDER_RUNS,
+        "TOOL-011",
+        planned(_piling_up),
+        under=UNDER_RUNS,
     ),
-    _mutant(
+    broken(
         "taken-out-tools-offered",
         "The model is offered tools that a wrapper took out of the request.",
-        ["TOOL-012"],
-        Patch(ModelOnion, "call", calls.remembering),
-        Patch(ModelOnion, "_innermost_call", calls.all_offered),
+        "TOOL-012",
+        patch("onion.compile", _all_offered),
     ),
-    _mutant(
+    broken(
         "descriptions-lost",
         "The model is told no more of a tool than its name.",
-        ["TOOL-013"],
-        faults.planned(faults.names_only),
+        "TOOL-013",
+        planned(_names_only),
     ),
-    _mutant(
+    wrong(
         "removal-silent",
         "Nobody is told that a handler left fewer tools.",
-        ["TOOL-014"],
-        Patch(ToolFold, "update", faults.nothing_gone),
+        "TOOL-014",
+        without_notice("tools_removed"),
     ),
-    _mutant(
+    broken(
         "first-of-equal-names-runs",
         "Of tools of one name the first one runs.",
-        ["TOOL-015"],
-        Patch(plan_module, "normalise", faults.first_kept),
-        Patch(ToolFold, "_append", faults.first_stays),
-    ),
-    _mutant(
-        "added-tools-not-bound",
-        "Tools that handlers add are offered, but a call of one does not find it.",
-        ["TOOL-016"],
-        Patch(Binder, "for_run", calls.default_bound),
-    ),
-    _mutant(
-        "first-tool-runs",
-        "Every call of a message runs the tool of the first.",
-        ["TOOL-016"],
-        Patch(Loop, "batch_of", calls.first_called),
-    ),
-    _mutant(
-        "removed-tools-run",
-        "A tool that a handler removed is not offered, but a call of it runs.",
-        ["TOOL-017"],
-        Patch(Planner, "_resolve", faults.removed_run),
-    ),
-    _mutant(
-        "taken-out-tools-run",
-        "A tool that a wrapper took out of the request is called all the same.",
-        ["TOOL-018"],
-        Patch(Loop, "_is_hidden", calls.nothing_hidden),
-    ),
-    _mutant(
-        "unknown-tools-answered",
-        "A call of an unknown tool does not end the run; the model is told of it.",
-        ["TOOL-019"],
-        Patch(Loop, "prepare_call", calls.answered),
-    ),
-    _mutant(
-        "run-answers-unknown-tools",
-        "A call of a tool that is not there has a result that says so, without event.",
-        ["TOOL-019"],
-        Patch(Loop, "prepare_call", calls.answered_quietly),
-    ),
-    _mutant(
-        "unknown-tools-handler-ignored",
-        "A call of an unknown tool ends the run though unknown_tools_handler is there.",
-        ["TOOL-019"],
-        Patch(Loop, "prepare_call", calls.nobody_asked),
-    ),
-    _mutant(
-        "siblings-run-first",
-        "The calls before one of an unknown tool run, and then the run ends.",
-        ["TOOL-020"],
-        Patch(Loop, "batch_of", calls.fail_late),
-    ),
-    _mutant(
-        "unknown-text-lost",
-        "The result of an unknown call is the tool's name and not the handler's text.",
-        ["TOOL-021"],
-        Patch(UnknownCall, "__init__", calls.name_told),
-    ),
-    _mutant(
-        "unknown-calls-wrapped",
-        "What unknown_tools_handler answers goes through the wrappers, with an event.",
-        ["TOOL-022"],
-        Patch(Loop, "prepare_call", calls.wrapped),
+        "TOOL-015",
+        _default(_first_kept),
+        patch("planner.fold", _first_stays),
     ),
 )

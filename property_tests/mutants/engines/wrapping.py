@@ -4,54 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
+from property_tests.mutants.around import configured, under, without_notice
+from property_tests.mutants.engines import lists
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Patch, patched
-from refengine import tool_onion
-from refengine.chain import Call, Layer, Onion
+from property_tests.mutants.patching import (
+    Given,
+    Patch,
+    PatchedDoor,
+    Right,
+    broken,
+    patch,
+    wrong,
+)
+from refengine.agent import ChatModelAgentConfig
+from refengine.chain import Call, Layer
 from refengine.context import Context
-from refengine.loop import Loop
-from refengine.messages import Message
+from refengine.messages import Message, ToolCall
 from refengine.model import ModelRequest
-from refengine.model_calls import ModelCall, ModelOnion
-from refengine.tool_calls import CallBatch, ToolCallRun
-from refengine.tool_onion import ToolLayer, ToolOnion
 from refengine.tools import ToolCallInput, ToolCallResult
 
-Right: TypeAlias = Callable[..., Any]
 Next: TypeAlias = Callable[[Context, Any], Awaitable[Any]]
+Wrapping: TypeAlias = Callable[[Next, Any], Next]
 
 
-def _next_of(
-    kind: type[object], change: Callable[[Next, Any], Next], *, tool: bool = True
+def _wraps(
+    kind: type[object], change: Callable[[Next], Callable[..., Awaitable[Any]]]
 ) -> Patch:
-    """Give each wrapper of a kind another ``next``, made for the value of its call.
+    """Put another wrapper in the place of each in the onions of a kind."""
 
-    ``tool`` tells whether that of the innermost wrapper changes, too.
-    """
-
-    def made(right: Right) -> Right:
-        def layer(self: Onion, each: Layer, at: int, inner: Call) -> Call:
-            own = inner in {tool_onion.invoke_tool, tool_onion.stream_tool}
-            wrap = each.wrap
-            if self.result_type is not kind or wrap is None or (own and not tool):
-                return cast("Call", right(self, each, at, inner))
-
-            async def changed(ctx: Context, value: Any, call: Call) -> Any:  # noqa: ANN401  # its own
-                return await wrap(ctx, value, change(call, value))
-
-            return cast("Call", right(self, Layer(each.name, wrap=changed), at, inner))
+    def replaced(right: Right) -> Right:
+        def layer(self: Given, each: Layer, at: int, inner: Call) -> Given:
+            if self.result_type is not kind or each.wrap is None:
+                return right(self, each, at, inner)
+            return right(self, Layer(each.name, wrap=change(each.wrap)), at, inner)
 
         return layer
 
-    return Patch(Onion, "layer", made)
+    return patch("onion.layer", replaced)
+
+
+def _next_of(kind: type[object], change: Wrapping) -> Patch:
+    """Give each wrapper of a kind another ``next``, made for the value of its call."""
+
+    def changed(wrap: Given) -> Callable[..., Awaitable[Any]]:
+        async def wrapper(ctx: Context, value: Given, call: Next) -> Given:
+            return await wrap(ctx, value, change(call, value))
+
+        return wrapper
+
+    return _wraps(kind, changed)
 
 
 def _once(call: Next, _: object) -> Next:
-    kept: list[Any] = []
+    kept: list[Given] = []
 
-    async def following(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # its own
+    async def following(ctx: Context, value: Given) -> Given:
         if not kept:
             kept.append(await call(ctx, value))
         return kept[0]
@@ -60,7 +69,7 @@ def _once(call: Next, _: object) -> Next:
 
 
 def _no_empty_arguments(call: Next, _: object) -> Next:
-    async def following(ctx: Context, value: ToolCallInput) -> Any:  # noqa: ANN401  # its own
+    async def following(ctx: Context, value: ToolCallInput) -> Given:
         return await call(ctx, replace(value, arguments=value.arguments or "{}"))
 
     return following
@@ -69,85 +78,77 @@ def _no_empty_arguments(call: Next, _: object) -> Next:
 def _first_arguments(call: Next, entered: ToolCallInput) -> Next:
     arguments = entered.arguments
 
-    async def following(ctx: Context, value: ToolCallInput) -> Any:  # noqa: ANN401  # its own
+    async def following(ctx: Context, value: ToolCallInput) -> Given:
         return await call(ctx, replace(value, arguments=arguments))
 
     return following
 
 
-def _trimmed_inside(call: Next, _: object) -> Next:
-    async def following(ctx: Context, value: Any) -> ToolCallResult:  # noqa: ANN401  # its own
-        result: ToolCallResult = await call(ctx, value)
-        return ToolCallResult(result.result.strip())
-
-    return following
-
-
 def _own_messages(call: Next, entered: ModelRequest) -> Next:
-    async def following(ctx: Context, value: ModelRequest) -> Any:  # noqa: ANN401  # its own
+    async def following(ctx: Context, value: ModelRequest) -> Given:
         return await call(ctx, replace(value, messages=entered.messages))
 
     return following
 
 
 def _own_tools(call: Next, entered: ModelRequest) -> Next:
-    async def following(ctx: Context, value: ModelRequest) -> Any:  # noqa: ANN401  # its own
+    async def following(ctx: Context, value: ModelRequest) -> Given:
         return await call(ctx, replace(value, tools=entered.tools))
 
     return following
 
 
-def _eager(right: Right) -> Right:
+def _eager(wrap: Given) -> Callable[..., Awaitable[Any]]:
     """Call inwards before the wrapper is asked."""
 
-    def layer(self: Onion, each: Layer, at: int, inner: Call) -> Call:
-        wrap = each.wrap
-        if self.result_type is not ToolCallResult or wrap is None:
-            return cast("Call", right(self, each, at, inner))
+    async def wrapper(ctx: Context, value: Given, call: Next) -> Given:
+        result = await call(ctx, value)
 
-        async def changed(ctx: Context, value: Any, call: Call) -> Any:  # noqa: ANN401  # its own
-            result = await call(ctx, value)
+        async def following(*_: object) -> object:
+            return result
 
-            async def following(*_: object) -> object:
-                return result
+        return await wrap(ctx, value, following)
 
-            return await wrap(ctx, value, following)
-
-        return cast("Call", right(self, Layer(each.name, wrap=changed), at, inner))
-
-    return layer
+    return wrapper
 
 
-def _nothing_without_next(right: Right) -> Right:
+def _nothing_without_next(wrap: Given) -> Callable[..., Awaitable[Any]]:
     """Take an empty result for that of a wrapper that did not call ``next``."""
 
-    def layer(self: Onion, each: Layer, at: int, inner: Call) -> Call:
-        wrap = each.wrap
-        if self.result_type is not ToolCallResult or wrap is None:
-            return cast("Call", right(self, each, at, inner))
+    async def wrapper(ctx: Context, value: Given, call: Next) -> Given:
+        called: list[bool] = []
 
-        async def changed(ctx: Context, value: Any, call: Call) -> Any:  # noqa: ANN401  # its own
-            called: list[bool] = []
+        async def following(*given: Given) -> object:
+            called.append(True)
+            return await call(*given)
 
-            async def following(*args: Any) -> object:  # noqa: ANN401  # its own
-                called.append(True)
-                return await call(*args)
+        result = await wrap(ctx, value, following)
+        return result if called else ToolCallResult("")
 
-            result = await wrap(ctx, value, following)
-            return result if called else ToolCallResult("")
+    return wrapper
 
-        return cast("Call", right(self, Layer(each.name, wrap=changed), at, inner))
+
+def _trimmed_inside(right: Right) -> Right:
+    """Trim what leaves a wrapper that stands in another one."""
+
+    def layer(self: Given, each: Layer, at: int, inner: Call) -> Given:
+        call = right(self, each, at, inner)
+        if self.result_type is not ToolCallResult or at == 0 or call is inner:
+            return call
+
+        async def trimmed(ctx: Context, value: Given) -> ToolCallResult:
+            result = await call(ctx, value)
+            return ToolCallResult(result.result.strip())
+
+        return trimmed
 
     return layer
 
 
-def _invoking(change: Callable[[Right], Right]) -> Patch:
-    """Change what the innermost ``next`` does for a tool in one piece."""
-    return Patch(tool_onion, "invoke_tool", change)
+def run_twice(right: Right) -> Right:
+    """Run the tool twice where it is called once."""
 
-
-def _twice(right: Right) -> Right:
-    async def invoke(ctx: Context, value: ToolCallInput) -> object:
+    async def invoke(ctx: Context, value: ToolCallInput) -> Given:
         await right(ctx, value)
         return await right(ctx, value)
 
@@ -163,7 +164,7 @@ def _trimmed(right: Right) -> Right:
 
 
 def _another_error(right: Right) -> Right:
-    async def invoke(ctx: Context, value: ToolCallInput) -> object:
+    async def invoke(ctx: Context, value: ToolCallInput) -> Given:
         try:
             return await right(ctx, value)
         except Exception as error:
@@ -172,8 +173,10 @@ def _another_error(right: Right) -> Right:
     return invoke
 
 
-def _error_as_result(right: Right) -> Right:
-    async def invoke(ctx: Context, value: ToolCallInput) -> object:
+def error_as_result(right: Right) -> Right:
+    """Make a result of what a tool raised, before any wrapper could see it."""
+
+    async def invoke(ctx: Context, value: ToolCallInput) -> Given:
         try:
             return await right(ctx, value)
         except Exception as error:  # noqa: BLE001  # the fault that is meant
@@ -183,252 +186,250 @@ def _error_as_result(right: Right) -> Right:
 
 
 def _without_options(right: Right) -> Right:
-    async def invoke(ctx: Context, value: ToolCallInput) -> object:
+    async def invoke(ctx: Context, value: ToolCallInput) -> Given:
         return await right(ctx, replace(value, call_options={}))
 
     return invoke
 
 
-def _without_outermost(right: Right) -> Right:
-    def init(
-        self: ToolOnion, kind: str, layers: Sequence[ToolLayer], **how: bool
-    ) -> None:
-        right(self, kind, layers[1:], **how)
+def with_arguments(change: Callable[[str], str]) -> Patch:
+    """Change the arguments of each call of a tool that is there."""
 
-    return init
+    def replaced(right: Right) -> Right:
+        def prepare_call(
+            self: Given, call: ToolCall, bound: Mapping[str, object]
+        ) -> Given:
+            if call.name in bound:
+                call = replace(call, arguments=change(call.arguments))
+            return right(self, call, bound)
 
+        return prepare_call
 
-def _reformatted(right: Right) -> Right:
-    def init(self: ToolCallRun, *args: Any) -> None:  # noqa: ANN401  # its own
-        right(self, *args)
-        self.input.arguments = self.input.arguments.replace(" ", "")
-
-    return init
+    return patch("loop.prepare_call", replaced)
 
 
 def _trimmed_result(right: Right) -> Right:
-    async def opened(
-        self: ToolCallRun, ctx: Context, streaming: bool
-    ) -> None:  # its own
+    async def opened(self: Given, ctx: Context, streaming: bool) -> None:
         await right(self, ctx, streaming)
         self.text = None if self.text is None else self.text.strip()
 
     return opened
 
 
-def _redirecting() -> tuple[Patch, Patch]:
+def _redirecting() -> Sequence[Patch]:
     """Run the tool of the name that the wrappers handed on."""
-    tools: dict[str, Any] = {}
+    tools: dict[str, Given] = {}
 
     def remember(right: Right) -> Right:
-        def run_of(self: Loop, call: object, bound: Mapping[str, object]) -> object:
+        def prepare_call(
+            self: Given, call: ToolCall, bound: Mapping[str, object]
+        ) -> Given:
             tools.update(bound)
             return right(self, call, bound)
 
-        return run_of
+        return prepare_call
 
     def look_up(right: Right) -> Right:
-        def arrive(ctx: Context, value: ToolCallInput) -> object:
+        def arrive(ctx: Context, value: ToolCallInput) -> Given:
             scope, tool, at = right(ctx, value)
             return scope, tools.get(value.name, tool), at
 
         return arrive
 
-    return Patch(Loop, "prepare_call", remember), Patch(tool_onion, "arrive", look_up)
+    return patch("loop.prepare_call", remember), patch("tool.arrive", look_up)
 
 
-def _leaking(right: Right) -> Right:
-    def init(self: CallBatch, *args: Any, **more: Any) -> None:  # noqa: ANN401  # its own
-        right(self, *args, **more)
-        self._leak = True
+class _WithoutOptions:
+    """A model that is called without the options of the run."""
 
-    return init
-
-
-def _silent(_: Right) -> Right:
-    def tell(_self: Loop, _batch: CallBatch) -> None:
-        return None
-
-    return tell
+    def __init__(self, model: Given) -> None:
+        for kind in ("invoke", "stream"):
+            if getattr(model, kind, None) is not None:
+                setattr(self, kind, _optionless(getattr(model, kind)))
 
 
-def _model_onion(change: Callable[[ModelOnion], None]) -> Patch:
-    """Change the model's onion before it is compiled."""
+def _optionless(call: Given) -> Callable[..., Awaitable[Any]]:
+    async def called(*given: Given) -> Given:
+        return await call(*given[:-1], {})
 
-    def made(right: Right) -> Right:
-        def init(self: ModelOnion, *args: Any, **how: Any) -> None:  # noqa: ANN401  # its own
-            right(self, *args, **how)
-            change(self)
-
-        return init
-
-    return Patch(ModelOnion, "__init__", made)
+    return called
 
 
-def _no_model_options(onion: ModelOnion) -> None:
-    right: Right = onion._invoke  # noqa: SLF001  # a mutant looks inside
-
-    async def invoke(*args: Any) -> Message:  # noqa: ANN401  # its own
-        return cast("Message", await right(*args[:-1], {}))
-
-    onion._invoke = invoke  # noqa: SLF001  # a mutant looks inside
+def _no_model_options(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
+    model: Given = _WithoutOptions(config.model)
+    return replace(config, model=model)
 
 
-def _without_first_wrapper(onion: ModelOnion) -> None:
-    onion._layers = onion._layers[1:]  # noqa: SLF001  # a mutant looks inside
-    onion._names = onion._names[1:]  # noqa: SLF001  # a mutant looks inside
+def _trimmed_within(right: Right) -> Right:
+    """Trim the model's answer where a wrapper sees it."""
+
+    def compile_(
+        self: Given, layers: Sequence[Layer], innermost: Next, first: int = 0
+    ) -> Given:
+        if self.result_type is not Message or not layers:
+            return right(self, layers, innermost, first)
+
+        async def inner(ctx: Context, request: ModelRequest) -> Message:
+            return _stripped(await innermost(ctx, request))
+
+        return right(self, layers, inner, first)
+
+    return compile_
 
 
 def _trimmed_answer(right: Right) -> Right:
-    async def call(self: Any, *args: Any) -> Message:  # noqa: ANN401  # its own
-        message: Message = await right(self, *args)
-        return replace(message, content=message.content.strip())
+    """Trim what leaves the wrappers around the model."""
 
-    return call
+    async def ask_model(self: Given, ctx: Context) -> Message | None:
+        answer: Message | None = await right(self, ctx)
+        if answer is None or self.machine.asks_bare:
+            return answer
+        return _stripped(answer)
+
+    return ask_model
 
 
-def _mutant(id_: str, about: str, clause: str, *patches: Patch, **more: Any) -> Mutant:  # noqa: ANN401  # a mutant's fields
-    wrong = patched(id_.replace("-", " "), *patches)
-    return Mutant(id=id_, about=about, violates=(clause,), wrong=wrong, **more)
+def _stripped(message: Message) -> Message:
+    return replace(message, content=message.content.strip())
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    _mutant(
+    broken(
         "outermost-wrapper-skipped",
         "A call goes to the wrapper inside the outermost one.",
         "WRAP-001",
-        Patch(ToolOnion, "__init__", _without_outermost),
+        lists.layers(lists.but_first),
     ),
-    _mutant(
+    broken(
         "arguments-reformatted",
         "Wrappers are given the arguments without their spaces.",
         "WRAP-002",
-        Patch(ToolCallRun, "__init__", _reformatted),
+        with_arguments(lambda arguments: arguments.replace(" ", "")),
     ),
-    _mutant(
+    broken(
         "next-calls-the-tool-twice",
         "The tool is run twice where next is called once.",
         "WRAP-003",
-        _invoking(_twice),
+        patch("tool.invoke", run_twice),
     ),
-    _mutant(
+    broken(
         "tool-run-ahead-of-wrappers",
         "What is further in runs before a wrapper is asked.",
         "WRAP-004",
-        Patch(Onion, "layer", _eager),
+        _wraps(ToolCallResult, _eager),
     ),
-    _mutant(
+    broken(
         "no-result-without-next",
         "The result of a wrapper that does not call next is thrown away.",
         "WRAP-005",
-        Patch(Onion, "layer", _nothing_without_next),
+        _wraps(ToolCallResult, _nothing_without_next),
     ),
-    _mutant(
+    broken(
         "second-next-remembered",
         "A second next gives what the first one gave.",
         "WRAP-006",
         _next_of(ToolCallResult, _once),
     ),
-    _mutant(
+    broken(
         "empty-arguments-filled-in",
         "Empty arguments become an empty object on their way inwards.",
         "WRAP-007",
         _next_of(ToolCallResult, _no_empty_arguments),
     ),
-    _mutant(
+    broken(
         "changed-arguments-lost",
         "Further in are given the arguments that the wrapper was given.",
         "WRAP-008",
         _next_of(ToolCallResult, _first_arguments),
     ),
-    _mutant(
+    broken(
         "tool-result-trimmed",
         "Wrappers get a tool's result without the space around it.",
         "WRAP-009",
-        _invoking(_trimmed),
+        patch("tool.invoke", _trimmed),
     ),
-    _mutant(
+    broken(
         "inner-result-trimmed",
         "Wrappers get what the wrapper inside left without the space around it.",
         "WRAP-010",
-        _next_of(ToolCallResult, _trimmed_inside, tool=False),
+        patch("onion.layer", _trimmed_inside),
     ),
-    _mutant(
+    broken(
         "onion-result-trimmed",
         "What leaves the outermost wrapper loses the space around it.",
         "WRAP-011",
-        Patch(ToolCallRun, "open", _trimmed_result),
+        patch("call.open", _trimmed_result),
     ),
-    _mutant(
+    broken(
         "another-exception",
         "Wrappers see an exception of the engine's in place of the tool's.",
         "WRAP-012",
-        _invoking(_another_error),
+        patch("tool.invoke", _another_error),
     ),
-    _mutant(
+    broken(
         "errors-as-results",
         "Wrappers get a result that says that the tool failed.",
         "WRAP-013",
-        _invoking(_error_as_result),
+        patch("tool.invoke", error_as_result),
     ),
-    _mutant(
+    wrong(
         "calls-redirected",
         "A wrapper that changes the name of its input calls another tool.",
         "WRAP-014",
-        *_redirecting(),
+        PatchedDoor("calls-redirected", _redirecting),
     ),
-    _mutant(
+    wrong(
         "changed-call-id-told",
         "A call id that a wrapper changed stands on the event.",
         "WRAP-015",
-        Patch(CallBatch, "__init__", _leaking),
+        under("changed_call_id", "leaks_into_event"),
     ),
-    _mutant(
+    wrong(
         "changes-ignored-silently",
         "Nobody is told that a changed name was ignored.",
         "WRAP-016",
-        Patch(Loop, "_tell_ignored", _silent),
+        without_notice("ignored_change"),
     ),
-    _mutant(
+    broken(
         "tools-without-options",
         "Tools are called without the options of the run.",
         "WRAP-017",
-        _invoking(_without_options),
+        patch("tool.invoke", _without_options),
     ),
-    _mutant(
+    wrong(
         "model-without-options",
         "The model is called without the options of the run.",
         "WRAP-018",
-        _model_onion(_no_model_options),
+        configured(_no_model_options),
     ),
-    _mutant(
+    broken(
         "first-model-wrapper-skipped",
         "The outermost wrapper around the model is left out.",
         "WRAP-019",
-        _model_onion(_without_first_wrapper),
+        lists.hooks(lists.but_first, "wrap_model_call"),
     ),
-    _mutant(
+    broken(
         "request-edits-lost",
         "The model is asked with the messages that the wrapper was given.",
         "WRAP-020",
         _next_of(Message, _own_messages),
     ),
-    _mutant(
+    broken(
         "hidden-tools-shown",
         "The model is told of tools that a wrapper took out.",
         "WRAP-021",
         _next_of(Message, _own_tools),
     ),
-    _mutant(
+    broken(
         "answer-trimmed",
         "Wrappers get the model's answer without the space around it.",
         "WRAP-022",
-        Patch(ModelOnion, "_innermost_call", _trimmed_answer),
+        patch("onion.compile", _trimmed_within),
     ),
-    _mutant(
+    broken(
         "wrapped-answer-trimmed",
         "What leaves the outermost model wrapper loses the space around it.",
         "WRAP-023",
-        Patch(ModelCall, "invoke", _trimmed_answer),
+        patch("loop.ask_model", _trimmed_answer),
     ),
 )

@@ -1,0 +1,165 @@
+"""Doors to engines that are wrong without a patch: outside of the reference engine.
+
+Some faults are the right engine under another posture or configuration. Others are in
+what the consumer is given of a run: its events and its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self, TypeAlias, cast
+
+from property_tests.mutants.mutant import Door
+from refengine.agent import ChatModelAgentConfig, build_agent
+from refengine.events import AgentEvent, Notice
+from refengine.messages import Message
+from refengine.plan import OnNotice
+from refengine.profile import Profile, choosing
+from refengine.run import RunResult
+from refengine.testing.doors import EngineAgent, EngineRun, ReferenceEngine
+
+Build: TypeAlias = Callable[
+    [ChatModelAgentConfig, Profile, OnNotice], Awaitable[EngineAgent]
+]
+Configure: TypeAlias = Callable[[ChatModelAgentConfig], ChatModelAgentConfig]
+Events: TypeAlias = AsyncIterator[AgentEvent]
+HandBack: TypeAlias = Callable[[RunResult], RunResult | None]
+
+
+def under(posture: str, option: str) -> Door:
+    """Return the door to the right engine under another posture than it says."""
+    return lambda profile: ReferenceEngine(choosing(profile, posture, option))
+
+
+def built(build: Build) -> Door:
+    """Return the door to an engine that builds agents so."""
+    return lambda profile: OtherwiseBuilt(profile, build)
+
+
+def configured(change: Configure) -> Door:
+    """Return the door to the right engine, whose agents are configured otherwise."""
+    return built(
+        lambda config, profile, on_notice: build_agent(
+            change(config), profile, on_notice=on_notice
+        )
+    )
+
+
+def with_tools_config(**fields: Any) -> Door:  # noqa: ANN401  # of a ToolsConfig
+    """Return the door to the right engine with these fields of ``tools_config``."""
+    return configured(
+        lambda config: replace(
+            config, tools_config=replace(config.tools_config, **fields)
+        )
+    )
+
+
+def without_notice(kind: str) -> Door:
+    """Return the door to the right engine that gives no notices of a kind."""
+
+    def build(
+        config: ChatModelAgentConfig, profile: Profile, on_notice: OnNotice
+    ) -> Awaitable[EngineAgent]:
+        def others(notice: Notice) -> None:
+            if notice.kind != kind:
+                on_notice(notice)
+
+        return build_agent(config, profile, on_notice=others)
+
+    return built(build)
+
+
+def handing_back(change: HandBack) -> Door:
+    """Return the door to the right engine, whose runs hand another result back."""
+
+    class Changed(OtherwiseGivenRun):
+        """A run with another result."""
+
+        def result(self, outcome: RunResult) -> RunResult | None:
+            """Return the changed result."""
+            return change(outcome)
+
+    return giving(Changed)
+
+
+def giving(kind: type[OtherwiseGivenRun]) -> Door:
+    """Return the door to the right engine, whose runs are such ones."""
+
+    async def build(
+        config: ChatModelAgentConfig, profile: Profile, on_notice: OnNotice
+    ) -> EngineAgent:
+        return _Agent(await build_agent(config, profile, on_notice=on_notice), kind)
+
+    return built(build)
+
+
+class OtherwiseBuilt:
+    """The reference engine, with another way to build an agent."""
+
+    def __init__(self, profile: Profile, build: Build) -> None:
+        self.name = f"otherwise built ({profile.name})"
+        self.profile = profile
+        self._build = build
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        """Build the agent in that way."""
+        return await self._build(config, self.profile, on_notice)
+
+
+class OtherwiseGivenRun:
+    """A run of the reference engine of which the consumer is given something else."""
+
+    def __init__(self, run: EngineRun) -> None:
+        self._run = run
+
+    async def events(self, given: Events) -> Events:
+        """Yield the events that the consumer is given."""
+        async for event in given:
+            yield event
+
+    def result(self, outcome: RunResult) -> RunResult | None:
+        """Return the result that the consumer is given."""
+        return outcome
+
+    @property
+    def outcome(self) -> RunResult | None:
+        """How it ended, once it has."""
+        outcome = self._run.outcome
+        return None if outcome is None else self.result(outcome)
+
+    async def __aenter__(self) -> Self:
+        await self._run.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        await self._run.__aexit__(kind, error, trace)
+
+    def __aiter__(self) -> AsyncIterator[AgentEvent]:
+        return self.events(self._run.__aiter__())
+
+
+class _Agent:
+    def __init__(self, agent: Any, kind: type[OtherwiseGivenRun]) -> None:  # noqa: ANN401  # it keeps runs, too
+        self._agent = agent
+        self._kind = kind
+
+    def run(
+        self,
+        messages: Sequence[Message],
+        stream: bool = False,  # noqa: FBT002  # contract §0
+        **how: Any,  # noqa: ANN401  # as the agent takes them
+    ) -> EngineRun:
+        return self._kind(cast("EngineRun", self._agent.run(messages, stream, **how)))
+
+    def resume(self, *given: Any, **how: Any) -> EngineRun:  # noqa: ANN401  # as run
+        return self._kind(cast("EngineRun", self._agent.resume(*given, **how)))

@@ -1,0 +1,101 @@
+"""The steps of the engine that mutants replace, by name, and no others.
+
+Each is a public function or method of the engine with a sentence that says what it
+does. A function that other modules import by name is replaced where it is used, so its
+owner is the module that calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, ModuleType
+from typing import Final
+
+from refengine import agent, chain, extensions, plan, run, tool_onion
+from refengine.agent import Agent
+from refengine.chain import Onion, Pipeline
+from refengine.context import Context
+from refengine.extensions import Extensions
+from refengine.loop import Loop
+from refengine.model_calls import ModelOnion, ModelRetry
+from refengine.plan import Planner, ToolFold
+from refengine.resume.journal import Journal, LiveEntry
+from refengine.resume.keeping import Keeping
+from refengine.resume.loop import KeptLoop
+from refengine.resume.passes import KeptPass
+from refengine.shared_stream import SharedStream
+from refengine.state.values import Types
+from refengine.tool_calls import CallBatch, ToolCallRun
+from refengine.tool_onion import BoundTool
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStep:
+    """Where the engine looks a step up: in a module or a class, under a name."""
+
+    owner: ModuleType | type
+    attribute: str
+
+
+STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
+    {
+        "agent.run": EngineStep(Agent, "run"),
+        "agent.compile": EngineStep(agent, "compile_agent"),
+        "extensions.collect": EngineStep(agent, "collect"),
+        "extensions.hooks_of": EngineStep(extensions, "hooks_of"),
+        "extensions.refuse_too_many": EngineStep(extensions, "refuse_too_many"),
+        "extensions.with_hook": EngineStep(Extensions, "with_hook"),
+        "extensions.model_hooks": EngineStep(Extensions, "model_hooks"),
+        "extensions.tool_layers": EngineStep(Extensions, "tool_layers"),
+        "planner.plan": EngineStep(Planner, "plan"),
+        "planner.enter": EngineStep(Planner, "enter"),
+        "planner.default_tools": EngineStep(Planner, "default_tools"),
+        "planner.instruction_with": EngineStep(plan, "instruction_with"),
+        "planner.fold": EngineStep(ToolFold, "update"),
+        "pipeline.rewrite": EngineStep(Pipeline, "rewrite"),
+        "pipeline.observe": EngineStep(Pipeline, "observe"),
+        "onion.compile": EngineStep(Onion, "compile"),
+        "onion.layer": EngineStep(Onion, "layer"),
+        "onion.is_deep": EngineStep(chain, "is_deep"),
+        "context.with_value": EngineStep(Context, "with_value"),
+        "loop.start": EngineStep(Loop, "start"),
+        "loop.run": EngineStep(Loop, "run"),
+        "loop.next_iteration": EngineStep(Loop, "next_iteration"),
+        "loop.before_model": EngineStep(Loop, "before_model"),
+        "loop.ask_model": EngineStep(Loop, "ask_model"),
+        "loop.open_answer": EngineStep(Loop, "open_answer"),
+        "loop.after_model": EngineStep(Loop, "after_model"),
+        "loop.route": EngineStep(Loop, "route"),
+        "loop.batch_of": EngineStep(Loop, "batch_of"),
+        "loop.prepare_call": EngineStep(Loop, "prepare_call"),
+        "loop.direct_call": EngineStep(Loop, "direct_call"),
+        "loop.settle": EngineStep(Loop, "settle"),
+        "loop.leave": EngineStep(Loop, "leave"),
+        "loop.left_whole": EngineStep(Loop, "left_whole"),
+        "model.bare": EngineStep(ModelOnion, "bare"),
+        "model.leaving": EngineStep(ModelOnion, "leaving"),
+        "retry.after": EngineStep(ModelRetry, "after"),
+        "tool.endpoint": EngineStep(BoundTool, "endpoint"),
+        "tool.arrive": EngineStep(tool_onion, "arrive"),
+        "tool.invoke": EngineStep(tool_onion, "invoke_tool"),
+        "call.open": EngineStep(ToolCallRun, "open"),
+        "call.leaving": EngineStep(ToolCallRun, "leaving"),
+        "batch.next_event": EngineStep(CallBatch, "next_event"),
+        "batch.error": EngineStep(CallBatch, "error"),
+        "stream.reader": EngineStep(SharedStream, "reader"),
+        "stream.drain": EngineStep(SharedStream, "drain"),
+        "stream.close": EngineStep(SharedStream, "close"),
+        "resume.refuse": EngineStep(run, "refuse_resuming"),
+        "resume.begin": EngineStep(KeptLoop, "begin"),
+        "resume.rewrite": EngineStep(KeptPass, "rewrite"),
+        "resume.recall": EngineStep(LiveEntry, "recall"),
+        "resume.asks": EngineStep(Journal, "asks"),
+        "resume.answered": EngineStep(Journal, "answered"),
+        "resume.goes_on": EngineStep(Journal, "goes_on"),
+        "resume.locals": EngineStep(Keeping, "begun"),
+        "resume.hook": EngineStep(Keeping, "hook"),
+        "resume.unpack": EngineStep(Types, "unpack"),
+    }
+)
+"""All of them, from the building of an agent to the resuming of a run."""
