@@ -6,12 +6,13 @@ from property_tests.checks.tools import CHECKS
 from property_tests.generating import generated
 from property_tests.judging.world import judge
 from property_tests.mutants import mutant
-from property_tests.mutants.engines.tools import MUTANTS
+from property_tests.mutants.engines import called_tools, tools
 from property_tests.playing import VariantPlayer
 from refengine.profile import PROFILES, profile
 from refengine.testing.doors import ReferenceEngine
 from tests.deciding import accused, decisions, scenario, surviving, undecided
 
+MUTANTS = (*tools.MUTANTS, *called_tools.MUTANTS)
 OF = {check.clause: check for check in CHECKS}
 CALL = "assistant:[c1:t({})]"
 DONE = "assistant:done"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from property_tests.mutants.around import (
+    Events,
     OtherwiseGivenRun,
     giving,
     handing_back,
@@ -58,12 +59,13 @@ def _unmarked(right: Right) -> Right:
 
     def left_whole(self: Given) -> History:
         found: History = right(self)
-        return History(
+        bare = [
             Message("tool", each.content, tool_call_id=each.tool_call_id)
             if each.role == "tool"
             else each
             for each in found
-        )
+        ]
+        return History(bare)
 
     return left_whole
 

@@ -59,9 +59,9 @@ def _outside(right: Right) -> Right:
 def _carried_over(right: Right) -> Right:
     """Keep what the before-hooks left for the iterations that follow."""
 
-    async def before_model(self: Given) -> Context:
-        self.ctx = ctx = await right(self)
-        return ctx
+    async def before_model(self: Given) -> Given:
+        self.ctx = await right(self)
+        return self.ctx
 
     return before_model
 

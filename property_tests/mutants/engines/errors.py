@@ -80,8 +80,8 @@ def _anonymous(right: Right) -> Right:
         try:
             return await right(*given)
         except HookError as error:
-            _, *who = error.handler, error.position, error.hook
-            raise HookError("handler", *who, error.cause) from error.cause
+            position, hook, cause = error.position, error.hook, error.cause
+            raise HookError("handler", position, hook, cause) from cause
 
     return entered
 

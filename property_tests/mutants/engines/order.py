@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from property_tests.mutants.around import built, under
+from property_tests.mutants.doors import quiet
 from property_tests.mutants.engines import lists
 from property_tests.mutants.engines.lists import Found
 from property_tests.mutants.mutant import Mutant
@@ -38,7 +39,7 @@ async def _planned_anew(
 ) -> EngineAgent:
     """Call ``before_agent`` at build, and at the start of each run again."""
     await build_agent(config, profile, on_notice=on_notice)
-    each_run = choosing(profile, "before_agent", "run")
+    each_run = choosing(quiet(profile), "before_agent", "run")
     return await build_agent(config, each_run, on_notice=on_notice)
 
 

@@ -10,7 +10,7 @@ from property_tests.mutants.engines.messages import begun
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Given, Patch, Right, broken, patch
 from refengine.context import Context
-from refengine.messages import Message, ToolCall
+from refengine.messages import History, Message, ToolCall
 from refengine.tools import NO_OPTIONS, Options
 
 
@@ -37,7 +37,7 @@ def _each_once(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def _only_without_another(loop: Given) -> None:
-    given = loop.history.without(loop.first)
+    given = History(loop.history.without(loop.first))
     if any(each.role == "system" for each in given):
         loop.history, loop.first = given, None
 

@@ -30,7 +30,7 @@ Wrapping: TypeAlias = Callable[[Next, Any], Next]
 
 
 def _wraps(
-    kind: type[object], change: Callable[[Next], Callable[..., Awaitable[Any]]]
+    kind: type[object], change: Callable[[Given], Callable[..., Awaitable[Any]]]
 ) -> Patch:
     """Put another wrapper in the place of each in the onions of a kind."""
 
