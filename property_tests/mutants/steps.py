@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Final
 
-from refengine import agent, chain, extensions, plan, run, tool_onion
+from refengine import agent, chain, extensions, plan, tool_onion
 from refengine.agent import Agent
 from refengine.chain import Onion, Pipeline
 from refengine.context import Context
@@ -20,10 +20,11 @@ from refengine.extensions import Extensions
 from refengine.loop import Loop
 from refengine.model_calls import ModelOnion, ModelRetry
 from refengine.plan import Planner, ToolFold
+from refengine.resume import keeper
 from refengine.resume.journal import Journal, LiveEntry
-from refengine.resume.keeping import Keeping
-from refengine.resume.loop import KeptLoop
+from refengine.resume.keeper import KeptRun
 from refengine.resume.passes import KeptPass
+from refengine.resume.steps import StepWriter
 from refengine.shared_stream import SharedStream
 from refengine.state.values import Types
 from refengine.tool_calls import CallBatch, ToolCallRun
@@ -86,15 +87,15 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "stream.reader": EngineStep(SharedStream, "reader"),
         "stream.drain": EngineStep(SharedStream, "drain"),
         "stream.close": EngineStep(SharedStream, "close"),
-        "resume.refuse": EngineStep(run, "refuse_resuming"),
-        "resume.begin": EngineStep(KeptLoop, "begin"),
+        "resume.refuse": EngineStep(keeper, "refuse_resuming"),
+        "resume.begin": EngineStep(KeptRun, "begin"),
         "resume.rewrite": EngineStep(KeptPass, "rewrite"),
         "resume.recall": EngineStep(LiveEntry, "recall"),
         "resume.asks": EngineStep(Journal, "asks"),
         "resume.answered": EngineStep(Journal, "answered"),
         "resume.goes_on": EngineStep(Journal, "goes_on"),
-        "resume.locals": EngineStep(Keeping, "begun"),
-        "resume.hook": EngineStep(Keeping, "hook"),
+        "resume.locals": EngineStep(StepWriter, "begun"),
+        "resume.hook": EngineStep(StepWriter, "hook"),
         "resume.unpack": EngineStep(Types, "unpack"),
     }
 )

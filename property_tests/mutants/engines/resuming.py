@@ -21,6 +21,7 @@ from property_tests.mutants.patching import (
 )
 from refengine.context import Context
 from refengine.events import AgentEvent
+from refengine.loop import MODEL
 from refengine.tools import NO_OPTIONS
 
 
@@ -68,26 +69,26 @@ def _resumed(change: Callable[[Given], None]) -> Patch:
     return patch("resume.begin", replaced)
 
 
-def _counted_again(loop: Given) -> None:
-    loop.iterations += 1
+def _counted_again(kept: Given) -> None:
+    kept.loop.iterations += 1
 
 
-def _addresses_forgotten(loop: Given) -> None:
-    loop.keep.journal.addresses = set()
+def _addresses_forgotten(kept: Given) -> None:
+    kept.writer.journal.addresses = set()
 
 
-def _events_forgotten(loop: Given) -> None:
-    if loop.at is not None:
-        loop.at = replace(loop.at, told=())
+def _events_forgotten(kept: Given) -> None:
+    if kept.at is not None:
+        kept.at = replace(kept.at, told=())
 
 
-def _context_forgotten(loop: Given) -> None:
-    if loop.at is not None:
-        loop.at = replace(loop.at, ctx={})
+def _context_forgotten(kept: Given) -> None:
+    if kept.at is not None:
+        kept.at = replace(kept.at, ctx={})
 
 
-def _options_forgotten(loop: Given) -> None:
-    loop.options = NO_OPTIONS
+def _options_forgotten(kept: Given) -> None:
+    kept.loop.options = NO_OPTIONS
 
 
 def _tools_unknown(right: Right) -> Right:
@@ -95,7 +96,7 @@ def _tools_unknown(right: Right) -> Right:
 
     async def begin(self: Given) -> int:
         skip: int = await right(self)
-        return min(skip, 2)  # the model is the second part of an iteration
+        return min(skip, MODEL)
 
     return begin
 
@@ -110,21 +111,26 @@ def _from_the_first(right: Right) -> Right:
 
 
 def _siblings_cancelled() -> Sequence[Patch]:
-    """Cancel the calls that are under way in a run as soon as one of them asks."""
-    under_way: dict[int, set[asyncio.Task[Given] | None]] = {}
+    """Cancel the calls of a run that are under way once one of them asks.
+
+    Calls belong to one run if they have the same run-local values.
+    """
+    runs: dict[int, tuple[Given, set[asyncio.Task[Given] | None]]] = {}
 
     def opening(right: Right) -> Right:
         async def opened(self: Given, ctx: Context, streaming: bool) -> None:
-            task = asyncio.current_task()
-            tasks = under_way.setdefault(id(self.scope.locals), set())
+            values, task = self.scope.locals, asyncio.current_task()
+            _, tasks = runs.setdefault(id(values), (values, set()))
             tasks.add(task)
             try:
                 await right(self, ctx, streaming)
             finally:
                 tasks.discard(task)
-            for each in tasks if self.stopped else ():
-                if each is not None:
-                    each.cancel()
+            if self.stopped:
+                await asyncio.sleep(0)  # now all of them have begun
+                for each in tasks:
+                    if each is not None:
+                        each.cancel()
 
         return opened
 
