@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +37,7 @@ from property_tests.failures import (
 from property_tests.playing import VariantPlayer
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine
+from tests import commands
 from tests.backwards import Backwards, placed
 
 WORLD = {
@@ -263,13 +262,7 @@ def test_a_worker_that_has_no_answer_is_told_as_such() -> None:
 
 
 def refengine(folder: Path, *arguments: str):
-    return subprocess.run(
-        [sys.executable, "-m", "refengine", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return commands.refengine(*arguments, at=folder)
 
 
 def test_a_failure_is_written_listed_and_replayed(tmp_path: Path) -> None:

@@ -11,18 +11,11 @@ from compat.cli.skeletons import DOORS, ENGINES
 from compat.engines.loading import load_engine
 from property_tests.probing import probe
 from property_tests.smoke import smoke
+from tests.commands import refengine
 
 ROOT = Path(__file__).parent.parent
-
-
-def refengine(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "refengine", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+QUICK = ("--clause", "ORD-001", "--examples", "0", "--jobs", "1")
+OURS = ("refengine", "compat", "property_tests")
 
 
 @pytest.fixture(autouse=True)
@@ -32,18 +25,19 @@ def _own_modules(monkeypatch):
     before = dict(sys.modules)
     yield
     for name in set(sys.modules) - set(before):
-        del sys.modules[name]
+        if name.partition(".")[0] not in OURS:
+            del sys.modules[name]
 
 
 def written(kind: str, folder: Path) -> Path:
-    done = refengine("init", "engine", "--for", kind, cwd=folder)
+    done = refengine("init", "engine", "--for", kind, at=folder)
     assert done.returncode == 0, done.stderr
     return folder / "conformance"
 
 
 @pytest.mark.parametrize("kind", ENGINES)
 def test_every_file_is_written_and_the_next_step_is_told(kind, tmp_path) -> None:
-    done = refengine("init", "engine", "mine", "--for", kind, cwd=tmp_path)
+    done = refengine("init", "engine", "mine", "--for", kind, at=tmp_path)
 
     assert {each.name for each in (tmp_path / "mine").iterdir()} == set(ENGINES[kind])
     assert done.stdout.endswith(f"next: refengine conform mine/{DOORS[kind]}\n")
@@ -52,14 +46,14 @@ def test_every_file_is_written_and_the_next_step_is_told(kind, tmp_path) -> None
 def test_the_door_is_for_an_async_engine_unless_something_else_is_asked(
     tmp_path,
 ) -> None:
-    assert refengine("init", "engine", cwd=tmp_path).returncode == 0
+    assert refengine("init", "engine", at=tmp_path).returncode == 0
     assert (tmp_path / "conformance/loop.py").exists()
 
 
 def test_nothing_is_overwritten(tmp_path) -> None:
     (tmp_path / "conformance").mkdir()
     (tmp_path / "conformance/door.py").write_text("mine", "utf-8")
-    done = refengine("init", "engine", cwd=tmp_path)
+    done = refengine("init", "engine", at=tmp_path)
 
     assert done.returncode == 2
     assert "is already there: name another folder" in done.stderr
@@ -67,7 +61,7 @@ def test_nothing_is_overwritten(tmp_path) -> None:
 
 
 def test_a_kind_that_there_is_not_is_refused(tmp_path) -> None:
-    done = refengine("init", "engine", "--for", "rust", cwd=tmp_path)
+    done = refengine("init", "engine", "--for", "rust", at=tmp_path)
 
     assert done.returncode == 2
     assert "async" in done.stderr
@@ -98,8 +92,7 @@ def test_the_middleware_of_a_service_is_in_the_agents_that_are_judged(tmp_path) 
 @pytest.mark.parametrize("kind", ENGINES)
 def test_the_engine_is_judged_at_once(kind, tmp_path) -> None:
     folder = written(kind, tmp_path)
-    asked = (DOORS[kind], "--clause", "ORD-001", "--examples", "0")
-    done = refengine("conform", *asked, cwd=folder)
+    done = refengine("conform", DOORS[kind], *QUICK, at=folder)
 
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -131,8 +124,13 @@ def test_neither_chatter_nor_a_package_of_our_name_beside_it_is_in_the_way(
     (folder / package).mkdir()
     (folder / package / "__init__.py").touch()
     (folder / package / "words.py").write_text("WORDS = 'warning: '", "utf-8")
-    done = refengine(
-        "conform", named, "--clause", "ORD-001", "--examples", "0", cwd=folder
+    asked = ("conform", named, *QUICK)
+    done = subprocess.run(
+        [sys.executable, "-m", "refengine", *asked],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -7,8 +7,6 @@ skeleton itself does not keep is no news: it is judged once, and left out.
 import json
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 
 from compat.report.conform_stream import read_stream
 from compat.verdicts.conformance import ClauseFailure, ClauseResult, SmokeResult
+from tests.commands import refengine
 
 DOOR = "door.py:Door"
 HOOKS = """
@@ -126,18 +125,9 @@ class Judged:
         return found
 
 
-def refengine(*arguments: str, at: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "refengine", *arguments],
-        cwd=at,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def judged(broken: Broken, folder: Path, *arguments: str) -> Judged:
-    done = refengine(*arguments, "--events", "events.jsonl", at=folder)
+    options = ("--jobs", "1", "--events", "events.jsonl")
+    done = refengine(*arguments, *options, at=folder)
     events = read_stream((folder / "events.jsonl").read_text("utf-8"))
     return Judged(
         broken,
