@@ -1,11 +1,12 @@
 """Migrations of graphs, judged on the real frameworks, each side in its child."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compat.migration.checking import check
+from compat.migration.checking import check_all, corpus_of
 from compat.migration.judging import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
@@ -71,6 +72,10 @@ def persists(world):
 """
 
 
+SHARE = 4
+"""One world of so many; CI judges a folder of such ports in all of them."""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("graphs")
@@ -83,7 +88,11 @@ def judged(folder: Path, old: str, new: str) -> Any:
     refs = [
         parse_ref(f"{folder}/{name}") for name in (f"old.py:{old}", f"new.py:{new}")
     ]
-    return check(*refs, Terms(), CheckOptions(examples=8)).verdict
+    how = CheckOptions(examples=8)
+    corpus = corpus_of(refs, how)
+    corpus = replace(corpus, worlds=corpus.worlds[::SHARE])
+    news = {"new": (refs[1], Terms())}
+    return check_all(refs[0], news, corpus, how, explain=True)["new"].verdict
 
 
 def test_agents_without_middleware_do_the_same(folder) -> None:
