@@ -103,7 +103,7 @@ class Pipeline:
         except Exception as error:
             raise _leaving(error, name, result, _PAIR) from error
         except Interrupt as stop:
-            _told(stop, name)
+            _note_owner(stop, name)
             raise
         return ctx, messages
 
@@ -127,7 +127,7 @@ class Pipeline:
         except Exception as error:
             raise _leaving(error, name, result, _CONTEXT) from error
         except Interrupt as stop:
-            _told(stop, name)
+            _note_owner(stop, name)
             raise
         return ctx
 
@@ -146,7 +146,7 @@ def is_history(value: Any) -> bool:  # noqa: ANN401  # what a hook gave
     )
 
 
-def _told(stop: Interrupt, name: LayerName | None) -> None:
+def _note_owner(stop: Interrupt, name: LayerName | None) -> None:
     """Say whose hook an interrupt comes from, if it was one of these."""
     if name is not None:
         stop.where = stop.where or (name.hook, name.owner)
@@ -158,13 +158,8 @@ def _leaving(
     if name is None:  # not even the first hook was reached
         return error
     if result is _NOT_YET:
-        return hook_error(name.owner, name.position, name.hook, error)
+        return HookError(name.owner, name.position, name.hook, error)
     return HookReturnError(name.owner, name.hook, result, wanted)
-
-
-def hook_error(owner: str, position: int, hook: str, cause: Exception) -> HookError:
-    """Return what an error becomes that a hook of a pipeline raised."""
-    return HookError(owner, position, hook, cause)
 
 
 class Layer:
@@ -378,7 +373,7 @@ class CallScope:
         layer = layers[at]
         tool = None if self.tool is None else self.tool.info.name
         who = layer.owner, layer.position, layer.hook
-        return wrapper_error(*who, error, tool=tool, call_id=self.call_id)
+        return HookError(*who, error, tool=tool, call_id=self.call_id)
 
     def is_innermost(self, error: Exception) -> bool:
         """Tell whether the tool or model itself raised this error."""
@@ -397,19 +392,6 @@ class CallScope:
     def _closings(self) -> Iterator[Callable[[], Awaitable[None]]]:
         while self.readers:
             yield self.readers.pop().aclose
-
-
-def wrapper_error(
-    owner: str,
-    position: int,
-    hook: str,
-    cause: Exception,
-    *,
-    tool: str | None,
-    call_id: str | None,
-) -> HookError:
-    """Return what an error becomes that a wrapper around a call raised."""
-    return HookError(owner, position, hook, cause, tool=tool, call_id=call_id)
 
 
 class LayerName:

@@ -12,7 +12,7 @@ from refengine.extensions import Extensions
 AGAIN: Final = "↻"
 """Marks a wrapper that is entered again on resume, so its code before ``next`` is run
 a second time; what it had called gives what it gave (contract INT)."""
-_AGAIN_TOLD: Final = f"{AGAIN} runs again up to its next if a run is resumed inside"
+_AGAIN_NOTE: Final = f"{AGAIN} runs again up to its next if a run is resumed inside"
 _ADDITIONS: Final = ("additional_instruction", "additional_tools")
 Section = tuple[str, str, list[LayerName]]
 
@@ -30,7 +30,7 @@ def explain(
         return "\n".join(_mermaid(sections, kept=kept))
     head = f"agent {machine.name!r} under {machine.profile.name}"
     marked = kept and any(names for _, how, names in sections if how == "around")
-    foot = [_AGAIN_TOLD] if marked else []
+    foot = [_AGAIN_NOTE] if marked else []
     return "\n".join([head, *_text(sections, kept=kept), *foot])
 
 

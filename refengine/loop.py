@@ -255,12 +255,12 @@ class Loop:
                     answer = None
                     while answer is None:
                         opened = await open_answer(ctx)
-                        yield opened or await _until_opened(open_answer, ctx)
+                        yield opened or await self.open_again(open_answer, ctx)
                         answer = await self._drained()
                     response = self._taken(self._accepted(answer))
                     await self._come_out()
                 else:
-                    answer = await ask(ctx) or await _until_answered(ask, ctx)
+                    answer = await ask(ctx) or await self.ask_again(ask, ctx)
                     response = self._accepted(answer)
                     self.history = self.history.appended(response)
                     self._owed, self.attempts = True, None
@@ -468,11 +468,19 @@ class Loop:
         await self.attempts.broke(broke)
         return None
 
+    async def ask_again(self, ask: Ask[Message], ctx: Context) -> Message:
+        """Return the answer of a later attempt; raises what ends them."""
+        return await until(ask, ctx)
+
+    async def open_again(self, ask: Ask[AgentEvent], ctx: Context) -> AgentEvent:
+        """Return the event of a later attempt; raises what ends them."""
+        return await until(ask, ctx)
+
     def _begin_asking(self, retry: ModelRetry) -> Attempts:
         """Begin the attempts of this iteration."""
-        place = self.run_path, self.locals
+        at = self.run_path, self.locals
         number = 1 if self.keeper is None else self.keeper.first_attempt()
-        return Attempts(self.machine.model, self._request(), place, retry, number)
+        return Attempts(self.machine.model, self._request(), at, retry, number)
 
     def _tell_answer(
         self, live: SharedStream[MessageChunk], message: Message | None
@@ -651,11 +659,3 @@ class Loop:
         if self.batch is not None:
             return with_results(self.history, self.batch.results())
         return answered(self.history) if self._owed else self.history
-
-
-async def _until_answered(ask: Ask[Message], ctx: Context) -> Message:
-    return await until(ask, ctx)
-
-
-async def _until_opened(ask: Ask[AgentEvent], ctx: Context) -> AgentEvent:
-    return await until(ask, ctx)

@@ -124,7 +124,7 @@ class ModelOnion:
         """Return the error as it leaves the onion; the model's own is a ModelError."""
         made = scope.leaving(error, self._names)
         if made is error and error is not scope.made:
-            return model_error(error)
+            return ModelError(error)
         return made
 
     async def bare(
@@ -138,7 +138,7 @@ class ModelOnion:
         try:
             return whole(await self._invoke(ctx, messages, tools, options))
         except Exception as error:
-            raise model_error(error) from error
+            raise ModelError(error) from error
 
     async def _innermost_call(self, ctx: Context, request: ModelRequest) -> Message:
         scope = SCOPE.get()
@@ -146,9 +146,9 @@ class ModelOnion:
             raise scope.stopped  # a wrapper caught it and went on
         scope.shown = request
         at = scope.innermost(ctx)
-        asked = request.messages, request.tools, request.options
+        given = request.messages, request.tools, request.options
         try:
-            return whole(await self._invoke(at, *asked))
+            return whole(await self._invoke(at, *given))
         except Exception as error:
             scope.blame(error, INNERMOST)
             raise
@@ -164,9 +164,9 @@ class ModelOnion:
             raise scope.stopped  # a wrapper caught it and went on
         scope.shown = request
         at = scope.innermost(ctx)
-        asked = request.messages, request.tools, request.options
+        given = request.messages, request.tools, request.options
         try:
-            reader = streamed(await self._stream(at, *asked))
+            reader = streamed(await self._stream(at, *given))
         except Exception as error:
             scope.blame(error, INNERMOST)
             raise
@@ -175,11 +175,6 @@ class ModelOnion:
             raise
         look_after(reader, INNERMOST)
         return reader
-
-
-def model_error(cause: Exception) -> ModelError:
-    """Return what an error becomes that the model itself raised."""
-    return ModelError(cause)
 
 
 class ModelCall:
@@ -275,19 +270,19 @@ class Attempts:
     where it was kept may begin with a later one.
     """
 
-    __slots__ = ("_attempt", "_onion", "_place", "_request", "_retry", "number")
+    __slots__ = ("_at", "_attempt", "_onion", "_request", "_retry", "number")
 
     def __init__(
         self,
         onion: ModelOnion,
         request: ModelRequest,
-        place: tuple[tuple[str, ...], RunLocals],
+        at: tuple[tuple[str, ...], RunLocals],
         retry: ModelRetry,
         number: int = 1,
     ) -> None:
         self._onion = onion
         self._request = request
-        self._place = place
+        self._at = at
         self._retry = retry
         self.number = min(number, retry.attempts)  # the policy may have changed since
         self._attempt = self._new_attempt()
@@ -324,7 +319,7 @@ class Attempts:
     def reader(self, live: SharedStream[MessageChunk]) -> StreamReader[MessageChunk]:
         """Return the open answer for the consumer, who is told if it is asked again."""
         attempt = self._attempt
-        return StreamReader(attempt.read(live), error_wrapper=attempt.told)
+        return StreamReader(attempt.read(live), error_wrapper=attempt.stream_error)
 
     async def broke(self, error: Exception) -> None:
         """Go on after an open answer broke; raises what the run ends with."""
@@ -336,7 +331,7 @@ class Attempts:
 
     def _new_attempt(self) -> Attempt:
         onion = self._onion.of(self._retry.model_at(self.number))
-        call = ModelCall(onion, self._request, *self._place)
+        call = ModelCall(onion, self._request, *self._at)
         return Attempt(call, self._retry, self.number)
 
     async def _follow(self, verdict: Verdict) -> None:
@@ -377,11 +372,11 @@ class Attempt:
             leaving.__cause__ = error
         return self._judged(error, leaving)
 
-    def told(self, error: Exception) -> Exception:
+    def stream_error(self, error: Exception) -> Exception:
         """Return what the consumer sees where the open stream broke."""
         if self.left_alone and self._verdict is None:
             return error  # of a run that asks nobody any more
-        return self.broke(error).told
+        return self.broke(error).reader_error
 
     async def read(
         self, live: SharedStream[MessageChunk]
@@ -471,8 +466,8 @@ class ModelRetry:
             if attempt >= self.attempts:
                 last = RetriesExhaustedError(attempt, leaving)
                 return Verdict(None, last, last)
-            told = WillRetryError(attempt, error)
-            return Verdict(self._seconds(attempt, error), told, leaving)
+            reader_error = WillRetryError(attempt, error)
+            return Verdict(self._seconds(attempt, error), reader_error, leaving)
         except RetryFunctionError as failed:
             return Verdict(None, failed, failed)
 
@@ -499,13 +494,13 @@ class ModelRetry:
 class Verdict:
     """How it goes on after a failed attempt.
 
-    ``wait`` is in seconds, None if the model is not asked again. ``told`` is what the
-    reader of a stream that broke is told, ``leaving`` what the run ends with if it
-    ends here.
+    ``wait`` is in seconds, None if the model is not asked again. ``reader_error`` is
+    what the reader of a stream that broke gets, ``leaving`` what the run ends with if
+    it ends here.
     """
 
     wait: float | None
-    told: Exception
+    reader_error: Exception
     leaving: Exception
 
 

@@ -164,10 +164,10 @@ class Planner:
             raise HookError(name.owner, name.position, name.hook, error) from error
         if not isinstance(result, Context):
             raise HookReturnError(name.owner, name.hook, result, "a Context")
-        self._settle(name, config, fold)
+        self.settle(name, config, fold)
         return result
 
-    def _settle(self, name: LayerName, config: AgentConfig, fold: ToolFold) -> None:
+    def settle(self, name: LayerName, config: AgentConfig, fold: ToolFold) -> None:
         """Normalise what the handler left; its whole set counts (contract TOOL)."""
         left: Any = config.tools
         if left is None and self.profile.null_tools != "refused":

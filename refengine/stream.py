@@ -126,13 +126,13 @@ class StreamReader(Generic[T]):
             take_back(stop)
             raise InterruptInStreamError from stop
         except Exception as error:
-            at = _SOURCE if chunk is DROP else _place(converts, convert)
-            seen = self._told(error, at, blame)
+            at = _SOURCE if chunk is DROP else _index_of(converts, convert)
+            seen = self._seen_by_reader(error, at, blame)
             if seen is error:
                 raise
             raise seen from error
 
-    def _told(self, error: Exception, at: int, blame: _OnError) -> Exception:
+    def _seen_by_reader(self, error: Exception, at: int, blame: _OnError) -> Exception:
         """Return what the reader sees of an error, once all are told who have to know.
 
         ``at`` is the place of the conversion that raised it. Streams further in than
@@ -142,8 +142,8 @@ class StreamReader(Generic[T]):
         seen = error if wrapper is None else wrapper(error)
         if blame is not None:
             blame(error, seen)
-        for place, note in self._notes:
-            if place > at:
+        for index, note in self._notes:
+            if index > at:
                 note(seen)
         return seen
 
@@ -170,7 +170,7 @@ class StreamReader(Generic[T]):
         return tuple(reversed(converts))
 
 
-def _place(
+def _index_of(
     converts: tuple[tuple[_Convert, _OnError], ...], failed: _Convert | None
 ) -> int:
     places = (at for at, (each, _) in enumerate(converts) if each is failed)

@@ -280,17 +280,12 @@ class ToolCallRun:
     def leaving(self, error: Exception) -> Exception:
         """Return an error of the call as the run reports it."""
         if self.scope.is_innermost(error):
-            made: Exception = tool_error(self.call.name, self.call.id, error)
+            made: Exception = ToolError(self.call.name, self.call.id, error)
         else:
             made = self.scope.leaving(error, self._names)
         if made is not error:
             made.__cause__ = error  # raised later, where ``from`` is out of reach
         return made
-
-
-def tool_error(tool: str, call_id: str, cause: Exception) -> ToolError:
-    """Return what an error becomes that the tool itself raised."""
-    return ToolError(tool, call_id, cause)
 
 
 class AbsentCall(ToolCallRun):
@@ -496,7 +491,7 @@ class CallBatch:
     def _held_event(self) -> AgentEvent | None:
         """Return the event that was held back, if all calls succeeded."""
         held, self._held = self._held, None
-        if held is None or self.error() is not None or self._was_told(held):
+        if held is None or self.error() is not None or self._was_delivered(held):
             return None
         if self.interrupted:
             return None
@@ -584,7 +579,7 @@ class CallBatch:
         self.delivered.append((call, call_id))
         return call.event(call_id)
 
-    def _was_told(self, call: ToolCallRun) -> bool:
+    def _was_delivered(self, call: ToolCallRun) -> bool:
         return call in self.delivered_before or any(
             each is call for each, _ in self.delivered
         )

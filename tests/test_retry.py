@@ -393,7 +393,7 @@ def test_exponential_doubles_up_to_its_cap():
 def test_error_that_would_come_again_is_not_retried(error):
     verdict = ModelRetry().after(1, error, error)
 
-    assert (verdict.wait, verdict.told, verdict.leaving) == (None, error, error)
+    assert (verdict.wait, verdict.reader_error, verdict.leaving) == (None, error, error)
 
 
 def test_policy_by_default_asks_three_times_within_a_second():

@@ -211,15 +211,20 @@ class KeptRun:
         passing = KeptPass(phases, self.writer)
         again = self._again
         entry, start, at = self._entry(phase), 0, self._reached(phase)
-        asked = 0 if again is None else again.at
+        entered_at = 0 if again is None else again.at
         messages = loop.history
         if at is not None:
-            entry, start, asked = at.entries[0], at.at, at.at
+            entry, start, entered_at = at.entries[0], at.at, at.at
             ctx = self.context_at(at)
             messages = messages if self._left is None else self._left
         try:
             ctx, left = await passing.rewrite(
-                ctx, messages, loop.cell, start=start, asked=asked, entry=entry
+                ctx,
+                messages,
+                loop.cell,
+                start=start,
+                entered_at=entered_at,
+                entry=entry,
             )
         except Interrupt:
             await self._stop_pass(phase, passing.stopped())
@@ -334,7 +339,7 @@ class KeptRun:
     ) -> None:
         """Keep where calls asked, or failed; raises Interrupt if one asks."""
         error = batch.error()
-        if batch.interrupted and self.writer.goes_on_beside(error):
+        if batch.interrupted and self.writer.waits_despite(error):
             pending = batch.pending(self.loop.run_path, self.loop.iterations)
             entries = tuple(entry_of(call) for call in batch.calls)
             point = self._tools_point(ctx, response)

@@ -4,7 +4,7 @@ As the layers of ``chain``, and besides: what a layer gave is noted, so that a w
 around it that is entered again is given just that; and an interrupt that a wrapper did
 not let out is raised again (contract INT).
 
-What a call changed besides what it gave is noted too: its input in place, and the id it
+What a call changed besides what it gave is noted too: its input in live, and the id it
 goes by. A wrapper may change the input it was handed, and one around it that calls
 ``next`` once more hands on what that left. So an entry that is not made again puts back
 what it had changed (contract WRAP). Options are not kept, here as elsewhere. The
@@ -47,24 +47,24 @@ def kept_layer(  # what a layer of any onion is made of
 
     async def enter(ctx: Context, value: Value) -> Value:
         scope = SCOPE.get()
-        place = _entered(scope, name.hook, name.owner)
-        if place.done:
-            put_back(scope, value, place.changes)
-            return _looked_after(place.again(scope.blame), at, name, keep)
+        live = _entered(scope, name.hook, name.owner)
+        if live.done:
+            put_back(scope, value, live.changes)
+            return _looked_after(live.again(scope.blame), at, name, keep)
         before = given(scope, value)
         try:
-            result = await place.enclosed(wrap, ctx, value, _within(place, inner))
+            result = await live.enclosed(wrap, ctx, value, _within(live, inner))
             refuse(result, name)
-            return place.finished(_looked_after(result, at, name, keep))
+            return live.finished(_looked_after(result, at, name, keep))
         except Interrupt as stop:
-            await place.stop(stop)
+            await live.stop(stop)
             raise
         except Exception as error:
             scope.blame(error, at)
-            place.failed(error, blamed(scope, error, at))
+            live.failed(error, blamed(scope, error, at))
             raise
         finally:
-            _note_changes(place, scope, value, before)
+            _note_changes(live, scope, value, before)
 
     return enter
 
@@ -75,59 +75,59 @@ def kept_call(hook: str, call: Call) -> Call:
     async def enter(ctx: Context, value: Value) -> Value:
         scope = SCOPE.get()
         owner = "model" if scope.tool is None else scope.tool.info.name
-        place = _entered(scope, hook, owner)
-        if place.done:
-            put_back(scope, value, place.changes)
-            return _closed_with(scope, place.again(scope.blame))
+        live = _entered(scope, hook, owner)
+        if live.done:
+            put_back(scope, value, live.changes)
+            return _closed_with(scope, live.again(scope.blame))
         before = given(scope, value)
         try:
-            return place.finished(await place.enclosed(call, ctx, value))
+            return live.finished(await live.enclosed(call, ctx, value))
         except Interrupt as stop:
-            await place.stop(stop)
+            await live.stop(stop)
             raise
         except Exception as error:
-            place.failed(error, blamed(scope, error, INNERMOST))
+            live.failed(error, blamed(scope, error, INNERMOST))
             raise
         finally:
-            _note_changes(place, scope, value, before)
+            _note_changes(live, scope, value, before)
 
     return enter
 
 
-def _within(place: LiveEntry, inner: Call) -> Call:
+def _within(live: LiveEntry, inner: Call) -> Call:
     """Return the ``next`` of one entry: what it leads to stands within that entry.
 
     Also where it is called in the generator of a stream, which somebody else reads.
     """
 
     def call(ctx: Context, value: Value) -> Awaitable[Value]:
-        if ENTERED.get() is place:
+        if ENTERED.get() is live:
             return inner(ctx, value)
-        return place.around(inner, ctx, value)
+        return live.around(inner, ctx, value)
 
     return call
 
 
 def _entered(scope: CallScope, hook: str, owner: str) -> LiveEntry:
     """Return the next entry; raises ChangedAgentError, which no call is blamed for."""
-    place = here() or cast("LiveEntry | None", scope.entry)
-    if place is None:
+    live = here() or cast("LiveEntry | None", scope.entry)
+    if live is None:
         raise AssertionError
-    scope.entry = scope.entry or place
+    scope.entry = scope.entry or live
     try:
-        return place.enter(hook, owner)
+        return live.enter(hook, owner)
     except ChangedAgentError as error:
         raise scope.own(error) from None
 
 
 def _note_changes(
-    place: LiveEntry, scope: CallScope, value: Value, before: Given | None
+    live: LiveEntry, scope: CallScope, value: Value, before: Given | None
 ) -> None:
     """Note what a finished entry changed; raises NotKeepableError, as _entered does."""
-    if not place.done:
+    if not live.done:
         return
     try:
-        place.changes = changes(scope, value, before, place.where)
+        live.changes = changes(scope, value, before, live.where)
     except NotKeepableError as error:
         raise scope.own(error) from None
 

@@ -57,26 +57,26 @@ class KeptPass:
         cell: StateCell,
         *,
         start: int = 0,
-        asked: int = 0,
+        entered_at: int = 0,
         entry: Entry | None = None,
     ) -> tuple[Context, Sequence[Message]]:
         """Send a history through the hooks from ``start`` on.
 
-        ``entry`` is what is known of the hook at ``asked``, which interrupted the run.
-        Raises what the hooks raise, NotKeepableError, or Interrupt: see ``stopped``.
+        ``entry`` is what is known of the hook at ``entered_at``, which interrupted the
+        run. Raises what the hooks raise, NotKeepableError, or Interrupt (``stopped``).
         """
         hooks = list(self._hooks(cell))
-        self._refuse_gone(entry, asked, [name for _, name, _ in hooks])
+        self._refuse_gone(entry, entered_at, [name for _, name, _ in hooks])
         for at, name, enter in hooks:
             if at < start:
                 continue
-            place = self._place(name, entry if at == asked else None)
+            live = self._live(name, entry if at == entered_at else None)
             old = ctx, _fixed(messages)
             try:
-                ctx, messages = await place.enclosed(enter, ctx, messages)
+                ctx, messages = await live.enclosed(enter, ctx, messages)
             except Interrupt as stop:
-                await place.stop(stop)
-                self._stop = Stop(at, *_kept(*old), place.entry(), place.pending)
+                await live.stop(stop)
+                self._stop = Stop(at, *_kept(*old), live.entry(), live.pending)
                 raise
             self._writer.hook(name, (ctx, messages), old)
         return ctx, messages
@@ -93,12 +93,12 @@ class KeptPass:
         hooks = [each for one in pipelines for each in one.one_by_one()]
         self._refuse_gone(entry, start, [name for name, _ in hooks])
         for at, (name, hook) in enumerate(hooks[start:], start):
-            place = self._place(name, entry if at == start else None)
+            live = self._live(name, entry if at == start else None)
             try:
-                new = await place.enclosed(hook.observe, ctx, value)
+                new = await live.enclosed(hook.observe, ctx, value)
             except Interrupt as stop:
-                await place.stop(stop)
-                self._stop = Stop(at, ctx, value, place.entry(), place.pending)
+                await live.stop(stop)
+                self._stop = Stop(at, ctx, value, live.entry(), live.pending)
                 raise
             self._writer.hook(name, (new, value), (ctx, value))
             ctx = new
@@ -118,11 +118,11 @@ class KeptPass:
     def _refuse_gone(
         self, entry: Entry | None, at: int, names: Sequence[LayerName]
     ) -> None:
-        """Raise ChangedAgentError if the hook that asked is there no more."""
+        """Raise ChangedAgentError if the hook that entered_at is there no more."""
         if at >= len(names):
             refuse_other("a hook", entry, None)
 
-    def _place(self, name: LayerName, entry: Entry | None) -> LiveEntry:
+    def _live(self, name: LayerName, entry: Entry | None) -> LiveEntry:
         """Return the place of a hook; raises ChangedAgentError if another one stood."""
         refuse_other("a hook", entry, (name.hook, name.owner))
         return self._writer.journal.root(name.hook, name.owner, entry)

@@ -86,7 +86,7 @@ class StepWriter:
         self.journal = Journal(run_path, types, raises_again=raises_again)
         self.resumed = False
 
-    def goes_on_beside(self, error: Exception | None) -> bool:
+    def waits_despite(self, error: Exception | None) -> bool:
         """Tell whether an interrupt is answered first where a sibling failed.
 
         Then the error comes when all calls have ended, as it would have without it.

@@ -36,7 +36,7 @@ def row_faults(steps: Sequence[Step], *, part: bool = False) -> Iterator[RowFaul
     first = steps[0].seq if begins else 0
     have = steps[0].splice.keep if begins else 0
     for seq, step in enumerate(steps, first):
-        faults = (*_place_faults(seq, step), *_splice_faults(have, step))
+        faults = (*_number_faults(seq, step), *_splice_faults(have, step))
         if seq == 0:
             faults = (*faults, *_start_faults(step))
         yield from (RowFault(seq, why) for why in faults)
@@ -48,7 +48,7 @@ def is_part(steps: Sequence[Step]) -> bool:
     return steps[0].seq > 0 and steps[0].start is None
 
 
-def _place_faults(seq: int, step: Step) -> Iterator[str]:
+def _number_faults(seq: int, step: Step) -> Iterator[str]:
     if step.seq != seq:
         yield f"it says it is number {step.seq}"
     if seq > 0 and step.start is not None:
@@ -74,7 +74,7 @@ def _splice_faults(have: int, step: Step) -> Iterator[str]:
         yield f"the model is sent {step.point.sent.keep} messages of {have}"
 
 
-_ASKED: Final = ("append", "read", "delete", "keys")
+_METHODS: Final = ("append", "read", "delete", "keys")
 
 
 class Checkpoints:
@@ -86,7 +86,7 @@ class Checkpoints:
     """
 
     def __init__(self, store: CheckpointStore, types: Types | None = None) -> None:
-        if isinstance(store, type) or not all(hasattr(store, n) for n in _ASKED):
+        if isinstance(store, type) or not all(hasattr(store, n) for n in _METHODS):
             raise NoStoreError(store)
         if not isinstance(types, Types | None):
             raise NoTypesError(types)

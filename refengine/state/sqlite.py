@@ -104,7 +104,7 @@ def opened(
 
     Raises StoreError by its cause, and sqlite3.Error where SQLite knows better.
     """
-    _check_place(path, read_only=read_only)
+    _check_path(path, read_only=read_only)
     if read_only:
         return _open_to_read(path)
     db, empty = _looked_at(path, "mode=rwc")
@@ -121,7 +121,7 @@ def opened(
     return db
 
 
-def _check_place(path: Path, *, read_only: bool) -> None:
+def _check_path(path: Path, *, read_only: bool) -> None:
     if path.exists() and not path.is_file():
         raise StoreFileError(path)
     if read_only and not path.exists():
