@@ -8,8 +8,8 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Final
 
-from benchmarks.asking import Measurer
 from benchmarks.kinds import HandlerKind
+from benchmarks.measurer import Measurer
 from benchmarks.rows import memory_of, taken
 from benchmarks.specs import Effort, SideSpec, TurnsReply
 from benchmarks.statistics import over_set_ups, scipy_optimize, seconds

@@ -11,9 +11,9 @@ from itertools import cycle, islice
 from statistics import fmean
 from typing import Any, Final, TypeAlias
 
-from benchmarks.asking import ChildLostError, Measurer
 from benchmarks.child import REFUSED
 from benchmarks.kinds import KINDS
+from benchmarks.measurer import ChildLostError, Measurer
 from benchmarks.plan import PlannedRow
 from benchmarks.specs import Effort, SideSpec, TurnsReply, TurnsRequest
 from benchmarks.statistics import change, difference, interval, ratio, seconds

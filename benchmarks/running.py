@@ -19,11 +19,11 @@ from shlex import quote
 from typing import Any, Final, TypeAlias
 
 from benchmarks import plan
-from benchmarks.asking import ChildLostError, Measurer
 from benchmarks.bars import BARS
 from benchmarks.defaults import PEERS
 from benchmarks.growing import growth, memory_slope
 from benchmarks.kinds import KINDS
+from benchmarks.measurer import ChildLostError, Measurer
 from benchmarks.peers.measuring import Measured, measure_peers
 from benchmarks.rows import NotMeasuredError, answer, cost, hook_costs, noise
 from benchmarks.specs import Setting, SideSpec

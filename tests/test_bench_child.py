@@ -9,8 +9,8 @@ from textwrap import dedent
 import pytest
 
 from benchmarks import child, making
-from benchmarks.asking import ChildLostError, Measurer
 from benchmarks.making import Maker
+from benchmarks.measurer import ChildLostError, Measurer
 from benchmarks.noops import Rewriter
 from benchmarks.plan import subject_rows
 from benchmarks.rows import NotMeasuredError, answer, cost, memory_of, taken

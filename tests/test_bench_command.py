@@ -9,8 +9,8 @@ from textwrap import dedent
 import pytest
 
 from benchmarks import plan, rows, running
-from benchmarks.asking import ChildLostError
 from benchmarks.kinds import KINDS
+from benchmarks.measurer import ChildLostError
 from benchmarks.rows import NotMeasuredError
 from benchmarks.specs import Effort
 from compat.cli.main import main

@@ -80,7 +80,7 @@ def run(  # noqa: PLR0913  # the options of the command
         refuse("bench run", f"no peer {unknown[0]!r}; there are {', '.join(PEERS)}")
     files = {"json": json, "html": html, "markdown": markdown, "plot": plot}
     others = (chosen or PEERS) if peers and subject is None else ()
-    from benchmarks.asking import ChildLostError
+    from benchmarks.measurer import ChildLostError
     from benchmarks.running import BenchRequest, check_outputs, measured
     from compat.report import cost_lines
 
@@ -143,7 +143,7 @@ def same(times: int) -> int:
     Exit codes: 0 at most 5 of 100 were told apart, 1 more were, 3 the measuring process
     was lost.
     """
-    from benchmarks.asking import ChildLostError, Measurer
+    from benchmarks.measurer import ChildLostError, Measurer
     from benchmarks.plan import QUICK
     from benchmarks.rows import is_apart
 

@@ -1,4 +1,4 @@
-"""The parent's face of the child that measures: asked, waited for, and ended."""
+"""The parent's end of the child that measures: called, waited for, and ended."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ DOING: Final = MappingProxyType(
 class ChildLostError(RefengineError):
     """The child ended, or did not answer in time: what it measured is lost."""
 
-    def __init__(self, doing: str, why: str, said: str) -> None:
+    def __init__(self, doing: str, why: str, printed: str) -> None:
         self.doing = doing
-        last = f"; it printed last: {said}" if said else ""
+        last = f"; it printed last: {printed}" if printed else ""
         super().__init__(f"while it was to {doing}, the process {why}{last}")
 
 
@@ -70,7 +70,7 @@ class Measurer:
         """Return the reply to a request; raises ChildLostError."""
         try:
             child, reply = self._ready(request)
-            return child.ask(request, self._limit) if reply is None else reply
+            return child.call(request, self._limit) if reply is None else reply
         except ChildLostError:
             self._end()
             raise
@@ -84,7 +84,7 @@ class Measurer:
         child = self._child = _Child()
         if self._loaded is None or request is self._loaded:
             return child, None
-        reply = child.ask(self._loaded, self._limit)
+        reply = child.call(self._loaded, self._limit)
         if REFUSED not in reply:
             return child, None
         self._end()  # without its subjects it is of no use to the next request either
@@ -105,7 +105,7 @@ class _Child:
         self.process = ChildProcess(command, log=self._log)
         self._initialized = self.process.initialize(LIMIT)
 
-    def ask(self, request: Mapping[str, Any], limit: float) -> dict[str, Any]:
+    def call(self, request: Mapping[str, Any], limit: float) -> dict[str, Any]:
         method = str(request["do"])
         params = {name: value for name, value in request.items() if name != "do"}
         try:
