@@ -49,7 +49,7 @@ class EchoModel:
         return Message("assistant", "", (ToolCall("c1", "echo", "{}"),))
 
 
-class EchoTool:
+class Repeater:
     """Returns its arguments."""
 
     info = ToolInfo("echo")
@@ -83,7 +83,7 @@ class Crossing:
 
 async def crossed() -> Crossing:
     """Return what one run without handlers goes through: two answers and one call."""
-    tools = ToolsConfig(tools=[EchoTool()])
+    tools = ToolsConfig(tools=[Repeater()])
     config = ChatModelAgentConfig("echo", "", EchoModel(), tools_config=tools)
     agent = await build_agent(config)
     seen = Crossing()
