@@ -14,20 +14,28 @@ from property_tests.mutants import (
     DuplicateMutantError,
     Mutant,
     UnknownMutantError,
-    Witness,
     distinct,
     mutant,
-    stored,
 )
-from property_tests.mutants import __main__ as command
 from property_tests.mutants.doors import ADAPTED, NATIVE
-from property_tests.mutants.finding import SEED, NotRefutedError, any_witness, smallest
-from property_tests.mutants.page import PAGE, page
-from property_tests.mutants.witness import FILE, played, refuted, text_of
 from property_tests.registry import FAMILIES, contract
 from refengine.profile import profile
 from refengine.testing import Scenario, first_divergence
 from refengine.testing.strategies import scenarios
+from tools.witnesses import __main__ as command
+from tools.witnesses.page import PAGE, page
+from tools.witnesses.witness import (
+    FILE,
+    SEED,
+    NotRefutedError,
+    Witness,
+    any_witness,
+    played,
+    refuted,
+    smallest,
+    stored,
+    text_of,
+)
 
 CI_SIZED = 3000
 """So many worlds are looked at for each mutant that those it shares do not refute."""

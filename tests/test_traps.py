@@ -355,7 +355,7 @@ def test_trap_8_no_file_of_a_package_is_kept_from_the_wheel() -> None:
     assert build == {"targets": {"wheel": wheel}}
     assert lost == []
     assert {path.name for path in data} >= {
-        *("contract.toml", "witnesses.json", "conform.html.j2"),
+        *("contract.toml", "conform.html.j2"),
         *("fixed_worlds.json", "scenarios.json", "unconfirmed.json", "order.json"),
         *("on_purpose.toml", "py.typed"),
     }

@@ -10,9 +10,9 @@ from typing import Final
 
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.registry import WITNESSED
-from property_tests.mutants.witness import Witness, small
 from refengine.messages import Json
 from refengine.testing.trace import MISSING
+from tools.witnesses.witness import Witness, small
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "seed-findings.md"
 
@@ -24,14 +24,14 @@ Taken as they stand, they change what agents do, and no error says so.
 Each sketch is here as a mutant: the right engine with that one fault, and the smallest world in which the two part.
 The worlds were generated and shrunk; they are scenarios, as `docs/scenarios.md` describes them.
 
-This page is written by `python -m property_tests.mutants`, and a test compares it with what is stored.
+This page is written by `python -m tools.witnesses`, and a test compares it with what is stored.
 """  # noqa: E501  # one sentence a line
 
 _OWN: Final = """\
 ## Our own broken adapters
 
 What one gets wrong who writes an adapter of struct middlewares.
-The world of each is in `property_tests/mutants/witnesses.json`.
+The world of each is in `tools/witnesses/witnesses.json`.
 
 | mutant | what is wrong | violates | right | wrong |
 |---|---|---|---|---|

@@ -1,6 +1,6 @@
 """Finds every witness anew; writes them, and the page about the seeds.
 
-    python -m property_tests.mutants [ID…]
+    python -m tools.witnesses [ID…]
 
 With ids only these are searched for; the rest stays as it is stored.
 """
@@ -13,10 +13,9 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from property_tests.mutants.finding import smallest
-from property_tests.mutants.page import PAGE, page
 from property_tests.mutants.registry import WITNESSED
-from property_tests.mutants.witness import FILE, Witness, stored, text_of
+from tools.witnesses.page import PAGE, page
+from tools.witnesses.witness import FILE, Witness, smallest, stored, text_of
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -40,7 +39,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _ids(arguments: Sequence[str]) -> Sequence[str]:
-    parser = ArgumentParser("python -m property_tests.mutants", description=__doc__)
+    parser = ArgumentParser("python -m tools.witnesses", description=__doc__)
     parser.add_argument("ids", nargs="*", metavar="ID", help="a mutant with a witness")
     ids: Sequence[str] = parser.parse_args(arguments).ids
     known = {each.id for each in WITNESSED}

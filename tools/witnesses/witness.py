@@ -1,13 +1,20 @@
-"""Witnesses: for every mutant the smallest world that was found to refute it."""
+"""Witnesses: for every mutant the smallest world that is found to refute it.
+
+A search over generated worlds, then shrinking; what was found is stored beside this.
+"""
 
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, cast
+
+from hypothesis import HealthCheck, Phase, find, settings
+from hypothesis.errors import NoSuchExample
 
 from property_tests.mutants.mutant import Door, Mutant
 from refengine.messages import Json
@@ -21,9 +28,13 @@ from refengine.testing import (
     play,
     read_scenario,
 )
+from refengine.testing.strategies import scenarios
 from refengine.testing.trace import comparable
 
 FILE: Final = Path(__file__).with_name("witnesses.json")
+EXAMPLES: Final = 5000
+"""So many worlds are looked at before a mutant counts as not found."""
+SEED: Final = 20260001
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +106,55 @@ def _read(entry: Mapping[str, Any]) -> Witness:
             entry["at"]["index"], entry["at"]["path"], entry["right"], entry["wrong"]
         ),
     )
+
+
+class NotRefutedError(AssertionError):
+    """No world was found that tells a mutant from the right engine."""
+
+    def __init__(self, mutant: Mutant, examples: int, seed: int) -> None:
+        self.mutant = mutant
+        super().__init__(
+            f"{examples} worlds (seed {seed}) do not refute mutant {mutant.id!r}:"
+            " let its worlds have what it gets wrong, or drop it"
+        )
+
+
+def smallest(mutant: Mutant, *, examples: int = EXAMPLES, seed: int = SEED) -> Witness:
+    """Return the shrunk witness of a mutant; raises NotRefutedError."""
+    return _found(mutant, examples, seed, Phase.generate, Phase.shrink)
+
+
+def any_witness(
+    mutant: Mutant, *, examples: int = EXAMPLES, seed: int = SEED
+) -> Witness:
+    """Return the first witness that is found, as it was; raises NotRefutedError."""
+    return _found(mutant, examples, seed, Phase.generate)
+
+
+def _found(mutant: Mutant, examples: int, seed: int, *phases: Phase) -> Witness:
+    def refutes(scenario: Scenario) -> bool:
+        return refuted(mutant, scenario) is not None
+
+    worlds: dict[str, Any] = dict(mutant.worlds or {})
+    try:
+        scenario = find(
+            scenarios(**worlds),
+            refutes,
+            settings=settings(
+                max_examples=examples,
+                database=None,
+                deadline=None,
+                phases=phases,
+                suppress_health_check=[
+                    HealthCheck.too_slow,
+                    HealthCheck.data_too_large,
+                ],
+            ),
+            random=random.Random(seed),  # noqa: S311  # the same search each time
+        )
+    except NoSuchExample:
+        raise NotRefutedError(mutant, examples, seed) from None
+    witness = refuted(mutant, scenario)
+    if witness is None:
+        raise AssertionError(mutant.id)  # a world is played the same way each time
+    return witness
