@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -316,11 +317,15 @@ def test_a_corpus_is_the_same_in_every_process(hashes: str, first: str) -> None:
     assert done.stdout.strip() == CORPUS.digest
 
 
+corpus_in = cache(make_corpus)
+"""The same corpus for each profile."""
+
+
 @pytest.mark.parametrize("under", PROFILES, ids=lambda profile: profile.name)
 @pytest.mark.parametrize("words", [Words(), WORDS_OF_GUARD], ids=["none", "guard"])
 def test_worlds_can_be_played_under_every_profile(words: Words, under: Profile) -> None:
     ends: Counter[str] = Counter()
-    for entry in make_corpus(words, 60, 3).worlds:
+    for entry in corpus_in(words, 60, 3).worlds:
         trace = run(play(entry.scenario, ReferenceEngine(under)))
         ends.update(each.data["status"] for each in trace.of("run_end"))
 
@@ -341,7 +346,11 @@ def said_in(scenario: Scenario) -> list[Message]:
 
 
 MADE = [each for each in CORPUS.worlds if not each.fixed]
-ANSWERS = [message for each in MADE for message in said_in(each.scenario)]
+SAID = [said_in(each.scenario) for each in MADE]
+ANSWERS = [message for each in SAID for message in each]
+CALLED = [
+    {call.name for message in each for call in message.tool_calls} for each in SAID
+]
 INPUTS = [parse_message(t) for e in MADE for r in e.scenario.runs for t in r.input]
 AGENTS = [each.scenario.all_agents[0] for each in MADE]
 RESULTS = {decoded(tool.result) for agent in AGENTS for tool in agent.tools}
@@ -353,9 +362,9 @@ def test_every_name_is_called_where_it_is_a_tool_and_where_it_is_none(
 ) -> None:
     there: Counter[tuple[str, bool]] = Counter()
     absent = 0
-    for entry in MADE:
+    for entry, called in zip(MADE, CALLED, strict=True):
         [agent] = entry.scenario.all_agents
-        if any(c.name == name for m in said_in(entry.scenario) for c in m.tool_calls):
+        if name in called:
             kinds = {tool.kind for tool in agent.tools if tool.name == name}
             modes = {each.streaming for each in entry.scenario.runs}
             there.update((kind, mode) for kind in kinds for mode in modes)
