@@ -424,7 +424,7 @@ class Loop:
         if onion.retry is not None:
             self.attempts = asking = self.attempts or self._begin_asking(onion.retry)
             self.model_call = asking.call
-            return await asking.answer(ctx)
+            return await asking.ask(asking.call.invoke, ctx)
         self.model_call = call = self._call_model()
         return await call.invoke(ctx)
 
@@ -434,7 +434,7 @@ class Loop:
         if retry is not None:
             self.attempts = asking = self.attempts or self._begin_asking(retry)
             self.model_call = asking.call
-            self.live = live = await asking.open(ctx)
+            self.live = live = await asking.ask(asking.call.stream, ctx)
             if live is None:
                 return None
             reader = asking.reader(live)

@@ -110,7 +110,7 @@ class ModelOnion:
         return self._calls[streaming]
 
     def _compiled(self, *, streaming: bool) -> Call:
-        call: Call = self._innermost_open if streaming else self._innermost_call
+        call = self._innermost(streaming=streaming)
         onion = Onion(Message, kept=self._kept)
         if streaming:
             onion = Onion(StreamReader, keep_stream, kept=self._kept)
@@ -140,41 +140,35 @@ class ModelOnion:
         except Exception as error:
             raise ModelError(error) from error
 
-    async def _innermost_call(self, ctx: Context, request: ModelRequest) -> Message:
-        scope = SCOPE.get()
-        if scope.stopped is not None and self.raises_again:
-            raise scope.stopped  # a wrapper caught it and went on
-        scope.shown = request
-        at = scope.innermost(ctx)
-        given = request.messages, request.tools, request.options
-        try:
-            return whole(await self._invoke(at, *given))
-        except Exception as error:
-            scope.blame(error, INNERMOST)
-            raise
-        except Interrupt as stop:
-            scope.stopped = stop
-            raise
+    def _innermost(self, *, streaming: bool) -> Call:
+        """Return the call of the model itself, which all wrappers lead to."""
+        ask: Callable[..., Awaitable[object]]
+        ask, taken = (self._stream, _opened) if streaming else (self._invoke, whole)
 
-    async def _innermost_open(
-        self, ctx: Context, request: ModelRequest
-    ) -> MessageStream:
-        scope = SCOPE.get()
-        if scope.stopped is not None and self.raises_again:
-            raise scope.stopped  # a wrapper caught it and went on
-        scope.shown = request
-        at = scope.innermost(ctx)
-        given = request.messages, request.tools, request.options
-        try:
-            reader = streamed(await self._stream(at, *given))
-        except Exception as error:
-            scope.blame(error, INNERMOST)
-            raise
-        except Interrupt as stop:
-            scope.stopped = stop
-            raise
-        look_after(reader, INNERMOST)
-        return reader
+        async def call(ctx: Context, request: ModelRequest) -> Message | MessageStream:
+            scope = SCOPE.get()
+            if scope.stopped is not None and self.raises_again:
+                raise scope.stopped  # a wrapper caught it and went on
+            scope.shown = request
+            at = scope.innermost(ctx)
+            given = request.messages, request.tools, request.options
+            try:
+                return taken(await ask(at, *given))
+            except Exception as error:
+                scope.blame(error, INNERMOST)
+                raise
+            except Interrupt as stop:
+                scope.stopped = stop
+                raise
+
+        return call
+
+
+def _opened(answer: object) -> MessageStream:
+    """Return what a model answered as a stream, which is closed with the call."""
+    reader = streamed(answer)
+    look_after(reader, INNERMOST)
+    return reader
 
 
 class ModelCall:
@@ -204,27 +198,18 @@ class ModelCall:
         """Whether the model itself was called; a resumed call may only be replayed."""
         return self.scope.shown is not None
 
-    async def invoke(self, ctx: Context) -> Message:
+    def invoke(self, ctx: Context) -> Awaitable[Message]:
         """Return the answer; raises ModelError, HookError or HookReturnError."""
-        token = SCOPE.set(self.scope)
-        try:
-            answer: Message = await self._onion.call(streaming=False)(
-                ctx, self._request
-            )
-            self._refuse_swallowed()
-        except Exception as error:  # noqa: BLE001  # raise_as raises it
-            raise_as(error, self.leaving(error))
-        finally:
-            SCOPE.reset(token)
-        return answer
+        return self._enter(ctx, streaming=False)
 
     async def stream(self, ctx: Context) -> SharedStream[MessageChunk]:
         """Return the open answer; raises as ``invoke`` does, draining it too."""
+        return SharedStream(await self._enter(ctx, streaming=True), self.scope)
+
+    async def _enter(self, ctx: Context, *, streaming: bool) -> Any:  # noqa: ANN401  # by the mode
         token = SCOPE.set(self.scope)
         try:
-            reader: MessageStream = await self._onion.call(streaming=True)(
-                ctx, self._request
-            )
+            answer = await self._onion.call(streaming=streaming)(ctx, self._request)
             self._refuse_swallowed()
         except Exception as error:  # noqa: BLE001  # raise_as raises it
             await self.scope.close()
@@ -234,7 +219,7 @@ class ModelCall:
             raise
         finally:
             SCOPE.reset(token)
-        return SharedStream(reader, self.scope)
+        return answer
 
     def _refuse_swallowed(self) -> None:
         """Raise an interrupt again that a wrapper did not let out (contract INT)."""
@@ -292,25 +277,16 @@ class Attempts:
         """The call of the attempt under way; once it has answered, of that one."""
         return self._attempt.call
 
-    async def answer(self, ctx: Context) -> Message | None:
-        """Return the answer, None if the model is to be asked again.
+    async def ask(
+        self, call: Callable[[Context], Awaitable[T]], ctx: Context
+    ) -> T | None:
+        """Return what the call gives, None if the model is to be asked again.
 
-        Raises what the run ends with.
+        It is ``invoke`` or ``stream`` of the attempt under way. Raises what the run
+        ends with.
         """
         try:
-            return await self.call.invoke(ctx)
-        except Exception as leaving:  # noqa: BLE001  # it is followed or raised below
-            verdict = self._attempt.left(leaving)
-        await self._follow(verdict)
-        return None
-
-    async def open(self, ctx: Context) -> SharedStream[MessageChunk] | None:
-        """Return the open answer, None if the model is to be asked again.
-
-        Raises what the run ends with.
-        """
-        try:
-            return await self.call.stream(ctx)
+            return await call(ctx)
         except Exception as leaving:  # noqa: BLE001  # it is followed or raised below
             verdict = self._attempt.left(leaving)
         await self._follow(verdict)
