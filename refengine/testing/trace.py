@@ -157,7 +157,7 @@ def first_divergence(
     return Divergence(index, "", a, b)
 
 
-def _are_alike(a: Json, b: Json) -> bool:
+def _are_alike(a: Any, b: Any) -> bool:  # noqa: ANN401  # JSON, to marshal
     """Tell at once that two values are equal, as nearly all are; else nothing is known.
 
     ``marshal`` keeps types and the sign of zero apart, and refuses what is of a class
