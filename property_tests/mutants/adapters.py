@@ -17,12 +17,12 @@ from property_tests.mutants.doors import (
     adapting,
     arranged,
     as_given,
+    each_remade,
     remade,
     with_options,
 )
 from property_tests.mutants.mutant import OWN, Door, Mutant
 from property_tests.mutants.seeds import BARE, COUNTING, STRUCTS
-from property_tests.mutants.sketches import each_remade
 from refengine.agent import ChatModelAgentConfig
 from refengine.profile import Profile
 

@@ -141,3 +141,14 @@ def remade(handler: AdaptedMiddleware, **changes: AnyHook | None) -> Hooked:
     kept = {hook for hook, method in hooks.items() if method is not None}
     names = {hook: n for hook, n in handler.legacy_hooks.items() if hook in kept}
     return Hooked(handler.name, hooks, names)
+
+
+def each_remade(
+    change: Callable[[AdaptedMiddleware, Profile], Hooked],
+) -> Adapt:
+    """Return the adapter whose handlers are changed one by one."""
+
+    def adapter(structs: Sequence[AgentMiddleware], profile: Profile) -> list[Hooked]:
+        return [change(each, profile) for each in adapt(structs, profile)]
+
+    return adapter

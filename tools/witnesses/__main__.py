@@ -21,11 +21,11 @@ from tools.witnesses.witness import FILE, Witness, smallest, stored, text_of
 def main(arguments: Sequence[str]) -> None:
     """Search, tell how it goes, write both files."""
     ids = _ids(arguments)
-    asked = set(ids) or {each.id for each in WITNESSED}
+    chosen = set(ids) or {each.id for each in WITNESSED}
     kept = {each.mutant: each for each in stored(FILE)} if ids else {}
     found: list[Witness] = []
     for each in WITNESSED:
-        if each.id not in asked:
+        if each.id not in chosen:
             found.append(kept[each.id])
             continue
         began = time.monotonic()

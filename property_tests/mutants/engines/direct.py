@@ -56,8 +56,8 @@ def _shown_set(right: Right) -> Right:
         self: Given, name: Given, hook: Given, ctx: Given, config: Given, *rest: Given
     ) -> Given:
         handlers = self.extensions.handlers[self.extensions.leading :]
-        asked = (each for each in handlers if "before_agent" in each.hooks)
-        first = next(asked, None)
+        with_hook = (each for each in handlers if "before_agent" in each.hooks)
+        first = next(with_hook, None)
         if first is not None and first.position == name.position:
             flags = _configured(self)
             config.tools = [_flagged(meta, flags) for meta in config.tools]

@@ -157,8 +157,8 @@ def _as_error(event: AgentEvent) -> list[AgentEvent]:
     if event.kind != "interrupt":
         return [event]
     error = RuntimeError("somebody has to be asked")
-    path, asked = event.run_path, event.interrupts
-    return [AgentEvent("error", path, error=error, interrupts=asked)]
+    path, questions = event.run_path, event.interrupts
+    return [AgentEvent("error", path, error=error, interrupts=questions)]
 
 
 def _first_answer(right: Right) -> Right:
