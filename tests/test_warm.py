@@ -70,7 +70,7 @@ def is_copy(made: ChildProcess) -> bool:
     return isinstance(made.process, Copied)
 
 
-def told(folder: Path, seed: int) -> tuple[str, object, type]:
+def observed(folder: Path, seed: int) -> tuple[str, object, type]:
     with SubjectProcess.start(
         parse_ref(f"{folder}/old.py"), "old", hash_seed=seed
     ) as side:
@@ -85,7 +85,7 @@ def test_a_copy_finds_all_as_a_process_does_that_was_started(
     (tmp_path / "old.py").write_text(TELLS, "utf-8")
     monkeypatch.chdir(tmp_path)
 
-    started, *copies = (told(tmp_path, 3) for _ in range(3))
+    started, *copies = (observed(tmp_path, 3) for _ in range(3))
 
     assert [each[2] for each in (started, *copies)] == [
         subprocess.Popen,
@@ -98,7 +98,7 @@ def test_a_copy_finds_all_as_a_process_does_that_was_started(
 @pytest.mark.usefixtures("starts")
 def test_another_hash_seed_is_another_kind(tmp_path: Path) -> None:
     (tmp_path / "old.py").write_text(TELLS, "utf-8")
-    kinds = [told(tmp_path, seed)[2] for seed in (3, 4, 3, 4)]
+    kinds = [observed(tmp_path, seed)[2] for seed in (3, 4, 3, 4)]
 
     assert kinds == [subprocess.Popen] * 2 + [Copied] * 2
 

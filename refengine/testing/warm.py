@@ -31,17 +31,17 @@ def serve(descriptor: int) -> None:
     control = socket.socket(fileno=descriptor)
     control.set_inheritable(False)
     while True:
-        request, pipes, _, _ = socket.recv_fds(control, LARGEST, 3)
-        if not request:
+        data, pipes, _, _ = socket.recv_fds(control, LARGEST, 3)
+        if not data:
             os._exit(0)
-        asked = json.loads(request)
-        if "ended" in asked:
-            _, status = os.waitpid(asked["ended"], 0)
+        request = json.loads(data)
+        if "ended" in request:
+            _, status = os.waitpid(request["ended"], 0)
             control.send(str(os.waitstatus_to_exitcode(status)).encode())
         elif len(list(TASKS.iterdir())) > 1:
             control.send(REFUSED.encode())
         elif os.fork() == 0:
-            _become(control, pipes, asked["cwd"], asked["env"])
+            _become(control, pipes, request["cwd"], request["env"])
             return
         for pipe in pipes:
             os.close(pipe)

@@ -120,7 +120,7 @@ def counted(what: str) -> None:
         event(what)
 
 
-def told(scenario: Scenario, *about: str) -> None:
+def noted(scenario: Scenario, *about: str) -> None:
     """Have a scenario that fails told as JSON that can be played again."""
     if currently_in_test_context():
         what = [*about, scenario.model_dump_json(exclude_defaults=True)]
@@ -132,7 +132,7 @@ def played(scenario: Scenario, under: str) -> Trace:
 
     If that ends in a failure, the scenario is told as JSON that can be played again.
     """
-    told(scenario, under)
+    noted(scenario, under)
     return clock.run(play(scenario, ReferenceEngine(profile(under))))
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from refengine.profile import profile
 from refengine.testing import Scenario
-from tests.properties.support import counted, searching, told, under_every_profile
+from tests.properties.support import counted, noted, searching, under_every_profile
 from tools.cancelling.search import main, moments, worlds
 from tools.cancelling.session import Moment, broken_laws, cut
 
@@ -18,7 +18,7 @@ def test_a_world_cancelled_at_any_moment_keeps_the_laws(
 ) -> None:
     made = cut(scenario, profile(under), moment)
 
-    told(scenario, under, str(moment))
+    noted(scenario, under, str(moment))
     counted("cancelled" if made is not None and made.stopped else "no moment")
     if made is not None and made.stopped:
         assert broken_laws(made) == []

@@ -20,7 +20,7 @@ from refengine.testing.extensions import WorldHandler
 from refengine.testing.ops import MessageOp
 from refengine.testing.scenario import HandlerSpec
 from refengine.testing.strategies import scenarios
-from tests.properties.support import searching, told, under_every_profile
+from tests.properties.support import noted, searching, under_every_profile
 from tools.adapted import SEARCHES, WORLDS, adapting_divergence, played
 
 HISTORY_OPS_OF_THE_CONTEXT = {"ctx_set", "ctx_append"}
@@ -37,7 +37,7 @@ def test_adapted_structs_have_the_trace_of_structs(under: str, handlers: bool) -
     @searching(150, handlers)
     @given(scenarios(**{**WORLDS, "handlers": handlers}))
     def compare(scenario: Scenario) -> None:
-        told(scenario)
+        noted(scenario)
         assert adapting_divergence(scenario, profile(under)) is None
 
     compare()
@@ -60,7 +60,7 @@ def any_profiles(draw: st.DrawFn) -> Profile:
 @searching(300)
 @given(any_profiles(), scenarios(**WORLDS))
 def test_and_under_any_choice_of_postures(under: Profile, scenario: Scenario) -> None:
-    told(scenario)
+    noted(scenario)
     assert adapting_divergence(scenario, under) is None
 
 
@@ -100,7 +100,7 @@ def handlers_as_tool_middlewares(
 def parting(
     scenario: Scenario, arrange: Arrange, under: Profile, beside: Arrange = as_given
 ) -> Divergence | None:
-    told(scenario)
+    noted(scenario)
     ours, theirs = (
         played(scenario, ArrangedEngine("arranged", under, each))
         for each in (beside, arrange)

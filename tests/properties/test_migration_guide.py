@@ -17,7 +17,7 @@ from refengine.struct_middleware import AgentMiddleware
 from refengine.testing import ReferenceEngine, Scenario, Trace, first_divergence
 from refengine.testing.scenario import MiddlewareSpec, WrapToolCallSpec
 from refengine.testing.strategies import scenarios
-from tests.properties.support import searching, told
+from tests.properties.support import noted, searching
 from tools.adapted import played
 
 PAGE = Path(__file__).parents[2] / "docs" / "migrating-from-struct.md"
@@ -92,7 +92,7 @@ def observed(trace: Trace) -> Trace:
 
 
 def compare(scenario: Scenario) -> None:
-    told(scenario)
+    noted(scenario)
     struct = played(scenario, ReferenceEngine(SEED_001))
     port = played(scenario, ArrangedEngine("ported", SEED_001, ported))
 
