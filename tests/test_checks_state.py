@@ -14,9 +14,9 @@ from property_tests.checks import (
 from property_tests.checks.kept_runs import cuts, left_open
 from property_tests.corpus import CorpusWorld
 from property_tests.judging.world import looks_at
-from property_tests.mutants.engines import cancelling as cancelled
-from property_tests.mutants.engines import resuming as resumed
-from property_tests.mutants.engines import retrying as retried
+from property_tests.mutants.engines.cancelling import MUTANTS as CANCELLING
+from property_tests.mutants.engines.resuming import MUTANTS as RESUMING
+from property_tests.mutants.engines.retrying import MUTANTS as RETRYING
 from property_tests.variants import CHANGES, UNASKED
 from refengine.profile import SEED_001
 from refengine.testing.doors import ReferenceEngine
@@ -38,7 +38,7 @@ CHECKS = (
     *cancelling.CHECKS,
     *retrying.CHECKS,
 )
-MUTANTS = (*resumed.MUTANTS, *cancelled.MUTANTS, *retried.MUTANTS)
+MUTANTS = (*RESUMING, *CANCELLING, *RETRYING)
 OF = {check.clause: check for check in CHECKS}
 ASKS = {"name": "a", "result": "r", "body": [{"op": "ask", "payload": "a?"}]}
 CALL = "assistant:[c1:a({})]"

@@ -51,7 +51,10 @@ class _CancelledAsError(OtherwiseGivenRun):
 
 
 def _dangling(_: Right) -> Right:
-    return lambda self: self.history
+    def left_whole(self: Given) -> Given:
+        return self.history
+
+    return left_whole
 
 
 def _unmarked(right: Right) -> Right:

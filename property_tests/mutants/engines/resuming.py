@@ -150,7 +150,10 @@ def _siblings_cancelled() -> Sequence[Patch]:
 
 
 def _one_address(_: Right) -> Right:
-    return lambda _, address: replace(address, tool=None, call_id=None, ordinal=1)
+    def asks(_: Given, address: Given) -> Given:
+        return replace(address, tool=None, call_id=None, ordinal=1)
+
+    return asks
 
 
 def _as_error(event: AgentEvent) -> list[AgentEvent]:
@@ -172,7 +175,10 @@ def _first_answer(right: Right) -> Right:
 
 
 def _all_go_on(_: Right) -> Right:
-    return lambda _, __: True
+    def goes_on(*_: Given) -> bool:
+        return True
+
+    return goes_on
 
 
 def _by_anybody(_: Right) -> Right:

@@ -48,7 +48,10 @@ def _whatever_it_was(retry: ModelRetry) -> ModelRetry:
 
 
 def _at_once(retry: ModelRetry) -> ModelRetry:
-    return replace(retry, backoff=lambda _: 0.0)
+    def no_seconds(_: int) -> float:
+        return 0.0
+
+    return replace(retry, backoff=no_seconds)
 
 
 def _with_the_first(right: Right) -> Right:

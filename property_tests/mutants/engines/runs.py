@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, cast
 
 from property_tests.mutants.around import handing_back, under
 from property_tests.mutants.engines import lists
@@ -105,12 +105,13 @@ def whole_object(right: Right) -> Right:
         name, hooks = right(handler, spelt)
         if not isinstance(getattr(handler, "hooks", None), (set, frozenset)):
             return name, hooks
+        kind = cast("type[object]", type(handler))
         methods = {hook: getattr(handler, hook, None) for hook in sorted(HOOKS)}
         own = {
             hook: method
             for hook, method in methods.items()
             if method is not None
-            and getattr(type(handler), hook, None) is not getattr(AgentHandler, hook)
+            and getattr(kind, hook, None) is not getattr(AgentHandler, hook)
         }
         return name, {**own, **hooks}
 
