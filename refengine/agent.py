@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from refengine.chain import Pipeline
 from refengine.compiled import Binder, CompiledAgent
@@ -26,13 +26,10 @@ from refengine.model import ChatModel
 from refengine.model_calls import ModelOnion, ModelRetry
 from refengine.plan import OnNotice, Plan, Planner
 from refengine.profile import SEED_001, Profile
-from refengine.resume.checkpoint import Keeper
+from refengine.resume.checkpoint import Keeper, TypeRegistry
 from refengine.run import NOT_KEPT, Kept, Run
 from refengine.struct_middleware import AgentMiddleware, LegacyPass
 from refengine.tools import NO_OPTIONS, Options, ToolsConfig
-
-if TYPE_CHECKING:
-    from refengine.resume.checkpoint import TypeRegistry
 
 DEFAULT_MAX_ITERATIONS: Final = 20
 

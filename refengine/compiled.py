@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from refengine.chain import Pipeline
 from refengine.extensions import Extensions
 from refengine.model_calls import ModelOnion
 from refengine.plan import OnNotice, Plan
 from refengine.profile import Profile
-from refengine.resume.checkpoint import Keeper
+from refengine.resume.checkpoint import Keeper, TypeRegistry
 from refengine.struct_middleware import LegacyPass
 from refengine.tool_onion import BoundTool, ToolOnion
 from refengine.tools import Tool, ToolMeta, ToolsConfig
-
-if TYPE_CHECKING:
-    from refengine.resume.checkpoint import TypeRegistry
 
 
 class Binder:
