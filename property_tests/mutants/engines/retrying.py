@@ -115,15 +115,15 @@ def _past_wrappers() -> Sequence[Patch]:
 
 def _halves_kept() -> Sequence[Patch]:
     """Keep what came of an answer that broke off, too."""
-    opened: dict[int, Given] = {}
+    opened: dict[Given, Given] = {}
 
     def replaced(right: Right) -> Right:
         async def open_answer(self: Given, ctx: Context) -> Given:
-            before = opened.pop(id(self), None)
+            before = opened.pop(self, None)
             if self.attempts is not None and before is not None:
                 self.history = self.history.appended(join_chunks(before.chunks))
             event = await right(self, ctx)
-            opened[id(self)] = self.live
+            opened[self] = self.live
             return event
 
         return open_answer

@@ -50,7 +50,7 @@ class _EarlyBatch:
 
 def _tools_first() -> Sequence[Patch]:
     """Run the calls of an answer before the after-hooks see it."""
-    batches: dict[int, _EarlyBatch] = {}
+    batches: dict[Given, _EarlyBatch] = {}
 
     def after(right: Right) -> Right:
         async def after_model(self: Given, ctx: Context) -> Given:
@@ -60,14 +60,14 @@ def _tools_first() -> Sequence[Patch]:
                 events: list[AgentEvent] = []
                 while (event := await batch.next_event()) is not None:
                     events.append(event)
-                batches[id(self)] = _EarlyBatch(batch, events)
+                batches[self] = _EarlyBatch(batch, events)
             return await right(self, ctx)
 
         return after_model
 
     def of(right: Right) -> Right:
         def batch_of(self: Given, calls: Given, ctx: Context) -> Given:
-            return batches.pop(id(self), None) or right(self, calls, ctx)
+            return batches.pop(self, None) or right(self, calls, ctx)
 
         return batch_of
 
