@@ -57,8 +57,10 @@ def _through_wrappers(right: Right) -> Right:
 
     def prepare_call(self: Given, call: ToolCall, bound: Given) -> Given:
         run = right(self, call, bound)
-        unknown = isinstance(run, UnknownCall)
-        return self.absent_call(call, run.text) if unknown else run
+        if not isinstance(run, UnknownCall):
+            return run
+        run.ask()
+        return self.absent_call(call, run.text)
 
     return prepare_call
 
