@@ -73,7 +73,7 @@ def _as_it_came(right: Right) -> Right:
     """Give the error of each stream as if it were the last."""
 
     def after(self: Given, attempt: int, error: Exception, leaving: Given) -> Given:
-        return replace(right(self, attempt, error, leaving), told=error)
+        return replace(right(self, attempt, error, leaving), reader_error=error)
 
     return after
 
