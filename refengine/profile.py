@@ -163,9 +163,15 @@ def differences(a: Profile, b: Profile) -> Iterator[tuple[str, str, str]]:
 def read_profiles(text: str) -> Iterator[Profile]:
     """Yield the profiles of a table in TOML; one without a value for a posture is none.
 
-    Raises IncompleteProfileError, or TypeError if a posture is missing or unknown.
+    Raises IncompleteProfileError, which names the profile.
     """
     for name, postures in tomllib.loads(text).items():
+        for posture, allowed in options().items():
+            if posture not in postures:
+                raise IncompleteProfileError(name, posture, None, ", ".join(allowed))
+        for posture in postures.keys() - options().keys():
+            got = postures[posture]
+            raise IncompleteProfileError(name, posture, got, "any posture")
         yield Profile(name=name, **postures)
 
 

@@ -237,7 +237,8 @@ def test_hook_that_does_not_do_its_work_has_no_numbers_and_the_others_have_their
     assert works.blocked is None
     assert (works.fails, works.tried) == (None, TINY.deepest)
     assert [point.n for point in works.points] == [0, 1, 2, 6]
-    assert None not in (works.base_over_bare, works.over_ours, works.memory)
+    # Not over_ours: it has a value where ours grows, and in so few rounds that is luck.
+    assert None not in (works.base_over_bare, works.per_handler, works.memory)
     assert skips.blocked is not None
     assert (skips.blocked.clause, skips.base_seconds) == ("RUN-004", None)
     assert told[-1].startswith("tests.peers_fakes:MIXED, skips_the_tool has no numb")

@@ -54,9 +54,9 @@ def test_a_table_that_lacks_a_posture_or_has_one_too_many_does_not_load():
     whole = "".join(f'{name} = "{getattr(SEED_001, name)}"\n' for name in options())
 
     assert list(read_profiles(f"[mine]\n{whole}")) == [replace(SEED_001, name="mine")]
-    with pytest.raises(TypeError, match="route"):
+    with pytest.raises(IncompleteProfileError, match="'mine', posture route: None"):
         list(read_profiles("[mine]\n" + whole.replace('route = "last_left"\n', "")))
-    with pytest.raises(TypeError, match="colour"):
+    with pytest.raises(IncompleteProfileError, match="'mine', posture colour: 'red'"):
         list(read_profiles(f'[mine]\n{whole}colour = "red"'))
     with pytest.raises(IncompleteProfileError, match="'mine', posture route: 'home'"):
         list(read_profiles("[mine]\n" + whole.replace("last_left", "home")))
