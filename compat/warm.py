@@ -261,4 +261,6 @@ def _is_relative(env: Mapping[str, str]) -> bool:
 
 
 WARM: Final = WarmStarts()
+"""One for the process: what waits outlasts the check that first needed it, and the
+threads that judge a folder share it."""
 atexit.register(WARM.close)
