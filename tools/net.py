@@ -176,11 +176,12 @@ for table in tables:
 """
 
 _NAMES: Final = """
-import importlib, inspect
+import importlib, inspect, re
 
 def shown(value):
     try:
-        return str(inspect.signature(value)).replace(chr(39), "")
+        text = str(inspect.signature(value)).replace(chr(39), "")
+        return re.sub(" at 0x[0-9a-f]+", "", text)
     except (TypeError, ValueError):
         return type(value).__name__
 
