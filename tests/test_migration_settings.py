@@ -30,6 +30,7 @@ def test_empty_file_has_defaults(tmp_path: Path) -> None:
         ("old = ''", "old: String should have at least 1 character"),
         ("require = 'same-effect'", "did you mean 'same-effects'?"),
         ("require = 'x'", "there are same-answer, same-state"),
+        ("outside = ['at least one tol']", "did you mean 'at least one tool'?"),
         ("[cases.'a.py']\nholds = 'x'", "cases.a.py.holds: 'x' is no relation"),
         ("[cases.'a.py']\ndiverges = 'ODER'", "did you mean 'ORDER'?"),
         (

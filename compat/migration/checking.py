@@ -36,6 +36,7 @@ from compat.verdicts.exit_codes import (
 from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
 from refengine.testing.subject_worlds.graph_source import graph_words, is_graph_source
+from refengine.testing.subject_worlds.unusual import Spoken
 
 
 def code_of(verdict: Migration) -> int:
@@ -74,7 +75,7 @@ def check(old: SubjectRef, new: SubjectRef, terms: Terms, how: CheckOptions) -> 
 
     Raises RefError where a reference names nothing.
     """
-    corpus = corpus_of([old, new], how)
+    corpus = corpus_of([old, new], how, terms.outside)
     return check_all(old, {"new": (new, terms)}, corpus, how, explain=True)["new"]
 
 
@@ -85,9 +86,12 @@ def over_the_wire(how: CheckOptions) -> Generator[CheckOptions, None, None]:
         yield replace(how, wire=wire)
 
 
-def corpus_of(refs: Sequence[SubjectRef], how: CheckOptions) -> Corpus:
+def corpus_of(
+    refs: Sequence[SubjectRef], how: CheckOptions, outside: Sequence[str] = ()
+) -> Corpus:
     """Return the corpus in the words of all these subjects.
 
+    Worlds that they declare ``outside`` of what they are for are unusual ones.
     Raises NoWorldsError if none of its worlds can be played over the wire.
     """
     sources = {
@@ -102,7 +106,8 @@ def corpus_of(refs: Sequence[SubjectRef], how: CheckOptions) -> Corpus:
         # A run of a graph takes milliseconds, so of texts only those that matter most.
         words = replace(words, texts=words.texts[:TEXTS_OF_GRAPHS])
         graphs = graph_words(sources.values())
-    corpus = make_corpus(words, how.examples, how.seed, graphs)
+    spoken = Spoken.of(sources.values(), outside)
+    corpus = make_corpus(words, how.examples, how.seed, graphs, spoken)
     return corpus if how.wire is None else how.wire.corpus(corpus)
 
 

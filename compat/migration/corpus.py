@@ -29,6 +29,7 @@ from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.graph_worlds import graph_worlds
 from refengine.testing.subject_worlds.kit import Kit, fit, json_text
+from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
 from refengine.testing.subject_worlds.words import Words, matching
 from refengine.testing.subject_worlds.worlds import FAILING, failures, flaky, worlds
 
@@ -105,11 +106,15 @@ class NoExamplesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class MigrationWorld:
-    """One world of a corpus: what is played, and of which family it is."""
+    """One world of a corpus: what is played, and of which family it is.
+
+    ``unusual`` says why no application meets it, None if it is an ordinary one.
+    """
 
     scenario: Scenario
     family: str
     fixed: bool
+    unusual: str | None = None
 
 
 @dataclass(frozen=True)
@@ -117,13 +122,19 @@ class Corpus:
     """The worlds that both sides are played in; the fixed ones come first.
 
     ``fits`` tells which worlds made from them are of their kind, None if any is. Those
-    of graphs with more answers than ``repeated`` are played once.
+    of graphs with more answers than ``repeated`` are played once. ``spoken`` is what
+    both sides say of the worlds they are used in, which tells the unusual ones.
     """
 
     worlds: tuple[MigrationWorld, ...]
     seed: int
     fits: Callable[[Scenario], bool] | None = None
     repeated: int = 12
+    spoken: Spoken = UNSPOKEN
+
+    def unusual(self, world: Scenario) -> str | None:
+        """Return why no application of the two sides meets a world, of any kind."""
+        return unusual(world, self.spoken)
 
     @cached_property
     def json(self) -> str:
@@ -142,7 +153,11 @@ class Corpus:
 
 
 def make_corpus(
-    words: Words, examples: int, seed: int, graphs: GraphWords | None = None
+    words: Words,
+    examples: int,
+    seed: int,
+    graphs: GraphWords | None = None,
+    spoken: Spoken = UNSPOKEN,
 ) -> Corpus:
     """Return the fixed worlds and so many generated ones, in these words.
 
@@ -158,25 +173,24 @@ def make_corpus(
         usual = (each for each in fixed if each[0] not in LASTING)
         made = graph_worlds(words, graphs, [*usual, *made], seed)
         fixed = iter(())
-    entries = [_entry(*each, fixed=True) for each in fixed]
-    entries += [_entry(*each, fixed=False) for each in made]
-    return Corpus(tuple(entries), seed)
+    entries = [_entry(*each, fixed=True, spoken=spoken) for each in fixed]
+    entries += [_entry(*each, fixed=False, spoken=spoken) for each in made]
+    return Corpus(tuple(entries), seed, spoken=spoken)
 
 
-def read_corpus(text: str) -> Corpus:
+def read_corpus(text: str, spoken: Spoken = UNSPOKEN) -> Corpus:
     """Return the corpus that a text of ``Corpus.json`` holds; raises ScenarioError."""
     data: dict[str, Any] = json.loads(text)
     entries = (
-        _entry(each["family"], each["scenario"], fixed=each["fixed"])
+        _entry(each["family"], each["scenario"], fixed=each["fixed"], spoken=spoken)
         for each in data["worlds"]
     )
-    return Corpus(tuple(entries), data["seed"])
+    return Corpus(tuple(entries), data["seed"], spoken=spoken)
 
 
-def _entry(family: str, data: object, *, fixed: bool) -> MigrationWorld:
-    return MigrationWorld(
-        read_scenario(data, f"world of family {family!r}"), family, fixed
-    )
+def _entry(family: str, data: object, *, fixed: bool, spoken: Spoken) -> MigrationWorld:
+    scenario = read_scenario(data, f"world of family {family!r}")
+    return MigrationWorld(scenario, family, fixed, unusual(scenario, spoken))
 
 
 def _written(entry: MigrationWorld) -> dict[str, object]:

@@ -75,6 +75,7 @@ class Piece:
                 )
                 for each in found.allow
             ),
+            outside=settings.outside,
         )
 
     def _world(self, name: str) -> Scenario:
@@ -141,7 +142,8 @@ def judge_pieces(
     ) -> list[JudgedCase]:
         piece, news = plan
         old = piece.ref(piece.settings.old)
-        corpus = corpus_of([old, *(ref for ref, _ in news.values())], how)
+        refs = [old, *(ref for ref, _ in news.values())]
+        corpus = corpus_of(refs, how, piece.settings.outside)
         found = check_all(old, news, corpus, how, explain=False)
         cases = [_case(piece, name, found[name]) for name in news]
         for each in cases:

@@ -65,12 +65,16 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a migration is held to, and what may differ."""
+    """What a migration is held to, and what may differ.
+
+    ``outside`` is what its subjects are not for, in the words of the settings.
+    """
 
     required: str = DEFAULT_RELATION
     volatile: tuple[Mask, ...] = ()
     allowed: tuple[Allow, ...] = ()
     by_door: tuple[Mask, ...] = ()
+    outside: tuple[str, ...] = ()
 
     @property
     def masks(self) -> tuple[Mask, ...]:

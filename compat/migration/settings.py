@@ -3,6 +3,7 @@
 about = "Keeps the last messages of a long history."
 old = "old.py"
 require = "same-effects"
+outside = ["at least one tool"]
 
 [cases."right.py"]
 holds = "same-effects"
@@ -42,6 +43,7 @@ from compat.migration.codes import CODES
 from compat.migration.options import known
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.testing.channels import CHANNELS
+from refengine.testing.subject_worlds.unusual import OUTSIDE
 
 FILE: Final = "migration.toml"
 
@@ -58,6 +60,7 @@ class SettingsError(ValueError):
 Relation = Annotated[str, AfterValidator(lambda v: known(v, RELATIONS, "relation"))]
 CodeName = Annotated[str, AfterValidator(lambda v: known(v, CODES, "code"))]
 ChannelName = Annotated[str, AfterValidator(lambda v: known(v, CHANNELS, "channel"))]
+Outside = Annotated[str, AfterValidator(lambda v: known(v, OUTSIDE, "declaration"))]
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -97,11 +100,17 @@ class DeclaredCase(SettingsPart):
 
 
 class Settings(SettingsPart):
-    """One migration: the old side, the new ones by file, what may differ."""
+    """One migration: the old side, the new ones by file, what may differ.
+
+    Worlds that break what is declared ``outside`` are unusual: "at least one tool" says
+    that the subjects are used with tools, so a world without any is one that no caller
+    of theirs meets.
+    """
 
     about: str = ""
     old: Text = "old.py"
     require: Relation = DEFAULT_RELATION
+    outside: tuple[Outside, ...] = ()
     cases: dict[str, DeclaredCase] = Field(default_factory=dict[str, DeclaredCase])
     volatile: tuple[Volatile, ...] = ()
 

@@ -1,0 +1,162 @@
+"""Which worlds are unusual: no application meets them.
+
+A vendor's interface or the framework would refuse such a world, or never produce it:
+results without a call, input that does not end with the user, equal ids of calls, lone
+surrogates, and a tool that returns directly where neither side speaks of that. So is
+what a migration declares outside of what its subjects are for. Unknown tools, refused
+arguments, long and empty texts are ordinary (verdicts, Migration).
+
+A divergence in unusual worlds alone is told apart from one that a user would meet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from refengine.messages import Message
+from refengine.testing.notation import SURROGATE, parse_chunk, parse_message
+from refengine.testing.scenario import (
+    ModelChunks,
+    ModelFailure,
+    RunSpec,
+    Scenario,
+    ScriptEntry,
+)
+
+NO_DIRECT: Final = "no tool returns directly"
+TOOLS: Final = "at least one tool"
+ENDS_WITH_USER: Final = "input ends with the user"
+DIRECT: Final = re.compile(r"returns?[_ ]?direct", re.IGNORECASE)
+"""How a source speaks of tools that return directly, whatever its framework."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What two sides say of the worlds they are used in.
+
+    ``direct`` is whether either speaks of tools that return directly; ``outside`` is
+    what the settings declare, in the words of ``OUTSIDE``.
+    """
+
+    direct: bool = False
+    outside: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, sources: Iterable[str], outside: Sequence[str] = ()) -> Spoken:
+        """Return what these sources say, and what is declared."""
+        direct = any(DIRECT.search(text) is not None for text in sources)
+        return cls(direct, tuple(outside))
+
+
+UNSPOKEN: Final = Spoken()
+
+Reasons: TypeAlias = "Callable[[Scenario], str | None]"
+
+
+def unusual(scenario: Scenario, spoken: Spoken) -> str | None:
+    """Return why no application meets this world, None if it is an ordinary one."""
+    reasons: list[Reasons] = [
+        _orphans,
+        _ends_otherwise,
+        _equal_ids,
+        _surrogates,
+        *(OUTSIDE[each] for each in spoken.outside),
+    ]
+    if not spoken.direct:
+        reasons.append(_direct)
+    return next(filter(None, (reason(scenario) for reason in reasons)), None)
+
+
+def _ends_otherwise(scenario: Scenario) -> str | None:
+    for number, run in enumerate(scenario.runs, 1):
+        last = run.input[-1] if run.input else ""
+        if run.resume is None and (not last or parse_message(last).role != "user"):
+            return f"the input of run {number} does not end with the user"
+    return None
+
+
+def _orphans(scenario: Scenario) -> str | None:
+    answered = {id_ for entry in scenario.model_script for id_ in _ids_of(entry)}
+    for thread in _threads(scenario.runs):
+        called: set[str | None] = set(answered) if len(thread) > 1 else set()
+        for message in _given(thread):
+            if message.role == "tool" and message.tool_call_id not in called:
+                return f"the result {message.tool_call_id!r} has no call before it"
+            called |= {call.id for call in message.tool_calls}
+    return None
+
+
+def _equal_ids(scenario: Scenario) -> str | None:
+    asked = [id_ for entry in scenario.model_script for id_ in _ids_of(entry)]
+    if scenario.script_end == "repeat_last" and scenario.model_script:
+        asked += _ids_of(scenario.model_script[-1])
+    for thread in _threads(scenario.runs):
+        past = [call.id for each in _given(thread) for call in each.tool_calls]
+        for id_, times in Counter([*asked, *past]).items():
+            if times > 1:
+                return f"{times} calls have the id {id_!r}"
+    return None
+
+
+def _surrogates(scenario: Scenario) -> str | None:
+    # In JSON as it is dumped, one stands as it is written, never as an escape.
+    found = SURROGATE.search(scenario.model_dump_json(exclude_defaults=True))
+    return None if found is None else f"a text holds the lone surrogate {found[0]}"
+
+
+def _direct(scenario: Scenario) -> str | None:
+    for agent in scenario.all_agents:
+        for name, flag in sorted(agent.return_directly.items()):
+            if flag:
+                return f"the tool {name!r} returns directly"
+    return None
+
+
+def _without_tools(scenario: Scenario) -> str | None:
+    none = any(not agent.tools for agent in scenario.all_agents)
+    return "an agent has no tools" if none else None
+
+
+OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
+    {
+        NO_DIRECT: _direct,
+        TOOLS: _without_tools,
+        ENDS_WITH_USER: _ends_otherwise,
+    }
+)
+"""What a migration may declare: no world that breaks one of these is ordinary."""
+
+
+def _threads(runs: Sequence[RunSpec]) -> list[list[RunSpec]]:
+    """Return runs with the turns that continue them."""
+    threads: list[list[RunSpec]] = []
+    for run in runs:
+        if threads and (run.continues or run.resume is not None):
+            threads[-1].append(run)
+        else:
+            threads.append([run])
+    return threads or [[]]
+
+
+def _given(thread: Iterable[RunSpec]) -> Iterator[Message]:
+    return (parse_message(text) for run in thread for text in run.input)
+
+
+def _ids_of(entry: ScriptEntry) -> list[str]:
+    """Return the ids of an answer's calls; pieces of one call are one."""
+    if isinstance(entry, ModelFailure):
+        return []
+    if not isinstance(entry, ModelChunks):
+        return [call.id for call in parse_message(entry).tool_calls]
+    found: dict[object, str] = {}
+    for at, text in enumerate(entry.chunks):
+        for number, call in enumerate(parse_chunk(text).tool_calls):
+            place = (at, number) if call.index is None else call.index
+            if call.id:
+                found[place] = call.id
+    return list(found.values())

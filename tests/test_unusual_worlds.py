@@ -1,0 +1,112 @@
+"""Unusual worlds: what no application meets, and what is ordinary all the same."""
+
+import pytest
+
+from compat.migration.corpus import make_corpus
+from refengine.testing.scenario_files import read_scenario
+from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
+from refengine.testing.subject_worlds.words import Words
+
+
+def told(data: dict[str, object], spoken: Spoken = UNSPOKEN) -> str | None:
+    usual = {"agent": {}, "model_script": ["assistant:ok"], "runs": [{"input": GO}]}
+    return unusual(read_scenario({**usual, **data}, "here"), spoken)
+
+
+GO = ["user:go"]
+CALLED = ["assistant:[c1:t({})]", "tool(c1):r"]
+CALL = ["assistant:[c1:t({})]", "assistant:ok"]
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ({"runs": [{"input": ["tool(c1):r", *GO]}]}, "result 'c1' has no call"),
+        ({"runs": [{"input": [*GO, *CALLED]}]}, "run 1 does not end with the user"),
+        ({"runs": [{"input": [*GO, "assistant:a"]}]}, "does not end with the user"),
+        ({"runs": [{"input": []}]}, "run 1 does not end with the user"),
+        ({"model_script": [*CALL, *CALL]}, "2 calls have the id 'c1'"),
+        (
+            {"model_script": CALL, "runs": [{"input": [*CALLED, *GO]}]},
+            "2 calls have the id 'c1'",
+        ),
+        ({"model_script": ["assistant:<u+d83d>"]}, "lone surrogate <u+d83d>"),
+        (
+            {"model_script": CALL[:1], "script_end": "repeat_last"},
+            "2 calls have the id 'c1'",
+        ),
+        (
+            {"agent": {"tools": [{"name": "t"}], "return_directly": {"t": True}}},
+            "'t' returns directly",
+        ),
+    ],
+)
+def test_world_that_nobody_meets_is_unusual(data: dict[str, object], why: str) -> None:
+    assert why in (told(data) or "ordinary")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"model_script": CALL},  # no tool is there: an unknown one
+        {"agent": {"tools": [{"name": "t"}], "return_directly": {"t": False}}},
+        {"runs": [{"input": [*CALLED, *GO]}, {"input": [*CALLED, *GO]}]},
+        {
+            "model_script": CALL,
+            "runs": [{"input": GO}, {"input": ["tool(c1):r", *GO], "continues": True}],
+        },
+        {"runs": [{"input": ["user:" + "a" * 10_000]}]},
+        {"runs": [{"input": ["user:"]}], "model_script": ["assistant:"]},
+        {"model_script": ["assistant:[c1:t(not json)]", "assistant:ok"]},
+        {
+            "model_script": [
+                {"chunks": ["assistant:", "assistant:a[c1:t({})]"]},
+                {"chunks": ["assistant:b[c2:t({})]"]},
+            ]
+        },
+        {"model_script": ["assistant:e\u0301 👩‍👩‍👧"]},
+        {"model_script": [{"error": "TimeoutError"}]},
+    ],
+)
+def test_world_that_an_application_may_meet_is_ordinary(
+    data: dict[str, object],
+) -> None:
+    assert told(data) is None
+
+
+def test_tool_that_returns_directly_is_ordinary_where_a_side_speaks_of_it() -> None:
+    direct: dict[str, object] = {
+        "agent": {"tools": [{"name": "t"}], "return_directly": {"t": True}}
+    }
+
+    assert told(direct, Spoken.of(["", "@tool(return_direct=True)"])) is None
+    assert told(direct, Spoken.of(["config.return_directly"])) is None
+    assert told(direct, Spoken.of(["a direct line"])) is not None
+
+
+@pytest.mark.parametrize(
+    ("outside", "data"),
+    [
+        (
+            "no tool returns directly",
+            {"agent": {"tools": [{"name": "t"}], "return_directly": {"t": True}}},
+        ),
+        ("at least one tool", {}),
+        ("input ends with the user", {"runs": [{"input": ["assistant:a"]}]}),
+    ],
+)
+def test_what_is_declared_outside_is_unusual(
+    outside: str, data: dict[str, object]
+) -> None:
+    speaks = ["return_direct"]
+
+    assert told(data, Spoken.of(speaks, [outside])) is not None
+
+
+def test_corpus_says_which_of_its_worlds_are_unusual() -> None:
+    corpus = make_corpus(Words(), 20, 0)
+    reasons = [each.unusual for each in corpus.worlds]
+
+    assert reasons == [corpus.unusual(each.scenario) for each in corpus.worlds]
+    assert None in reasons
+    assert len(set(reasons)) > 2
