@@ -321,7 +321,6 @@ def test_side_that_is_over_says_why_again(tmp_path):
         ("import os; os._exit(0)", "ended", "ended with exit status 0"),
         ("import os; os.kill(os.getpid(), 9)", "killed", "died of SIGKILL"),
         ("import os; os.kill(os.getpid(), 11)", "killed", "SIGSEGV (mw.py, line 8)"),
-        ("raise ValueError('so')", "raised", "ValueError: so (mw.py, line 8)"),
         ("return 3", "wrong-result", "subject(world) returned 3"),
         ("import os; os.fork()", "fork", "it forks"),
         ("world.effect('x', object())", "effect", "world.effect('x', ...)"),
@@ -332,6 +331,17 @@ def test_fault_in_a_world_is_told(tmp_path, code, kind, text):
 
     assert (fault.kind, fault.world) == (kind, 7)
     assert text in fault.text
+
+
+def test_world_in_which_a_subject_raises_is_played_and_outside_its_domain(tmp_path):
+    body = "def subject(world):\n    raise ValueError('so')\n"
+
+    with started(tmp_path, body) as side:
+        played = side.play(world())
+
+    assert played.unbuilt == "ValueError: so (mw.py, line 8)"
+    assert played.refused == f"subject(world) raised {played.unbuilt}"
+    assert [each.kind for each in played.trace] == ["build_error"]
 
 
 def test_subject_that_never_stops_asking_is_told(tmp_path):

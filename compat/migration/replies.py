@@ -76,6 +76,10 @@ class SidePlayed:
     arms: frozenset[int]
     printed: Printed
     way: str | None = None
+    refused: str | None = None
+    """Why this world is outside the subject's domain, if it is."""
+    unbuilt: str | None = None
+    """What ``subject(world)`` raised here, if it did."""
 
     @cached_property
     def trace(self) -> Trace:

@@ -232,8 +232,15 @@ class SubjectProcess:
         reply = self.result(call)
         self.loaded.learn(reply)
         arms = frozenset[int](reply["taken"])
-        way = reply.get("way")
-        return SidePlayed(reply["trace"], reply["hooks"], arms, call.printed, way)
+        return SidePlayed(
+            reply["trace"],
+            reply["hooks"],
+            arms,
+            call.printed,
+            reply.get("way"),
+            reply.get("refused"),
+            reply.get("unbuilt"),
+        )
 
     def _fault(self, kind: str, text: str, world: int | None = None) -> SideFault:
         return SideFault(kind, self.label, self.ref.text, text, world)

@@ -85,6 +85,7 @@ class SubjectRunner:
         self._printed: dict[str, None] = {}
         self._ways: set[str] = set()
         self._limits: Sequence[str] = ()
+        self._built = False
         self._side: SubjectProcess | None = None
         self._side = self._started()
 
@@ -92,6 +93,7 @@ class SubjectRunner:
         """Return the same side in a process of its own, with another hash seed."""
         other = SubjectRunner(self._ref, self._label, self._check, seeds=self._seeds)
         other.run_in(self._limits)
+        other._built = self._built
         return other
 
     @property
@@ -144,8 +146,14 @@ class SubjectRunner:
         """Play many worlds; raises PlayError."""
         with self._restarting():
             all_played = self._running.play_all(worlds, first=1)
+            raised = None
             for world, played in zip(worlds, all_played, strict=True):
+                raised = raised or played.unbuilt
                 yield self._summed(played, world)
+            if raised is not None and not self._built:
+                # Of a subject that works in no world at all nothing can be compared.
+                label, ref = self._label, self._ref.text
+                raise SideFault("raised", label, ref, raised, 1)
 
     def broken(self, played: TracedWorld) -> Sequence[str]:
         """Return which intended effects a trace does not show; raises PlayError."""
@@ -172,6 +180,7 @@ class SubjectRunner:
         return side
 
     def _summed(self, played: SidePlayed, world: Scenario) -> SidePlayed:
+        self._built = self._built or played.unbuilt is None
         if played.way == world.way:
             self._ways.add(world.way)
         for hook, times in played.hooks.items():

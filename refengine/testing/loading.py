@@ -169,6 +169,11 @@ def error_line(error: BaseException, own: Own | None = None) -> str:
     )
 
 
+def came_through(error: BaseException, own: Own) -> bool:
+    """Tell whether an exception came through a line of the user's own."""
+    return bool(_location(error, own))
+
+
 def _location(error: BaseException, own: Own | None) -> str:
     """Return the last line of the user's own that an exception came through."""
     if own is None or isinstance(error, SyntaxError):

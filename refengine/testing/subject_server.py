@@ -21,7 +21,7 @@ import gc
 import io
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any, Final, TypeAlias, cast
 
@@ -39,12 +39,15 @@ from refengine.testing.loading import (
     Fault,
     LoadedSubject,
     Reference,
+    came_through,
     error_line,
     load,
     own_files,
 )
 from refengine.testing.person import EndlessQuestionsError
+from refengine.testing.points import class_of
 from refengine.testing.probes import Branches
+from refengine.testing.recorder import Recorder
 from refengine.testing.scenario_files import parse_scenario
 from refengine.testing.subjects import (
     INTENDS,
@@ -103,7 +106,9 @@ class SubjectServer:
             except (SystemExit, KeyboardInterrupt) as error:
                 raise _fault("exit", f"raised {error_line(error, own)}") from error
             except BaseException as error:  # the parent has to hear of it
-                raise _fault("harness", error_line(error, own)) from error
+                text = error_line(error, own)
+                mine = own is not None and came_through(error, own)
+                raise _fault("raised" if mine else "harness", text) from error
 
         return guarded
 
@@ -143,17 +148,20 @@ class SubjectServer:
             return play_alone(scenario, subject, self._profile, ways, wire)
 
         played = self._played(play, raised)
+        if isinstance(played, _Unbuilt):
+            return {**played.reply, **self._seen()}
         hooks = dict(played.hooks)
         try:
             trace = played.trace.to_jsonl()
         except (TypeError, ValueError, RecursionError) as error:
             raise Fault("raised", f"what it hands on is no JSON: {error}") from error
-        way = {} if played.way is None else {"way": played.way}
-        return {"trace": trace, "hooks": hooks, **way, **self._seen()}
+        more = {"way": played.way, "refused": played.refused}
+        found = {key: value for key, value in more.items() if value is not None}
+        return {"trace": trace, "hooks": hooks, **found, **self._seen()}
 
     def _played(
         self, play: Callable[[], Played], raised: list[BaseException]
-    ) -> Played:
+    ) -> Played | _Unbuilt:
         own = None if self._loaded is None else self._loaded.own
         try:
             return play()
@@ -163,6 +171,8 @@ class SubjectServer:
             text = error_line(error, own)
             if isinstance(error, EffectError):
                 raise Fault("effect", text) from error
+            if any(error is each for each in raised) and isinstance(error, Exception):
+                return _Unbuilt(text, class_of(error))
             if any(error is each for each in raised):
                 raise Fault("raised", text) from error
             if isinstance(error, asyncio.CancelledError):
@@ -194,6 +204,27 @@ class SubjectServer:
         new = [name for name in found if name not in self._files]
         self._files += new
         return {"files": new} if new else {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Unbuilt:
+    """A session that ended where ``subject(world)`` raised: all there is to see."""
+
+    text: str
+    error: str
+
+    @property
+    def reply(self) -> Reply:
+        """Return it as a session that was played, in which nothing was built."""
+        recorder = Recorder()
+        point = {"point": "subject", "text": self.text}
+        recorder.add("build_error", {"error": point, "class": self.error})
+        return {
+            "trace": recorder.trace().to_jsonl(),
+            "hooks": {},
+            "refused": f"subject(world) raised {self.text}",
+            "unbuilt": self.text,
+        }
 
 
 def _predicates(loaded: LoadedSubject) -> list[tuple[str, Predicate]]:

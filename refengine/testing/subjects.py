@@ -71,6 +71,8 @@ class Played:
     hooks: Mapping[str, int]
     way: Way | None = None
     """How a graph was run; extensions of our own engine have one way only."""
+    refused: str | None = None
+    """Why a framework refused what this world gave it, if it did."""
 
 
 class _GraphReturned(BaseException):

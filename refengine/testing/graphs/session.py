@@ -16,6 +16,7 @@ from langchain_core.messages import BaseMessage
 from refengine.testing.graphs.calls import GivenTo, cannot_run, no_waiting, run_on
 from refengine.testing.graphs.messages import as_langchain, said
 from refengine.testing.graphs.nodes import GraphWatch
+from refengine.testing.graphs.refusing import refusal
 from refengine.testing.graphs.turn import Consumer, GraphCall, GraphTurn, stored_in
 from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message
@@ -67,6 +68,8 @@ class GraphSession:
         self._left: Sequence[BaseMessage] = ()
         self._thread = 0
         self._broken = True
+        self.refused: str | None = None
+        """Why the framework refused what it was given, if it did."""
 
     @property
     def hooks(self) -> Mapping[str, int]:
@@ -99,10 +102,11 @@ class GraphSession:
             while turn.ask is not None:
                 try:
                     state = self._called(turn.ask)
+                    state = self._interrupted(state, turn.ask)
                 except Exception as error:  # noqa: BLE001  # how a run ends is data
                     self._failed(turn, turn.ask, error)
                 else:
-                    self._took(turn, turn.ask, state)
+                    turn.took(state, stored_in(self._graph))
             self._ended(turn)
 
     async def _async(self) -> None:
@@ -111,14 +115,12 @@ class GraphSession:
             while turn.ask is not None:
                 try:
                     state = await self._acalled(turn.ask)
+                    state = self._interrupted(state, turn.ask)
                 except Exception as error:  # noqa: BLE001  # how a run ends is data
                     self._failed(turn, turn.ask, error)
                 else:
-                    self._took(turn, turn.ask, state)
+                    turn.took(state, stored_in(self._graph))
             self._ended(turn)
-
-    def _took(self, turn: GraphTurn, ask: GraphCall, state: State) -> None:
-        turn.took(self._interrupted(state, ask), stored_in(self._graph))
 
     def _ended(self, turn: GraphTurn) -> None:
         """Keep what a run left; after one that failed, a new thread starts from that.
@@ -230,10 +232,21 @@ class GraphSession:
         if not self._last and cannot_run(self._way, error):
             raise WrongWayError(self._way, error) from error
         error = self._first_of(error)
-        state: State = {}
-        if self._keeps_threads:
-            state = self._graph.get_state(ask.config).values
-        turn.failed(error, state)
+        self.refused = self.refused or refusal(error)
+        turn.failed(error, self._kept(ask))
+
+    def _kept(self, ask: GraphCall) -> State:
+        """Return what the thread of a failed call holds, as far as it can be read.
+
+        A checkpointer that only works in the other way, or whose state a hook of the
+        subject made unreadable, is how this run ended, and no end of the judgement.
+        """
+        if not self._keeps_threads:
+            return {}
+        try:
+            return dict(self._graph.get_state(ask.config).values)
+        except Exception:  # noqa: BLE001  # the error that came first is the one to tell
+            return {}
 
 
 def _task_path(task: Any) -> tuple[int, ...]:  # noqa: ANN401  # a task of any framework
@@ -303,7 +316,8 @@ def play_graph(
             if not is_graph(graph):
                 raise SubjectError(graph, "it was a graph the first time") from None
         else:
-            return Played(world.recorder.trace(), session.hooks, way)
+            trace = world.recorder.trace()
+            return Played(trace, session.hooks, way, session.refused)
     raise AssertionError(ways)
 
 
