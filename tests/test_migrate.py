@@ -99,6 +99,63 @@ def test_port_that_does_not_is_told_with_both_values_and_the_world(command) -> N
     )
 
 
+BACKWARDS = "?77-A si erehW"
+"""A message that only the user's own chat holds; its words are not in any source."""
+
+
+def test_port_that_is_wrong_in_the_users_own_chat_only_is_found_there(command) -> None:
+    wrong = f"messages and messages[-1].content[::-1] == {BACKWARDS!r}"
+    port = new(TELLS.replace("len(", f"({wrong}) + len("))
+    chat = [{"role": "user", "content": BACKWARDS[::-1]}]
+    Path("chats.jsonl").write_text(json.dumps({"messages": chat}), "utf-8")
+
+    without = command("old.py", port)
+    done = command("old.py", port, "--worlds", "chats.jsonl", "--json", "report.json")
+    header = json.loads(Path("report.json").read_text("utf-8"))["header"]
+
+    assert without.code == 0
+    assert done.code == 1
+    assert "\n  chats.jsonl: 1 as they are, 2 made from them\n" in done.out
+    assert header["given"] == [{"file": "chats.jsonl", "played": 1, "made": 2}]
+
+
+def test_own_worlds_may_stand_in_the_settings(command) -> None:
+    chat = [{"role": "user", "content": "hi"}]
+    Path("chats.jsonl").write_text(json.dumps({"messages": chat}), "utf-8")
+    Path("tools.json").write_text('[{"name": "pay"}]', "utf-8")
+    Path("migration.toml").write_text(
+        'worlds = ["chats.jsonl"]\ntools = ["tools.json"]\n[samples]\nids = ["A-7"]\n',
+        "utf-8",
+    )
+
+    done = command("old.py", new(TELLS), "--settings", "migration.toml")
+
+    assert done.code == 0
+    assert "\n  chats.jsonl: 1 as they are, " in done.out
+    assert "\n  tools.json: in " in done.out
+    assert "\n  samples: in " in done.out
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, "refengine migrate check: mine.jsonl: No such file or directory\n"),
+        ("", "refengine migrate check: mine.jsonl:\n  the file is empty; write a"),
+        ("{}\nno", "refengine migrate check: mine.jsonl:\n  line 1: has no key; write"),
+    ],
+)
+def test_own_worlds_that_are_none_are_a_mistake(
+    command, text: str | None, told: str
+) -> None:
+    if text is not None:
+        Path("mine.jsonl").write_text(text, "utf-8")
+
+    done = command("old.py", new(TELLS), "--worlds", "mine.jsonl")
+
+    assert done.code == 2
+    assert done.err.startswith(told)
+
+
 def test_report_file_has_the_same_for_machines(command) -> None:
     done = command("old.py", new("pass"), "--json", "report.json")
     report = json.loads(Path("report.json").read_text("utf-8"))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from compat.migration.checking import Checked
+    from compat.migration.given import GivenData
     from compat.migration.subject_runner import CheckOptions
     from compat.verdicts.migration import JudgedCase, Migration
 
@@ -39,6 +40,18 @@ app = group("Check that migrated middleware still does the same.")
     "--settings",
     about="a migration.toml: volatile fields, allowances of NEW",
     kind=PATH,
+)
+@option(
+    "--worlds",
+    about="sessions of your own: scenarios, chats as JSON lines, cassettes",
+    kind=PATH,
+    multiple=True,
+)
+@option(
+    "--tools",
+    about="your tools as JSON schemas (OpenAI, Anthropic, MCP)",
+    kind=PATH,
+    multiple=True,
 )
 @option("--examples", about="generated worlds", kind=at_least(1), default=EXAMPLES)
 @option("--seed", about="of the generated worlds", kind=at_least(0), default=0)
@@ -65,6 +78,8 @@ def check(  # noqa: PLR0913  # the options of the command
     every: Path | None,
     require: str | None,
     settings: Path | None,
+    worlds: tuple[Path, ...],
+    tools: tuple[Path, ...],
     examples: int,
     seed: int,
     timeout: float,
@@ -93,7 +108,7 @@ def check(  # noqa: PLR0913  # the options of the command
         refuse(CHECK, "--reproducer plays in process, so not with --wire")
     sides = [*([] if old is None else [old]), *subjects]
     if every is not None:
-        if any((sides, settings, reproducer, require)):
+        if any((sides, settings, reproducer, require, worlds, tools)):
             refuse(CHECK, "--all takes all else from each migration.toml")
     elif reports:
         refuse(CHECK, "--reports goes with --all; a pair is always reported on")
@@ -103,6 +118,8 @@ def check(  # noqa: PLR0913  # the options of the command
     from compat.migration.subject_runner import CheckOptions
 
     how = CheckOptions(examples, seed, timeout, name)
+    with refusing(CHECK, *_mistakes()):
+        how = replace(how, given=_given(settings, worlds, tools))
     playing = over_the_wire(how) if wire else nullcontext(how)
     with refusing(CHECK, *_mistakes()), playing as how:
         if every is not None:
@@ -110,18 +127,30 @@ def check(  # noqa: PLR0913  # the options of the command
         return _pair(sides, how, require, settings, json_file, reproducer)
 
 
+def _given(
+    settings: Path | None, worlds: tuple[Path, ...], tools: tuple[Path, ...]
+) -> GivenData:
+    from compat.migration.folder import given_of
+    from compat.migration.given import read_given
+
+    return read_given(worlds, tools).joined(given_of(settings))
+
+
 def _mistakes() -> tuple[type[Exception], ...]:
     """Return what a user can get wrong: reported without a traceback."""
     from compat.migration.folder import NoPiecesError
+    from compat.migration.given import UnusedFileError
     from compat.migration.refs import RefError
     from compat.migration.reproducer import NotOursError
     from compat.migration.settings import SettingsError
     from compat.migration.wire import NoWorldsError
+    from compat.models.errors import GivenFileError
     from compat.wire.errors import WireError
     from refengine.testing.world import WorldExtraError
 
     own = RefError, SettingsError, NoPiecesError, NotOursError, NoWorldsError
-    return *own, WorldExtraError, WireError, OSError
+    given = GivenFileError, UnusedFileError
+    return *own, *given, WorldExtraError, WireError, OSError
 
 
 def _pair(  # what the options say of a pair
@@ -214,11 +243,14 @@ def _wire_lines(how: CheckOptions) -> Iterable[Text]:
 def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
     from importlib.metadata import version
 
+    from compat.report.given import given_json
     from compat.report.wire import wire_json
 
+    given = [file for each in verdicts for file in each.given]
     frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
     return {
         **({"frameworks": frameworks} if frameworks else {}),
+        **({"given": given_json(given)} if given else {}),
         "refengine": version("refengine"),
         "python": platform.python_version(),
         "profile": how.profile,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeAlias
@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from compat.migration.checking import check, code_of, over_the_wire
-from compat.migration.folder import terms_of
+from compat.migration.folder import given_of, terms_of
+from compat.migration.given import read_given
 from compat.migration.options import EXAMPLES, TIMEOUT, known
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.subject_runner import CheckOptions
@@ -45,13 +46,16 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     seed: int = 0,
     timeout: float = TIMEOUT,
     settings: str | Path | None = None,
+    worlds: Sequence[str | Path] = (),
+    tools: Sequence[str | Path] = (),
     wire: bool = False,
 ) -> Migration:
     """Raise AssertionError with the report unless NEW still does what OLD did.
 
     A subject is a text as on the command line, the path of a file whose ``subject`` is
     meant, or a function of a module. ``settings`` is a migration.toml; ``require`` wins
-    over it and is same-effects otherwise. With ``wire``, graphs ask a server on this
+    over it and is same-effects otherwise. ``worlds`` and ``tools`` are files of your
+    own. With ``wire``, graphs ask a server on this
     machine by a vendor's client. Returns the verdict. Raises RefError, SettingsError,
     NotImportableError or ValueError for what cannot be meant, and MissingExtraError or
     MissingWireExtraError.
@@ -62,7 +66,8 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     refs = _ref(old), _ref(new)
     path = None if settings is None else Path(settings)
     terms = terms_of(path, refs[1], require)
-    how = CheckOptions(examples, seed, timeout)
+    own = read_given([*map(Path, worlds)], [*map(Path, tools)])
+    how = CheckOptions(examples, seed, timeout, given=own.joined(given_of(path)))
     with over_the_wire(how) if wire else nullcontext(how) as how:
         verdict = check(*refs, terms, how).verdict
         around = () if how.wire is None else wire_lines(how.wire.summary)

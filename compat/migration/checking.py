@@ -58,6 +58,7 @@ def code_of(verdict: Migration) -> int:
 
 
 TEXTS_OF_GRAPHS: Final = 20
+GIVEN_TEXTS_OF_GRAPHS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,13 @@ class Checked:
 def check(old: SubjectRef, new: SubjectRef, terms: Terms, how: CheckOptions) -> Checked:
     """Judge one migration; a side that cannot be played stands in the verdict.
 
-    Raises RefError where a reference names nothing.
+    Raises RefError where a reference names nothing, and UnusedFileError for a file
+    that was given for nothing.
     """
     corpus = corpus_of([old, new], how, terms.outside)
-    return check_all(old, {"new": (new, terms)}, corpus, how, explain=True)["new"]
+    given = how.given.used(corpus)
+    found = check_all(old, {"new": (new, terms)}, corpus, how, explain=True)["new"]
+    return replace(found, verdict=replace(found.verdict, given=given))
 
 
 @contextmanager
@@ -92,7 +96,8 @@ def corpus_of(
     """Return the corpus in the words of all these subjects.
 
     Worlds that they declare ``outside`` of what they are for are unusual ones.
-    Raises NoWorldsError if none of its worlds can be played over the wire.
+    Raises NoWorldsError if none of its worlds can be played over the wire, and
+    GivenFileError for a user's own that a graph cannot have.
     """
     sources = {
         f"{number}/{name}": text
@@ -106,8 +111,12 @@ def corpus_of(
         # A run of a graph takes milliseconds, so of texts only those that matter most.
         words = replace(words, texts=words.texts[:TEXTS_OF_GRAPHS])
         graphs = graph_words(sources.values())
+    words = how.given.words(words, *([GIVEN_TEXTS_OF_GRAPHS] if graphs else []))
+    if graphs is not None:
+        graphs = how.given.options(graphs)
     spoken = Spoken.of(sources.values(), outside)
-    corpus = make_corpus(words, how.examples, how.seed, graphs, spoken)
+    given = how.given.worlds(words, how.seed, graphs=graphs is not None)
+    corpus = make_corpus(words, how.examples, how.seed, graphs, spoken, given)
     return corpus if how.wire is None else how.wire.corpus(corpus)
 
 

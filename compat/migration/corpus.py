@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -27,8 +27,8 @@ from refengine.testing.notation import CALL_START, encoded
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.graph_source import GraphWords
-from refengine.testing.subject_worlds.graph_worlds import graph_worlds
-from refengine.testing.subject_worlds.kit import Kit, fit, json_text
+from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_worlds
+from refengine.testing.subject_worlds.kit import Data, Kit, fit, json_text
 from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
 from refengine.testing.subject_worlds.words import Words, matching
 from refengine.testing.subject_worlds.worlds import FAILING, failures, flaky, worlds
@@ -158,8 +158,9 @@ def make_corpus(
     seed: int,
     graphs: GraphWords | None = None,
     spoken: Spoken = UNSPOKEN,
+    given: Iterable[tuple[str, Data]] = (),
 ) -> Corpus:
-    """Return the fixed worlds and so many generated ones, in these words.
+    """Return the fixed worlds, those ``given``, and so many generated ones.
 
     Families take turns, so that with 100 examples each has five worlds or more. With
     the words of ``graphs`` all worlds are such as a graph may have, and a few more.
@@ -173,7 +174,9 @@ def make_corpus(
         usual = (each for each in fixed if each[0] not in LASTING)
         made = graph_worlds(words, graphs, [*usual, *made], seed)
         fixed = iter(())
+        given = graph_given(given, graphs, seed)
     entries = [_entry(*each, fixed=True, spoken=spoken) for each in fixed]
+    entries += [_entry(*each, fixed=False, spoken=spoken) for each in given]
     entries += [_entry(*each, fixed=False, spoken=spoken) for each in made]
     return Corpus(tuple(entries), seed, spoken=spoken)
 

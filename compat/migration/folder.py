@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from compat.migration.checking import Checked, check_all, code_of, corpus_of
 from compat.migration.differing import Mask
+from compat.migration.given import NOTHING, GivenData, Samples, read_given
 from compat.migration.judging import Allow, Terms
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.settings import (
@@ -78,6 +79,20 @@ class Piece:
             outside=settings.outside,
         )
 
+    @property
+    def given(self) -> GivenData:
+        """What the user has of his own; raises GivenFileError or OSError."""
+        settings, samples = self.settings, self.settings.samples
+        return read_given(
+            [self.folder / name for name in settings.worlds],
+            [self.folder / name for name in settings.tools],
+            Samples()
+            if samples is None
+            else Samples(
+                samples.texts or (), samples.ids or (), samples.documents or ()
+            ),
+        )
+
     def _world(self, name: str) -> Scenario:
         try:
             return load_scenario(self.folder / name)
@@ -118,6 +133,14 @@ def terms_of(settings: Path | None, new: SubjectRef, require: str | None) -> Ter
     return terms if require is None else replace(terms, required=require)
 
 
+def given_of(settings: Path | None) -> GivenData:
+    """Return what a file of settings names of the user's own; raises as it does."""
+    if settings is None:
+        return NOTHING
+    folder = settings.parent.resolve()
+    return Piece(folder.name, folder, load_settings(settings)).given
+
+
 def _same(case: SubjectRef, new: SubjectRef) -> bool:
     return (case.file, case.module, case.name) == (new.file, new.module, new.name)
 
@@ -125,10 +148,14 @@ def _same(case: SubjectRef, new: SubjectRef) -> bool:
 def judge_pieces(
     pieces: Sequence[Piece], how: CheckOptions, done: Done
 ) -> list[JudgedCase]:
-    """Judge all cases; ``done`` hears of each. Raises RefError or SettingsError."""
+    """Judge all cases; ``done`` hears of each.
+
+    Raises RefError, SettingsError, GivenFileError or UnusedFileError.
+    """
     plans = [
         (
             piece,
+            replace(how, given=piece.given),
             {
                 case: (piece.ref(case), piece.terms(case))
                 for case in _judged(piece, how)
@@ -138,12 +165,13 @@ def judge_pieces(
     ]
 
     def judged(
-        plan: tuple[Piece, Mapping[str, tuple[SubjectRef, Terms]]],
+        plan: tuple[Piece, CheckOptions, Mapping[str, tuple[SubjectRef, Terms]]],
     ) -> list[JudgedCase]:
-        piece, news = plan
+        piece, how, news = plan
         old = piece.ref(piece.settings.old)
         refs = [old, *(ref for ref, _ in news.values())]
         corpus = corpus_of(refs, how, piece.settings.outside)
+        how.given.used(corpus)
         found = check_all(old, news, corpus, how, explain=False)
         cases = [_case(piece, name, found[name]) for name in news]
         for each in cases:

@@ -4,6 +4,13 @@ about = "Keeps the last messages of a long history."
 old = "old.py"
 require = "same-effects"
 outside = ["at least one tool"]
+worlds = ["chats.jsonl"]
+tools = ["tools.json"]
+
+[samples]
+texts = ["Where is my order?"]
+ids = ["A-4711"]
+documents = ["Returns are free for 30 days."]
 
 [cases."right.py"]
 holds = "same-effects"
@@ -35,6 +42,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    JsonValue,
     ValidationError,
     model_validator,
 )
@@ -99,18 +107,37 @@ class DeclaredCase(SettingsPart):
         return self
 
 
+class DeclaredSamples(SettingsPart):
+    """Data of the user's own; a document is a text, or a table."""
+
+    texts: tuple[Text, ...] | None = Field(default=None, min_length=1)
+    ids: tuple[Text, ...] | None = Field(default=None, min_length=1)
+    documents: tuple[Text | dict[str, JsonValue], ...] | None = Field(
+        default=None, min_length=1
+    )
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> DeclaredSamples:
+        if not self.model_fields_set:
+            raise ValueError("give 'texts', 'ids' or 'documents', or leave it out")
+        return self
+
+
 class Settings(SettingsPart):
     """One migration: the old side, the new ones by file, what may differ.
 
     Worlds that break what is declared ``outside`` are unusual: "at least one tool" says
     that the subjects are used with tools, so a world without any is one that no caller
-    of theirs meets.
+    of theirs meets. ``worlds`` and ``tools`` are files beside the settings.
     """
 
     about: str = ""
     old: Text = "old.py"
     require: Relation = DEFAULT_RELATION
     outside: tuple[Outside, ...] = ()
+    worlds: tuple[Text, ...] = ()
+    tools: tuple[Text, ...] = ()
+    samples: DeclaredSamples | None = None
     cases: dict[str, DeclaredCase] = Field(default_factory=dict[str, DeclaredCase])
     volatile: tuple[Volatile, ...] = ()
 

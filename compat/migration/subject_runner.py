@@ -16,6 +16,7 @@ from compat.migration.comparing import (
     TracedWorld,
     silent,
 )
+from compat.migration.given import NOTHING, GivenData
 from compat.migration.options import EXAMPLES, TIMEOUT
 from compat.migration.refs import SubjectRef
 from compat.migration.replies import SideFault
@@ -46,7 +47,8 @@ USER_FAULTS: Final = frozenset(
 class CheckOptions:
     """How a check is run; ``progress`` hears how far it has come.
 
-    With ``wire``, graphs ask a server by a vendor's client.
+    With ``wire``, graphs ask a server by a vendor's client. ``given`` is what the user
+    has of his own: sessions, tools, samples.
     """
 
     examples: int = EXAMPLES
@@ -55,6 +57,7 @@ class CheckOptions:
     profile: str = "seed-001"
     progress: Progress = silent
     wire: Wire | None = None
+    given: GivenData = NOTHING
 
 
 SEEDS: Final[Mapping[Label, int]] = {"old": 1, "new": 2}

@@ -6,6 +6,7 @@
     ├── SecretError         something that looks like a key would be written
     ├── NoTrafficError      a folder without cassettes
     ├── SourcesError        an index that does not say where cassettes come from
+    ├── GivenFileError      a user's file that holds no worlds, or wrong ones
     └── OutputFolderError   scripts would be written among the cassettes
 
 A response is never an error here: what no client could read is a failure that the
@@ -14,6 +15,13 @@ there.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+SHOWN: Final = 5
+"""So many problems of one file are told; they often have one cause."""
 
 
 class TrafficError(ValueError):
@@ -91,4 +99,29 @@ class OutputFolderError(TrafficError):
         self.out = out
         super().__init__(
             f"{out} is in the folder of the cassettes: write to another folder"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BadPlace:
+    """Where in a user's file something is wrong, what, and what would be right."""
+
+    where: str
+    problem: str
+
+    def __str__(self) -> str:
+        """Return it as a line of a message."""
+        return f"{self.where}: {self.problem}" if self.where else self.problem
+
+
+class GivenFileError(TrafficError):
+    """A file of worlds or tools that cannot be used; every bad line is named."""
+
+    def __init__(self, file: str, problems: Sequence[BadPlace]) -> None:
+        self.file = file
+        self.problems = tuple(problems)
+        shown = "".join(f"\n  {each}" for each in self.problems[:SHOWN])
+        more = len(self.problems) - SHOWN
+        super().__init__(
+            f"{file}:{shown}" + (f"\n  and {more} more" if more > 0 else "")
         )

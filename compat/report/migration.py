@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from rich.text import Text
 
+from compat.report.given import given_lines
 from compat.report.story import message_line, short, story
 from compat.verdicts.migration import SIDES, DescribedDivergence, Exercise, Migration
 from refengine.testing.trace import MISSING
@@ -107,6 +108,7 @@ def _near(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 def _basis(verdict: Migration) -> Iterator[Text]:
     yield Text()
     yield Text(f"Rests on {verdict.worlds} worlds (corpus {verdict.digest[:12]}).")
+    yield from (_indented(line) for line in given_lines(verdict.given))
     if verdict.diverging:
         yield _indented(f"{verdict.diverging} of them show a divergence")
     for side in SIDES:

@@ -112,6 +112,20 @@ class FailedSide:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenWorlds:
+    """A file of the user's own, and in how many worlds it is.
+
+    So many are its sessions as they are (``played``), so many were ``made`` from it.
+    ``not_read`` counts exchanges of other APIs, by name.
+    """
+
+    file: str
+    played: int
+    made: int
+    not_read: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True, slots=True)
 class Migration:
     """The answer to "does NEW still do what OLD did?".
 
@@ -134,6 +148,7 @@ class Migration:
     unused: Sequence[str] = ()
     fault: FailedSide | None = None
     families: Mapping[str, int] = field(default_factory=dict[str, int])
+    given: Sequence[GivenWorlds] = ()
 
     @property
     def sufficient(self) -> bool:

@@ -45,6 +45,7 @@ DENIES: Final = 3
 OPTIONS: Final = 2
 """One world in so many has calls that are denied, or options."""
 GONE: Final = ("handlers", "middlewares", "tool_call_middlewares")
+KEPT_OF_TOOLS: Final = ("name", "result", "by_call", "delay_ms")
 NO_POSTURE: Final = ("unknown_tools_handler", "sequential", "max_iterations", "name")
 """What a graph's agent has not, or has by its framework's own rule."""
 
@@ -70,6 +71,30 @@ def graph_worlds(
         seen.add(key)
         dice = Dice(f"{seed}/graph/{at}")
         yield family, _dressed(made, more, dice, way="sync" if at % 2 else "async")
+
+
+def graph_given(
+    given: Iterable[tuple[str, Data]], more: GraphWords, seed: int
+) -> Iterator[tuple[str, Data]]:
+    """Yield a user's own worlds as a graph may have them, both ways in turn.
+
+    They keep their options and answers of a person, and have what the subject takes
+    without asking.
+    """
+    seen: set[str] = set()
+    for at, (family, world) in enumerate(given):
+        made = _fitted(world, most=None)
+        key = json.dumps(made, sort_keys=True)
+        if key in seen:
+            continue
+        seen.add(key)
+        dice = Dice(f"{seed}/given/{at}")
+        needed = _options(more, dice, all_of_them=False)
+        if needed:
+            for run in made["runs"]:
+                run["options"] = {**needed, **run.get("options", {})}
+        way = made.pop("way", "sync" if at % 2 else "async")
+        yield family, {**made, **({"way": way} if way != "async" else {})}
 
 
 def _own_tools(words: Words) -> Iterator[tuple[str, Data]]:
@@ -130,11 +155,11 @@ def _using_up(words: Words, seed: int) -> Iterator[tuple[str, Data]]:
 def fits_a_graph(world: Scenario) -> bool:
     """Tell whether a world is one that a graph may have, after it was made smaller."""
     data = world.model_dump(mode="json", exclude_defaults=True)
-    return _fitted(data) == data
+    return _fitted(data, most=None) == data
 
 
-def _fitted(world: object) -> Data:
-    """Return a world as far as a graph may have it."""
+def _fitted(world: object, most: int | None = RUNS) -> Data:
+    """Return a world as far as a graph may have it, of ``most`` runs."""
     text = SURROGATE.sub("\N{REPLACEMENT CHARACTER}", json.dumps(world))
     made: Data = json.loads(text)
     agent = made["agent"]
@@ -150,7 +175,7 @@ def _fitted(world: object) -> Data:
         agent["tools"] = [*{each["name"]: each for each in tools}.values()]
     made.pop("script_end", None)
     if made.get("runs"):
-        made["runs"] = made["runs"][:RUNS]
+        made["runs"] = made["runs"][:most]
     if made.get("model_script"):
         seen = set(_ids_in(made.get("runs", ())))
         made["model_script"] = [_entry(each, seen) for each in made["model_script"]]
@@ -182,9 +207,7 @@ def _added(extension: Mapping[str, Any]) -> Iterator[Data]:
 
 def _tool(tool: Data) -> Data:
     """Return a tool that answers in one piece, as those of both frameworks do."""
-    made: Data = {
-        key: tool[key] for key in ("name", "result", "delay_ms") if key in tool
-    }
+    made: Data = {key: tool[key] for key in KEPT_OF_TOOLS if key in tool}
     if tool.get("chunks") and not tool.get("result"):
         made["result"] = "".join(tool["chunks"])
     failure = tool.get("error") or tool.get("stream_error")

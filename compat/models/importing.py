@@ -1,0 +1,283 @@
+"""A user's own sessions as scenarios: one importer for every command that takes them.
+
+    found = import_file(Path("chats.jsonl"))
+
+What a file holds is told by its content, not by its name:
+
+- scenarios, one or a list of them, also those of a corpus or of derived scripts;
+- chats, ``{"messages": […]}`` or a list of messages, or one message a line;
+- JSON lines of these;
+- cassettes of vcrpy's format, with chat completions or Anthropic's Messages.
+
+Nothing is skipped: a line that is none of these is named, with what would be right.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from compat.models.anthropic import ANTHROPIC, read_anthropic
+from compat.models.chat_logs import chat_messages, chat_scenario, is_message
+from compat.models.chat_parts import LeftOut
+from compat.models.errors import BadPlace, GivenFileError, ShapeError, TrafficError
+from compat.models.exchanges import CHAT, RecordedStep, api_of, read_exchange
+from compat.models.scripts import sessions
+from compat.models.tool_schemas import tools_of
+from compat.wire.cassette_files import parsed
+from compat.wire.errors import WireError
+from compat.wire.exchanges import Exchange
+from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.notation import NotationError, parse_message
+from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import ScenarioError, read_scenario
+
+Kind: TypeAlias = Literal["scenario", "chat", "cassette"]
+
+SCENARIO: Final = frozenset(("agent", "agents", "model_script", "runs"))
+INSTEAD: Final = (
+    'write a scenario ("agent", "model_script", "runs"), a chat {"messages": [...]},'
+    ' or one message {"role": "user", "content": "..."} a line'
+)
+_GZIP: Final = b"\x1f\x8b"
+_LISTS: Final = ("worlds", "sessions", "scenarios")
+"""Under which names files of ours hold several."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedWorld:
+    """One session of a file as a scenario, and where in the file it stands."""
+
+    scenario: Scenario
+    where: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """What a file holds; ``not_read`` counts exchanges of other APIs by their names."""
+
+    name: str
+    worlds: tuple[ImportedWorld, ...]
+    not_read: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def import_file(path: Path) -> ImportedFile:
+    """Return the worlds of a file; raises GivenFileError or OSError.
+
+    One without a world is an error, and so is one of which any part is no world.
+    """
+    data = path.read_bytes()
+    if not data.strip():
+        raise _wrong(path, "", f"the file is empty; {INSTEAD}")
+    cassette = data.startswith(_GZIP) or path.suffix in {".yaml", ".yml"}
+    found = None if cassette else _json_items(path, data)
+    if found is None:
+        return _cassette(path, data)
+    reading = _Reading()
+    for where, item in found:
+        reading.take(where, item)
+    reading.end()
+    if reading.problems:
+        raise GivenFileError(str(path), reading.problems)
+    if not reading.worlds:
+        raise _wrong(path, "", f"it holds no session; {INSTEAD}")
+    return ImportedFile(path.name, tuple(reading.worlds))
+
+
+def _wrong(path: Path, where: str, problem: str) -> GivenFileError:
+    return GivenFileError(str(path), [BadPlace(where, problem)])
+
+
+def _json_items(path: Path, data: bytes) -> list[tuple[str, object]] | None:
+    """Return the parts of a file of JSON, or None if it is a cassette."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _wrong(path, "", f"is no UTF-8 text ({error.reason})") from None
+    try:
+        tree = json.loads(text)
+    except ValueError as error:
+        return list(_lines(path, text, error))
+    if is_mapping(tree) and "interactions" in tree:
+        return None
+    return list(_parts(tree))
+
+
+def _parts(tree: object) -> Iterator[tuple[str, object]]:
+    if is_mapping(tree):
+        listed = next((tree[key] for key in _LISTS if is_list(tree.get(key))), None)
+        if listed is None:
+            yield "", tree
+            return
+        tree = listed
+    if is_list(tree) and tree and all(map(is_message, tree)):
+        yield "", tree
+    elif is_list(tree):
+        yield from ((f"item {at}", each) for at, each in enumerate(tree, 1))
+    else:
+        yield "", tree
+
+
+def _lines(path: Path, text: str, error: ValueError) -> Iterator[tuple[str, object]]:
+    """Yield what each line holds; one that is no JSON is a problem of its own."""
+    if text.lstrip()[:1] not in {"{", "["}:
+        raise _wrong(path, "line 1", f"is no JSON; {INSTEAD}, or a cassette as .yaml")
+    lines = text.split("\n")  # not splitlines: U+2028 may stand in a text of JSON
+    if isinstance(error, json.JSONDecodeError) and lines[0].strip() in {"{", "["}:
+        raise _wrong(path, f"line {error.lineno}", f"is no JSON: {error.msg}") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            yield f"line {number}", None
+            continue
+        try:
+            yield f"line {number}", json.loads(line)
+        except (ValueError, RecursionError) as bad:
+            yield f"line {number}", bad
+
+
+class _Reading:
+    """Takes the parts of a file one after the other."""
+
+    def __init__(self) -> None:
+        self.worlds: list[ImportedWorld] = []
+        self.problems: list[BadPlace] = []
+        self._chat: list[object] = []
+        self._begun = ""
+
+    def take(self, where: str, item: object) -> None:
+        """Take one part; messages are gathered until their chat ends."""
+        if item is not None and is_message(item):
+            if _role(item) == "system":
+                self.end()  # an instruction stands first: another chat begins
+            self._begun = self._begun or where
+            self._chat.append(item)
+            return
+        self.end()
+        if item is None:
+            return
+        try:
+            world, kind = _world(item)
+        except ShapeError as error:
+            self.problems.append(BadPlace(where, str(error)))
+        except ScenarioError as error:
+            problems = "; ".join(error.problems)
+            self.problems.append(BadPlace(where, f"is no scenario: {problems}"))
+        else:
+            self.worlds.append(ImportedWorld(world, where, kind))
+
+    def end(self) -> None:
+        """End the chat that is being gathered, if there is one."""
+        chat, where = self._chat, self._begun
+        self._chat, self._begun = [], ""
+        if not chat:
+            return
+        try:
+            scenario = read_scenario(chat_scenario(chat_messages(chat)))
+        except ShapeError as error:
+            place = f"the chat that begins at {where}" if where else ""
+            self.problems.append(BadPlace(place, str(error)))
+        else:
+            self.worlds.append(ImportedWorld(scenario, where, "chat"))
+
+
+def _role(message: object) -> str:
+    if not is_mapping(message):
+        return ""
+    return str(message.get("role") or message.get("type"))
+
+
+def _world(item: object) -> tuple[Scenario, Kind]:
+    """Return a part as a scenario; raises ShapeError or ScenarioError."""
+    if isinstance(item, ValueError):
+        raise ShapeError("is no JSON", f"({item}); write one JSON value a line")
+    if is_list(item) and item and all(map(is_message, item)):
+        return read_scenario(chat_scenario(chat_messages(item))), "chat"
+    if not is_mapping(item):
+        raise ShapeError(f"is {_short(item)};", INSTEAD)
+    inner = item.get("scenario")
+    tree = inner if is_mapping(inner) else item
+    if SCENARIO & tree.keys():
+        return _scenario(tree), "scenario"
+    if is_list(tree.get("messages")):
+        return _chat(tree), "chat"
+    keys = ", ".join(sorted(map(repr, tree))) or "no key"
+    raise ShapeError(f"has {_short(keys)};", INSTEAD)
+
+
+def _scenario(item: Mapping[str, Any]) -> Scenario:
+    world = read_scenario(dict(item))
+    for at, run in enumerate(world.runs):
+        for text in run.input:
+            try:
+                parse_message(text)
+            except NotationError as error:
+                raise ShapeError(f"runs[{at}].input:", str(error)) from None
+    if not world.runs:
+        raise ShapeError("runs", "are missing: a session without a run shows nothing")
+    return world
+
+
+def _chat(item: Mapping[str, Any]) -> Scenario:
+    messages = chat_messages(item["messages"], item.get("system"))
+    given = item.get("tools") or item.get("functions") or ()
+    tools = [each.spec for each in tools_of(given, "tools")]
+    return read_scenario(chat_scenario(messages, tools))
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _cassette(path: Path, data: bytes) -> ImportedFile:
+    try:
+        exchanges = parsed(data, path.name).exchanges
+        steps, other = _steps(exchanges, path.name)
+    except (WireError, TrafficError) as error:
+        raise _wrong(path, "", str(error)) from error
+    if not steps:
+        spoken = ", ".join(f"{api} ({count})" for api, count in other.items())
+        raise _wrong(
+            path, "", f"its exchanges are of {spoken}; {CHAT} and {ANTHROPIC} are read"
+        )
+    found = tuple(
+        ImportedWorld(
+            _lifted(each.scenario),
+            f"exchange {', '.join(map(str, each.exchanges))}",
+            "cassette",
+        )
+        for each in sessions(steps)
+    )
+    return ImportedFile(path.name, found, other)
+
+
+def _steps(
+    exchanges: Sequence[Exchange], name: str
+) -> tuple[list[RecordedStep], dict[str, int]]:
+    steps: list[RecordedStep] = []
+    other: dict[str, int] = {}
+    for number, exchange in enumerate(exchanges, 1):
+        api = api_of(exchange)
+        if api == CHAT:
+            steps.append(read_exchange(exchange, name, number, LeftOut()))
+        elif api == ANTHROPIC and not exchange.request.url.endswith("/count_tokens"):
+            steps.append(read_anthropic(exchange, name, number))
+        else:
+            other[api] = other.get(api, 0) + 1
+    return steps, other
+
+
+def _lifted(world: Scenario) -> Scenario:
+    """Return a recorded session whose instruction is the agent's, not its input's."""
+    first = world.runs[0].input[:1]
+    agent = world.all_agents[0]
+    if agent.instruction or not first or not first[0].startswith("system:"):
+        return world
+    data = world.model_dump(mode="json", exclude_defaults=True)
+    data["agent"]["instruction"] = first[0].removeprefix("system:")
+    data["runs"][0]["input"] = data["runs"][0]["input"][1:]
+    return read_scenario(data)

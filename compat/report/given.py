@@ -1,0 +1,31 @@
+"""What a report says of a user's own files: how many worlds came from which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compat.verdicts.migration import GivenWorlds
+
+
+def given_lines(given: Sequence[GivenWorlds]) -> Iterator[str]:
+    """Yield a line for each file."""
+    for each in given:
+        if each.played:
+            yield f"{each.file}: {each.played} as they are, {each.made} made from them"
+        else:
+            yield f"{each.file}: in {each.made} of them"
+        for api, count in each.not_read.items():
+            yield f"{each.file}: {count} exchanges of {api} were not read"
+
+
+def given_json(given: Sequence[GivenWorlds]) -> list[dict[str, object]]:
+    """Return the same for a header of JSON."""
+    return [
+        {
+            "file": each.file,
+            "played": each.played,
+            "made": each.made,
+            **({"not_read": dict(each.not_read)} if each.not_read else {}),
+        }
+        for each in given
+    ]
