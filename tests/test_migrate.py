@@ -15,7 +15,7 @@ from compat.migration.corpus import fixed_worlds
 from compat.migration.words import Words
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "struct_to_handler"
-FEW = ("--examples", "1")
+FEW = ("--examples", "1", "--sharpness-plays", "0")
 SHARE = 6
 """One fixed world of so many is played where no test says what the others show."""
 

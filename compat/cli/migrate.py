@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, flag, group, option, refuse, refusing
 from compat.cli.values import PATH, at_least
-from compat.migration.options import EXAMPLES, TIMEOUT, UnknownWordError, known
+from compat.migration.options import (
+    EXAMPLES,
+    SHARPNESS_PLAYS,
+    TIMEOUT,
+    UnknownWordError,
+    known,
+)
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile as named_profile
@@ -69,6 +75,18 @@ app = group("Check that migrated middleware still does the same.")
     kind=PATH,
     metavar="DIR",
 )
+@option(
+    "--sharpness-plays",
+    about="plays of small changes of NEW [default: 2000, with --all or --wire 0]",
+    kind=at_least(0),
+)
+@option(
+    "--min-sharpness",
+    about="percent of the small changes of NEW that the worlds have to notice",
+    kind=at_least(0.0),
+    default=0.0,
+    metavar="PCT",
+)
 @flag("--reports", about="with --all: report on each case, not only on one not met")
 @flag("--wire", about="graphs ask a server on loopback by ChatOpenAI")
 def check(  # noqa: PLR0913  # the options of the command
@@ -86,6 +104,8 @@ def check(  # noqa: PLR0913  # the options of the command
     profile: str,
     json_file: Path | None,
     reproducer: Path | None,
+    sharpness_plays: int | None,
+    min_sharpness: float,
     reports: bool,
     wire: bool,
 ) -> int:
@@ -96,8 +116,9 @@ def check(  # noqa: PLR0913  # the options of the command
     that holds, with the smallest world that breaks the next one.
 
     Exit codes: 0 what is required holds, 1 it diverges, 2 a mistake in what was given,
-    3 a side hung or ended, 4 a hook was never entered or nothing ran, 5 an allowance
-    is not used, 6 not comparable: a side differs from itself. If several apply, the
+    3 a side hung or ended, 4 a hook was never entered, nothing ran, or too few small
+    changes of NEW would have been noticed, 5 an allowance or mark is not used, 6 not
+    comparable: a side differs from itself. If several apply, the
     first of 2, 3, 4, 6, 1, 5 wins.
     """
     with refusing(CHECK, UnknownProfileError, UnknownWordError):
@@ -117,7 +138,15 @@ def check(  # noqa: PLR0913  # the options of the command
     from compat.migration.checking import over_the_wire
     from compat.migration.subject_runner import CheckOptions
 
-    how = CheckOptions(examples, seed, timeout, name)
+    plays = _plays(sharpness_plays, min_sharpness, wire=wire, several=every is not None)
+    how = CheckOptions(
+        examples,
+        seed,
+        timeout,
+        name,
+        sharpness_plays=plays,
+        min_sharpness=min_sharpness,
+    )
     with refusing(CHECK, *_mistakes()):
         how = replace(how, given=_given(settings, worlds, tools))
     playing = over_the_wire(how) if wire else nullcontext(how)
@@ -134,6 +163,17 @@ def _given(
     from compat.migration.given import read_given
 
     return read_given(worlds, tools).joined(given_of(settings))
+
+
+def _plays(given: int | None, least: float, *, wire: bool, several: bool) -> int:
+    """Return how often small changes are played; a folder is judged fast without."""
+    usual = 0 if wire or several else SHARPNESS_PLAYS
+    plays = usual if given is None else given
+    if wire and plays:
+        refuse(CHECK, "small changes are played in process, so not with --wire")
+    if least and not plays:
+        refuse(CHECK, "--min-sharpness needs plays: give --sharpness-plays, too")
+    return plays
 
 
 def _mistakes() -> tuple[type[Exception], ...]:

@@ -18,9 +18,11 @@ from typing import Final
 
 from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus, make_corpus
-from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.differing import GRAPHS
+from compat.migration.judging import UNSTEADY, MigrationJudge, Terms
 from compat.migration.refs import SubjectRef, located
 from compat.migration.reproducer import SideFiles
+from compat.migration.sharpness import SharpnessMeter, SharpnessTerms
 from compat.migration.subject_runner import CheckOptions, SubjectRunner, anew
 from compat.migration.wire import serving
 from compat.migration.words import harvest, own_sources
@@ -35,6 +37,8 @@ from compat.verdicts.exit_codes import (
 )
 from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
+from compat.verdicts.relations import channels_of
+from compat.verdicts.sharpness import Sharpness
 from refengine.testing.subject_worlds.graph_source import graph_words, is_graph_source
 from refengine.testing.subject_worlds.unusual import Spoken
 
@@ -49,6 +53,8 @@ def code_of(verdict: Migration) -> int:
     elif not verdict.sufficient:
         codes.append(DIFFERS)
     if verdict.idle:
+        codes.append(NOTHING_RAN)
+    if verdict.sharpness is not None and not verdict.sharpness.enough:
         codes.append(NOTHING_RAN)
     if verdict.broken:
         codes.append(DIFFERS)
@@ -184,11 +190,39 @@ def _judged(
         return _faulty(error, terms, judge.corpus)
     try:
         verdict = judge.judge(runner, terms, explain=explain)
+        if how.sharpness_plays and _holds(verdict):
+            sharpness = _sharpness(judge, runner, terms, how, verdict)
+            verdict = replace(verdict, sharpness=sharpness)
         return Checked(verdict, {"old": judge.old.files, "new": runner.files})
     except PlayError as error:
         return _faulty(error, terms, judge.corpus)
     finally:
         runner.close()
+
+
+def _holds(verdict: Migration) -> bool:
+    """Tell whether there is a verdict whose sharpness can be asked for."""
+    spoiled = verdict.fault or verdict.noise or verdict.idle or verdict.broken
+    return verdict.sufficient and not spoiled
+
+
+def _sharpness(
+    judge: MigrationJudge[SubjectRunner],
+    new: SubjectRunner,
+    terms: Terms,
+    how: CheckOptions,
+    verdict: Migration,
+) -> Sharpness:
+    """Return what the worlds that an application can meet notice of small changes."""
+    channels = channels_of(terms.required)
+    masks = terms.masks
+    if verdict.of_graphs:
+        channels = tuple(each for each in channels if each not in UNSTEADY)
+        masks = (*masks, *GRAPHS)
+    wanted = SharpnessTerms(channels, masks, terms.marks, how.min_sharpness)
+    worlds = [each.scenario for each in judge.corpus.worlds if each.unusual is None]
+    meter = SharpnessMeter(new, worlds, wanted, how.progress)
+    return meter.measure(judge.old.files.files.values(), how.sharpness_plays)
 
 
 def _faulty(error: PlayError, terms: Terms, corpus: Corpus) -> Checked:

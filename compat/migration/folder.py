@@ -28,6 +28,7 @@ from compat.migration.subject_runner import CheckOptions
 from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, exit_code
 from compat.verdicts.migration import JudgedCase, Migration
 from compat.verdicts.relations import DEFAULT_RELATION
+from compat.verdicts.sharpness import EquivalentMark
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import ScenarioError, load_scenario
 
@@ -77,6 +78,10 @@ class Piece:
                 for each in found.allow
             ),
             outside=settings.outside,
+            marks=tuple(
+                EquivalentMark(each.file, each.line.strip(), each.change, each.reason)
+                for each in settings.equivalent
+            ),
         )
 
     @property

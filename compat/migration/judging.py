@@ -43,6 +43,7 @@ from compat.verdicts.relations import (
     channels_of,
     strongest,
 )
+from compat.verdicts.sharpness import EquivalentMark
 from refengine.testing.channels import CHANNELS
 from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.graph_worlds import fits_a_graph
@@ -67,7 +68,8 @@ class Allow:
 class Terms:
     """What a migration is held to, and what may differ.
 
-    ``outside`` is what its subjects are not for, in the words of the settings.
+    ``outside`` is what its subjects are not for, in the words of the settings, and
+    ``marks`` are small changes of NEW that are declared equivalent.
     """
 
     required: str = DEFAULT_RELATION
@@ -75,6 +77,7 @@ class Terms:
     allowed: tuple[Allow, ...] = ()
     by_door: tuple[Mask, ...] = ()
     outside: tuple[str, ...] = ()
+    marks: tuple[EquivalentMark, ...] = ()
 
     @property
     def masks(self) -> tuple[Mask, ...]:

@@ -15,6 +15,9 @@ EXAMPLES: Final = 100
 TIMEOUT: Final = 10.0
 """Seconds that one world may take on one side."""
 
+SHARPNESS_PLAYS: Final = 2_000
+"""So often small changes of NEW are played in a world, all together."""
+
 
 class UnknownWordError(ValueError):
     """A name that is none of those there are."""

@@ -80,6 +80,10 @@ class SidePlayed:
     """Why this world is outside the subject's domain, if it is."""
     unbuilt: str | None = None
     """What ``subject(world)`` raised here, if it did."""
+    lines: frozenset[tuple[str, int]] = frozenset()
+    """The lines of its own that were reached, if that was asked for."""
+    steps: int = 0
+    """How many statements of its own were begun, if that was asked for."""
 
     @cached_property
     def trace(self) -> Trace:

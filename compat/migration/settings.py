@@ -28,6 +28,12 @@ channel = "requests"
 path = "[*].messages[0].content"
 reason = "one newline less on purpose"
 world = "worlds/newline.json"
+
+[[equivalent]]
+file = "right.py"
+line = "last = messages[len(system) :][-KEEP:]"
+change = "-KEEP -> -KEEP - 0"
+reason = "says the same"
 """
 
 from __future__ import annotations
@@ -92,6 +98,15 @@ class Allowance(Volatile):
     world: Text
 
 
+class Equivalent(SettingsPart):
+    """A small change of a file that nothing can notice, pinned to its line's text."""
+
+    file: Text
+    line: Text
+    change: Text
+    reason: Text
+
+
 class DeclaredCase(SettingsPart):
     """A new side: it ``holds`` a relation, or ``diverges`` with a code."""
 
@@ -140,6 +155,7 @@ class Settings(SettingsPart):
     samples: DeclaredSamples | None = None
     cases: dict[str, DeclaredCase] = Field(default_factory=dict[str, DeclaredCase])
     volatile: tuple[Volatile, ...] = ()
+    equivalent: tuple[Equivalent, ...] = ()
 
 
 def load_settings(path: Path) -> Settings:

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Final, Literal, Self, TypeAlias
 
 from compat.migration.options import TIMEOUT
@@ -60,6 +60,9 @@ FRAMEWORKS: Final = frozenset(
 
 SUBJECT_CHILD: Final = "refengine.testing.subject_server"
 
+PLAIN: Final[Mapping[str, object]] = MappingProxyType({})
+"""Loading a subject as it is."""
+
 UNDONE: Final[Mapping[str, str]] = {
     "initialize": "was not started",
     "load": "was not imported",
@@ -72,7 +75,7 @@ UNDONE: Final[Mapping[str, str]] = {
 class SubjectProcess:
     """One subject in a child; ``with`` or ``close`` ends it, or else its last use."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what a child is made of
         self,
         ref: SubjectRef,
         label: Label,
@@ -81,11 +84,13 @@ class SubjectProcess:
         import_timeout: float = IMPORT_TIMEOUT,
         profile: str = "seed-001",
         hash_seed: int = 0,
+        loading: Mapping[str, object] = PLAIN,
     ) -> None:
         """Start the child and ask for the subject, without waiting for it.
 
         ``hash_seed`` is the child's PYTHONHASHSEED, which orders sets of texts; where
-        it is 0, a value in the user's environment is kept.
+        it is 0, a value in the user's environment is kept. ``loading`` is what else a
+        child is to know when it loads the subject (``subject_server``).
         """
         self.ref = ref
         self.label = label
@@ -109,12 +114,16 @@ class SubjectProcess:
                 self, _end_own, stack.pop_all(), os.getpid()
             )
         self._over: SideFault | None = None
-        request = {"ref": _reference(ref, location), "profile": profile}
+        request = {
+            "ref": _reference(ref, location),
+            "profile": profile,
+            **loading,
+        }
         self.child.initialize(import_timeout)
         self._loading = self.child.start("load", request, import_timeout)
 
     @classmethod
-    def start(
+    def start(  # noqa: PLR0913  # as it is made
         cls,
         ref: SubjectRef,
         label: Label,
@@ -123,6 +132,7 @@ class SubjectProcess:
         import_timeout: float = IMPORT_TIMEOUT,
         profile: str = "seed-001",
         hash_seed: int = 0,
+        loading: Mapping[str, object] = PLAIN,
     ) -> Self:
         """Start a child and load the subject; raises SideFault, or GitFailedError."""
         side = cls(
@@ -132,6 +142,7 @@ class SubjectProcess:
             import_timeout=import_timeout,
             profile=profile,
             hash_seed=hash_seed,
+            loading=loading,
         )
         try:
             side.wait()
@@ -240,6 +251,8 @@ class SubjectProcess:
             reply.get("way"),
             reply.get("refused"),
             reply.get("unbuilt"),
+            frozenset((file, line) for file, line in reply.get("lines", ())),
+            reply.get("steps", 0),
         )
 
     def _fault(self, kind: str, text: str, world: int | None = None) -> SideFault:

@@ -21,7 +21,12 @@ from compat.migration.options import EXAMPLES, TIMEOUT
 from compat.migration.refs import SubjectRef
 from compat.migration.replies import SideFault
 from compat.migration.reproducer import SideFiles
-from compat.migration.subject_process import Label, SidePlayed, SubjectProcess
+from compat.migration.subject_process import (
+    PLAIN,
+    Label,
+    SidePlayed,
+    SubjectProcess,
+)
 from compat.migration.wire import Wire
 from compat.verdicts.migration import Exercise, FailedSide
 from refengine.testing.scenario import Scenario
@@ -48,7 +53,9 @@ class CheckOptions:
     """How a check is run; ``progress`` hears how far it has come.
 
     With ``wire``, graphs ask a server by a vendor's client. ``given`` is what the user
-    has of his own: sessions, tools, samples.
+    has of his own: sessions, tools, samples. Small changes of NEW are played
+    ``sharpness_plays`` times, all together, and ``min_sharpness`` percent have to be
+    noticed.
     """
 
     examples: int = EXAMPLES
@@ -58,6 +65,8 @@ class CheckOptions:
     progress: Progress = silent
     wire: Wire | None = None
     given: GivenData = NOTHING
+    sharpness_plays: int = 0
+    min_sharpness: float = 0.0
 
 
 SEEDS: Final[Mapping[Label, int]] = {"old": 1, "new": 2}
@@ -171,13 +180,18 @@ class SubjectRunner:
 
     def _started(self) -> SubjectProcess:
         with self._restarting():
-            side = SubjectProcess.start(
-                self._ref,
-                self._label,
-                timeout=self._check.timeout,
-                profile=self._check.profile,
-                hash_seed=self._hash_seed,
-            )
+            return self.apart(PLAIN)
+
+    def apart(self, loading: Mapping[str, object]) -> SubjectProcess:
+        """Start a child like its own, loaded with more; raises SideFault."""
+        side = SubjectProcess.start(
+            self._ref,
+            self._label,
+            timeout=self._check.timeout,
+            profile=self._check.profile,
+            hash_seed=self._hash_seed,
+            loading=loading,
+        )
         side.ways = self._limits
         side.wire = self._check.wire
         return side

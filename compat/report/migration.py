@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 from rich.text import Text
 
 from compat.report.given import given_lines
+from compat.report.sharpness import sharpness_line, sharpness_lines
 from compat.report.story import message_line, short, story
 from compat.verdicts.migration import SIDES, DescribedDivergence, Exercise, Migration
 from refengine.testing.trace import MISSING
@@ -23,6 +24,8 @@ def lines(verdict: Migration) -> Iterator[Text]:
     yield from _answer(verdict)
     if verdict.fault is not None:
         return
+    if verdict.sharpness is not None:
+        yield _indented(sharpness_line(verdict.sharpness))
     for each in verdict.noise[:MANY]:
         yield _indented(
             f"{each.side} differs from itself in {each.channel} {each.path}:"
@@ -107,6 +110,11 @@ def _near(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def _basis(verdict: Migration) -> Iterator[Text]:
     yield Text()
+    if verdict.sharpness is not None and (
+        found := [*sharpness_lines(verdict.sharpness)]
+    ):
+        yield from found
+        yield Text()
     yield Text(f"Rests on {verdict.worlds} worlds (corpus {verdict.digest[:12]}).")
     yield from (_indented(line) for line in given_lines(verdict.given))
     if verdict.diverging:

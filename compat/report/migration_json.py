@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from compat.report.sharpness import sharpness_json
 from compat.verdicts.migration import DescribedDivergence, Exercise, Migration
 from refengine.testing.channels import VOLATILE
 from refengine.testing.scenario import Scenario
@@ -58,6 +59,7 @@ def to_json(verdict: Migration) -> Json:
         ],
         "unused": list(verdict.unused),
         "volatile_by_door": dict(VOLATILE) if verdict.of_graphs else {},
+        "sharpness": sharpness_json(verdict.sharpness),
         "fault": verdict.fault
         and {"side": verdict.fault.side, "kind": verdict.fault.kind},
     }

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from compat.verdicts.relations import RELATIONS
+from compat.verdicts.sharpness import Sharpness
 from refengine.messages import Json
 from refengine.testing.scenario import Scenario
 
@@ -149,6 +150,7 @@ class Migration:
     fault: FailedSide | None = None
     families: Mapping[str, int] = field(default_factory=dict[str, int])
     given: Sequence[GivenWorlds] = ()
+    sharpness: Sharpness | None = None
 
     @property
     def sufficient(self) -> bool:
@@ -159,7 +161,9 @@ class Migration:
     @property
     def stale(self) -> bool:
         """Whether an entry of the settings is not needed by anything."""
-        return bool(self.unused) or any(not each.used for each in self.allowed)
+        marks = () if self.sharpness is None else self.sharpness.stale
+        unused = any(not each.used for each in self.allowed)
+        return bool(self.unused) or bool(marks) or unused
 
     @property
     def of_graphs(self) -> bool:

@@ -1,9 +1,11 @@
-"""On what a measurement was made: the few facts that explain a time, and no name."""
+"""The machine: what a measurement was made on, by no name, and memory's limit."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +20,21 @@ def facts() -> dict[str, str]:
         "os": f"{platform.system()} {platform.release().partition('-')[0]}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
     }
+
+
+def limit_memory(further: int) -> None:
+    """Let this process take so many bytes more than it has; where that can be done."""
+    if sys.platform != "linux":  # elsewhere the limit is not that of a process, or none
+        return
+    import resource  # noqa: PLC0415  # not there everywhere
+
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    limit = pages * resource.getpagesize() + further
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY:
+        limit = min(limit, most)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (limit, most))
 
 
 def _cpu() -> str:

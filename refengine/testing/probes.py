@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, cast
 
+from refengine.testing.line_probes import Lines
 from refengine.testing.probe_syntax import (
     PROBE,
     Scopes,
@@ -30,6 +31,7 @@ from refengine.testing.probe_syntax import (
     set_flag,
     shown,
 )
+from refengine.testing.small_changes import apply_change
 
 
 # The second base says nothing new, but to a linter: here names are those of nodes.
@@ -259,34 +261,60 @@ class Arm:
 
 
 class Branches:
-    """The arms of all instrumented modules, and those that were taken."""
+    """The arms of all instrumented modules, and those that were taken.
+
+    With ``lines``, statements have probes, too. ``change`` is a file and the number of
+    a small change of it, which is made before it is compiled.
+    """
 
     def __init__(self) -> None:
         self.arms: list[Arm] = []
         self.taken: set[int] = set()
+        self.lines: Lines | None = None
+        self.change: tuple[str, int] | None = None
         self._lock = threading.Lock()
 
     def install(self) -> None:
         """Make the probe known to all code of this process."""
         setattr(builtins, PROBE, self.taken.add)
+        if self.lines is not None:
+            self.lines.install()
+
+    def anew(self) -> None:
+        """Forget what was taken and reached."""
+        self.taken.clear()
+        if self.lines is not None:
+            self.lines.anew()
 
     def compiled(self, source: bytes, path: str, file: str) -> CodeType:
         """Compile a module with probes, or plainly where that fails.
 
         Raises SyntaxError and the like, as importing the module does.
         """
+        change = None
+        if self.change is not None and self.change[0] == file:
+            change = self.change[1]
         try:
             # Modules may be imported in several threads, and each arm has one number.
             with self._lock:
-                return self._instrumented(source, path, file)
-        except Exception:  # noqa: BLE001  # without arms is better than not at all
+                return self._instrumented(source, path, file, change)
+        except Exception:
+            if change is not None:  # what is asked for is the changed one
+                raise
+            # Without arms is better than not at all.
             return compile(source, path, "exec", dont_inherit=True)
 
-    def _instrumented(self, source: bytes, path: str, file: str) -> CodeType:
+    def _instrumented(
+        self, source: bytes, path: str, file: str, change: int | None
+    ) -> CodeType:
         tree = cast(
             "ast.Module",
             compile(source, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True),
         )
+        if change is not None:
+            apply_change(tree, change)
+        if self.lines is not None:
+            tree = self.lines.probed(tree, file)
         first = len(self.arms)
         probes = Probes(first)
         code = compile(probes.visit(tree), path, "exec", dont_inherit=True)

@@ -8,6 +8,10 @@ Calls and replies are those of ``refengine.testing.child``:
     play     {"world": "<scenario as JSON text>"}      plays it in a world
     intends  {"trace": "<trace as JSON lines>"}        checks its intended effects
 
+A call of ``load`` may have ``change``, the file and number of a small change that is
+made,
+and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
+how many ``steps`` that took, of which there are that many at most, if it is no null.
 A call of ``play`` may have ``ways`` of running a graph, and ``wire``: the base URL of a
 scripted server that the graph's model asks. Faults are errors whose ``data`` has their
 ``kind`` (verdicts, Migration).
@@ -35,6 +39,7 @@ from refengine.testing.child import (
     ended_with_parent,
     show_where,
 )
+from refengine.testing.line_probes import Lines, TooManyStepsError
 from refengine.testing.loading import (
     Fault,
     LoadedSubject,
@@ -44,6 +49,7 @@ from refengine.testing.loading import (
     load,
     own_files,
 )
+from refengine.testing.machine import limit_memory
 from refengine.testing.person import EndlessQuestionsError
 from refengine.testing.points import class_of
 from refengine.testing.probes import Branches
@@ -72,6 +78,10 @@ FRAMEWORKS: Final = (
 """Distributions whose versions belong to a verdict on what was built with them."""
 
 
+FURTHER: Final = 1 << 30
+"""Bytes that code with a small change may take beside what is loaded."""
+
+
 class SubjectServer:
     """The functions of a child that has a subject."""
 
@@ -98,13 +108,15 @@ class SubjectServer:
     def _guarded(self, function: Function) -> Function:
         def guarded(params: Params) -> object:
             own = None if self._loaded is None else self._loaded.own
-            self._branches.taken.clear()
+            self._branches.anew()
             try:
                 return function(params)
             except Fault as fault:
                 raise _fault(fault.kind, fault.text) from fault
             except (SystemExit, KeyboardInterrupt) as error:
                 raise _fault("exit", f"raised {error_line(error, own)}") from error
+            except TooManyStepsError as error:
+                raise _fault("endless", "it takes too many steps") from error
             except BaseException as error:  # the parent has to hear of it
                 text = error_line(error, own)
                 mine = own is not None and came_through(error, own)
@@ -120,6 +132,11 @@ class SubjectServer:
 
     def _load(self, request: Params) -> Reply:
         self._profile = profile(request["profile"])
+        if "steps" in request:
+            self._branches.lines = Lines(request["steps"])
+        if "change" in request:
+            self._branches.change = tuple(request["change"])
+            limit_memory(FURTHER)
         self._loaded = load(Reference(**request["ref"]), self._branches)
         # What is loaded stays; each play's rubbish is collected without it.
         gc.freeze()
@@ -165,7 +182,7 @@ class SubjectServer:
         own = None if self._loaded is None else self._loaded.own
         try:
             return play()
-        except (SystemExit, KeyboardInterrupt):
+        except (SystemExit, KeyboardInterrupt, TooManyStepsError):
             raise
         except BaseException as error:
             text = error_line(error, own)
@@ -188,6 +205,9 @@ class SubjectServer:
         """Return the arms that were taken, and what was imported since."""
         seen: Reply = {"taken": sorted(self._branches.taken)}
         arms = self._branches.arms
+        lines = self._branches.lines
+        if lines is not None:
+            seen |= {"lines": sorted(lines.reached), "steps": lines.steps}
         if len(arms) > self._arms:
             seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
             self._arms = len(arms)

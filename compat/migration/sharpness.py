@@ -1,0 +1,261 @@
+"""How sharp a verdict is: NEW, changed in small ways, in the worlds that it held in.
+
+    changes of NEW's code → the worlds that reach each → played until a first difference
+
+Each change is played in a child of its own, as isolated as NEW itself. What it does is
+compared with what NEW did unchanged, in the channels that are required to be equal. A
+child that ends, hangs, or takes too many steps or too much memory has been noticed.
+
+Plays are shared out before they are made, in rounds: so the answer is the same however
+many children there are at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from compat.migration.changing import FoundChange, changes_of
+from compat.migration.comparing import Progress, by_channel, silent
+from compat.migration.differing import Mask, TraceChannels, broken
+from compat.migration.replies import SideFault, SidePlayed
+from compat.migration.reproducer import SideFiles
+from compat.migration.subject_process import SubjectProcess
+from compat.verdicts.sharpness import EquivalentMark, Sharpness, Unnoticed
+from refengine.testing.scenario import Scenario
+
+AT_ONCE: Final = 2
+"""So many changes are played at a time."""
+ROUNDS: Final = (8, 56, 1 << 30)
+"""So many worlds a change is played in, in each round: most are noticed at once."""
+STEPS: Final = 10_000
+TIMES: Final = 20
+"""A changed session may take so many steps, and so many times the usual ones."""
+
+
+class ChangedSides(Protocol):
+    """Starts children of NEW that are loaded with more than its reference."""
+
+    @property
+    def files(self) -> SideFiles:
+        """The files that the subject was run from."""
+        ...
+
+    def apart(self, loading: Mapping[str, object]) -> SubjectProcess:
+        """Start one; raises SideFault."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SharpnessTerms:
+    """What differences count, and which changes cannot make any.
+
+    Of all others ``least`` percent have to be noticed.
+    """
+
+    channels: Sequence[str]
+    masks: Sequence[Mask] = ()
+    marks: Sequence[EquivalentMark] = ()
+    least: float = 0.0
+
+
+@dataclass(slots=True)
+class PlayedChange:
+    """One change, the worlds that it is still to be played in, and what came of it."""
+
+    found: FoundChange
+    order: Sequence[int]
+    played: int = 0
+    noticed: bool = False
+
+    @property
+    def left(self) -> int:
+        """In how many worlds it could be played further."""
+        return 0 if self.noticed else len(self.order) - self.played
+
+
+class SharpnessMeter:
+    """Plays the small changes of one subject in the worlds that it held in."""
+
+    def __init__(
+        self,
+        sides: ChangedSides,
+        worlds: Sequence[Scenario],
+        terms: SharpnessTerms,
+        progress: Progress = silent,
+    ) -> None:
+        self._sides = sides
+        self._worlds = worlds
+        self._terms = terms
+        self._progress = progress
+        self._usual: list[SidePlayed] = []
+        self._channels: dict[int, TraceChannels] = {}
+        self._limit = 0
+        self._changes: list[PlayedChange] = []
+        self._plays = 0
+
+    def measure(
+        self,
+        old: Iterable[bytes],
+        plays: int,
+    ) -> Sharpness:
+        """Return which changes of NEW the worlds notice, in so many plays.
+
+        ``old`` are the sources of OLD: what they do not have is changed first.
+        """
+        try:
+            self._play_unchanged(self._worlds)
+        except SideFault as fault:
+            return Sharpness(refused=f"NEW cannot be played once more: {fault}")
+        files = self._sides.files
+        found = changes_of(files.files, files.name, old)
+        self._changes = [PlayedChange(each, self._order(each)) for each in found]
+        return self._played(plays)
+
+    def further(self, worlds: Sequence[Scenario], plays: int) -> Sharpness:
+        """Return what is left unnoticed when there are these worlds, too."""
+        begin = len(self._worlds)
+        try:
+            self._play_unchanged(worlds)
+        except SideFault:
+            del self._usual[begin:]
+            return self._summed()
+        self._worlds = [*self._worlds, *worlds]
+        for each in self._changes:
+            done = each.order[: each.played]
+            known = frozenset(done)
+            rest = [at for at in self._order(each.found) if at not in known]
+            new = [at for at in rest if at >= begin]
+            each.order = [*done, *new, *(at for at in rest if at < begin)]
+        return self._played(plays)
+
+    def _played(self, plays: int) -> Sharpness:
+        left = plays
+        for most in ROUNDS:
+            left -= self._round(self._changes, most, left)
+        self._plays += plays - left
+        return self._summed()
+
+    def _play_unchanged(self, worlds: Sequence[Scenario]) -> None:
+        with self._sides.apart({"steps": None}) as side:
+            self._usual += side.play_all(worlds, first=1)
+        most = max((each.steps for each in self._usual), default=0)
+        self._limit = STEPS + TIMES * most
+
+    def _order(self, found: FoundChange) -> list[int]:
+        """Return the worlds that reach a change, the cheap and the different first."""
+        groups: dict[frozenset[tuple[str, int]], list[int]] = {}
+        for at, played in enumerate(self._usual):
+            if played.refused is not None or played.unbuilt is not None:
+                continue  # nothing of NEW ran there
+            if found.near is None or not found.near.isdisjoint(played.lines):
+                groups.setdefault(played.lines, []).append(at)
+        ranked = (
+            (rank, len(self._usual[at].jsonl), at)
+            for group in groups.values()
+            for rank, at in enumerate(
+                sorted(group, key=lambda at: len(self._usual[at].jsonl))
+            )
+        )
+        return [at for _, _, at in sorted(ranked)]
+
+    def _round(self, changes: Sequence[PlayedChange], most: int, plays: int) -> int:
+        """Play each change in so many worlds, as far as plays go; return how many.
+
+        As long as a change could use up what is left, those behind it have to wait.
+        """
+        used, waiting = 0, [each for each in changes if each.left]
+        while waiting:
+            batch: list[tuple[PlayedChange, int]] = []
+            given = 0
+            for each in waiting:
+                share = min(most, each.left, plays - used - given)
+                if share > 0:
+                    batch.append((each, share))
+                    given += share
+            if not batch:
+                break
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                used += sum(pool.map(self._play, *zip(*batch, strict=True)))
+            done = {id(each) for each, _ in batch}
+            waiting = [each for each in waiting if id(each) not in done]
+            self._progress("small changes", len(changes) - len(waiting), len(changes))
+        return used
+
+    def _play(self, change: PlayedChange, most: int) -> int:
+        """Play a change until it is noticed, in so many worlds; return how many."""
+        begun = change.played
+        order = change.order[begun : begun + most]
+        found = change.found
+        loading = {"change": [found.file, found.change.number], "steps": self._limit}
+        try:
+            with self._sides.apart(loading) as side:
+                for some in _growing(order):
+                    change.played += len(some)
+                    worlds = [self._worlds[at] for at in some]
+                    if any(
+                        self._differs(at, played)
+                        for at, played in zip(some, side.play_all(worlds), strict=True)
+                    ):
+                        change.noticed = True
+                        break
+        except SideFault:
+            change.noticed = True
+        return max(change.played - begun, 1)
+
+    def _differs(self, at: int, played: SidePlayed) -> bool:
+        usual = self._channels.setdefault(at, TraceChannels(self._usual[at].jsonl))
+        terms = self._terms
+        return bool(broken(usual, by_channel(played), terms.channels, terms.masks))
+
+    def _summed(self) -> Sharpness:
+        changes = self._changes
+        tried = [
+            each for each in changes if each.noticed or each.played or not each.order
+        ]
+        marks = {
+            (each.file, each.line, each.change): each for each in self._terms.marks
+        }
+        unnoticed = [_unnoticed(each, marks) for each in tried if not each.noticed]
+        needed = {each.found.pin for each in changes if not each.noticed}
+        files = {each.found.file for each in changes}
+        return Sharpness(
+            tried=len(tried),
+            noticed=sum(each.noticed for each in tried),
+            unnoticed=tuple(sorted(unnoticed, key=lambda each: (each.file, each.line))),
+            untried=len(changes) - len(tried),
+            plays=self._plays,
+            least=self._terms.least,
+            stale=tuple(
+                f"{mark.file}, {mark.line!r}: {mark.change}"
+                for pin, mark in marks.items()
+                if mark.file in files and pin not in needed
+            ),
+        )
+
+
+def _growing(order: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield pieces of a list, each twice as long as the one before."""
+    begin, size = 0, 1
+    while begin < len(order):
+        yield order[begin : begin + size]
+        begin, size = begin + size, size * 2
+
+
+def _unnoticed(
+    each: PlayedChange, marks: Mapping[tuple[str, str, str], EquivalentMark]
+) -> Unnoticed:
+    found, mark = each.found, marks.get(each.found.pin)
+    return Unnoticed(
+        found.file,
+        found.change.line,
+        found.source,
+        found.change.operator,
+        found.change.text,
+        found.change.needs,
+        len(each.order),
+        each.played,
+        None if mark is None else mark.reason,
+    )

@@ -1,0 +1,418 @@
+"""Small changes of a module: a numbered list, and each applied to its syntax tree.
+
+    for change in small_changes(source): ...
+    apply_change(tree, change.number)
+
+How sharp a verdict is shows in which of them its worlds would have noticed (verdicts,
+Sharpness). The list hangs on nothing but the source. Of libraries, mutmut changes what
+stands in functions only, and writes each into a copy of the project for pytest, and
+cosmic-ray drops no statement, ``await`` or argument: so these are ours.
+
+What nothing can show is left alone: annotations, docstrings (but those of tools, which
+the model is shown), ``__all__``, imports, assertions, texts of errors, names of
+handlers, of graphs and of loggers, and what is only for type checkers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from refengine.testing.change_rules import (
+    COMPARED,
+    REASONS,
+    droppable,
+    exactly,
+    is_tool,
+    keeps_name,
+    left_alone,
+    normal,
+    pairs,
+    plain,
+    typed_as,
+)
+
+Operator: TypeAlias = Literal[
+    "constant", "comparison", "and/or", "not", "statement", "await", "argument", "swap"
+]
+OPERATORS: Final[dict[Operator, str]] = {
+    "constant": "a number is one more, true is false, a text has a letter more",
+    "comparison": "< is <=, > is >=, == is !=, in is not in, is is is not; and back",
+    "and/or": "and is or, or is and",
+    "not": "a not is left out; a condition without one gets it",
+    "statement": "a call, return, raise, del, break, continue or assignment is dropped",
+    "await": "an await is left out",
+    "argument": "an argument is dropped: one given by name, or the last of several",
+    "swap": "two neighbouring names of one type change places",
+}
+"""Each way in which code is changed, and what that is."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallChange:
+    """One change: where, what text becomes what, and what would notice it.
+
+    ``after`` is empty where something is dropped. ``statement`` is the line of the
+    statement of a function that it stands in, None at the level of a module or class,
+    where ``owners`` are the names that are bound there.
+    """
+
+    number: int
+    operator: Operator
+    line: int
+    statement: int | None
+    owners: tuple[str, ...]
+    before: str
+    after: str
+    needs: str
+
+    @property
+    def text(self) -> str:
+        """What becomes of what, in one line."""
+        return f"{self.before} -> {self.after}" if self.after else f"no {self.before}"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A change that has not been made, and how to make it."""
+
+    change: SmallChange
+    make: Callable[[], None]
+
+
+def small_changes(source: str | bytes) -> list[SmallChange]:
+    """Return all small changes of a module, in the order of its text.
+
+    One that does not parse has none.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [each.change for each in _Finder(tree).found()]
+
+
+def apply_change(tree: ast.Module, number: int) -> None:
+    """Make one change in a tree; raises IndexError if there is none of that number."""
+    found = _Finder(tree).found()
+    if not 0 <= number < len(found):
+        raise IndexError(number)
+    found[number].make()
+    ast.fix_missing_locations(tree)
+
+
+class Place:
+    """Where a node hangs in a tree, so that another can be put there."""
+
+    __slots__ = ("at", "field", "parent")
+
+    def __init__(self, parent: ast.AST, field: str, at: int | None = None) -> None:
+        self.parent = parent
+        self.field = field
+        self.at = at
+
+    def put(self, new: ast.AST, old: ast.AST) -> None:
+        """Put a node in the place of one."""
+        ast.copy_location(new, old)
+        if self.at is None:
+            setattr(self.parent, self.field, new)
+        else:
+            getattr(self.parent, self.field)[self.at] = new
+
+
+class _Finder:
+    """Goes through a module once, and lists what can be changed."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+        self._found: list[Candidate] = []
+        self._owners: tuple[str, ...] = ()
+        self._statement: int | None = None
+        self._line = 0
+        self._types: dict[str, str] = {}
+        self._known: dict[str, object] = {}
+        self._raising = False
+        self._of_class = False
+
+    def found(self) -> list[Candidate]:
+        for at, each in enumerate(self._tree.body):
+            if isinstance(each, (ast.Assign, ast.AnnAssign)):
+                self._remember(each)
+            self._owners = bound_by(each)
+            if not left_alone(each):
+                self._stmt(each, Place(self._tree, "body", at))
+        return self._found
+
+    def _remember(self, node: ast.Assign | ast.AnnAssign) -> None:
+        if isinstance(node.value, ast.Constant):
+            for name in bound_by(node):
+                self._known[name] = node.value.value
+
+    def _add(
+        self,
+        operator: Operator,
+        before: ast.AST | str,
+        after: ast.AST | str,
+        make: Callable[[], None],
+        needs: str,
+    ) -> None:
+        shown = [
+            each if isinstance(each, str) else plain(each) for each in (before, after)
+        ]
+        change = SmallChange(
+            len(self._found),
+            operator,
+            self._line,
+            self._statement,
+            self._owners,
+            shown[0],
+            shown[1],
+            needs,
+        )
+        self._found.append(Candidate(change, make))
+
+    # Statements
+
+    def _stmt(self, node: ast.stmt, place: Place) -> None:
+        self._line = node.lineno
+        if self._statement is not None and not self._of_class:
+            self._statement = node.lineno
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            self._function(node)
+        elif isinstance(node, ast.ClassDef):
+            self._class(node)
+        elif not isinstance(node, ast.Assert):
+            outside = self._statement
+            self._drop(node, place)
+            self._raising = isinstance(node, ast.Raise)
+            self._parts(node)
+            self._raising = False
+            self._statement = outside
+
+    def _drop(self, node: ast.stmt, place: Place) -> None:
+        if self._statement is None or not droppable(node, place.parent):
+            return
+        needs = f"a world in which it shows that {plain(node)!r} is not done"
+        self._add("statement", node, "", lambda: place.put(ast.Pass(), node), needs)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        for at, each in enumerate(node.decorator_list):
+            self._expr(each, Place(node, "decorator_list", at))
+        self._defaults(node.args)
+        outside = self._statement, self._types, self._of_class
+        self._types, self._of_class = typed_as(node.args), False
+        if not keeps_name(node):
+            self._body(node)
+        self._statement, self._types, self._of_class = outside
+
+    def _body(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        for at, each in enumerate(node.body):
+            self._line = self._statement = each.lineno
+            if ast.get_docstring(node) is None or at > 0:
+                self._stmt(each, Place(node, "body", at))
+            elif is_tool(node) and isinstance(each, ast.Expr):
+                self._expr(each.value, Place(each, "value"))
+
+    def _defaults(self, args: ast.arguments) -> None:
+        for field in ("defaults", "kw_defaults"):
+            for at, each in enumerate(getattr(args, field)):
+                if each is not None:
+                    self._expr(each, Place(args, field, at))
+
+    def _class(self, node: ast.ClassDef) -> None:
+        outside, self._of_class = self._of_class, True
+        for at, each in enumerate(node.body):
+            if not left_alone(each, of_class=True):
+                self._stmt(each, Place(node, "body", at))
+        self._of_class = outside
+
+    def _parts(self, node: ast.AST) -> None:
+        """Go into all parts of a node that are code."""
+        for field, value in ast.iter_fields(node):
+            if field in {"annotation", "returns", "type_params", "format_spec", "ctx"}:
+                continue
+            several: Sequence[Any] = value if isinstance(value, list) else ()
+            for at, each in enumerate(several):
+                self._part(each, Place(node, field, at))
+            if isinstance(value, ast.AST):
+                self._part(value, Place(node, field))
+
+    def _part(self, node: object, place: Place) -> None:
+        if isinstance(node, ast.stmt):
+            self._stmt(node, place)
+        elif isinstance(node, ast.expr):
+            if place.field in {"test", "ifs"}:
+                self._negated(node, place)
+            self._expr(node, place)
+        elif isinstance(node, ast.AST):
+            self._parts(node)
+
+    # Expressions
+
+    def _expr(self, node: ast.expr, place: Place) -> None:
+        self._line = node.lineno
+        match node:
+            case ast.Constant():
+                self._constant(node, place)
+            case ast.Compare():
+                self._comparison(node)
+            case ast.BoolOp():
+                self._and_or(node)
+            case ast.UnaryOp(op=ast.Not()):
+                needs = f"a world in which {plain(node.operand)} is true or false"
+                self._add(
+                    "not",
+                    node,
+                    node.operand,
+                    lambda: place.put(node.operand, node),
+                    needs,
+                )
+                self._parts(node)
+            case ast.Await():
+                needs = f"a world that waits for {plain(node.value)}"
+                self._add(
+                    "await",
+                    node,
+                    node.value,
+                    lambda: place.put(node.value, node),
+                    needs,
+                )
+                self._parts(node)
+            case ast.Call():
+                self._call(node)
+            case ast.List() | ast.Tuple() if isinstance(node.ctx, ast.Load):
+                self._swapped(node.elts)
+                self._parts(node)
+            case ast.Lambda():
+                self._defaults(node.args)
+                self._expr(node.body, Place(node, "body"))
+            case _:
+                self._parts(node)
+
+    def _negated(self, node: ast.expr, place: Place) -> None:
+        """Give a condition a ``not``, unless something in it is changed otherwise."""
+        if isinstance(node, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Constant)):
+            return
+        self._line = node.lineno
+        new = ast.UnaryOp(ast.Not(), node)
+        needs = f"a world in which {plain(node)} is true, and one in which it is false"
+        self._add("not", node, new, lambda: place.put(new, node), needs)
+
+    def _constant(self, node: ast.Constant, place: Place) -> None:
+        value: object = node.value
+        new: object
+        if isinstance(value, bool):
+            new = not value
+        elif isinstance(value, (int, float)):
+            new = value + 1
+        elif isinstance(value, str) and not self._raising:
+            new = f"{value}x"
+        else:
+            return
+        needs = self._tells(value, new, place)
+        changed = ast.Constant(new)
+        self._add("constant", node, changed, lambda: place.put(changed, node), needs)
+
+    def _tells(self, value: object, new: object, place: Place) -> str:
+        if isinstance(value, str):
+            return f"a world in which the text {value!r} is looked for, or shown"
+        if isinstance(value, bool):
+            return f"a world in which it shows whether it is {value}"
+        if isinstance(place.parent, ast.Compare) and type(value) is int:
+            return exactly(place.parent, value)
+        used = "".join(f" where {name} is used" for name in self._owners[:1])
+        at_top = used if self._statement is None else ""
+        return f"a world that tells {value!r} from {new!r}{at_top}"
+
+    def _comparison(self, node: ast.Compare) -> None:
+        sides = [node.left, *node.comparators]
+        for at, op in enumerate(node.ops):
+            left, right = sides[at], sides[at + 1]
+            new = COMPARED[type(op)]()
+            self._line = left.lineno
+            value = self._known.get(right.id) if isinstance(right, ast.Name) else None
+            known = "" if value is None else f" ({value!r})"
+            needs = REASONS.get(type(op), "").format(plain(left), plain(right) + known)
+
+            def make(at: int = at, new: ast.cmpop = new) -> None:
+                node.ops[at] = new
+
+            before = ast.Compare(left, [op], [right])
+            self._add(
+                "comparison", before, ast.Compare(left, [new], [right]), make, needs
+            )
+        self._parts(node)
+
+    def _and_or(self, node: ast.BoolOp) -> None:
+        new = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        changed = ast.BoolOp(new, node.values)
+
+        def make() -> None:
+            node.op = new
+
+        first, last = plain(node.values[0]), plain(node.values[-1])
+        needs = f"a world in which only one of {first!r} and {last!r} is true"
+        self._add("and/or", node, changed, make, needs)
+        self._parts(node)
+
+    def _call(self, node: ast.Call) -> None:
+        skipped = normal(node)
+        if skipped is None:
+            return
+        name = plain(node.func)
+        self._expr(node.func, Place(node, "func"))
+        self._swapped(node.args)
+        last = len(node.args) - 1
+        if last > 0 not in skipped and not isinstance(node.args[last], ast.Starred):
+            self._dropped(node.args, last, name)
+        for at, each in enumerate(node.args):
+            if at not in skipped:
+                self._expr(each, Place(node, "args", at))
+        for at, word in enumerate(node.keywords):
+            if word.arg not in skipped:
+                self._line = word.value.lineno
+                self._dropped(node.keywords, at, name)
+                self._expr(word.value, Place(word, "value"))
+
+    def _dropped(self, given: list[Any], at: int, name: str) -> None:
+        node: ast.expr | ast.keyword = given[at]
+
+        def make() -> None:
+            del given[at]
+
+        shown = plain(node)
+        needs = f"a world in which it shows that {name} is given {shown}"
+        self._line = node.lineno
+        self._add("argument", f"{shown} for {name}", "", make, needs)
+
+    def _swapped(self, given: list[ast.expr]) -> None:
+        for at, (one, other) in pairs(given, self._types):
+            changed = [*given]
+            changed[at : at + 2] = other, one
+
+            def make(
+                at: int = at, one: ast.expr = one, other: ast.expr = other
+            ) -> None:
+                given[at : at + 2] = other, one
+
+            self._line = one.lineno
+            needs = f"a world in which {plain(one)} and {plain(other)} differ"
+            before, after = (", ".join(map(plain, each)) for each in (given, changed))
+            self._add("swap", before, after, make, needs)
+
+
+def bound_by(node: ast.stmt) -> tuple[str, ...]:
+    """Return the names that a statement of a module binds."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return (node.name,)
+    if isinstance(node, ast.Assign):
+        return tuple(name for each in node.targets for name in _names(each))
+    if isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+        return tuple(_names(node.target))
+    return ()
+
+
+def _names(node: ast.expr) -> Iterator[str]:
+    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
