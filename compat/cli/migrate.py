@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from compat.cli.command import argument, flag, group, option, refuse, refusing
-from compat.cli.values import PATH, at_least
+from compat.cli.values import PATH, Kind, at_least, one_of
 from compat.migration.options import (
     EXAMPLES,
     SHARPNESS_PLAYS,
@@ -18,6 +19,7 @@ from compat.migration.options import (
     UnknownWordError,
     known,
 )
+from compat.migration.reach import ALL, SIDE_DOORS, Reach, address
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile as named_profile
@@ -31,8 +33,43 @@ if TYPE_CHECKING:
     from compat.verdicts.migration import JudgedCase, Migration
 
 CHECK: Final = "migrate check"
+F = TypeVar("F", bound=Callable[..., int])
 
 app = group("Check that migrated middleware still does the same.")
+
+
+def reaching(check: F) -> F:
+    """Add what a subject may see and use of the machine: its parameter ``reach``."""
+
+    @option(
+        "--net",
+        about="let a session's code use this socket; all others are refused",
+        kind=Kind("host:port", address),
+        multiple=True,
+    )
+    @option(
+        "--env",
+        about="give the sides this variable of the environment; '*' gives all",
+        metavar="NAME",
+        multiple=True,
+    )
+    @option(
+        "--side-doors",
+        about="whose log records, warnings and prints are compared",
+        kind=one_of(*SIDE_DOORS),
+        default=SIDE_DOORS[0],
+    )
+    @wraps(check)
+    def reached(
+        *,
+        net: tuple[tuple[str, int], ...],
+        env: tuple[str, ...],
+        side_doors: str,
+        **more: Any,  # noqa: ANN401  # the other options of the command
+    ) -> int:
+        return check(reach=Reach(env, net, side_doors), **more)
+
+    return cast("F", reached)
 
 
 @app.command()
@@ -89,6 +126,7 @@ app = group("Check that migrated middleware still does the same.")
 )
 @flag("--reports", about="with --all: report on each case, not only on one not met")
 @flag("--wire", about="graphs ask a server on loopback by ChatOpenAI")
+@reaching
 def check(  # noqa: PLR0913  # the options of the command
     *,
     subjects: tuple[str, ...],
@@ -108,6 +146,7 @@ def check(  # noqa: PLR0913  # the options of the command
     min_sharpness: float,
     reports: bool,
     wire: bool,
+    reach: Reach,
 ) -> int:
     """Play OLD and NEW in the same worlds and tell whether NEW does the same.
 
@@ -144,6 +183,7 @@ def check(  # noqa: PLR0913  # the options of the command
         seed,
         timeout,
         name,
+        reach=reach,
         sharpness_plays=plays,
         min_sharpness=min_sharpness,
     )
@@ -222,7 +262,7 @@ def _pair(  # what the options say of a pair
     if reproducer is not None:
         again = _reproduced(found, reproducer, how.profile)
     out = console()
-    for line in (*lines(found.verdict), *_wire_lines(how)):
+    for line in (*lines(found.verdict), *_wire_lines(how), *_reach_lines(how)):
         out.print(line)
     if again:
         out.print(f"\n{again}")
@@ -269,7 +309,8 @@ def _folder(
         header = _header(how, *(case.verdict for case in cases))
         full = report(folder_json(cases), header, code)
         json_file.write_text(dump(full), "utf-8")
-    for line in (*_wire_lines(how), *folder_lines(cases, reports=reports)):
+    around = (*_wire_lines(how), *_reach_lines(how))
+    for line in (*around, *folder_lines(cases, reports=reports)):
         out.print(line)
     return code
 
@@ -278,6 +319,18 @@ def _wire_lines(how: CheckOptions) -> Iterable[Text]:
     from compat.report.wire import wire_lines
 
     return () if how.wire is None else wire_lines(how.wire.summary)
+
+
+def _reach_lines(how: CheckOptions) -> Iterable[str]:
+    """Return what was let through, on which the verdict may hang."""
+    reach = how.reach
+    if ALL in reach.env:
+        yield "all of the environment was given to both sides"
+    elif reach.env:
+        yield f"given of the environment: {', '.join(reach.env)}"
+    if reach.net:
+        shown = ", ".join(f"{host}:{port}" for host, port in reach.net)
+        yield f"sockets that were allowed: {shown}"
 
 
 def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
@@ -296,6 +349,7 @@ def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
         "profile": how.profile,
         "examples": how.examples,
         "seed": how.seed,
+        **how.reach.header,
         **({} if how.wire is None else {"wire": wire_json(how.wire.summary)}),
     }
 

@@ -16,6 +16,7 @@ from compat.migration.checking import check, code_of, over_the_wire
 from compat.migration.folder import given_of, terms_of
 from compat.migration.given import read_given
 from compat.migration.options import EXAMPLES, TIMEOUT, known
+from compat.migration.reach import OWN, SIDE_DOORS, Reach, address
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.subject_runner import CheckOptions
 from compat.report.migration import lines
@@ -49,15 +50,20 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     worlds: Sequence[str | Path] = (),
     tools: Sequence[str | Path] = (),
     wire: bool = False,
+    net: Iterable[str] = (),
+    env: Iterable[str] = (),
+    side_doors: str = OWN,
 ) -> Migration:
     """Raise AssertionError with the report unless NEW still does what OLD did.
 
     A subject is a text as on the command line, the path of a file whose ``subject`` is
     meant, or a function of a module. ``settings`` is a migration.toml; ``require`` wins
     over it and is same-effects otherwise. ``worlds`` and ``tools`` are files of your
-    own. With ``wire``, graphs ask a server on this
-    machine by a vendor's client. Returns the verdict. Raises RefError, SettingsError,
-    NotImportableError or ValueError for what cannot be meant, and MissingExtraError or
+    own. With ``wire``, graphs ask a server on this machine by a vendor's client.
+    ``net`` are sockets (HOST:PORT) that are allowed, and ``env`` variables that are
+    given; with ``side_doors="all"`` records of frameworks count, too. Returns the
+    verdict. Raises RefError, SettingsError, NotImportableError or ValueError for what
+    cannot be meant, and MissingExtraError or
     MissingWireExtraError.
     """
     __tracebackhide__ = True
@@ -66,8 +72,11 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     refs = _ref(old), _ref(new)
     path = None if settings is None else Path(settings)
     terms = terms_of(path, refs[1], require)
+    known(side_doors, SIDE_DOORS, "choice of side doors")
+    reach = Reach(tuple(env), tuple(map(address, net)), side_doors)
     own = read_given([*map(Path, worlds)], [*map(Path, tools)])
-    how = CheckOptions(examples, seed, timeout, given=own.joined(given_of(path)))
+    given = own.joined(given_of(path))
+    how = CheckOptions(examples, seed, timeout, reach=reach, given=given)
     with over_the_wire(how) if wire else nullcontext(how) as how:
         verdict = check(*refs, terms, how).verdict
         around = () if how.wire is None else wire_lines(how.wire.summary)

@@ -236,12 +236,17 @@ class SubjectRef:
 
 @dataclass(frozen=True, slots=True)
 class SubjectLocation:
-    """Where a subject is run: as in the checkout, though it may be a copy."""
+    """Where a subject is run: as in the checkout, though it may be a copy.
+
+    ``moved`` are the folder that was copied and the copy, and ``isolation`` is the
+    temporary folder of its sessions, if it has one.
+    """
 
     cwd: Path
     folder: Path
     file: Path | None
     moved: tuple[Path, Path] | None = None
+    isolation: Path | None = None
 
 
 def parse_ref(

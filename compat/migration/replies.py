@@ -69,6 +69,8 @@ class SidePlayed:
     """One world: its trace, how often each hook ran, the arms taken, what was printed.
 
     The traces of two sides are mostly equal, and then so is their text ``jsonl``.
+    ``outside`` is what the process has reached by now beyond its temporary folder: the
+    sockets that it was allowed, and files that were written elsewhere.
     """
 
     jsonl: str
@@ -84,6 +86,7 @@ class SidePlayed:
     """The lines of its own that were reached, if that was asked for."""
     steps: int = 0
     """How many statements of its own were begun, if that was asked for."""
+    outside: tuple[str, ...] = ()
 
     @cached_property
     def trace(self) -> Trace:

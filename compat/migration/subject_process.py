@@ -15,13 +15,16 @@ import weakref
 from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from fnmatch import fnmatchcase
 from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import Final, Literal, Self, TypeAlias
 
 from compat.migration.options import TIMEOUT
+from compat.migration.reach import GIVEN, NO_REACH, Reach
 from compat.migration.refs import SubjectLocation, SubjectRef, located
 from compat.migration.replies import Reply, SideFault, SideLoaded, SidePlayed, line_in
+from compat.migration.session_copy import session_copy
 from compat.migration.wire import Wire
 from compat.pipes import Printed
 from compat.process import (
@@ -85,12 +88,15 @@ class SubjectProcess:
         profile: str = "seed-001",
         hash_seed: int = 0,
         loading: Mapping[str, object] = PLAIN,
+        reach: Reach = NO_REACH,
     ) -> None:
         """Start the child and ask for the subject, without waiting for it.
 
         ``hash_seed`` is the child's PYTHONHASHSEED, which orders sets of texts; where
         it is 0, a value in the user's environment is kept. ``loading`` is what else a
-        child is to know when it loads the subject (``subject_server``).
+        child is to know when it loads the subject (``subject_server``), and ``reach``
+        what the subject's code may see and use of what is around it. Raises
+        TooLargeError.
         """
         self.ref = ref
         self.label = label
@@ -100,11 +106,13 @@ class SubjectProcess:
         self.wire: Wire | None = None
         self._addresses: dict[int, str] = {}
         with ExitStack() as stack:
-            location = stack.enter_context(located(ref))
+            place = stack.enter_context(located(ref))
+            location = stack.enter_context(session_copy(ref, place))
+            self._folders = (str(location.folder), str(place.folder))
             self.child = ChildProcess(
                 python(SUBJECT_CHILD),
                 cwd=location.cwd,
-                env=_environment(hash_seed),
+                env=environment(hash_seed, reach.env),
                 locate=partial(line_in, folder=location.folder),
                 frameworks=_frameworks(location),
             )
@@ -117,6 +125,7 @@ class SubjectProcess:
         request = {
             "ref": _reference(ref, location),
             "profile": profile,
+            "isolation": {**reach.request, "top": str(location.isolation)},
             **loading,
         }
         self.child.initialize(import_timeout)
@@ -133,8 +142,9 @@ class SubjectProcess:
         profile: str = "seed-001",
         hash_seed: int = 0,
         loading: Mapping[str, object] = PLAIN,
+        reach: Reach = NO_REACH,
     ) -> Self:
-        """Start a child and load the subject; raises SideFault, or GitFailedError."""
+        """Start a child and load the subject; raises SideFault, or RefError."""
         side = cls(
             ref,
             label,
@@ -143,6 +153,7 @@ class SubjectProcess:
             profile=profile,
             hash_seed=hash_seed,
             loading=loading,
+            reach=reach,
         )
         try:
             side.wait()
@@ -253,9 +264,11 @@ class SubjectProcess:
             reply.get("unbuilt"),
             frozenset((file, line) for file, line in reply.get("lines", ())),
             reply.get("steps", 0),
+            tuple(reply.get("outside", ())),
         )
 
     def _fault(self, kind: str, text: str, world: int | None = None) -> SideFault:
+        text = text.replace(*self._folders)  # of the copy nobody has heard
         return SideFault(kind, self.label, self.ref.text, text, world)
 
     def _give_up(self, fault: SideFault) -> None:
@@ -375,14 +388,21 @@ def _frameworks(location: SubjectLocation) -> Sequence[str]:
     return [each for each in names if each.partition(".")[0] in roots]
 
 
-def _environment(hash_seed: int) -> Mapping[str, str]:
-    """Return the user's own, with the seed by which sets of text are ordered.
+def environment(hash_seed: int, names: Sequence[str] = ()) -> Mapping[str, str]:
+    """Return a child's environment, with the seed by which sets of text are ordered.
 
     Sets have one order in all children: else two sides differ by chance. The seed 0
-    asks for no order in particular, so the user's own setting is kept.
+    asks for no order in particular, so the user's own setting is kept. ``names`` are
+    given, too, as far as they are set.
     """
+    patterns = (*GIVEN, *names)
+    given = {
+        name: value
+        for name, value in os.environ.items()
+        if any(fnmatchcase(name, each) for each in patterns)
+    }
     seed = {"PYTHONHASHSEED": str(hash_seed)}
-    own = {**os.environ, **seed} if hash_seed else {**seed, **os.environ}
+    own = {**given, **seed} if hash_seed else {**seed, **given}
     return {**own, **SILENT}
 
 

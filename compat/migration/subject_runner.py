@@ -18,6 +18,7 @@ from compat.migration.comparing import (
 )
 from compat.migration.given import NOTHING, GivenData
 from compat.migration.options import EXAMPLES, TIMEOUT
+from compat.migration.reach import NO_REACH, Reach
 from compat.migration.refs import SubjectRef
 from compat.migration.replies import SideFault
 from compat.migration.reproducer import SideFiles
@@ -53,9 +54,9 @@ class CheckOptions:
     """How a check is run; ``progress`` hears how far it has come.
 
     With ``wire``, graphs ask a server by a vendor's client. ``given`` is what the user
-    has of his own: sessions, tools, samples. Small changes of NEW are played
-    ``sharpness_plays`` times, all together, and ``min_sharpness`` percent have to be
-    noticed.
+    has of his own: sessions, tools, samples. ``reach`` is what a subject's code may see
+    and use of the machine. Small changes of NEW are played ``sharpness_plays`` times,
+    all together, and ``min_sharpness`` percent have to be noticed.
     """
 
     examples: int = EXAMPLES
@@ -67,6 +68,7 @@ class CheckOptions:
     given: GivenData = NOTHING
     sharpness_plays: int = 0
     min_sharpness: float = 0.0
+    reach: Reach = NO_REACH
 
 
 SEEDS: Final[Mapping[Label, int]] = {"old": 1, "new": 2}
@@ -191,6 +193,7 @@ class SubjectRunner:
             profile=self._check.profile,
             hash_seed=self._hash_seed,
             loading=loading,
+            reach=self._check.reach,
         )
         side.ways = self._limits
         side.wire = self._check.wire

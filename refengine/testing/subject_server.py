@@ -4,7 +4,8 @@
 
 Calls and replies are those of ``refengine.testing.child``:
 
-    load     {"ref": {…}, "profile": "seed-001"}       imports the subject
+    load     {"ref": {…}, "profile": "seed-001", "isolation": {"top": …}}
+                                                       imports the subject
     play     {"world": "<scenario as JSON text>"}      plays it in a world
     intends  {"trace": "<trace as JSON lines>"}        checks its intended effects
 
@@ -25,6 +26,7 @@ import gc
 import io
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any, Final, TypeAlias, cast
@@ -39,6 +41,7 @@ from refengine.testing.child import (
     ended_with_parent,
     show_where,
 )
+from refengine.testing.isolation.isolated import Isolation
 from refengine.testing.line_probes import Lines, TooManyStepsError
 from refengine.testing.loading import (
     Fault,
@@ -92,6 +95,7 @@ class SubjectServer:
         self._arms = 0
         self._modules = 0
         self._files: list[str] = []
+        self._isolation: Isolation | None = None
 
     @property
     def functions(self) -> Mapping[str, Function]:
@@ -100,7 +104,7 @@ class SubjectServer:
             name: self._guarded(function)
             for name, function in (
                 ("load", self._load),
-                ("play", self._play),
+                ("play", self._played_apart),
                 ("intends", self._intends),
             )
         }
@@ -137,7 +141,12 @@ class SubjectServer:
         if "change" in request:
             self._branches.change = tuple(request["change"])
             limit_memory(FURTHER)
-        self._loaded = load(Reference(**request["ref"]), self._branches)
+        ref = Reference(**request["ref"])
+        if "isolation" in request:
+            self._isolation = Isolation.begin(request["isolation"], ref.folder)
+        self._loaded = load(ref, self._branches)
+        if self._isolation is not None:
+            self._isolation.ready(self._loaded.own)
         # What is loaded stays; each play's rubbish is collected without it.
         gc.freeze()
         intents = [text for text, _ in _predicates(self._loaded)]
@@ -152,6 +161,8 @@ class SubjectServer:
 
         @functools.wraps(loaded.subject)
         def subject(world: World) -> object:
+            if self._isolation is not None:
+                self._isolation.enters(world.recorder)
             try:
                 return loaded.subject(world)
             except BaseException as error:
@@ -162,7 +173,8 @@ class SubjectServer:
 
         def play() -> Played:
             ways, wire = request.get("ways", WAYS), request.get("wire")
-            return play_alone(scenario, subject, self._profile, ways, wire)
+            with self._session(wire):
+                return play_alone(scenario, subject, self._profile, ways, wire)
 
         played = self._played(play, raised)
         if isinstance(played, _Unbuilt):
@@ -175,6 +187,22 @@ class SubjectServer:
         more = {"way": played.way, "refused": played.refused}
         found = {key: value for key, value in more.items() if value is not None}
         return {"trace": trace, "hooks": hooks, **found, **self._seen()}
+
+    def _session(self, wire: str | None) -> AbstractContextManager[None]:
+        return (
+            nullcontext() if self._isolation is None else self._isolation.session(wire)
+        )
+
+    def _played_apart(self, request: Params) -> Reply:
+        """Play a world; say what it reached, and nothing of where its folder is."""
+        reply = self._play(request)
+        if self._isolation is None:
+            return reply
+        masked = self._isolation.masked
+        said = {
+            key: masked(text) for key, text in reply.items() if isinstance(text, str)
+        }
+        return {**reply, **said, **self._isolation.told}
 
     def _played(
         self, play: Callable[[], Played], raised: list[BaseException]

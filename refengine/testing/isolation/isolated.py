@@ -1,0 +1,104 @@
+"""One child's isolation: begun before its subject is imported, used in each session."""
+
+from __future__ import annotations
+
+import json
+import os
+import site
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from refengine.testing.isolation.audit import hear
+from refengine.testing.isolation.folder import SessionFolder
+from refengine.testing.isolation.side_doors import SideDoors
+from refengine.testing.isolation.sockets import SocketGate
+from refengine.testing.loading import Own
+from refengine.testing.recorder import Recorder
+
+SESSION: Final = "/session"
+"""What stands for the subject's folder in what was observed: the copy has another name
+in each process, which would be a difference."""
+
+
+@dataclass(slots=True)
+class Isolation:
+    """What is around a subject: its folder, the sockets and the side doors."""
+
+    folder: SessionFolder
+    gate: SocketGate
+    doors: SideDoors
+    names: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def begin(cls, request: Mapping[str, Any], subject: str) -> Self:
+        """Isolate this process, in which ``subject`` is the folder that was copied.
+
+        ``request`` has ``top``, the temporary folder, the addresses that ``net`` allows
+        and whether all ``side_doors`` are put down.
+        """
+        top, cwd = request["top"], os.getcwd()  # noqa: PTH109  # names, as they come
+        _turn_home(top)
+        doors = SideDoors(everything=request.get("side_doors") == "all")
+        folder = SessionFolder(top, cwd)
+        allowed = [(host, port) for host, port in request.get("net", ())]
+        gate = SocketGate(doors, allowed, folder.inside)
+        hear({**folder.table, **gate.table})
+        names = ((subject, SESSION), (cwd, f"{SESSION}.cwd"), (top, f"{SESSION}.top"))
+        written = ((json.dumps(name)[1:-1], instead) for name, instead in names)
+        return cls(folder, gate, doors, tuple(written))
+
+    def ready(self, own: Own) -> None:
+        """Take the folder as it is now, after the import, for a session's start."""
+        self.doors.own = own
+        self.folder.ready()
+
+    @contextmanager
+    def session(self, harness: str | None) -> Generator[None, None, None]:
+        """Have sessions played while the block runs; each ``enters`` when it begins.
+
+        ``harness`` is the base URL of the harness' own server.
+        """
+        self.gate.harness = None if harness is None else _address(harness)
+        try:
+            yield
+        finally:
+            self.doors.recorder = None
+            self.folder.restore()
+
+    def enters(self, recorder: Recorder) -> None:
+        """Begin a session, if its recorder is another one than that of the last."""
+        if self.doors.recorder is not recorder:
+            self.folder.restore()
+            self.doors.recorder = recorder
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What reached the world outside, for a reply; nothing of it is undone."""
+        sockets = [f"used the socket {each}" for each in self.gate.used]
+        reached = [*sockets, *(f"wrote {each}" for each in self.folder.outside)]
+        return {"outside": reached} if reached else {}
+
+    def masked(self, text: str) -> str:
+        """Return JSON without the names of this process' temporary folder."""
+        if self.names[-1][0] in text:
+            for name, instead in self.names:
+                text = text.replace(name, instead)
+        return text
+
+
+def _turn_home(top: str) -> None:
+    """Have what is kept for a user, or for a moment, be in the temporary folder."""
+    if site.ENABLE_USER_SITE:  # what is installed there is found by the user's home
+        os.environ.setdefault("PYTHONUSERBASE", site.getuserbase())
+    os.environ["HOME"] = f"{top}/home"
+    moments = f"{top}/tmp"  # noqa: S108  # one of our own
+    os.environ.update(dict.fromkeys(("TMPDIR", "TEMP", "TMP"), moments))
+    tempfile.tempdir = None  # may have been looked up before
+
+
+def _address(url: str) -> tuple[str, int]:
+    host, _, port = url.partition("://")[2].partition("/")[0].rpartition(":")
+    return host, int(port)
