@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from compat.migration.comparing import PlayError
-from compat.migration.corpus import Corpus, make_corpus
+from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
 from compat.migration.differing import GRAPHS
 from compat.migration.judging import UNSTEADY, MigrationJudge, Terms
 from compat.migration.refs import SubjectRef, located
@@ -122,7 +122,8 @@ def corpus_of(
         graphs = how.given.options(graphs)
     spoken = Spoken.of(sources.values(), outside)
     given = how.given.worlds(words, how.seed, graphs=graphs is not None)
-    corpus = make_corpus(words, how.examples, how.seed, graphs, spoken, given)
+    own = OwnWorlds(tuple(given), how.given.declared)
+    corpus = make_corpus(words, how.examples, how.seed, graphs, spoken, own)
     return corpus if how.wire is None else how.wire.corpus(corpus)
 
 

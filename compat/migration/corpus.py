@@ -15,17 +15,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
+from itertools import chain
 from typing import Any, Final
 
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import CALL_START, encoded
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
+from refengine.testing.subject_worlds.declared import FAMILY as DECLARED
+from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
 from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_worlds
 from refengine.testing.subject_worlds.kit import Data, Kit, fit, json_text
@@ -35,6 +38,8 @@ from refengine.testing.subject_worlds.worlds import FAILING, failures, flaky, wo
 
 LASTING: Final = frozenset(("interrupts", "cancelled"))
 """Families of worlds whose runs are kept, asked about or broken off; only these are."""
+AS_GIVEN: Final = "given"
+"""How families of sessions that a user gave are called, with the number of the file."""
 GAP: Final = re.compile(r"<(name|text|match|json|long):(\d+)>")
 
 
@@ -91,6 +96,22 @@ def _plain(text: str) -> str:
 
 
 VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWorlds:
+    """Worlds that a user brings, by family, and his tools by name.
+
+    A tool of such a name is as it is declared, whatever world it is in.
+    """
+
+    worlds: tuple[tuple[str, Data], ...] = ()
+    declared: Mapping[str, DeclaredTool] = field(
+        default_factory=dict[str, DeclaredTool]
+    )
+
+
+NO_OWN: Final = OwnWorlds()
 
 
 class NoExamplesError(ValueError):
@@ -158,9 +179,9 @@ def make_corpus(
     seed: int,
     graphs: GraphWords | None = None,
     spoken: Spoken = UNSPOKEN,
-    given: Iterable[tuple[str, Data]] = (),
+    own: OwnWorlds = NO_OWN,
 ) -> Corpus:
-    """Return the fixed worlds, those ``given``, and so many generated ones.
+    """Return the fixed worlds, the user's ``own``, and so many generated ones.
 
     Families take turns, so that with 100 examples each has five worlds or more. With
     the words of ``graphs`` all worlds are such as a graph may have, and a few more.
@@ -169,29 +190,39 @@ def make_corpus(
     if examples < 1:
         raise NoExamplesError(examples)
     fixed, made = fixed_worlds(words), worlds(words, examples, seed)
+    given: Iterable[tuple[str, Data]] = own.worlds
     if graphs is not None:
         # Graphs are kept, interrupted and cancelled by their own frameworks' rules.
         usual = (each for each in fixed if each[0] not in LASTING)
         made = graph_worlds(words, graphs, [*usual, *made], seed)
         fixed = iter(())
         given = graph_given(given, graphs, seed)
-    entries = [_entry(*each, fixed=True, spoken=spoken) for each in fixed]
-    entries += [_entry(*each, fixed=False, spoken=spoken) for each in given]
-    entries += [_entry(*each, fixed=False, spoken=spoken) for each in made]
+    entries = [
+        _entry(family, _declared(family, world, own.declared), at_first, spoken)
+        for at_first, some in ((True, fixed), (False, chain(given, made)))
+        for family, world in some
+    ]
     return Corpus(tuple(entries), seed, spoken=spoken)
+
+
+def _declared(family: str, world: Any, tools: Mapping[str, DeclaredTool]) -> object:  # noqa: ANN401  # JSON of a scenario
+    if not tools:
+        return world
+    chosen = family == DECLARED or family.startswith(AS_GIVEN)
+    return with_schemas(world, tools, calls=not chosen)
 
 
 def read_corpus(text: str, spoken: Spoken = UNSPOKEN) -> Corpus:
     """Return the corpus that a text of ``Corpus.json`` holds; raises ScenarioError."""
     data: dict[str, Any] = json.loads(text)
     entries = (
-        _entry(each["family"], each["scenario"], fixed=each["fixed"], spoken=spoken)
+        _entry(each["family"], each["scenario"], each["fixed"], spoken)
         for each in data["worlds"]
     )
     return Corpus(tuple(entries), data["seed"], spoken=spoken)
 
 
-def _entry(family: str, data: object, *, fixed: bool, spoken: Spoken) -> MigrationWorld:
+def _entry(family: str, data: object, fixed: bool, spoken: Spoken) -> MigrationWorld:
     scenario = read_scenario(data, f"world of family {family!r}")
     return MigrationWorld(scenario, family, fixed, unusual(scenario, spoken))
 

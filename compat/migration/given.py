@@ -14,20 +14,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from compat.migration.corpus import Corpus
+from compat.migration.corpus import AS_GIVEN, Corpus
 from compat.models.errors import BadPlace, GivenFileError
 from compat.models.importing import ImportedFile, import_file
-from compat.models.tool_schemas import DeclaredTool, read_tools
+from compat.models.tool_schemas import read_tools
 from compat.verdicts.migration import GivenWorlds
+from refengine.testing.subject_worlds.declared import DeclaredTool, declared_worlds
 from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.kit import Data
 from refengine.testing.subject_worlds.seeded import document_worlds, seeded, texts_of
 from refengine.testing.subject_worlds.words import Words
 
-AS_GIVEN: Final = "given"
 MADE: Final = "like given"
 SAMPLED: Final = "documents"
-"""Families of worlds: sessions as they are, those made from them, documents found."""
+"""Families of worlds: those made from sessions, and those with documents found."""
 SAMPLES: Final = "samples"
 TEXTS: Final = 40
 """So many texts of sessions join the words; the sessions themselves hold all."""
@@ -97,6 +97,14 @@ class GivenData:
             yield from ((f"{MADE} {number}", each) for each in made)
         for each in document_worlds(self.samples.documents, words, seed):
             yield SAMPLED, each
+        if self.tools:
+            yield from declared_worlds([*self.declared.values()], words)
+
+    @property
+    def declared(self) -> dict[str, DeclaredTool]:
+        """All tools by name; of equal names the first one counts."""
+        tools = [tool for file in self.tools for tool in file.tools]
+        return {tool.name: tool for tool in reversed(tools)}
 
     def options(self, words: GraphWords) -> GraphWords:
         """Return a graph's words with the ids as values of options that are ids."""

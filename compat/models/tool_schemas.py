@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from compat.models.errors import BadPlace, GivenFileError, ShapeError
 from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.subject_worlds.declared import DeclaredTool
 
 SCHEMAS: Final = ("parameters", "input_schema", "inputSchema")
 """Under which name each declares the arguments."""
@@ -22,20 +22,6 @@ INSTEAD: Final = (
     'write a list of {"name": "pay", "description": "...", "parameters": {"type":'
     ' "object", "properties": {...}}}, as OpenAI, Anthropic or MCP have them'
 )
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredTool:
-    """A tool as its declaration says; ``parameters`` is a JSON schema of an object."""
-
-    name: str
-    description: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """The tool as a scenario has it."""
-        return {"name": self.name}
 
 
 def tools_of(given: object, place: str) -> list[DeclaredTool]:

@@ -63,11 +63,14 @@ class ToolSpec(Spec):
     as they are; one for each execution, and the last for all further ones.
 
     It fails at once with ``error``, or with ``stream_error`` after its last chunk.
+    ``description`` and ``parameters``, a JSON schema, are what the model is told of it.
     ``interrupt`` comes after ``body``; ``<resume_data>`` or ``<answer>`` in ``result``
     and ``chunks`` stand for what the last interrupt of the call was answered.
     """
 
     name: str
+    description: str = ""
+    parameters: dict[str, JsonValue] | None = None
     kind: Literal["invokable", "streamable", "both"] = "invokable"
     result: str = ""
     by_call: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(

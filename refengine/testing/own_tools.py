@@ -41,6 +41,14 @@ def with_own_tools(
     return replace(message, tool_calls=tuple(each for each in calls if each))
 
 
+def filled(schema: Mapping[str, Any], values: Mapping[str, Any]) -> Json:
+    """Return what fits a schema, of these values: integer, string, and optional.
+
+    Without ``optional`` fields that may be left out are left out.
+    """
+    return _Fitting(schema, values).value({"type": "object", **schema}, 0)
+
+
 def _called(call: ToolCall, mine: Mapping[str, Mapping[str, Any]]) -> ToolCall | None:
     found = _OWN.fullmatch(call.name)
     if found is None:

@@ -205,7 +205,8 @@ class RecordingTool:
         recorder: Recorder | None = None,
         body: Body | None = None,
     ) -> None:
-        self.info = ToolInfo(spec.name, f"tool {spec.name}")
+        told = spec.description or f"tool {spec.name}"
+        self.info = ToolInfo(spec.name, told, spec.parameters or {})
         self._spec = spec
         self.recorder = recorder or Recorder()
         self._body = body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -14,6 +14,7 @@ from pydantic import Field
 from refengine.messages import Json
 from refengine.testing.graphs.messages import written
 from refengine.testing.graphs.model import scripted_error
+from refengine.testing.graphs.schemas import arguments_model
 from refengine.testing.notation import decoded
 from refengine.testing.ops import ToolSpec
 from refengine.testing.recorder import Recorder
@@ -43,6 +44,7 @@ class WorldTool(BaseTool):
         **more: Any,  # noqa: ANN401  # as BaseTool.run
     ) -> Any:  # noqa: ANN401  # as BaseTool.run
         """Run it, and remember for which call."""
+        self._checked(given)
         with calling(tool_call_id or CALLING.get()):
             return super().run(*given, tool_call_id=tool_call_id, **more)
 
@@ -53,6 +55,7 @@ class WorldTool(BaseTool):
         **more: Any,  # noqa: ANN401  # as BaseTool.arun
     ) -> Any:  # noqa: ANN401  # as BaseTool.arun
         """Run it, and remember for which call."""
+        self._checked(given)
         with calling(tool_call_id or CALLING.get()):
             return await super().arun(*given, tool_call_id=tool_call_id, **more)
 
@@ -66,6 +69,11 @@ class WorldTool(BaseTool):
         if self._spec.delay_ms:
             await asyncio.sleep(self._spec.delay_ms / 1000)
         return self._end(text)
+
+    def _checked(self, given: Sequence[object]) -> None:
+        """Refuse arguments that the schema does not take, as a typed tool does."""
+        if self.spec.parameters is not None and given and isinstance(given[0], dict):
+            arguments_model(self.name, self.spec.parameters).model_validate(given[0])
 
     @property
     def _world(self) -> World:
@@ -116,8 +124,8 @@ def world_tool(spec: ToolSpec, world: World) -> WorldTool:
     """Return the tool that does what the spec says, in this world."""
     return WorldTool(
         name=spec.name,
-        description=f"tool {spec.name}",
-        args_schema=dict(SCHEMA),
+        description=spec.description or f"tool {spec.name}",
+        args_schema=dict(SCHEMA if spec.parameters is None else spec.parameters),
         return_direct=world.returns_directly(spec.name),
         metadata={OWN: True},
         world=world,

@@ -45,7 +45,14 @@ DENIES: Final = 3
 OPTIONS: Final = 2
 """One world in so many has calls that are denied, or options."""
 GONE: Final = ("handlers", "middlewares", "tool_call_middlewares")
-KEPT_OF_TOOLS: Final = ("name", "result", "by_call", "delay_ms")
+KEPT_OF_TOOLS: Final = (
+    "name",
+    "description",
+    "parameters",
+    "result",
+    "by_call",
+    "delay_ms",
+)
 NO_POSTURE: Final = ("unknown_tools_handler", "sequential", "max_iterations", "name")
 """What a graph's agent has not, or has by its framework's own rule."""
 
