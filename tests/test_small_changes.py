@@ -1,6 +1,7 @@
 """Small changes of a module: what is changed, to what, and what is left alone."""
 
 import ast
+from pathlib import Path
 from textwrap import indent
 
 import pytest
@@ -96,7 +97,11 @@ def test_each_operator_is_explained_and_used() -> None:
         for each in small_changes("async def f():\n    " + body)
     }
 
+    page = Path(__file__).parent.parent / "docs" / "migrate-check.md"
+    text = page.read_text("utf-8")
+
     assert set(OPERATORS) == used
+    assert all(f"| {name} | {what} |\n" in text for name, what in OPERATORS.items())
 
 
 def test_what_would_notice_a_changed_bound_is_told_exactly() -> None:

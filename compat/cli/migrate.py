@@ -18,6 +18,7 @@ from compat.migration.options import (
     TIMEOUT,
     UnknownWordError,
     known,
+    plays_of_changes,
 )
 from compat.migration.reach import ALL, SIDE_DOORS, Reach, address
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
@@ -119,7 +120,7 @@ def reaching(check: F) -> F:
 )
 @option(
     "--min-sharpness",
-    about="percent of the small changes of NEW that the worlds have to notice",
+    about="percent of the small changes of NEW that have to be noticed",
     kind=at_least(0.0),
     default=0.0,
     metavar="PCT",
@@ -208,11 +209,10 @@ def _given(
 def _plays(given: int | None, least: float, *, wire: bool, several: bool) -> int:
     """Return how often small changes are played; a folder is judged fast without."""
     usual = 0 if wire or several else SHARPNESS_PLAYS
-    plays = usual if given is None else given
+    with refusing(CHECK, ValueError):
+        plays = plays_of_changes(given, least, usual)
     if wire and plays:
         refuse(CHECK, "small changes are played in process, so not with --wire")
-    if least and not plays:
-        refuse(CHECK, "--min-sharpness needs plays: give --sharpness-plays, too")
     return plays
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from compat.migration.checking import check, code_of, over_the_wire
 from compat.migration.folder import given_of, terms_of
 from compat.migration.given import read_given
-from compat.migration.options import EXAMPLES, TIMEOUT, known
+from compat.migration.options import EXAMPLES, TIMEOUT, known, plays_of_changes
 from compat.migration.reach import OWN, SIDE_DOORS, Reach, address
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.subject_runner import CheckOptions
@@ -49,6 +49,8 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     settings: str | Path | None = None,
     worlds: Sequence[str | Path] = (),
     tools: Sequence[str | Path] = (),
+    sharpness_plays: int | None = None,
+    min_sharpness: float = 0.0,
     wire: bool = False,
     net: Iterable[str] = (),
     env: Iterable[str] = (),
@@ -59,12 +61,13 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     A subject is a text as on the command line, the path of a file whose ``subject`` is
     meant, or a function of a module. ``settings`` is a migration.toml; ``require`` wins
     over it and is same-effects otherwise. ``worlds`` and ``tools`` are files of your
-    own. With ``wire``, graphs ask a server on this machine by a vendor's client.
-    ``net`` are sockets (HOST:PORT) that are allowed, and ``env`` variables that are
-    given; with ``side_doors="all"`` records of frameworks count, too. Returns the
-    verdict. Raises RefError, SettingsError, NotImportableError or ValueError for what
-    cannot be meant, and MissingExtraError or
-    MissingWireExtraError.
+    own. Small changes of NEW are played if ``min_sharpness`` percent of them have to be
+    noticed, or ``sharpness_plays`` is given: a test that passes shows no report. With
+    ``wire``, graphs ask a server on this machine by a vendor's client. ``net`` are
+    sockets (HOST:PORT) that are allowed, and ``env`` variables that are given; with
+    ``side_doors="all"`` records of frameworks count, too. Returns the verdict. Raises
+    RefError, SettingsError, NotImportableError or ValueError for what cannot be meant,
+    and MissingExtraError or MissingWireExtraError.
     """
     __tracebackhide__ = True
     if require is not None:
@@ -75,8 +78,15 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     known(side_doors, SIDE_DOORS, "choice of side doors")
     reach = Reach(tuple(env), tuple(map(address, net)), side_doors)
     own = read_given([*map(Path, worlds)], [*map(Path, tools)])
-    given = own.joined(given_of(path))
-    how = CheckOptions(examples, seed, timeout, reach=reach, given=given)
+    how = CheckOptions(
+        examples,
+        seed,
+        timeout,
+        reach=reach,
+        given=own.joined(given_of(path)),
+        sharpness_plays=plays_of_changes(sharpness_plays, min_sharpness, usual=0),
+        min_sharpness=min_sharpness,
+    )
     with over_the_wire(how) if wire else nullcontext(how) as how:
         verdict = check(*refs, terms, how).verdict
         around = () if how.wire is None else wire_lines(how.wire.summary)

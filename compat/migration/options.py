@@ -19,6 +19,22 @@ SHARPNESS_PLAYS: Final = 2_000
 """So often small changes of NEW are played in a world, all together."""
 
 
+def plays_of_changes(given: int | None, least: float, usual: int) -> int:
+    """Return how often small changes are played; ``least`` percent are to be noticed.
+
+    Where they are ``usual``ly not played, they are if so many have to be noticed.
+    Raises ValueError where that could not be known.
+    """
+    if given is None:
+        return SHARPNESS_PLAYS if least else usual
+    if least and not given:
+        raise ValueError(
+            f"{least:g} % of the small changes are to be noticed, and none is played:"
+            " allow more plays than 0"
+        )
+    return given
+
+
 class UnknownWordError(ValueError):
     """A name that is none of those there are."""
 
