@@ -133,6 +133,9 @@ class FakeSides:
         text = b"def f(a):\n    return g(1, 2, 3)\n"
         self.files = SideFiles({"n.py": text}, "n.py", "f")
 
+    def usual(self, worlds: Sequence[Scenario]) -> list[SidePlayed]:
+        return list(FakeSide(None, {}).play_all(worlds))
+
     def apart(self, loading: Mapping[str, object]) -> FakeSide:
         change = loading.get("change")
         return FakeSide(None if change is None else change[1], self._notice)

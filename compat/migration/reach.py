@@ -45,16 +45,24 @@ class NotAnAddressError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What is let through: variables by name, hosts with ports; whose side doors."""
+    """What is let through: variables by name, hosts with ports; whose side doors.
+
+    Where it is ``closed``, no file outside is written, and no program started.
+    """
 
     env: tuple[str, ...] = ()
     net: tuple[tuple[str, int], ...] = ()
     side_doors: str = OWN
+    closed: bool = False
 
     @property
     def request(self) -> Mapping[str, object]:
         """What the child hears of it."""
-        return {"net": [list(each) for each in self.net], "side_doors": self.side_doors}
+        return {
+            "net": [list(each) for each in self.net],
+            "side_doors": self.side_doors,
+            "closed": self.closed,
+        }
 
     @property
     def header(self) -> Mapping[str, object]:

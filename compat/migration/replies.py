@@ -84,7 +84,7 @@ class SidePlayed:
     """What ``subject(world)`` raised here, if it did."""
     lines: frozenset[tuple[str, int]] = frozenset()
     """The lines of its own that were reached, if that was asked for."""
-    steps: int = 0
+    steps: int | None = None
     """How many statements of its own were begun, if that was asked for."""
     outside: tuple[str, ...] = ()
 

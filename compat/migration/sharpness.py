@@ -43,6 +43,10 @@ class ChangedSides(Protocol):
         """The files that the subject was run from."""
         ...
 
+    def usual(self, worlds: Sequence[Scenario]) -> Sequence[SidePlayed]:
+        """Return what NEW does in these worlds; raises SideFault."""
+        ...
+
     def apart(self, loading: Mapping[str, object]) -> SubjectProcess:
         """Start one; raises SideFault."""
         ...
@@ -108,11 +112,17 @@ class SharpnessMeter:
         try:
             self._play_unchanged(self._worlds)
         except SideFault as fault:
-            return Sharpness(refused=f"NEW cannot be played once more: {fault}")
+            return self._refused(f"cannot be played once more: {fault}")
+        reached = [text for each in self._usual for text in each.outside]
+        if reached:  # a changed one would do that to something else
+            return self._refused(f"{reached[0]}, which a changed one must not do")
         files = self._sides.files
         found = changes_of(files.files, files.name, old)
         self._changes = [PlayedChange(each, self._order(each)) for each in found]
         return self._played(plays)
+
+    def _refused(self, why: str) -> Sharpness:
+        return Sharpness(least=self._terms.least, refused=f"NEW {why}")
 
     def further(self, worlds: Sequence[Scenario], plays: int) -> Sharpness:
         """Return what is left unnoticed when there are these worlds, too."""
@@ -139,9 +149,8 @@ class SharpnessMeter:
         return self._summed()
 
     def _play_unchanged(self, worlds: Sequence[Scenario]) -> None:
-        with self._sides.apart({"steps": None}) as side:
-            self._usual += side.play_all(worlds, first=1)
-        most = max((each.steps for each in self._usual), default=0)
+        self._usual += self._sides.usual(worlds)
+        most = max((each.steps or 0 for each in self._usual), default=0)
         self._limit = STEPS + TIMES * most
 
     def _order(self, found: FoundChange) -> list[int]:

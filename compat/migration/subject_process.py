@@ -263,7 +263,7 @@ class SubjectProcess:
             reply.get("refused"),
             reply.get("unbuilt"),
             frozenset((file, line) for file, line in reply.get("lines", ())),
-            reply.get("steps", 0),
+            reply.get("steps"),
             tuple(reply.get("outside", ())),
         )
 

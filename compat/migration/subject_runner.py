@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
+from types import MappingProxyType
 from typing import Final
 
 from compat.migration.comparing import (
@@ -71,6 +72,9 @@ class CheckOptions:
     reach: Reach = NO_REACH
 
 
+STEPS: Final[Mapping[str, object]] = MappingProxyType({"steps": None})
+"""Loading a subject so that the lines that a world reaches are known."""
+
 SEEDS: Final[Mapping[Label, int]] = {"old": 1, "new": 2}
 """The first hash seed of each side; no two of their processes have the same.
 
@@ -100,6 +104,7 @@ class SubjectRunner:
         self._ways: set[str] = set()
         self._limits: Sequence[str] = ()
         self._built = False
+        self._first: dict[int, tuple[Scenario, SidePlayed]] = {}
         self._side: SubjectProcess | None = None
         self._side = self._started()
 
@@ -163,6 +168,8 @@ class SubjectRunner:
             raised = None
             for world, played in zip(worlds, all_played, strict=True):
                 raised = raised or played.unbuilt
+                if played.steps is not None:
+                    self._remember([world], [played])
                 yield self._summed(played, world)
             if raised is not None and not self._built:
                 # Of a subject that works in no world at all nothing can be compared.
@@ -182,10 +189,33 @@ class SubjectRunner:
 
     def _started(self) -> SubjectProcess:
         with self._restarting():
-            return self.apart(PLAIN)
+            measured = self._label == "new" and self._check.sharpness_plays
+            return self._child(STEPS if measured else PLAIN, self._check.reach)
 
     def apart(self, loading: Mapping[str, object]) -> SubjectProcess:
-        """Start a child like its own, loaded with more; raises SideFault."""
+        """Start a child like its own, with a small change; raises SideFault.
+
+        What that does nobody has written, so it reaches nothing outside.
+        """
+        reach = replace(self._check.reach, net=(), closed=True)
+        return self._child(loading, reach)
+
+    def usual(self, worlds: Sequence[Scenario]) -> list[SidePlayed]:
+        """Return what it did in these worlds first, with lines; raises SideFault."""
+        missing = [each for each in worlds if id(each) not in self._first]
+        if missing:
+            with self._child(STEPS, self._check.reach) as side:
+                self._remember(missing, side.play_all(missing, first=1))
+        return [self._first[id(each)][1] for each in worlds]
+
+    def _remember(
+        self, worlds: Iterable[Scenario], played: Iterable[SidePlayed]
+    ) -> None:
+        """Keep what a world's object stands for, and the object, lest it is another."""
+        for world, each in zip(worlds, played, strict=True):
+            self._first.setdefault(id(world), (world, each))
+
+    def _child(self, loading: Mapping[str, object], reach: Reach) -> SubjectProcess:
         side = SubjectProcess.start(
             self._ref,
             self._label,
@@ -193,7 +223,7 @@ class SubjectRunner:
             profile=self._check.profile,
             hash_seed=self._hash_seed,
             loading=loading,
-            reach=self._check.reach,
+            reach=reach,
         )
         side.ways = self._limits
         side.wire = self._check.wire

@@ -64,6 +64,8 @@ NAMED: Final = frozenset(
 """Calls whose ``name`` is that of a graph or handler, which is not compared."""
 UNSEEN: Final = frozenset(("__all__", "__slots__", "name", "model_config"))
 """Names of a class or module whose values nothing shows."""
+UNCOMPARED: Final = frozenset(("id", "name", "status", "artifact", "additional_kwargs"))
+"""What a result of a tool carries beside what it says: few requests do."""
 LINE: Final = 1_000
 """So much of a change's text is kept."""
 
@@ -121,6 +123,8 @@ def droppable(node: ast.stmt, parent: ast.AST) -> bool:  # noqa: PLR0911  # one 
     match node:
         case ast.Expr(value=ast.Constant()):
             return False
+        case ast.Expr(value=ast.Call() as call) if normal(call) is None:
+            return False
         case ast.Expr() | ast.Delete() | ast.Raise() | ast.AugAssign():
             return True
         case ast.Continue():
@@ -145,7 +149,7 @@ def _is_last(node: ast.stmt, parent: ast.AST) -> bool:
     return isinstance(parent, loops) and parent.body[-1] is node
 
 
-def normal(node: ast.Call) -> frozenset[object] | None:
+def normal(node: ast.Call) -> frozenset[object] | None:  # noqa: PLR0911  # one each
     """Return the places and names of arguments that nothing shows; None if all are."""
     name = called(node.func)
     if name in TYPING:
@@ -156,6 +160,10 @@ def normal(node: ast.Call) -> frozenset[object] | None:
         return frozenset(("frozen", "slots", "kw_only", "eq", "repr", "order"))
     if name == "zip":
         return frozenset(("strict",))
+    if name == "__init__" and plain(node) == "super().__init__()":
+        return None
+    if name.endswith("Message") and name[0].isupper():
+        return UNCOMPARED if name == "ToolMessage" else frozenset(("id",))
     if name in NAMED or name.startswith("with_"):
         return frozenset(("name",))
     return frozenset()

@@ -213,6 +213,7 @@ class _Finder:
             if ast.get_docstring(node) is None or at > 0:
                 self._stmt(each, Place(node, "body", at))
             elif is_tool(node) and isinstance(each, ast.Expr):
+                self._statement = None  # what it says is read when the tool is made
                 self._expr(each.value, Place(each, "value"))
 
     def _defaults(self, args: ast.arguments) -> None:
@@ -365,7 +366,11 @@ class _Finder:
         self._expr(node.func, Place(node, "func"))
         self._swapped(node.args)
         last = len(node.args) - 1
-        if last > 0 not in skipped and not isinstance(node.args[last], ast.Starred):
+        if (
+            last > 0
+            and 0 not in skipped
+            and not isinstance(node.args[last], ast.Starred)
+        ):
             self._dropped(node.args, last, name)
         for at, each in enumerate(node.args):
             if at not in skipped:

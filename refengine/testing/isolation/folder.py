@@ -7,6 +7,7 @@ after such a session are the files looked through.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Mapping
@@ -33,15 +34,16 @@ CHANGES: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
     }
 )
 """Events, and which of their arguments are paths that are about to be changed."""
-UNSEEN: Final = (
+PROGRAMS: Final = (
     "os.exec",
     "os.posix_spawn",
     "os.spawn",
     "os.system",
-    "sqlite3.connect",
     "subprocess.Popen",
 )
-"""Events after which anything may be written that no event tells of."""
+"""Events after which anything may be done that no event tells of."""
+DATABASE: Final = "sqlite3.connect"
+"""An event after which a file is written that no event tells of."""
 DEVICES: Final = ("/dev/", "/proc/")
 
 
@@ -56,12 +58,15 @@ class FileState(NamedTuple):
 class SessionFolder:
     """The temporary folder of a process' sessions.
 
-    ``outside`` are files that were written elsewhere, where nothing is put back.
+    ``outside`` are files that were written elsewhere, where nothing is put back, and
+    ``programs`` whether one was started. If it is ``closed``, both are refused.
     """
 
-    def __init__(self, top: str, cwd: str) -> None:
+    def __init__(self, top: str, cwd: str, *, closed: bool = False) -> None:
         self.top = top
         self.cwd = cwd
+        self.closed = closed
+        self.programs = False
         self.outside: dict[str, None] = {}
         self.written = False
         self._kept: str | None = None
@@ -75,7 +80,8 @@ class SessionFolder:
         return {
             "open": self._opens,
             **{name: partial(self._changes, at) for name, at in CHANGES.items()},
-            **dict.fromkeys(UNSEEN, self._writes),
+            **dict.fromkeys(PROGRAMS, self._starts),
+            DATABASE: self._writes,
         }
 
     def ready(self) -> None:
@@ -110,6 +116,12 @@ class SessionFolder:
     def _writes(self, _arguments: tuple[Any, ...]) -> None:
         self._keep()
 
+    def _starts(self, _arguments: tuple[Any, ...]) -> None:
+        self.programs = self._ready
+        if self.closed:
+            raise PermissionError(errno.EACCES, "no program is started here")
+        self._keep()
+
     def _touches(self, path: object) -> None:
         """Hear of a path that is about to be written."""
         if self._busy or not isinstance(path, (str, bytes, os.PathLike)):
@@ -118,6 +130,8 @@ class SessionFolder:
         if self.inside(name):
             self._keep()
         elif not name.startswith(DEVICES):
+            if self.closed:
+                raise PermissionError(errno.EACCES, "nothing is written here", name)
             self.outside.setdefault(os.path.abspath(name))  # noqa: PTH100  # as above
 
     def _keep(self) -> None:

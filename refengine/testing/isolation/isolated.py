@@ -42,7 +42,7 @@ class Isolation:
         top, cwd = request["top"], os.getcwd()  # noqa: PTH109  # names, as they come
         _turn_home(top)
         doors = SideDoors(everything=request.get("side_doors") == "all")
-        folder = SessionFolder(top, cwd)
+        folder = SessionFolder(top, cwd, closed=bool(request.get("closed")))
         allowed = [(host, port) for host, port in request.get("net", ())]
         gate = SocketGate(doors, allowed, folder.inside)
         hear({**folder.table, **gate.table})
@@ -79,6 +79,7 @@ class Isolation:
         """What reached the world outside, for a reply; nothing of it is undone."""
         sockets = [f"used the socket {each}" for each in self.gate.used]
         reached = [*sockets, *(f"wrote {each}" for each in self.folder.outside)]
+        reached += ["started a program"] * self.folder.programs
         return {"outside": reached} if reached else {}
 
     def masked(self, text: str) -> str:
