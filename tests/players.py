@@ -18,6 +18,8 @@ class PlayedHere:
     """What was played in this process; its text is the real one."""
 
     jsonl: str
+    refused: str | None = None
+    way: str | None = None
 
 
 class Here:

@@ -375,7 +375,7 @@ def test_forked_copy_ends_at_once(tmp_path):
 def test_fault_of_one_world_does_not_end_the_side(tmp_path):
     body = """
     def subject(world):
-        if world.instruction == "bad": raise ValueError
+        if world.instruction == "bad": world.effect("x", object())
         return kind()
     """
     with started(tmp_path, body) as side:

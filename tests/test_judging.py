@@ -288,8 +288,8 @@ def test_world_shrinks_to_what_the_divergence_needs() -> None:
 
     assert verdict.world is not None
     assert verdict.world.model_dump(exclude_defaults=True) == {
-        "agent": {},
-        "runs": ({"input": ("user:a",) * 4},),
+        "agent": {"instruction": "a"},  # it is a system message that is lost
+        "runs": ({"input": ("user:a",) * 3},),
     }
 
 

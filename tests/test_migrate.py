@@ -93,7 +93,7 @@ def test_port_that_does_not_is_told_with_both_values_and_the_world(command) -> N
     assert done.out.startswith("DIVERGES  same-state holds, same-effects is required\n")
     assert "EFFECT_CHANGED  a side effect is done with other data" in done.out
     assert "  where  run 1, effect 1  (effects [0].data)\n" in done.out
-    assert "  old    1\n  new    2\n" in done.out
+    assert "  old    2\n  new    3\n" in done.out
     assert (
         "The smallest world found that shows it:\n  run 1: in one piece\n" in done.out
     )
@@ -163,7 +163,7 @@ def test_report_file_has_the_same_for_machines(command) -> None:
     assert done.code == report["exit"] == 1
     assert report["holds"] == "same-state"
     assert report["divergence"]["code"] == "EFFECT_LOST"
-    assert report["world"]["runs"] == [{}]
+    assert report["world"]["runs"] == [{"input": ["user:a"]}]
     assert report["header"]["seed"] == 0
     assert set(report["exercise"]) == {"old", "new"}
 
@@ -561,7 +561,7 @@ def subject(world):
     def before(ctx, state):
         if not is_reentry():
             world.effect("seen", len(state.messages))
-        if len(state.messages) == 1:
+        if len(state.messages) == 2:
             interrupt("go on?")
     return [AgentMiddleware(additional_instruction="x", before_chat_model=before)]
 """
@@ -570,7 +570,7 @@ def subject(world):
 def test_reproducer_of_a_side_that_asks_answers_it(command) -> None:
     head = "from refengine import AgentMiddleware, interrupt, is_reentry\n"
     Path("old.py").write_text(head + ASKS, "utf-8")
-    asks = f"{TELLS}; len(messages) == 1 and interrupt('go on?')"
+    asks = f"{TELLS}; len(messages) == 2 and interrupt('go on?')"
     given = ("old.py", new(asks, head), "--reproducer", "rep", *FEW)
     done = command(*given, few=False)
     shown = subprocess.run(

@@ -103,10 +103,13 @@ def test_agents_without_middleware_do_the_same(folder) -> None:
     assert set(verdict.exercise["new"].frameworks) >= {"langchain", "langgraph"}
 
 
-def test_port_that_wraps_is_not_accused_but_has_lost_a_way(folder) -> None:
+def test_port_that_can_no_longer_be_run_async_is_found_with_the_reason(folder) -> None:
     verdict = judged(folder, "trims", "trims")
 
-    assert (verdict.holds, verdict.divergence.code) == ("same-effects", "WAY_LOST")
+    assert (verdict.holds, verdict.divergence.code) == ("same-state", "WAY_LOST")
+    ((side, cause),) = verdict.divergence.causes
+    assert side == "new"
+    assert cause.startswith("no async run: Asynchronous implementation of")
     assert verdict.exercise["old"].ways == ("async", "sync")
     assert verdict.exercise["new"].ways == ("sync",)
 

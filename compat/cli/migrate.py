@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from compat.cli.command import argument, flag, group, option, refuse, refusing
 from compat.cli.values import PATH, Kind, at_least, one_of
 from compat.migration.options import (
+    DOMAINS,
     EXAMPLES,
+    ORDINARY,
     SHARPNESS_PLAYS,
     TIMEOUT,
     UnknownWordError,
@@ -97,6 +99,12 @@ def reaching(check: F) -> F:
     kind=PATH,
     multiple=True,
 )
+@option(
+    "--domain",
+    about="which worlds decide: ordinary ones, or all: the unusual ones, too",
+    kind=one_of(*DOMAINS),
+    default=ORDINARY,
+)
 @option("--examples", about="generated worlds", kind=at_least(1), default=EXAMPLES)
 @option("--seed", about="of the generated worlds", kind=at_least(0), default=0)
 @option(
@@ -137,6 +145,7 @@ def check(  # noqa: PLR0913  # the options of the command
     settings: Path | None,
     worlds: tuple[Path, ...],
     tools: tuple[Path, ...],
+    domain: str,
     examples: int,
     seed: int,
     timeout: float,
@@ -184,6 +193,7 @@ def check(  # noqa: PLR0913  # the options of the command
         seed,
         timeout,
         name,
+        domain=domain,
         reach=reach,
         sharpness_plays=plays,
         min_sharpness=min_sharpness,

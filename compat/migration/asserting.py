@@ -15,7 +15,14 @@ from rich.text import Text
 from compat.migration.checking import check, code_of, over_the_wire
 from compat.migration.folder import given_of, terms_of
 from compat.migration.given import read_given
-from compat.migration.options import EXAMPLES, TIMEOUT, known, plays_of_changes
+from compat.migration.options import (
+    DOMAINS,
+    EXAMPLES,
+    ORDINARY,
+    TIMEOUT,
+    known,
+    plays_of_changes,
+)
 from compat.migration.reach import OWN, SIDE_DOORS, Reach, address
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.subject_runner import CheckOptions
@@ -49,6 +56,7 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     settings: str | Path | None = None,
     worlds: Sequence[str | Path] = (),
     tools: Sequence[str | Path] = (),
+    domain: str = ORDINARY,
     sharpness_plays: int | None = None,
     min_sharpness: float = 0.0,
     wire: bool = False,
@@ -61,8 +69,9 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     A subject is a text as on the command line, the path of a file whose ``subject`` is
     meant, or a function of a module. ``settings`` is a migration.toml; ``require`` wins
     over it and is same-effects otherwise. ``worlds`` and ``tools`` are files of your
-    own. Small changes of NEW are played if ``min_sharpness`` percent of them have to be
-    noticed, or ``sharpness_plays`` is given: a test that passes shows no report. With
+    own. With the ``domain`` "all" unusual worlds count as ordinary ones do. Small
+    changes of NEW are played if ``min_sharpness`` percent of them have to be noticed,
+    or ``sharpness_plays`` is given: a test that passes shows no report. With
     ``wire``, graphs ask a server on this machine by a vendor's client. ``net`` are
     sockets (HOST:PORT) that are allowed, and ``env`` variables that are given; with
     ``side_doors="all"`` records of frameworks count, too. Returns the verdict. Raises
@@ -72,6 +81,7 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     __tracebackhide__ = True
     if require is not None:
         known(require, RELATIONS, "relation")
+    known(domain, DOMAINS, "domain")
     refs = _ref(old), _ref(new)
     path = None if settings is None else Path(settings)
     terms = terms_of(path, refs[1], require)
@@ -82,6 +92,7 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
         examples,
         seed,
         timeout,
+        domain=domain,
         reach=reach,
         given=own.joined(given_of(path)),
         sharpness_plays=plays_of_changes(sharpness_plays, min_sharpness, usual=0),

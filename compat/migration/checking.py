@@ -19,11 +19,18 @@ from typing import Final
 from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
 from compat.migration.differing import GRAPHS
-from compat.migration.judging import UNSTEADY, MigrationJudge, Terms
+from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.options import EVERYWHERE
 from compat.migration.refs import SubjectRef, located
 from compat.migration.reproducer import SideFiles
+from compat.migration.sessions import UNSTEADY
 from compat.migration.sharpness import SharpnessMeter, SharpnessTerms
-from compat.migration.subject_runner import CheckOptions, SubjectRunner, anew
+from compat.migration.subject_runner import (
+    CheckOptions,
+    SubjectRunner,
+    anew,
+    beside,
+)
 from compat.migration.wire import serving
 from compat.migration.words import harvest, own_sources
 from compat.verdicts.exit_codes import (
@@ -52,7 +59,7 @@ def code_of(verdict: Migration) -> int:
         codes.append(NOT_COMPARABLE)
     elif not verdict.sufficient:
         codes.append(DIFFERS)
-    if verdict.idle:
+    if verdict.idle or verdict.nothing_ran:
         codes.append(NOTHING_RAN)
     if verdict.sharpness is not None and not verdict.sharpness.enough:
         codes.append(NOTHING_RAN)
@@ -161,20 +168,16 @@ def check_all(
     explain: bool,
 ) -> dict[str, Checked]:
     """Judge several new sides against one old side, which plays its worlds once."""
-    try:
-        runner = SubjectRunner(old, "old", how)
-    except PlayError as error:
-        return {
-            name: _faulty(error, terms, corpus) for name, (_, terms) in news.items()
-        }
-    judge = MigrationJudge(runner, corpus, anew, how.progress)
+    runner = SubjectRunner(old, "old", how)
+    judge = MigrationJudge(runner, corpus, anew, how.progress, beside)
     try:
         return {
             name: _judged(judge, ref, terms, how, explain=explain)
             for name, (ref, terms) in news.items()
         }
     finally:
-        judge.old.close()
+        judge.close()
+        runner.close()
 
 
 def _judged(
@@ -185,11 +188,12 @@ def _judged(
     *,
     explain: bool,
 ) -> Checked:
+    # It starts while the old side still does.
+    runner = SubjectRunner(ref, "new", how)
     try:
-        runner = SubjectRunner(ref, "new", how)
-    except PlayError as error:
-        return _faulty(error, terms, judge.corpus)
-    try:
+        judge.old.ready()
+        runner.ready()
+        terms = replace(terms, everywhere=how.domain == EVERYWHERE)
         verdict = judge.judge(runner, terms, explain=explain)
         if how.sharpness_plays and _holds(verdict):
             sharpness = _sharpness(judge, runner, terms, how, verdict)

@@ -68,7 +68,7 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType(
         ),
         "INTERLEAVING": Code("info", "concurrent calls run in another order"),
         "MARKS": Code("info", "messages that are kept carry other marks, or status"),
-        "WAY_LOST": Code("warning", "it cannot be run in all the ways it could"),
+        "WAY_LOST": Code("error", "it cannot be run in all the ways it could"),
         "INTENT": Code("error", "a side does not have an effect that is intended"),
     }
 )
@@ -305,7 +305,7 @@ def _other(old: Value, new: Value, channel: str) -> Named:
     code = _OTHERS.get(channel, "STATUS")
     if old.get("kind") == new.get("kind") == "run_end":
         return "MARKS", ".data", old["data"], new["data"]
-    if "way" in old and "way" in new:
+    if channel == "ways":
         return "WAY_LOST", ".way", old["way"], new["way"]
     key = next(
         k for k in sorted({*old, *new}) if _text(old.get(k)) != _text(new.get(k))

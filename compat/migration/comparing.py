@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final, Protocol, TypeAlias
 
 from compat.migration.differing import Mask, TraceChannels, broken, differences
-from compat.migration.naming import first_in_time, named
+from compat.migration.naming import DivergenceKind, first_in_time, kind_of, named
 from compat.migration.shrinking import TRIES
 from compat.verdicts.migration import (
     DescribedDivergence,
@@ -48,6 +48,16 @@ class TracedWorld(Protocol):
     @property
     def jsonl(self) -> str:
         """Its trace as canonical text, which is equal for most pairs."""
+        ...
+
+    @property
+    def refused(self) -> str | None:
+        """Why it is outside the subject's domain, if it is."""
+        ...
+
+    @property
+    def way(self) -> str | None:
+        """How a graph was run, None if it is no graph."""
         ...
 
 
@@ -88,6 +98,18 @@ class SideRunner(Protocol):
 
 Anew: TypeAlias = Callable[[SideRunner], AbstractContextManager[SideRunner]]
 """Opens a side once more, in a process of its own."""
+Pair: TypeAlias = "tuple[TracedWorld, TracedWorld]"
+Beside: TypeAlias = Callable[
+    [SideRunner, SideRunner, Sequence[Scenario]], Iterator[Pair]
+]
+"""Plays the same worlds on two sides, at the same time where that can be."""
+
+
+def by_turns(
+    old: SideRunner, new: SideRunner, worlds: Sequence[Scenario]
+) -> Iterator[Pair]:
+    """Play the same worlds on two sides, one after the other."""
+    yield from zip(old.play_all(worlds), new.play_all(worlds), strict=True)
 
 
 def by_channel(played: TracedWorld) -> TraceChannels:
@@ -95,8 +117,8 @@ def by_channel(played: TracedWorld) -> TraceChannels:
     return TraceChannels(played.jsonl)
 
 
-SESSIONS: Final = 3
-"""So often a side plays a world, to tell noise from differences."""
+SESSIONS: Final = 2
+"""So often a side plays a world in one process, to tell noise from differences."""
 
 
 def everything(_: Scenario) -> bool:
@@ -104,55 +126,81 @@ def everything(_: Scenario) -> bool:
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class SeenPair:
+    """One world as both sides were seen in it, and what is looked at there."""
+
+    old: TraceChannels
+    new: TraceChannels
+    channels: Sequence[str]
+    masks: Sequence[Mask] = ()
+
+    @property
+    def divergence(self) -> DescribedDivergence | None:
+        """The first difference in time, named; None if there is none."""
+        found = differences(self.old, self.new, self.channels, self.masks)
+        return named(first_in_time(found), self.old, self.new) if found else None
+
+
 @dataclass(slots=True)
 class SidePair:
-    """Two sides that are played in one world after the other."""
+    """Two sides that are played in one world, and each of them once more elsewhere.
 
-    old: SideRunner
-    new: SideRunner
+    ``again`` are the same sides in processes of their own.
+    """
+
+    sides: tuple[SideRunner, SideRunner]
+    again: tuple[SideRunner, SideRunner]
     masks: Sequence[Mask]
-    progress: Progress
-    anew: Anew
+    channels: Sequence[str]
+    beside: Beside = by_turns
+    progress: Progress = silent
     fits: Callable[[Scenario], bool] = everything
     steady: Sequence[str] = tuple(CHANNELS)
     tried: int = 0
 
-    def differs(self, world: Scenario, channels: Sequence[str]) -> bool:
-        """Tell whether the sides differ; one that cannot be played shows nothing."""
+    def seen(self, world: Scenario) -> SeenPair | None:
+        """Return what both sides do in a world; None if it shows nothing of them."""
         if not self.fits(world):
-            return False
+            return None
+        try:
+            ((old, new),) = self.beside(*self.sides, [world])
+        except PlayError:
+            return None
+        if old.refused is not None:
+            return None
+        return SeenPair(by_channel(old), by_channel(new), self.channels, self.masks)
+
+    def shows(self, world: Scenario, kind: DivergenceKind) -> bool:
+        """Tell whether the first difference in a world is of this kind."""
         self.tried += 1
         self.progress("shrinking", self.tried, TRIES)
-        try:
-            sides = by_channel(self.old.play(world)), by_channel(self.new.play(world))
-        except PlayError:
+        seen = self.seen(world)
+        # Which channels differ at all is known at once, what comes first is not.
+        if seen is None or not broken(seen.old, seen.new, [kind.channel], self.masks):
             return False
-        return bool(broken(*sides, channels, self.masks))
+        found = seen.divergence
+        return found is not None and kind_of(found) == kind
 
     def explained(
-        self, world: Scenario, channels: Sequence[str], volatile: Sequence[Mask]
+        self, world: Scenario, volatile: Sequence[Mask]
     ) -> tuple[tuple[Noise, ...], DescribedDivergence | None]:
         """Return the fields in which a side differs from itself in this world, if any.
 
-        Else the first difference in time between the sides, in these channels, named.
+        Else the first difference in time between the sides, named.
         """
-        old = self._sessions(self.old, world)
-        new = self._sessions(self.new, world)
+        sessions: list[Pair] = []
+        for _ in range(SESSIONS):
+            sessions += self.beside(*self.sides, [world])
+        sessions += self.beside(*self.again, [world])
+        old, new = zip(*sessions, strict=True)
         noise = [*noise_between("old", old, volatile, self.steady)]
         noise += noise_between("new", new, volatile, self.steady)
         sides = by_channel(old[0]), by_channel(new[0])
-        found = differences(*sides, channels, self.masks)
-        if not noise and not found:  # they differed when the world was looked for
-            noise = [Noise("new", channels[0], "[*]", ("differs", "does not"))]
-        if noise:
-            return unique(noise), None
-        return (), named(first_in_time(found), *sides)
-
-    def _sessions(self, player: SideRunner, world: Scenario) -> list[TracedWorld]:
-        """Play a world in this process, and in a new one, which remembers nothing."""
-        played = [player.play(world) for _ in range(SESSIONS)]
-        with self.anew(player) as other:
-            return [*played, other.play(world)]
+        found = SeenPair(*sides, self.channels, self.masks).divergence
+        if not noise and found is None:  # they differed when the world was looked for
+            noise = [Noise("new", self.channels[0], "[*]", ("differs", "does not"))]
+        return (unique(noise), None) if noise else ((), found)
 
 
 def noise_between(

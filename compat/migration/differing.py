@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from compat.verdicts.migration import Difference
 from refengine.messages import Json
@@ -70,12 +70,35 @@ class TraceChannels:
             self._entries[channel] = project(self._seen, channel)
         return self._entries[channel]
 
+    def errors(self, run: int) -> list[str]:
+        """Return what errors of a run say, also those that only a tool had.
+
+        Texts are not compared, but a person wants to read them.
+        """
+        self._seen = self._seen or Seen(self.jsonl)
+        return [
+            text
+            for item in self._seen.items
+            if item["run"] == run
+            for text in _error_texts(item)
+        ]
+
     def text(self, channel: str) -> str:
         """Return a channel as canonical JSON: equal texts, equal channels."""
         if channel not in self._texts:
             values = [entry.value for entry in self.entries(channel)]
             self._texts[channel] = json.dumps(values, sort_keys=True)
         return self._texts[channel]
+
+
+def _error_texts(item: Mapping[str, Any]) -> Iterator[str]:
+    kind, data = item["kind"], item["data"]
+    if kind == "tool_error":
+        yield f"tool call {item['call_id']} failed: {data['error']}"
+    elif kind == "build" and "lost" in data:
+        yield data["lost"]
+    elif kind in {"event", "build_error"} and "error" in data:
+        yield f"{data['class']}: {data['error'].get('text', '')}"
 
 
 def broken(

@@ -2,45 +2,53 @@
 
     old, new → the same corpus → two traces each → first divergence, shrunk → relation
 
-Source: verdicts, Migration. The old side is judged against itself first: what differs
-there is noise, and nothing can be said about what is not.
+Source: verdicts, Migration. A side that differs from itself is no measure of another
+one: what differs there is noise, and nothing can be said about what is not.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from compat.migration.comparing import (
     Anew,
+    Beside,
     Progress,
     SidePair,
     SideRunner,
     TracedWorld,
     by_channel,
+    by_turns,
     everything,
-    noise_between,
     silent,
-    unique,
 )
 from compat.migration.corpus import Corpus
-from compat.migration.differing import GRAPHS, Mask, TraceChannels, broken, differences
-from compat.migration.shrinking import shrink, size
+from compat.migration.differing import GRAPHS, Mask, broken, differences
+from compat.migration.grouping import (
+    groups_of,
+    named_worlds,
+    typical,
+    unusual_divergence,
+)
+from compat.migration.sessions import BothPlayed, SideSessions
+from compat.migration.shrinking import TRIES, shrink
 from compat.verdicts.migration import (
     Allowed,
     Broken,
     Exercise,
     Migration,
-    Noise,
     Side,
+    UnusualDivergence,
 )
 from compat.verdicts.relations import (
     DEFAULT_RELATION,
     RELATIONS,
     channels_of,
+    strength,
     strongest,
 )
 from compat.verdicts.sharpness import EquivalentMark
@@ -50,9 +58,12 @@ from refengine.testing.subject_worlds.graph_worlds import fits_a_graph
 
 P = TypeVar("P", bound=SideRunner)
 
-UNSTEADY: Final = frozenset(("interleaving",))
 UNSTEADY_FROM: Final = "same-up-to-volatile"
 """The first relation with a channel in which a graph may differ from itself."""
+TRIES_OF_GRAPHS: Final = 150
+"""So many worlds are played at most to make one of a graph smaller."""
+TRIES_IN_A_FOLDER: Final = 40
+"""The same where many are judged, and most reports are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +80,8 @@ class Terms:
     """What a migration is held to, and what may differ.
 
     ``outside`` is what its subjects are not for, in the words of the settings, and
-    ``marks`` are small changes of NEW that are declared equivalent.
+    ``marks`` are small changes of NEW that are declared equivalent. With
+    ``everywhere``, unusual worlds count as ordinary ones do.
     """
 
     required: str = DEFAULT_RELATION
@@ -78,6 +90,7 @@ class Terms:
     by_door: tuple[Mask, ...] = ()
     outside: tuple[str, ...] = ()
     marks: tuple[EquivalentMark, ...] = ()
+    everywhere: bool = False
 
     @property
     def masks(self) -> tuple[Mask, ...]:
@@ -86,165 +99,128 @@ class Terms:
         return (*self.volatile, *allowed, *self.by_door)
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedSides:
+    """What one new side did in all worlds: where it differs, in which channels."""
+
+    worlds: Sequence[BothPlayed]
+    differing: Mapping[int, frozenset[str]]
+    masked: bool
+
+    @property
+    def inside(self) -> list[BothPlayed]:
+        """The worlds in which the old side works."""
+        return [each for each in self.worlds if each.refused is None]
+
+    def those(self, *, unusual: bool) -> list[BothPlayed]:
+        """Return the worlds that are unusual, or those that are ordinary."""
+        return [each for each in self.inside if (each.unusual is not None) == unusual]
+
+    def holds(self, worlds: Sequence[BothPlayed]) -> str | None:
+        """Return the strongest relation that holds in all of these worlds."""
+        none = frozenset[str]()
+        found = none.union(*(self.differing.get(each.at, none) for each in worlds))
+        return strongest(found, masked=self.masked)
+
+
 @dataclass(slots=True)
 class MigrationJudge(Generic[P]):
     """Judges new sides against one old side, which plays the corpus only once.
 
     ``anew`` opens a side once more, in a process of its own: what hangs on a process,
-    such as the order of a set or what a module has gathered, differs only there.
+    such as the order of a set or what a module has gathered, differs only there. The
+    corpus may grow between two judgements; then only what is new in it is played.
     """
 
     old: P
     corpus: Corpus
     anew: Anew
     progress: Progress = silent
-    _sessions: list[list[TracedWorld]] = field(default_factory=list[list[TracedWorld]])
-    _played_old: list[TracedWorld] = field(default_factory=list[TracedWorld])
-    _shown: list[TraceChannels] = field(default_factory=list[TraceChannels])
-    _exercise: Exercise | None = None
+    beside: Beside = by_turns
+    _sessions: SideSessions | None = None
 
     @property
-    def worlds(self) -> list[Scenario]:
-        """The worlds of the corpus, in order."""
-        return [each.scenario for each in self.corpus.worlds]
+    def sessions(self) -> SideSessions:
+        """What both sides were seen to do so far."""
+        if self._sessions is None:
+            self._sessions = SideSessions(
+                self.old, self.corpus, self.anew, self.beside, self.progress
+            )
+        self._sessions.corpus = self.corpus
+        return self._sessions
+
+    def close(self) -> None:
+        """End what was started to play the old side once more."""
+        self.sessions.close()
 
     def judge(
         self, new: SideRunner, terms: Terms, *, explain: bool = True
     ) -> Migration:
         """Return the answer for one new side.
 
-        Without ``explain`` a divergence is shrunk only if less holds than is required.
-        Raises PlayError.
+        Without ``explain`` a divergence is only told if less holds than is required,
+        in a world that is not made much smaller. Raises PlayError.
         """
-        base = self._base(terms)
-        noise = self._noise(terms.volatile)
-        if noise:
-            return replace(base, noise=noise, exercise={"old": self._exercised})
-        if self.old.ways:
+        sessions = self.sessions
+        worlds, theirs = sessions.with_new(new)
+        if sessions.of_graphs:
             terms = replace(terms, by_door=GRAPHS)
-        # Who calls a graph in the only way it has needs that one.
-        new.run_in(self.old.ways)
-        played = self._play(new, "new")
-        exercise: dict[Side, Exercise] = {"old": self._exercised, "new": new.exercise}
-        # A graph's process takes seconds to import its frameworks: a folder has many.
-        anew = self.anew if explain or not self.old.ways else nullcontext
-        twice = self._twice(new, played, anew)
-        noise = _noise_of("new", twice, terms.volatile, self._steady)
-        if noise:
-            return replace(base, noise=noise, exercise=exercise)
-        sides = list(zip(self._shown, map(by_channel, played), strict=True))
-        differing = [broken(*pair, tuple(CHANNELS), terms.masks) for pair in sides]
-        bare = differing
-        if terms.masks and not any(differing):
-            bare = [broken(*pair, tuple(CHANNELS)) for pair in sides]
-        base = replace(
-            base,
-            holds=strongest(
-                frozenset[str]().union(*differing), masked=bare != differing
-            ),
-            exercise=exercise,
-            unused=tuple(self._unused(sides, twice, terms)),
-            broken=tuple(self._lacking(new, played)),
-            allowed=tuple(self._used(each, new, terms) for each in terms.allowed),
-        )
-        if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
+        if terms.everywhere:
+            worlds = [replace(each, unusual=None) for each in worlds]
+        compared = _compared(worlds, terms)
+        base = self._base(terms, compared, new)
+        if base.nothing_ran:
             return base
-        return self._explained(base, new, bare, terms, anew)
+        with self._again(new, explain=explain) as twin:
+            again = sessions.repeated(twin, theirs, compared.differing)
+            ours = sessions.again.values()
+            noise = sessions.noise("old", ours, terms.volatile)
+            noise = noise or sessions.noise("new", again.values(), terms.volatile)
+            if noise:
+                return replace(base, noise=noise)
+            base = replace(
+                base,
+                holds=_held(compared, terms),
+                unused=tuple(_unused(compared, [*ours, *again.values()], terms)),
+                broken=tuple(self._lacking(new, theirs, compared)),
+                allowed=tuple(self._used(each, new, terms) for each in terms.allowed),
+            )
+            if base.sufficient:
+                base = replace(base, unusual=_elsewhere(compared, terms))
+            tries = _tries(explain=explain, graphs=sessions.of_graphs)
+            if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
+                return base
+            return self._explained(base, (new, twin), compared, terms, tries)
 
-    def _base(self, terms: Terms) -> Migration:
+    def _again(
+        self, new: SideRunner, *, explain: bool
+    ) -> AbstractContextManager[SideRunner]:
+        # A graph's process takes seconds to import its frameworks: a folder has many.
+        here = self.sessions.of_graphs and not explain
+        return nullcontext(new) if here else self.anew(new)
+
+    def _base(
+        self, terms: Terms, compared: ComparedSides, new: SideRunner
+    ) -> Migration:
+        """Return what is known before anything is compared."""
+        outside = Counter(each.refused for each in compared.worlds if each.refused)
+        exercise: dict[Side, Exercise] = {
+            "old": self.sessions.exercise or self.old.exercise,
+            "new": new.exercise,
+        }
         return Migration(
             required=terms.required,
             worlds=len(self.corpus.worlds),
             digest=self.corpus.digest,
             families=Counter(each.family for each in self.corpus.worlds),
+            exercise=exercise,
+            outside=dict(outside.most_common()),
+            ordinary=len(compared.those(unusual=False)),
+            apart=len(compared.those(unusual=True)),
         )
 
-    def _play(self, side: SideRunner, phase: str) -> list[TracedWorld]:
-        played: list[TracedWorld] = []
-        for each in side.play_all(self.worlds):
-            played.append(each)
-            self.progress(phase, len(played), len(self.worlds))
-        return played
-
-    def _twice(
-        self, new: SideRunner, played: Sequence[TracedWorld], anew: Anew
-    ) -> tuple[Sequence[TracedWorld], Sequence[TracedWorld]]:
-        """Return two sessions of the new side in the worlds that are short.
-
-        The long ones, which use up the subject's words, take most of the time and would
-        say no more of whether it is the same in another process.
-        """
-        pairs = zip(self.worlds, played, strict=True)
-        some = [(world, first) for world, first in pairs if self._short(world)]
-        with anew(new) as other:
-            again = list(other.play_all([world for world, _ in some]))
-        return [first for _, first in some], again
-
-    def _noise(self, volatile: Sequence[Mask]) -> tuple[Noise, ...]:
-        """Return the fields in which three sessions of the old side differ.
-
-        The second one goes through the worlds backwards, to find in one world what
-        another one left behind.
-        """
-        if not self._sessions:
-            first = self._play(self.old, "old")
-            self._exercise = self.old.exercise
-            self._played_old = first
-            self._shown = list(map(by_channel, first))
-            again = self._repeated()
-            pairs = zip(self.worlds, first, strict=True)
-            firsts = [played for world, played in pairs if again(world)]
-            worlds = [*filter(again, self.worlds)]
-            backwards = [*self.old.play_all(worlds[::-1])][::-1]
-            with self.anew(self.old) as other:
-                anew = [*other.play_all(worlds)]
-            self._sessions = [firsts, backwards, anew]
-        return _noise_of("old", self._sessions, volatile, self._steady)
-
-    @property
-    def _steady(self) -> Sequence[str]:
-        """The channels in which a side must not differ from itself.
-
-        A graph may wait for a random time before it tries again, as its frameworks do
-        by default, so the order of its concurrent calls may be another one each time.
-        """
-        return [each for each in CHANNELS if each not in UNSTEADY or not self.old.ways]
-
-    def _repeated(self) -> Callable[[Scenario], bool]:
-        """Return which worlds are played more than once: of slow graphs the short."""
-        return self._short if self.old.ways else everything
-
-    def _short(self, world: Scenario) -> bool:
-        return len(world.model_script) <= self.corpus.repeated
-
-    @property
-    def _exercised(self) -> Exercise:
-        """What one session a world made the old side do."""
-        return self._exercise or self.old.exercise
-
-    def _unused(
-        self,
-        sides: Sequence[tuple[TraceChannels, TraceChannels]],
-        new: tuple[Sequence[TracedWorld], Sequence[TracedWorld]],
-        terms: Terms,
-    ) -> Iterator[str]:
-        """Yield the volatile fields that differ nowhere, between sides or sessions."""
-        rest = [(self._sessions[0], later) for later in self._sessions[1:]]
-        pairs = [
-            *sides,
-            *(
-                (by_channel(one), by_channel(other))
-                for first, later in [*rest, new]
-                for one, other in zip(first, later, strict=True)
-            ),
-        ]
-        for mask in terms.volatile:
-            found = (differences(*pair, (mask.channel,)) for pair in pairs)
-            if not any(mask.covers(each) for some in found for each in some):
-                yield f"{mask.channel} {mask.path}"
-
     def _lacking(
-        self, new: SideRunner, played: Sequence[TracedWorld]
+        self, new: SideRunner, theirs: Sequence[TracedWorld], compared: ComparedSides
     ) -> Iterator[Broken]:
         """Yield each intended effect that a side does not have, with one world.
 
@@ -252,25 +228,23 @@ class MigrationJudge(Generic[P]):
         neighbour may undo it, so only worlds without neighbours are looked at.
         """
         sides: tuple[tuple[Side, Sequence[TracedWorld]], ...] = (
-            ("old", self._played_old),
-            ("new", played),
+            ("old", self.sessions.played),
+            ("new", theirs),
         )
         subjects = [each for each in (self.old, new) if each.intends]
-        for side, each in sides:
+        plain = [each for each in compared.inside if not _has_neighbours(each.scenario)]
+        for side, played in sides if subjects else ():
             found: dict[str, Scenario] = {}
             for subject in subjects:
-                for world, seen in zip(self.worlds, each, strict=True):
-                    if not _has_neighbours(world):
-                        for text in subject.broken(seen):
-                            found.setdefault(text, world)
+                for each in plain:
+                    for text in subject.broken(played[each.at]):
+                        found.setdefault(text, each.scenario)
             yield from (Broken(side, text, world) for text, world in found.items())
 
     def _used(self, allow: Allow, new: SideRunner, terms: Terms) -> Allowed:
         """Tell whether the allowance's own world needs it; that alone decides."""
-        sides = (
-            by_channel(self.old.play(allow.world)),
-            by_channel(new.play(allow.world)),
-        )
+        ((ours, theirs),) = self.beside(self.old, new, [allow.world])
+        sides = by_channel(ours), by_channel(theirs)
         found = differences(*sides, masks=terms.volatile)
         used = any(allow.mask.covers(each) for each in found)
         return Allowed(allow.mask.channel, allow.mask.path, allow.reason, used)
@@ -278,54 +252,123 @@ class MigrationJudge(Generic[P]):
     def _explained(
         self,
         base: Migration,
-        new: SideRunner,
-        differing: Sequence[frozenset[str]],
+        news: tuple[SideRunner, SideRunner],
+        compared: ComparedSides,
         terms: Terms,
-        anew: Anew,
+        tries: int,
     ) -> Migration:
-        """Shrink a world that breaks the next relation and name what is seen there."""
-        weakest = RELATIONS[0 if base.holds is None else _strength(base.holds) + 1]
-        channels = channels_of(weakest)
-        usual = fits_a_graph if self.old.ways else everything
-        fits = self.corpus.fits or usual
-        pair = SidePair(
-            self.old, new, terms.masks, self.progress, anew, fits, steady=self._steady
+        """Shrink a typical world that breaks what is asked for, and name what it shows.
+
+        If all that is required holds, one that breaks the next relation.
+        """
+        held = -1 if base.holds is None else strength(base.holds)
+        wanted = RELATIONS[max(held + 1, strength(terms.required))]
+        masks = () if wanted == RELATIONS[-1] else terms.masks
+        channels = channels_of(wanted)
+        ordinary = compared.those(unusual=False)
+        named = named_worlds(ordinary, channels, masks)
+        if not named:  # all that differs is in unusual worlds
+            return base
+        fits = self._fits(terms)
+        start = typical(named, fits)
+        pair = self._pair(news, channels, masks, fits)
+        world = shrink(
+            start.world.scenario, lambda each: pair.shows(each, start.kind), tries
         )
-        if weakest == RELATIONS[-1]:
-            pair.masks = ()
-        breaking = [
-            world
-            for world, names in zip(self.worlds, differing, strict=True)
-            if not names.isdisjoint(channels)
-        ]
-        smallest = min(breaking, key=size)
-        world = shrink(smallest, lambda each: pair.differs(each, channels))
-        needed = channels_of(max(weakest, terms.required, key=_strength))
-        diverging = sum(not names.isdisjoint(needed) for names in differing)
-        found = replace(base, world=world, diverging=diverging)
-        noise, divergence = pair.explained(world, needed, terms.volatile)
-        if noise and base.sufficient and weakest == UNSTEADY_FROM and self.old.ways:
+        noise, divergence = pair.explained(world, terms.volatile)
+        if noise and base.sufficient and wanted == UNSTEADY_FROM and self.old.ways:
             return base  # it was the order of calls, which is another one each time
-        return replace(found, noise=noise, divergence=divergence)
+        return replace(
+            base,
+            world=world,
+            diverging=len(named),
+            groups=groups_of(named),
+            noise=noise,
+            divergence=divergence,
+        )
+
+    def _pair(
+        self,
+        news: tuple[SideRunner, SideRunner],
+        channels: Sequence[str],
+        masks: Sequence[Mask],
+        fits: Callable[[Scenario], bool],
+    ) -> SidePair:
+        new, twin = news
+        return SidePair(
+            (self.old, new),
+            (self.sessions.twin(), twin),
+            masks,
+            channels,
+            self.beside,
+            self.progress,
+            fits,
+            self.sessions.steady,
+        )
+
+    def _fits(self, terms: Terms) -> Callable[[Scenario], bool]:
+        """Return which worlds may stand for others: those of their kind, ordinary."""
+        usual = fits_a_graph if self.sessions.of_graphs else everything
+        fits = self.corpus.fits or usual
+        if terms.everywhere:
+            return fits
+        return lambda world: fits(world) and self.corpus.unusual(world) is None
 
 
-def _noise_of(
-    side: Side,
-    sessions: Sequence[Sequence[TracedWorld]],
-    volatile: Sequence[Mask],
-    channels: Sequence[str],
-) -> tuple[Noise, ...]:
-    return unique(
-        each
-        for world in zip(*sessions, strict=True)
-        for each in noise_between(side, world, volatile, channels)
-    )
+def _compared(worlds: Sequence[BothPlayed], terms: Terms) -> ComparedSides:
+    """Return in which channels the sides differ, world by world."""
+    inside = [each for each in worlds if each.refused is None]
+    channels = tuple(CHANNELS)
+    found = {each.at: broken(*each.sides, channels, terms.masks) for each in inside}
+    differing = {at: names for at, names in found.items() if names}
+    masked = False
+    if terms.masks:
+        bare = {each.at: broken(*each.sides, channels) for each in inside}
+        masked = bare != found
+    return ComparedSides(worlds, differing, masked)
+
+
+def _held(compared: ComparedSides, terms: Terms) -> str | None:
+    """Return the strongest relation that can be claimed: never all, if not everywhere.
+
+    What differs in unusual worlds counts as far as what is required still holds there.
+    """
+    ordinary = compared.holds(compared.those(unusual=False))
+    everywhere = compared.holds(compared.inside)
+    if everywhere is not None and strength(everywhere) >= strength(terms.required):
+        return everywhere
+    if ordinary == RELATIONS[-1] and everywhere != ordinary:
+        return UNSTEADY_FROM
+    return ordinary
+
+
+def _elsewhere(compared: ComparedSides, terms: Terms) -> UnusualDivergence | None:
+    """Return what breaks the required relation in unusual worlds, if anything does."""
+    channels = channels_of(terms.required)
+    unusual = compared.those(unusual=True)
+    return unusual_divergence(named_worlds(unusual, channels, terms.masks))
+
+
+def _unused(
+    compared: ComparedSides, sessions: Sequence[Sequence[TracedWorld]], terms: Terms
+) -> Iterator[str]:
+    """Yield the volatile fields that differ nowhere, between sides or sessions."""
+    if not terms.volatile:
+        return
+    pairs = [each.sides for each in compared.inside]
+    for first, *later in sessions:
+        pairs += [(by_channel(first), by_channel(other)) for other in later]
+    for mask in terms.volatile:
+        found = (differences(*pair, (mask.channel,)) for pair in pairs)
+        if not any(mask.covers(each) for some in found for each in some):
+            yield f"{mask.channel} {mask.path}"
+
+
+def _tries(*, explain: bool, graphs: bool) -> int:
+    most = TRIES_OF_GRAPHS if graphs else TRIES
+    return most if explain else min(most, TRIES_IN_A_FOLDER)
 
 
 def _has_neighbours(world: Scenario) -> bool:
     lists = ("middlewares", "handlers", "tool_call_middlewares")
     return any(getattr(agent, name) for agent in world.all_agents for name in lists)
-
-
-def _strength(relation: str) -> int:
-    return RELATIONS.index(relation)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -25,8 +25,9 @@ from compat.migration.codes import (
 )
 from compat.migration.differing import TraceChannels
 from compat.report.story import message_line
-from compat.verdicts.migration import DescribedDivergence, Difference
+from compat.verdicts.migration import DescribedDivergence, Difference, Side
 from refengine.errors import NotKeepableError
+from refengine.messages import Json
 from refengine.testing.channels import ChannelEntry
 from refengine.testing.trace import LAST, MISSING
 
@@ -88,6 +89,7 @@ def _json(value: object) -> str:
 
 
 FIRST: Final = (
+    "ways",
     "effects",
     "pairing",
     "requests",
@@ -140,9 +142,58 @@ def named(
         channel, at = _sent(old, new, entry.seq) or (channel, at)
         ours, theirs = old.entries(channel), new.entries(channel)
     lines = around(channel, ours, theirs, at)
+    causes = tuple(_causes(old, new, entry.value["run"]))
     return DescribedDivergence(
-        code, found.severity, found.summary, precise, where, lines
+        code, found.severity, found.summary, precise, where, lines, causes
     )
+
+
+def _causes(
+    old: TraceChannels,
+    new: TraceChannels,
+    run: Any,  # noqa: ANN401  # its number
+) -> Iterator[tuple[Side, str]]:
+    """Yield the first error of a run, or of building, that only one side had."""
+    for at in dict.fromkeys((0, run)):
+        ours, theirs = old.errors(at), new.errors(at)
+        some: tuple[tuple[Side, list[str], list[str]], ...] = (
+            ("old", ours, theirs),
+            ("new", theirs, ours),
+        )
+        for side, mine, others in some:
+            yield from [(side, each) for each in mine if each not in others][:1]
+
+
+@dataclass(frozen=True, slots=True)
+class DivergenceKind:
+    """What stays the same while a world is made smaller, and what groups are made by.
+
+    ``place`` is where in an entry the difference lies, whatever its index; ``about`` is
+    which sort of thing differs there, such as messages of a tool.
+    """
+
+    code: str
+    channel: str
+    place: str
+    about: tuple[str, str]
+
+
+def kind_of(found: DescribedDivergence) -> DivergenceKind:
+    """Return of which kind a divergence is."""
+    at = found.difference
+    place = re.sub(r"\[\d+\]", "[*]", at.path)
+    return DivergenceKind(found.code, at.channel, place, (_sort(at.old), _sort(at.new)))
+
+
+def _sort(value: Json) -> str:
+    """Return what sort of thing a value is: of a message its role, else its name."""
+    if value == MISSING:
+        return MISSING
+    if isinstance(value, Mapping):
+        keys = ("role", "error", "point", "name", "kind")
+        found = [str(value[key]) for key in keys if isinstance(value.get(key), str)]
+        return " ".join(found[:1]) or "object"
+    return type(value).__name__
 
 
 def _sent(old: TraceChannels, new: TraceChannels, seq: int) -> tuple[str, int] | None:

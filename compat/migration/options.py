@@ -19,6 +19,12 @@ SHARPNESS_PLAYS: Final = 2_000
 """So often small changes of NEW are played in a world, all together."""
 
 
+ORDINARY: Final = "ordinary"
+EVERYWHERE: Final = "all"
+DOMAINS: Final = (ORDINARY, EVERYWHERE)
+"""Which worlds decide: those that an application meets, or the unusual ones, too."""
+
+
 def plays_of_changes(given: int | None, least: float, usual: int) -> int:
     """Return how often small changes are played; ``least`` percent are to be noticed.
 

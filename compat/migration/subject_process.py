@@ -335,6 +335,9 @@ def play_together(
         while calls:
             pairs = calls.popleft()
             _wait(pairs)
+            for side, call in pairs:
+                if call.reply is None and side.child.over is not None:
+                    side.result(call)  # it says why, and the others only wait
             yield tuple(side.played(call) for side, call in pairs)
     finally:
         for side in sides:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from compat.migration.comparing import (
+    Pair,
     PlayError,
     Progress,
     SideRunner,
@@ -18,7 +19,7 @@ from compat.migration.comparing import (
     silent,
 )
 from compat.migration.given import NOTHING, GivenData
-from compat.migration.options import EXAMPLES, TIMEOUT
+from compat.migration.options import EXAMPLES, ORDINARY, TIMEOUT
 from compat.migration.reach import NO_REACH, Reach
 from compat.migration.refs import SubjectRef
 from compat.migration.replies import SideFault
@@ -28,6 +29,7 @@ from compat.migration.subject_process import (
     Label,
     SidePlayed,
     SubjectProcess,
+    play_together,
 )
 from compat.migration.wire import Wire
 from compat.verdicts.migration import Exercise, FailedSide
@@ -65,6 +67,7 @@ class CheckOptions:
     timeout: float = TIMEOUT
     profile: str = "seed-001"
     progress: Progress = silent
+    domain: str = ORDINARY
     wire: Wire | None = None
     given: GivenData = NOTHING
     sharpness_plays: int = 0
@@ -105,7 +108,8 @@ class SubjectRunner:
         self._limits: Sequence[str] = ()
         self._built = False
         self._first: dict[int, tuple[Scenario, SidePlayed]] = {}
-        self._side: SubjectProcess | None = None
+        self._raised: str | None = None
+        self._ready = False
         self._side = self._started()
 
     def anew(self) -> SubjectRunner:
@@ -123,11 +127,11 @@ class SubjectRunner:
     def run_in(self, ways: Sequence[str]) -> None:
         """Run its graph in no other ways than these; in any if there are none."""
         self._limits = ways
-        self._running.ways = ways
+        self._side.ways = ways
 
     def close(self) -> None:
         """End the child."""
-        self._running.close()
+        self._side.close()
 
     @property
     def intends(self) -> Sequence[str]:
@@ -158,39 +162,40 @@ class SubjectRunner:
 
     def play(self, world: Scenario) -> TracedWorld:
         """Play one world; raises PlayError."""
-        with self._restarting():
+        with restarting(self):
             return self._summed(self._running.play(world), world)
 
     def play_all(self, worlds: Sequence[Scenario]) -> Iterator[TracedWorld]:
         """Play many worlds; raises PlayError."""
-        with self._restarting():
+        with restarting(self):
             all_played = self._running.play_all(worlds, first=1)
-            raised = None
             for world, played in zip(worlds, all_played, strict=True):
-                raised = raised or played.unbuilt
-                if played.steps is not None:
-                    self._remember([world], [played])
+                self._remember(world, played)
                 yield self._summed(played, world)
-            if raised is not None and not self._built:
-                # Of a subject that works in no world at all nothing can be compared.
-                label, ref = self._label, self._ref.text
-                raise SideFault("raised", label, ref, raised, 1)
+            self.see_that_it_works()
 
     def broken(self, played: TracedWorld) -> Sequence[str]:
         """Return which intended effects a trace does not show; raises PlayError."""
-        with self._restarting():
+        with restarting(self):
             return self._running.broken_intents(played.jsonl)
+
+    def ready(self) -> None:
+        """Wait until the subject is loaded; raises PlayError."""
+        with restarting(self):
+            _ = self._running
 
     @property
     def _running(self) -> SubjectProcess:
-        if self._side is None:
-            raise AssertionError(self._ref)  # __init__ started it, or raised
+        """The child, once it has loaded the subject; raises SideFault."""
+        if not self._ready:
+            self._side.wait()
+            self._ready = True
         return self._side
 
     def _started(self) -> SubjectProcess:
-        with self._restarting():
-            measured = self._label == "new" and self._check.sharpness_plays
-            return self._child(STEPS if measured else PLAIN, self._check.reach)
+        """Start a child, without waiting for it."""
+        measured = self._label == "new" and self._check.sharpness_plays
+        return self._child(STEPS if measured else PLAIN, self._check.reach)
 
     def apart(self, loading: Mapping[str, object]) -> SubjectProcess:
         """Start a child like its own, with a small change; raises SideFault.
@@ -198,25 +203,25 @@ class SubjectRunner:
         What that does nobody has written, so it reaches nothing outside.
         """
         reach = replace(self._check.reach, net=(), closed=True)
-        return self._child(loading, reach)
+        return _waited(self._child(loading, reach))
 
     def usual(self, worlds: Sequence[Scenario]) -> list[SidePlayed]:
         """Return what it did in these worlds first, with lines; raises SideFault."""
         missing = [each for each in worlds if id(each) not in self._first]
         if missing:
-            with self._child(STEPS, self._check.reach) as side:
-                self._remember(missing, side.play_all(missing, first=1))
+            with _waited(self._child(STEPS, self._check.reach)) as side:
+                played = side.play_all(missing, first=1)
+                for world, each in zip(missing, played, strict=True):
+                    self._remember(world, each)
         return [self._first[id(each)][1] for each in worlds]
 
-    def _remember(
-        self, worlds: Iterable[Scenario], played: Iterable[SidePlayed]
-    ) -> None:
+    def _remember(self, world: Scenario, played: SidePlayed) -> None:
         """Keep what a world's object stands for, and the object, lest it is another."""
-        for world, each in zip(worlds, played, strict=True):
-            self._first.setdefault(id(world), (world, each))
+        if played.steps is not None:
+            self._first.setdefault(id(world), (world, played))
 
     def _child(self, loading: Mapping[str, object], reach: Reach) -> SubjectProcess:
-        side = SubjectProcess.start(
+        side = SubjectProcess(
             self._ref,
             self._label,
             timeout=self._check.timeout,
@@ -229,8 +234,33 @@ class SubjectRunner:
         side.wire = self._check.wire
         return side
 
+    def start_over(self) -> None:
+        """Have another child if the last one cannot be played any more."""
+        if self._ready and not self._side.alive:
+            self._ready = False
+            self._side = self._started()
+
+    def beside(
+        self, other: SubjectRunner, worlds: Sequence[Scenario]
+    ) -> Iterator[Pair]:
+        """Play worlds while another side plays them, too; raises SideFault."""
+        sides = [self._running, other._running]
+        both = play_together(sides, worlds, first=1)
+        for world, (mine, theirs) in zip(worlds, both, strict=True):
+            self._remember(world, mine)
+            other._remember(world, theirs)
+            yield self._summed(mine, world), other._summed(theirs, world)
+        for each in (self, other):
+            each.see_that_it_works()
+
+    def see_that_it_works(self) -> None:
+        """Raise SideFault if the subject raised wherever it was called."""
+        if self._raised is not None and not self._built:
+            raise SideFault("raised", self._label, self._ref.text, self._raised, 1)
+
     def _summed(self, played: SidePlayed, world: Scenario) -> SidePlayed:
         self._built = self._built or played.unbuilt is None
+        self._raised = self._raised or played.unbuilt
         if played.way == world.way:
             self._ways.add(world.way)
         for hook, times in played.hooks.items():
@@ -240,21 +270,46 @@ class SubjectRunner:
             self._printed.setdefault(line)
         return played
 
-    @contextmanager
-    def _restarting(self) -> Generator[None, None, None]:
-        """Raise a fault as PlayError, and start over if it ended the child."""
-        try:
-            yield
-        except SideFault as fault:
-            if self._side is not None and not self._side.alive:
-                self._side = self._started()
-            usage = fault.kind in USER_FAULTS
-            failed = FailedSide(self._label, fault.kind, str(fault), usage)
-            raise PlayError(failed) from fault
+
+def _waited(side: SubjectProcess) -> SubjectProcess:
+    """Return a child once it has loaded its subject; raises SideFault."""
+    try:
+        side.wait()
+    except BaseException:
+        side.close()
+        raise
+    return side
+
+
+@contextmanager
+def restarting(*runners: SubjectRunner) -> Generator[None, None, None]:
+    """Raise a fault as PlayError, and start over the sides that it ended."""
+    try:
+        yield
+    except SideFault as fault:
+        for each in runners:
+            each.start_over()
+        usage = fault.kind in USER_FAULTS
+        label: Label = "old" if fault.label == "old" else "new"
+        failed = FailedSide(label, fault.kind, str(fault), usage)
+        raise PlayError(failed) from fault
 
 
 def anew(player: SideRunner) -> AbstractContextManager[SideRunner]:
     """Open a side once more, in a process that ends with the block."""
+    return closing(_runner(player).anew())
+
+
+def beside(
+    old: SideRunner, new: SideRunner, worlds: Sequence[Scenario]
+) -> Iterator[Pair]:
+    """Play the same worlds on two sides at the same time; raises PlayError."""
+    runners = (_runner(old), _runner(new))
+    with restarting(*runners):
+        yield from runners[0].beside(runners[1], worlds)
+
+
+def _runner(player: SideRunner) -> SubjectRunner:
     if not isinstance(player, SubjectRunner):
         raise TypeError(player)
-    return closing(player.anew())
+    return player

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Final
 
 from rich.text import Text
 
 from compat.report.given import given_lines
 from compat.report.sharpness import sharpness_line, sharpness_lines
-from compat.report.story import message_line, short, story
-from compat.verdicts.migration import SIDES, DescribedDivergence, Exercise, Migration
-from refengine.testing.trace import MISSING
+from compat.report.story import short, story
+from compat.report.values import both, rows_beside
+from compat.verdicts.migration import (
+    SIDES,
+    DescribedDivergence,
+    Exercise,
+    Migration,
+    UnusualDivergence,
+)
 
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 MANY: Final = 12
@@ -29,7 +34,7 @@ def lines(verdict: Migration) -> Iterator[Text]:
     for each in verdict.noise[:MANY]:
         yield _indented(
             f"{each.side} differs from itself in {each.channel} {each.path}:"
-            f" {_value(each.values[0])}, then {_value(each.values[1])}"
+            f" {', then '.join(both(*each.values))}"
         )
     for broken in verdict.broken:
         yield Text(f"INTENT  {broken.side} lacks: {broken.text}", "bold red")
@@ -57,22 +62,52 @@ def _answer(verdict: Migration) -> Iterator[Text]:
         )
     else:
         yield _found(verdict)
+        if verdict.unusual is not None:
+            yield _unusual(verdict.unusual)
+
+
+def _unusual(found: UnusualDivergence) -> Text:
+    """Return the line of what only worlds show that no application meets."""
+    code, many = found.divergence.code, found.diverging
+    what = f"{code} in {_worlds(many)} that no application meets"
+    return Text(f"DIVERGES ELSEWHERE  {what} ({_counted(found.reasons)})", "yellow")
+
+
+def _counted(reasons: Mapping[str, int]) -> str:
+    shown = [f"{reason}: {many}" for reason, many in [*reasons.items()][:3]]
+    return "; ".join([*shown, *(["…"] if len(reasons) > 3 else [])])
+
+
+def _worlds(many: int) -> str:
+    return "1 world" if many == 1 else f"{many} worlds"
 
 
 def _found(verdict: Migration) -> Text:
     """Return the headline of sides that could be compared, as the exit code says."""
-    holds = verdict.holds or "no relation"
+    holds = f"{verdict.holds or 'no relation'} holds"
+    if verdict.nothing_ran:
+        what = "there is no ordinary world in which OLD works"
+        return Text(f"NOTHING COMPARED  {what}", "bold yellow")
     if verdict.idle:
-        what = f"{holds} holds where it ran, {verdict.required} is required"
-        return Text(f"NOT EXERCISED  {what}", "bold yellow")
+        what = f"{holds} where it ran, {verdict.required} is required"
+        return Text(f"NOT EXERCISED  {what}{_narrow(verdict)}", "bold yellow")
     if not verdict.sufficient:
-        what = f"{holds} holds, {verdict.required} is required"
-        return Text(f"DIVERGES  {what}", "bold red")
+        what = f"{holds}, {verdict.required} is required"
+        return Text(f"DIVERGES  {what}{_narrow(verdict)}", "bold red")
     if verdict.broken:
-        return Text(f"LACKS WHAT IS INTENDED  {holds} holds", "bold red")
+        return Text(f"LACKS WHAT IS INTENDED  {holds}{_narrow(verdict)}", "bold red")
     if verdict.stale:
-        return Text(f"HAS UNUSED ENTRIES  {holds} holds", "bold yellow")
-    return Text(f"HOLDS  {holds}", "bold green")
+        return Text(f"HAS UNUSED ENTRIES  {holds}{_narrow(verdict)}", "bold yellow")
+    return Text(f"HOLDS  {verdict.holds}{_narrow(verdict)}", "bold green")
+
+
+def _narrow(verdict: Migration) -> str:
+    """Return what a headline says of the worlds that it is about, if they are few."""
+    where = "" if verdict.unusual is None else " in ordinary worlds"
+    if verdict.narrow:
+        inside = verdict.worlds - sum(verdict.outside.values())
+        where += f", and OLD works in {inside} of {verdict.worlds} worlds only"
+    return where
 
 
 def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text]:
@@ -83,13 +118,16 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
     yield Text(f"{found.code}  {found.summary}", style)
     at = found.difference
     yield _indented(f"where  {found.where}  ({at.channel} {at.path})")
-    yield _indented(f"old    {_value(at.old)}")
-    yield _indented(f"new    {_value(at.new)}")
+    old, new = both(at.old, at.new)
+    yield _indented(f"old    {old}")
+    yield _indented(f"new    {new}")
+    for side, text in found.causes:
+        yield _indented(f"cause  {side}: {short(text)}")
     if len(found.lines) > 1:
         yield Text()
         yield _indented(f"around it in {at.channel}, - only old, + only new:")
-        for mark, text in _near(found.lines):
-            yield Text(f"    {mark} {short(text)}", STYLES[mark])
+        for mark, text in rows_beside([*_near(found.lines)]):
+            yield Text(f"    {mark} {text}", STYLES[mark])
     if verdict.world is not None:
         yield Text()
         yield Text("The smallest world found that shows it:")
@@ -117,11 +155,34 @@ def _basis(verdict: Migration) -> Iterator[Text]:
         yield Text()
     yield Text(f"Rests on {verdict.worlds} worlds (corpus {verdict.digest[:12]}).")
     yield from (_indented(line) for line in given_lines(verdict.given))
-    if verdict.diverging:
-        yield _indented(f"{verdict.diverging} of them show a divergence")
+    yield from map(_indented, _domain(verdict))
+    yield from map(_indented, _groups(verdict))
     for side in SIDES:
         if side in verdict.exercise:
             yield from _exercise(side, verdict.exercise[side])
+
+
+def _domain(verdict: Migration) -> Iterator[str]:
+    """Yield how many worlds are apart from the ordinary ones, and why."""
+    if verdict.apart:
+        yield f"{verdict.apart} of them are unusual: no application meets them"
+    if verdict.outside:
+        many = sum(verdict.outside.values())
+        yield f"{many} of them are left out, since OLD fails before it does anything"
+        for reason, count in [*verdict.outside.items()][:3]:
+            yield f"  {short(reason)} ({count})"
+
+
+def _groups(verdict: Migration) -> Iterator[str]:
+    """Yield how many worlds diverge, by code and channel."""
+    if not verdict.diverging:
+        return
+    of = verdict.worlds if verdict.ordinary is None else verdict.ordinary
+    word = "show a divergence" if not verdict.sufficient else "show the difference"
+    yield f"{verdict.diverging} of {_worlds(of)} {word}"
+    if len(verdict.groups) > 1:
+        for each in verdict.groups[:MANY]:
+            yield f"  {each.code} in {each.channel}: {each.worlds}"
 
 
 def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
@@ -130,7 +191,7 @@ def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
     yield Text(f"{side}  {ran.subject}{branches}")
     if ran.frameworks:
         names = ", ".join(f"{name} {at}" for name, at in ran.frameworks.items())
-        yield _indented(f"built with {names}; it can be run {' and '.join(ran.ways)}")
+        yield _indented(f"built with {names}; tried: {', '.join(ran.ways)}")
     for hook, times in ran.hooks.items():
         word = f"entered {times} times" if times else "NEVER ENTERED"
         yield _indented(f"{hook}: {word}", "" if times else "bold yellow")
@@ -140,14 +201,6 @@ def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
         yield _indented(f"and {len(ran.uncovered) - MANY} more", "yellow")
     if ran.printed:
         yield _indented(f"printed, which is not compared: {short(ran.printed[0])}")
-
-
-def _value(value: object) -> str:
-    if value == MISSING:
-        return MISSING
-    if isinstance(value, Mapping) and "role" in value:
-        return short(message_line(cast("Mapping[str, Any]", value)))
-    return short(json.dumps(value, ensure_ascii=False))
 
 
 def _indented(text: str, style: str = "") -> Text:

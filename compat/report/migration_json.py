@@ -8,7 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from compat.report.sharpness import sharpness_json
-from compat.verdicts.migration import DescribedDivergence, Exercise, Migration
+from compat.verdicts.migration import (
+    DescribedDivergence,
+    Exercise,
+    Migration,
+    UnusualDivergence,
+)
 from refengine.testing.channels import VOLATILE
 from refengine.testing.scenario import Scenario
 
@@ -37,6 +42,14 @@ def to_json(verdict: Migration) -> Json:
         "world": _world(verdict.world),
         "worlds": verdict.worlds,
         "diverging": verdict.diverging,
+        "groups": [
+            {"code": each.code, "channel": each.channel, "worlds": each.worlds}
+            for each in verdict.groups
+        ],
+        "ordinary": verdict.ordinary,
+        "unusual_worlds": verdict.apart,
+        "outside": dict(verdict.outside),
+        "unusual": _unusual(verdict.unusual),
         "families": dict(verdict.families),
         "corpus": verdict.digest,
         "exercise": {side: _exercise(each) for side, each in verdict.exercise.items()},
@@ -84,6 +97,17 @@ def _divergence(found: DescribedDivergence | None) -> Json | None:
         "old": at.old,
         "new": at.new,
         "lines": _pairs(found.lines),
+    }
+
+
+def _unusual(found: UnusualDivergence | None) -> Json | None:
+    if found is None:
+        return None
+    return {
+        "diverging": found.diverging,
+        "reasons": dict(found.reasons),
+        "divergence": _divergence(found.divergence),
+        "world": _world(found.world),
     }
 
 

@@ -40,23 +40,29 @@ def story(world: Scenario) -> Iterator[str]:
 
 def short(text: str) -> str:
     """Return a text in one line, the middle of a long one left out."""
-    plain = text.encode("utf-8", "backslashreplace").decode()
-    plain = plain.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
-    if len(plain) <= LONGEST:
-        return plain
+    line = plain(text)
+    if len(line) <= LONGEST:
+        return line
     half = LONGEST // 2 - 8
-    left_out = len(plain) - 2 * half
-    return f"{plain[:half]}…({left_out} more)…{plain[-half:]}"
+    left_out = len(line) - 2 * half
+    return f"{line[:half]}…({left_out} more)…{line[-half:]}"
+
+
+def plain(text: str) -> str:
+    """Return a text in one line."""
+    line = text.encode("utf-8", "backslashreplace").decode()
+    return line.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def message_line(message: Mapping[str, Any]) -> str:
-    """Return a message of a trace in one line: its role, its content, its calls."""
+    """Return a message of a trace in one line: role and name, content, calls."""
     calls = "".join(
         f" [{call.get('id', '')}: {call['name']}({call.get('arguments', '')})]"
         for call in message.get("tool_calls", ())
     )
     whose = f" ({message.get('tool_call_id')})" if message["role"] == "tool" else ""
-    return f"{message['role']}{whose}: {message.get('content', '')}{calls}"
+    named = f" {message['name']!r}" if message.get("name") else ""
+    return f"{message['role']}{named}{whose}: {message.get('content', '')}{calls}"
 
 
 def _agent(agent: AgentSpec) -> Iterator[str]:
@@ -134,4 +140,5 @@ def _said(text: str) -> str:
         f" [{c.id}: {c.name}({short(c.arguments)})]" for c in message.tool_calls
     )
     whose = f" ({message.tool_call_id})" if message.role == "tool" else ""
-    return f"{message.role}{whose}: {short(message.content)}{calls}"
+    named = f" {message.name!r}" if message.name else ""
+    return f"{message.role}{named}{whose}: {short(message.content)}{calls}"

@@ -41,7 +41,8 @@ class DescribedDivergence:
 
     ``code`` is stable, for machines; ``summary`` is one sentence for a person.
     ``lines`` are what both sides show around it, marked ``-`` if only the old one does
-    and ``+`` if only the new one.
+    and ``+`` if only the new one. ``causes`` are errors that only one side had before
+    it, or why a way is lost, in the words of what raised them.
     """
 
     code: str
@@ -50,6 +51,30 @@ class DescribedDivergence:
     difference: Difference
     where: str
     lines: Sequence[tuple[str, str]] = ()
+    causes: Sequence[tuple[Side, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DivergenceGroup:
+    """Divergences with one code in one channel, and how many worlds show one first."""
+
+    code: str
+    channel: str
+    worlds: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnusualDivergence:
+    """What diverges in worlds that no application meets, and why these are unusual.
+
+    ``reasons`` are those of the worlds that diverge, with their counts; ``divergence``
+    is one of their largest group, seen in ``world``.
+    """
+
+    diverging: int
+    reasons: Mapping[str, int]
+    divergence: DescribedDivergence
+    world: Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +155,11 @@ class GivenWorlds:
 class Migration:
     """The answer to "does NEW still do what OLD did?".
 
-    ``holds`` is the strongest relation that holds over all worlds, None if not even the
-    weakest does. ``world`` is the smallest one found that breaks the next one.
-    ``unused`` are volatile fields that differ nowhere.
+    ``holds`` is the strongest relation that holds over the ordinary worlds, None if not
+    even the weakest does. ``world`` is the smallest one found that shows the divergence
+    of the largest of the ``groups``. ``outside`` are worlds in which OLD itself cannot
+    work, by the reason. ``ordinary`` and ``apart`` count the worlds that could be
+    compared, None if none was. ``unused`` are volatile fields that differ nowhere.
     """
 
     required: str
@@ -151,6 +178,21 @@ class Migration:
     families: Mapping[str, int] = field(default_factory=dict[str, int])
     given: Sequence[GivenWorlds] = ()
     sharpness: Sharpness | None = None
+    groups: Sequence[DivergenceGroup] = ()
+    outside: Mapping[str, int] = field(default_factory=dict[str, int])
+    ordinary: int | None = None
+    apart: int = 0
+    unusual: UnusualDivergence | None = None
+
+    @property
+    def nothing_ran(self) -> bool:
+        """Whether there is no ordinary world in which OLD works."""
+        return self.ordinary == 0
+
+    @property
+    def narrow(self) -> bool:
+        """Whether OLD works in fewer than four of five worlds."""
+        return sum(self.outside.values()) * 5 > self.worlds
 
     @property
     def sufficient(self) -> bool:

@@ -22,6 +22,7 @@ _ADDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "events",
             "errors",
             "effects",
+            "ways",
         ),
         "same-up-to-volatile": ("observed", "chunks", "interleaving", "checkpoints"),
         "identical": (),
@@ -44,6 +45,11 @@ def channels_of(relation: str) -> tuple[str, ...]:
         if name == relation:
             return tuple(found)
     raise KeyError(relation)
+
+
+def strength(relation: str) -> int:
+    """Return how strong a relation is; raises ValueError for an unknown name."""
+    return RELATIONS.index(relation)
 
 
 def strongest(broken: AbstractSet[str], *, masked: bool = False) -> str | None:

@@ -226,17 +226,22 @@ POINTS: Final = MappingProxyType(
 def _interleaving(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield in which order calls of one message really ran (k): sync or async.
 
-    A wrapper that blocks, or takes a lock around ``next``, is told by this alone. A
-    graph that cannot be run as it is asked to is, too; its threads have no order.
+    A wrapper that blocks, or takes a lock around ``next``, is told by this alone. The
+    threads of a graph that is run plain have no order.
     """
     kinds = ("tool_start", "tool_end", "tool_error")
-    for each in seen.of("build"):
-        if "way" in each["data"]:
-            yield _entry(each, kind="way", call_id=None, **each["data"])
-            if each["data"]["way"] == "sync":
-                return
+    if any(each["data"].get("way") == "sync" for each in seen.of("build")):
+        return
     for each in sorted(seen.of(*kinds), key=lambda item: cast("int", item["seq"])):
         yield _entry(each, kind=each["kind"], call_id=each["call_id"])
+
+
+def _ways(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield how a graph was to be run, and how it could be (n)."""
+    for each in seen.of("build"):
+        if "way" in each["data"]:
+            fields = {key: each["data"][key] for key in ("asked", "way")}
+            yield _entry(each, **fields)
 
 
 def _caller_objects(seen: Seen) -> Iterator[ChannelEntry]:
@@ -279,6 +284,7 @@ CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
         "events": _events,
         "errors": _errors,
         "effects": _effects,
+        "ways": _ways,
         "observed": _observed,
         "chunks": _chunks,
         "interleaving": _interleaving,
@@ -310,9 +316,7 @@ VOLATILE: Final[Mapping[str, str]] = MappingProxyType(
             "they are for the model; what it is sent is compared"
         ),
         "the order of threads": "calls of one answer end in any order",
-        "that a framework lacks a way to be run": (
-            "how a graph is called is not what it does; it is told as WAY_LOST"
-        ),
+        "ways that only NEW has": "nobody can have called OLD in them",
     }
 )
 """What is left out, and the reason."""

@@ -38,7 +38,7 @@ class WrongWayError(Exception):
 
     def __init__(self, way: Way, cause: BaseException) -> None:
         self.way: Way = way
-        super().__init__(f"no {way} run: {cause}")
+        super().__init__(f"no {way} run: {' '.join(str(cause).split())}")
 
 
 class GraphSession:
@@ -52,16 +52,19 @@ class GraphSession:
         way: Way,
         *,
         last: bool = False,
+        lost: str | None = None,
     ) -> None:
         """Play ``scenario`` with the graph that a subject built in ``world``.
 
         In the ``last`` way there is, that it is the wrong one is an error like others.
+        ``lost`` is why it could not be played in the way that was asked for.
         """
         self._scenario = scenario
         self._world = world
         self._graph = graph
         self._way: Way = way
         self._last = last
+        self._lost = lost
         self._watch = GraphWatch(world)
         self._watch.expect(graph)
         self._given = GivenTo(graph)
@@ -83,7 +86,8 @@ class GraphSession:
         """
         world = self._world
         preferred = self._scenario.way
-        world.recorder.add("build", {"asked": preferred, "way": self._way})
+        lost = {} if self._lost is None else {"lost": self._lost}
+        world.recorder.add("build", {"asked": preferred, "way": self._way, **lost})
         with warnings.catch_warnings(), no_waiting(world.clock):
             warnings.simplefilter("ignore")  # of deprecation, which is no behaviour
             if self._way == "sync":
@@ -304,11 +308,14 @@ def play_graph(
         return _over_the_wire(scenario, world, graph)
     spec = scenario.all_agents[0] if scenario.all_agents else AgentSpec()
     ordered = sorted(ways, key=lambda way: way != scenario.way)
+    lost = None
     for way in ordered:
-        session = GraphSession(scenario, world, graph, way, last=way == ordered[-1])
+        last = way == ordered[-1]
+        session = GraphSession(scenario, world, graph, way, last=last, lost=lost)
         try:
             session.play()
-        except WrongWayError:
+        except WrongWayError as error:
+            lost = str(error)
             world = World(spec, scenario, Recorder(), model_seconds=MODEL_SECONDS)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # as where it was called first

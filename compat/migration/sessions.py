@@ -1,0 +1,216 @@
+"""What two sides did in the worlds of a corpus, and whether they do it again.
+
+Each side plays each world once. Whether that can be relied on is seen in a sample of
+the worlds, and in each one in which the sides differ: there both are played again, in
+processes of their own, where sets have another order and modules remember nothing
+(verdicts, Migration: old against old).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Final
+
+from compat.migration.comparing import (
+    Anew,
+    Beside,
+    Pair,
+    Progress,
+    SideRunner,
+    TracedWorld,
+    by_channel,
+    by_turns,
+    noise_between,
+    silent,
+    unique,
+)
+from compat.migration.corpus import Corpus
+from compat.migration.differing import Mask, TraceChannels
+from compat.verdicts.migration import Exercise, Noise, Side
+from refengine.testing.channels import CHANNELS
+from refengine.testing.scenario import Scenario
+
+SAMPLE: Final = 24
+"""So many worlds are played again whether the sides differ there or not."""
+SAMPLE_OF_GRAPHS: Final = 8
+"""The same of graphs, each run of which takes milliseconds."""
+UNSTEADY: Final = frozenset(("interleaving",))
+
+
+@dataclass(frozen=True, slots=True)
+class BothPlayed:
+    """A world that both sides were played in, by channel."""
+
+    at: int
+    scenario: Scenario
+    unusual: str | None
+    old: TraceChannels
+    new: TraceChannels
+    refused: str | None
+
+    @property
+    def sides(self) -> tuple[TraceChannels, TraceChannels]:
+        """What the old one did, and the new one."""
+        return self.old, self.new
+
+
+@dataclass(slots=True)
+class SideSessions:
+    """Plays one old side once, beside the first of its new ones, and again if needed.
+
+    ``again`` are the worlds in which the old side was played once more, with all its
+    sessions there.
+    """
+
+    old: SideRunner
+    corpus: Corpus
+    anew: Anew
+    beside: Beside = by_turns
+    progress: Progress = silent
+    played: list[TracedWorld] = field(default_factory=list[TracedWorld])
+    exercise: Exercise | None = None
+    again: dict[int, list[TracedWorld]] = field(
+        default_factory=dict[int, list[TracedWorld]]
+    )
+    _shown: list[TraceChannels] = field(default_factory=list[TraceChannels])
+    _new: SideRunner | None = None
+    _theirs: list[TracedWorld] = field(default_factory=list[TracedWorld])
+    _open: ExitStack = field(default_factory=ExitStack)
+    _twin: SideRunner | None = None
+
+    def close(self) -> None:
+        """End what was started to play the old side once more."""
+        self._open.close()
+
+    @property
+    def of_graphs(self) -> bool:
+        """Whether the old side is a graph of another framework."""
+        return bool(self.old.ways)
+
+    @property
+    def steady(self) -> Sequence[str]:
+        """The channels in which a side must not differ from itself.
+
+        A graph may wait for a random time before it tries again, as its frameworks do
+        by default, so the order of its concurrent calls may be another one each time.
+        """
+        return [each for each in CHANNELS if each not in UNSTEADY or not self.of_graphs]
+
+    def with_new(self, new: SideRunner) -> tuple[list[BothPlayed], list[TracedWorld]]:
+        """Play both sides in the worlds in which they were not played yet.
+
+        Whoever calls a graph in the only way it has needs that one, so the new side is
+        played again where it took another. Raises PlayError.
+        """
+        if new is not self._new:
+            self._new, self._theirs = new, []
+        first = len(self._theirs)
+        self._alone(new)
+        self._together(new)
+        new.run_in(self.old.ways)
+        others = range(first, len(self._theirs))
+        other = [at for at in others if self._is_lost(self._theirs[at].way)]
+        replayed = new.play_all(self.worlds(other)) if other else ()
+        for at, each in zip(other, replayed, strict=True):
+            self._theirs[at] = each
+        return [self._played_world(at) for at in range(len(self._theirs))], self._theirs
+
+    def _is_lost(self, way: str | None) -> bool:
+        return way is not None and way not in self.old.ways
+
+    def _played_world(self, at: int) -> BothPlayed:
+        entry, theirs = self.corpus.worlds[at], by_channel(self._theirs[at])
+        refused = self.played[at].refused
+        ours = self._shown[at]
+        return BothPlayed(at, entry.scenario, entry.unusual, ours, theirs, refused)
+
+    def _alone(self, new: SideRunner) -> None:
+        """Play the new side where the old one was played before."""
+        some = range(len(self._theirs), len(self.played))
+        played = new.play_all(self.worlds(some)) if some else iter(())
+        for each in played:
+            self._theirs.append(each)
+            self.progress("new", len(self._theirs), len(self.corpus.worlds))
+
+    def _together(self, new: SideRunner) -> None:
+        """Play both sides in what is left of the worlds."""
+        some = range(len(self.played), len(self.corpus.worlds))
+        pairs: list[Pair] = []
+        for pair in self.beside(self.old, new, self.worlds(some)) if some else ():
+            pairs.append(pair)
+            self.progress("both sides", some.start + len(pairs), some.stop)
+        # Only now: what was begun and not ended is played anew for another new side.
+        self.played += [ours for ours, _ in pairs]
+        self._shown += [by_channel(ours) for ours, _ in pairs]
+        self._theirs += [theirs for _, theirs in pairs]
+        if pairs:
+            self.exercise = self.old.exercise
+
+    def worlds(self, some: Iterable[int] | None = None) -> list[Scenario]:
+        """Return the worlds of the corpus, or those at some of its places."""
+        all_worlds = self.corpus.worlds
+        places = range(len(all_worlds)) if some is None else some
+        return [all_worlds[at].scenario for at in places]
+
+    def sample(self) -> list[int]:
+        """Return the places of the worlds that are always played again.
+
+        The long ones, which use up the subject's words, take most of the time and would
+        say no more of whether a side does the same once more.
+        """
+        worlds = self.corpus.worlds
+        short = [
+            at
+            for at, each in enumerate(worlds)
+            if not self.of_graphs
+            or len(each.scenario.model_script) <= self.corpus.repeated
+        ]
+        most = SAMPLE_OF_GRAPHS if self.of_graphs else SAMPLE
+        return short[:: max(1, -(-len(short) // most))]
+
+    def twin(self) -> SideRunner:
+        """Return the old side in a process of its own."""
+        if self._twin is None:
+            self._twin = self._open.enter_context(self.anew(self.old))
+        return self._twin
+
+    def repeated(
+        self, twin: SideRunner, theirs: Sequence[TracedWorld], differing: Iterable[int]
+    ) -> dict[int, list[TracedWorld]]:
+        """Play both sides again in the sample and where they differ.
+
+        ``twin`` is the new side in a process of its own. Returns all sessions of the
+        new side in these worlds; those of the old one are kept. The sample is played
+        backwards once, to find in one world what another one left behind. Raises
+        PlayError.
+        """
+        sample = self.sample()
+        if not self.again:
+            backwards = [*self.old.play_all(self.worlds(sample[::-1]))][::-1]
+            for at, each in zip(sample, backwards, strict=True):
+                self.again[at] = [self.played[at], each]
+        some = sorted({*sample, *differing})
+        found: dict[int, list[TracedWorld]] = {}
+        for at, (ours, mine) in zip(some, self._elsewhere(twin, some), strict=True):
+            self.again.setdefault(at, [self.played[at]]).append(ours)
+            found[at] = [theirs[at], mine]
+            self.progress("again", len(found), len(some))
+        return found
+
+    def _elsewhere(self, twin: SideRunner, some: Sequence[int]) -> Iterator[Pair]:
+        return self.beside(self.twin(), twin, self.worlds(some))
+
+    def noise(
+        self,
+        side: Side,
+        sessions: Iterable[Sequence[TracedWorld]],
+        volatile: Sequence[Mask],
+    ) -> tuple[Noise, ...]:
+        """Return the fields in which sessions of one side in one world differ."""
+        return unique(
+            each
+            for world in sessions
+            for each in noise_between(side, world, volatile, self.steady)
+        )
