@@ -32,6 +32,7 @@ from property_tests.known.states import known_of, unmatched
 from property_tests.registry import Clause, UnknownSelectorError, contract
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile
+from refengine.testing.extras import install_line
 
 
 def lines(result: ClauseResult, clause: Clause) -> Iterator[str]:
@@ -78,7 +79,7 @@ def corpus_text(request: ConformRequest) -> str:
     if find_spec("hypothesis") is None:
         return (
             f"fixed cases only: {request.examples} generated worlds are NOT run, they"
-            " need Hypothesis (pip install 'refengine[testing]')"
+            f" need Hypothesis ({install_line('testing')})"
         )
     return f"fixed cases and {request.examples} generated worlds of seed {request.seed}"
 

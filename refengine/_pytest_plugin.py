@@ -77,9 +77,11 @@ def _handler_cost(request: pytest.FixtureRequest) -> Callable[..., object]:
     interval (``benchmarks.fixture``).
     """
     if not request.config.pluginmanager.hasplugin("benchmark"):
+        from refengine.testing.extras import install_line  # noqa: PLC0415  # when it is missing
+
         pytest.fail(
             "handler_cost needs the plugin pytest-benchmark, of the extra 'bench':"
-            " pip install 'refengine[bench]', and no '-p no:benchmark'",
+            f" {install_line('bench')}, and no '-p no:benchmark'",
             pytrace=False,
         )
     from benchmarks.fixture import HandlerCost  # noqa: PLC0415  # when it is asked for

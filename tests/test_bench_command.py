@@ -396,5 +396,5 @@ class TestMissingExtra:
 
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("refengine bench run: refengine bench needs the")
-        assert "pip install 'refengine[bench]'" in done.stderr
+        assert "pip install 'matplotlib>=" in done.stderr
         assert "Traceback" not in done.stderr

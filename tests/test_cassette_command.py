@@ -124,7 +124,7 @@ def test_without_the_extra_its_name_is_told(scenario) -> None:
     )
 
     assert done.returncode == 2
-    assert "uvicorn is not installed: pip install 'refengine[wire]'" in done.stderr
+    assert "uvicorn is not installed: pip install 'httpx2>=" in done.stderr
 
 
 @pytest.fixture

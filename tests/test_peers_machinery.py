@@ -200,7 +200,7 @@ def test_peer_that_is_not_installed_is_told_with_how_to_install_it():
     assert [each.peer for each in absent] == ["tests.peers_fakes:ABSENT"]
     assert told[-1].startswith("tests.peers_fakes:ABSENT was not measured: ")
     assert "No module named 'fake'" in told[-1]
-    assert "pip install 'refengine[peers]'" in absent[0].why
+    assert "pip install 'agent-framework-core>=" in absent[0].why
 
 
 def test_peer_whose_import_kills_its_process_is_told_as_absent():

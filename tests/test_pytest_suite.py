@@ -135,7 +135,7 @@ def test_without_hypothesis_it_is_told_that_no_world_was_generated(monkeypatch) 
 
     assert told == (
         "fixed cases only: 400 generated worlds are NOT run, they need Hypothesis"
-        " (pip install 'refengine[testing]')"
+        " (pip install 'hypothesis>=6.150' 'pytest>=8')"
     )
 
 

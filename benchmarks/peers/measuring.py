@@ -19,6 +19,7 @@ from benchmarks.peers.plan import PeerPlan, plan
 from benchmarks.peers.trying import NOTHING, Lost, ask, failure_of
 from benchmarks.statistics import interval, medians, ratio, scipy_stats
 from compat.verdicts.cost import Absent, Blocked, Estimate, GrowthPoint, PeerCost
+from refengine.testing.extras import install_line
 
 SetUp: TypeAlias = Mapping[int, Sequence[Sequence[float]]]
 """The rounds of one set-up by number of handlers, each a sample of every side."""
@@ -85,7 +86,6 @@ def _points(series: Sequence[SetUp]) -> tuple[GrowthPoint, ...]:
 Report: TypeAlias = Callable[[str], None]
 Measured: TypeAlias = tuple[tuple[PeerCost, ...], tuple[Absent, ...]]
 
-INSTALL: Final = "pip install 'refengine[peers]'"
 LISTING: Final = 60.0
 """Seconds in which a framework is imported; some take long on a cold disk."""
 
@@ -152,7 +152,8 @@ def _listed(peer: str) -> Absent | Sequence[PeerRow]:
     if isinstance(reply, Lost):
         return Absent(peer=peer, why=f"its process, as it was imported, {reply.why}")
     if "absent" in reply:
-        return Absent(peer=peer, why=f"{reply['absent']}; {INSTALL} brings it")
+        why = f"{reply['absent']}; {install_line('peers')} brings it"
+        return Absent(peer=peer, why=why)
     return [
         PeerRow(peer, at, reply["version"], each["hook"], each["ours"])
         for at, each in enumerate(reply["variants"])

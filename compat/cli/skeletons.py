@@ -262,6 +262,9 @@ def test_the_engine_keeps_the_contract():
 WORKFLOW: Final = """# Copy it to .github/workflows/ and set the folder.
 name: conformance
 on: [push, pull_request]
+env:
+  # The name is on no registry: the path of a wheel, or of a checkout.
+  REFENGINE: ./refengine-0.1.0-py3-none-any.whl
 jobs:
   conform:
     runs-on: ubuntu-latest
@@ -306,12 +309,12 @@ ENGINES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "async": _files(
             {"loop.py": LOOP, "door.py": ASYNC_DOOR},
             DOORS["async"],
-            '"refengine[testing]"',
+            '"${REFENGINE}[testing]"',
         ),
         "langchain": _files(
             {"service.py": SERVICE, "door.py": LANGCHAIN_DOOR},
             DOORS["langchain"],
-            '"refengine[testing,langchain]"',
+            '"${REFENGINE}[testing,langchain]"',
         ),
     }
 )

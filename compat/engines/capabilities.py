@@ -33,6 +33,7 @@ from refengine.testing.doors import (
     KeepingAgent,
     Yielded,
 )
+from refengine.testing.extras import install_line
 from refengine.testing.trace import Trace
 from refengine.tools import Options, as_meta
 
@@ -103,7 +104,7 @@ class MissingExtraError(ImportError):
         self.extra = extra
         super().__init__(
             f"engine {engine!r} needs {missing or 'a package'}, which is not"
-            f" installed: pip install 'refengine[{extra}]'",
+            f" installed: {install_line(extra)}",
             name=missing,
         )
 

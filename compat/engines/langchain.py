@@ -2,7 +2,7 @@
 
 Each handler becomes a middleware with just its hooks, each tool and the model what the
 framework takes for one; the framework is driven through its public interface alone.
-Needs ``pip install 'refengine[langchain]'``, when it builds and not before.
+Needs the extra ``langchain``, when it builds and not before.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 It has one hook before the model and one after it. A list of handlers is called in
 order inside that one, as teams do, and tool wrappers nest inside the one wrapper that
-its ToolNode takes. Needs ``pip install 'refengine[langchain]'``, when it builds.
+its ToolNode takes. Needs the extra ``langchain``, when it builds.
 """
 
 from __future__ import annotations

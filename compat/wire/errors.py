@@ -29,7 +29,7 @@
     │   ├── UnlistedFileError                  a file without an entry
     │   ├── MissingCassetteError               an entry without a file
     │   └── ChangedFileError                   a file with another hash
-    └── MissingWireExtraError (ImportError)    what ``refengine[wire]`` brings
+    └── MissingWireExtraError (ImportError)    what the extra ``wire`` brings
 
 Messages name file and interaction, counted from 1. They never quote a body: it may hold
 what must not be shown.
@@ -41,6 +41,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from compat.wire.json_trees import JsonDifference
+from refengine.testing.extras import install_line
 
 Found: TypeAlias = tuple[JsonDifference, Sequence[int]]
 """Where two requests differ, and which interactions the sent one would match."""
@@ -337,7 +338,7 @@ class MissingWireExtraError(WireError, ImportError):
     def __init__(self, library: str) -> None:
         self.library = library
         super().__init__(
-            f"{library} is not installed: pip install 'refengine[wire]'", name=library
+            f"{library} is not installed: {install_line('wire')}", name=library
         )
 
 

@@ -20,6 +20,7 @@ from compat.verdicts.conformance import AnyEvent, ClauseInfo
 from property_tests.corpus import CorpusWorld, SuiteCorpus, fixed_worlds
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 from property_tests.registry import Clause, Contract, contract
+from refengine.testing.extras import install_line
 
 Emit: TypeAlias = Callable[[AnyEvent], None]
 
@@ -85,7 +86,7 @@ def make_corpus(examples: int, seed: int) -> MadeCorpus:
 def _without(examples: int) -> str:
     return (
         f"{examples} generated worlds were not run: they need Hypothesis"
-        " (pip install 'refengine[testing]'); the fixed cases were"
+        f" ({install_line('testing')}); the fixed cases were"
     )
 
 

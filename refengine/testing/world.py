@@ -28,6 +28,7 @@ from refengine.testing.extensions import (
     middleware_of,
     tool_middleware_of,
 )
+from refengine.testing.extras import install_line
 from refengine.testing.kept_runs import keeper_for
 from refengine.testing.notation import decoded
 from refengine.testing.ops import Ask, ToolSpec
@@ -81,7 +82,7 @@ class WorldExtraError(ImportError):
         self.extra = extra
         super().__init__(
             f"{what} needs the extra {extra!r} ({cause});"
-            f" install it: pip install 'refengine[{extra}]'"
+            f" install it: {install_line(extra)}"
         )
 
 

@@ -14,6 +14,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from refengine.testing.extras import install_line
+
 if TYPE_CHECKING:
     from refengine.testing.strategies.extensions import handlers as handlers
     from refengine.testing.strategies.extensions import middlewares as middlewares
@@ -74,7 +76,7 @@ def __getattr__(name: str) -> object:
     if find_spec("hypothesis") is None:
         raise ModuleNotFoundError(
             "refengine.testing.strategies needs Hypothesis, which the extra 'testing'"
-            " brings: pip install 'refengine[testing]'",
+            f" brings: {install_line('testing')}",
             name="hypothesis",
         )
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
