@@ -163,6 +163,7 @@ def test_names_of_options_are_found(source: str, names: set[str]) -> None:
     ("annotation", "values"),
     [
         ("int", (0, 1, 2)),
+        ("list[str]", (["a"], [], ["a", "b"])),
         ("NotRequired[bool]", (True, False)),
         ('Literal["x", "y"]', ("x", "y")),
         ("str | None", ("a", "admin")),

@@ -123,7 +123,8 @@ def corpus_of(
     if any(map(is_graph_source, sources.values())):
         # A run of a graph takes milliseconds, so of texts only those that matter most.
         words = replace(words, texts=words.texts[:TEXTS_OF_GRAPHS])
-        graphs = graph_words(sources.values())
+        old = [text for name, text in sources.items() if name.startswith("0/")]
+        graphs = graph_words(sources.values(), old)
     words = how.given.words(words, *([GIVEN_TEXTS_OF_GRAPHS] if graphs else []))
     if graphs is not None:
         graphs = how.given.options(graphs)

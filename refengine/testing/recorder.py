@@ -128,6 +128,14 @@ class Recorder:
         """Return the last observation of these kinds, None if there is none yet."""
         return next((each for each in reversed(self._all) if each.kind in kinds), None)
 
+    def take_back(self, kind: ObservationKind, call_id: str | None) -> None:
+        """Drop the last observation of that kind and call, if there is one."""
+        for at in range(len(self._all) - 1, -1, -1):
+            if self._all[at].kind == kind and self._all[at].call_id == call_id:
+                left = [*self._all[:at], *self._all[at + 1 :]]
+                self._all = [replace(each, seq=seq) for seq, each in enumerate(left)]
+                return
+
     def forget_after(self, failed: Collection[str]) -> str | None:
         """Drop what calls did that come after one that failed, in the last response.
 

@@ -282,13 +282,28 @@ class TargetSpec(Spec):
         return self
 
 
+class ReplySpec(Spec):
+    """How a person answers a graph that waits for one.
+
+    ``value`` answers a question of the subject's own, whose form nothing else knows;
+    what a framework asks, and a run that only stops, is answered by ``kind``.
+    ``<args>`` in it stands for the arguments that were asked about, one of them edited.
+    """
+
+    kind: Literal["yes", "no", "edited", "text", "nothing"] = "yes"
+    value: JsonValue = True
+
+
 class RunSpec(Spec):
     """One run of an agent.
 
     One that ``continues`` is a turn: it starts from the messages of the agent's last
     run, without the one that the engine itself put first, and then its own input.
-    ``options`` reach the model and the tools. ``denies`` are ids of tool calls that a
-    person who is asked for approval denies; all others are approved.
+    ``options`` reach the model and the tools; a graph's caller gives those named in
+    ``context`` as its context alone, and lets it run for ``steps``. ``denies`` are ids
+    of tool calls that a person who is asked for approval denies; all others are
+    approved. ``replies`` answer what a graph waits for in turn, and the first again
+    after the last.
 
     ``checkpoint`` is the key under which the run is kept. With ``resume`` the run of
     that key goes on instead: it has no input, and is streamed if that one was. What
@@ -301,6 +316,9 @@ class RunSpec(Spec):
     input: tuple[MessageText, ...] = ()
     continues: bool = False
     options: dict[str, JsonValue] = Field(default_factory=dict)
+    context: tuple[str, ...] = ()
+    steps: PositiveInt | None = None
+    replies: tuple[ReplySpec, ...] = ()
     denies: tuple[str, ...] = ()
     streaming: bool = False
     via: Literal["agent", "runner"] = "agent"

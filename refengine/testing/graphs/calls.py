@@ -5,8 +5,8 @@ A hook that is only async fails in ``invoke``, and one that is only plain may fa
 again the other way (verdicts, channel k).
 
 ``RunSpec.options`` are values that a caller has by name, such as who is asking. A graph
-gets them wherever it may look for them: in ``config["configurable"]``, as the runtime's
-context, and in its input as far as its state names them.
+gets them by the door that it looks through: ``config["configurable"]``, the runtime's
+context, metadata, and its input as far as its state names them.
 """
 
 from __future__ import annotations
@@ -14,17 +14,22 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Coroutine, Generator, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, SupportsFloat, SupportsIndex, TypeVar
+from typing import Any, Final, SupportsFloat, SupportsIndex, TypeAlias, TypeVar
 
 from langchain_core.messages import BaseMessage
 
 from refengine.messages import Json
 from refengine.testing.clock import Clock, VirtualLoop
 from refengine.testing.json_values import is_mapping
+from refengine.testing.subject_worlds.named_values import (
+    CONFIGURABLE,
+    CONTEXT,
+    METADATA,
+)
 from refengine.testing.subjects import Way
 
 _ONE_WAY: Final = {
@@ -88,6 +93,9 @@ _BY_TYPE: Final[Mapping[str, Json]] = MappingProxyType(
 """What a field of a context is that a run has no value for, and that must be there."""
 MESSAGES: Final = "messages"
 
+Doors: TypeAlias = "Mapping[str, frozenset[str]]"
+"""Through which doors a subject's source looks for each name."""
+
 
 class Given(dict[str, Any]):
     """Named values; also none of them are something, or a graph is given no context."""
@@ -97,10 +105,17 @@ class Given(dict[str, Any]):
 
 
 class GivenTo:
-    """What one graph is given; its schemas are read once, if a run has options."""
+    """What one graph is given; its schemas are read once, if a run has options.
 
-    def __init__(self, graph: Any) -> None:  # noqa: ANN401  # a graph of any framework
+    A caller gives a value through one door, that which the subject reads it by: as
+    ``configurable``, or as a context where the graph declares one that has it. What
+    looks for it elsewhere finds nothing, as it would with that caller.
+    """
+
+    def __init__(self, graph: Any, doors: Doors) -> None:  # noqa: ANN401  # a graph of any framework
+        """Give values to ``graph``, whose source looks for them through ``doors``."""
         self._graph = graph
+        self._doors = doors
 
     @cached_property
     def _context(self) -> Mapping[str, Any]:
@@ -110,6 +125,10 @@ class GivenTo:
     def _input(self) -> Mapping[str, Any]:
         return _schema(self._graph, "get_input_jsonschema")
 
+    @property
+    def _declares(self) -> bool:
+        return getattr(self._graph, "context_schema", None) is not None
+
     def input(
         self, messages: Sequence[BaseMessage], options: Mapping[str, Any]
     ) -> dict[str, Any]:
@@ -118,17 +137,45 @@ class GivenTo:
         more = {key: value for key, value in options.items() if key in known}
         return {**more, MESSAGES: list(messages)}
 
+    def configurable(
+        self, options: Mapping[str, Any], alone: Collection[str]
+    ) -> dict[str, Any]:
+        """Return what is given as configurable; names that are ``alone`` never are."""
+        return {
+            key: value
+            for key, value in options.items()
+            if key not in alone and not self._by_context_alone(key)
+        }
+
+    def _by_context_alone(self, name: str) -> bool:
+        """Tell whether a caller of this graph gives the value as its context only."""
+        doors = self._doors.get(name, frozenset())
+        if CONTEXT in doors and CONFIGURABLE in doors:
+            return False
+        fields: Mapping[str, Any] = self._context.get("properties") or {}
+        return self._declares and name in fields
+
     def context(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the context of a run; all options where no schema names its fields."""
-        if getattr(self._graph, "context_schema", None) is None:
+        if not self._declares:
             return Given(options)
         fields = self._context.get("properties")
         if fields is None:
             return dict(options)
         found = {key: value for key, value in options.items() if key in fields}
+        if getattr(self._graph.context_schema, "__total__", None) is not None:
+            return found
         for key in self._context.get("required", ()):
             found.setdefault(key, _value(fields.get(key, {})))
         return found
+
+    def metadata(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is given as metadata: what the source looks for there."""
+        return {
+            key: value
+            for key, value in options.items()
+            if METADATA in self._doors.get(key, ())
+        }
 
 
 def _value(field: Mapping[str, Any]) -> Json:

@@ -14,6 +14,7 @@ from langgraph.errors import GraphBubbleUp
 from pydantic import ValidationError
 
 from refengine.testing.graphs.messages import content_of, written
+from refengine.testing.graphs.own import wraps_its_like
 from refengine.testing.graphs.tools import OWN, calling, started
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
@@ -79,6 +80,8 @@ class GraphWatch(BaseCallbackHandler):
     def __init__(self, world: World) -> None:
         self._world = world
         self._calls: dict[UUID, tuple[str, str | None]] = {}
+        self._around: set[UUID] = set()
+        self._wrappers: set[str] = set()
         self._others = {spec.name for spec in world.tool_specs}
         self.nodes: Counter[str] = Counter()
         self._of_node: dict[UUID, str] = {}
@@ -94,8 +97,12 @@ class GraphWatch(BaseCallbackHandler):
                 self.nodes[f"node {name}"] += 0
             tools = getattr(getattr(node, "bound", None), "tools_by_name", {})
             for tool in tools.values():
+                if (tool.metadata or {}).get(OWN):
+                    continue
                 if tool.name not in self._others and _is_written(tool):
                     self.nodes[f"tool {tool.name}"] += 0
+                if wraps_its_like(tool):
+                    self._wrappers.add(tool.name)
 
     def _ran(self, tool: str) -> None:
         if f"tool {tool}" in self.nodes:
@@ -162,28 +169,48 @@ class GraphWatch(BaseCallbackHandler):
     ) -> None:
         """Put down that a tool begins, unless it does so itself."""
         name = str((serialized or {}).get("name"))
-        if (metadata or {}).get(OWN) or name in self._others:
-            return  # a tool of that name around the world's own is no second execution
         call_id = cast("str | None", more.get("tool_call_id")) or CALLING.get()
+        outer = self._outer(name, call_id)
+        if outer is not None and outer not in self._around:
+            self._around.add(outer)  # it runs where the tool within it does
+            self._world.recorder.take_back("tool_start", call_id)
+        if (metadata or {}).get(OWN):
+            return
         self._calls[run_id] = (name, call_id)
+        if outer is None and name in self._wrappers:
+            self._around.add(run_id)
+            return
         text = input_str if inputs is None else written(inputs)
         with calling(call_id):
             started(self._world.recorder, name, text, f"the subject's own {name}")
+
+    def _outer(self, name: str, call_id: str | None) -> UUID | None:
+        """Return the run of a tool of that name that this call is made in."""
+        found = (run for run, of in self._calls.items() if of == (name, call_id))
+        return next(found, None)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401  # as BaseCallbackHandler
         """Put down what it gave."""
         if run_id in self._calls:
             name, call_id = self._calls.pop(run_id)
             self._ran(name)
-            self._world.recorder.add("tool_end", {"result": _result(output)}, call_id)
+            if run_id not in self._around:
+                data = {"result": _result(output)}
+                self._world.recorder.add("tool_end", data, call_id)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401  # as BaseCallbackHandler
         """Put down that it failed."""
         if run_id in self._calls:
             name, call_id = self._calls.pop(run_id)
+            if isinstance(error, GraphBubbleUp):  # it asks, and is begun again later
+                if run_id not in self._around:
+                    self._world.recorder.take_back("tool_start", call_id)
+                return
             if not isinstance(error, ValidationError):  # of arguments that do not fit
                 self._ran(name)
-            self._world.recorder.add("tool_error", {"error": str(error)}, call_id)
+            if run_id not in self._around:
+                data = {"error": str(error)}
+                self._world.recorder.add("tool_error", data, call_id)
 
     def hooks(self) -> Mapping[str, int]:
         """Return how often each node ran."""

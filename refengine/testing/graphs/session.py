@@ -9,25 +9,41 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, Self, TypeAlias
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from refengine.testing.graphs.calls import GivenTo, cannot_run, no_waiting, run_on
+from refengine.testing.graphs.calls import (
+    Doors,
+    GivenTo,
+    cannot_run,
+    no_waiting,
+    run_on,
+)
 from refengine.testing.graphs.messages import as_langchain, said
 from refengine.testing.graphs.nodes import GraphWatch
 from refengine.testing.graphs.refusing import refusal
-from refengine.testing.graphs.turn import Consumer, GraphCall, GraphTurn, stored_in
+from refengine.testing.graphs.sources import sources_of
+from refengine.testing.graphs.turn import (
+    Consumer,
+    GraphCall,
+    GraphTurn,
+    RunWaits,
+    stored_in,
+)
 from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
 from refengine.testing.session import MODEL_SECONDS
+from refengine.testing.subject_worlds.graph_source import doors_of
 from refengine.testing.subjects import Played, Subject, SubjectError, Way, is_graph
 from refengine.testing.world import World
 
+NO_DOORS: Final[Doors] = MappingProxyType({})
 STEPS: Final = 500
-"""Steps of a graph in one run; how they are counted is no subject's doing."""
+"""Steps of a graph in one run, where neither a caller nor the subject says less."""
 MODES: Final = ("messages", "custom", "updates", "values")
 
 State: TypeAlias = "dict[str, Any]"
@@ -51,13 +67,15 @@ class GraphSession:
         graph: Any,  # noqa: ANN401  # a graph of any framework
         way: Way,
         *,
+        doors: Doors = NO_DOORS,
         last: bool = False,
         lost: str | None = None,
     ) -> None:
         """Play ``scenario`` with the graph that a subject built in ``world``.
 
-        In the ``last`` way there is, that it is the wrong one is an error like others.
-        ``lost`` is why it could not be played in the way that was asked for.
+        Its source looks for a caller's values through ``doors``. In the ``last`` way
+        there is, that it is the wrong one is an error like others. ``lost`` is why it
+        could not be played in the way that was asked for.
         """
         self._scenario = scenario
         self._world = world
@@ -67,7 +85,7 @@ class GraphSession:
         self._lost = lost
         self._watch = GraphWatch(world)
         self._watch.expect(graph)
-        self._given = GivenTo(graph)
+        self._given = GivenTo(graph, doors)
         self._left: Sequence[BaseMessage] = ()
         self._thread = 0
         self._broken = True
@@ -106,11 +124,10 @@ class GraphSession:
             while turn.ask is not None:
                 try:
                     state = self._called(turn.ask)
-                    state = self._interrupted(state, turn.ask)
                 except Exception as error:  # noqa: BLE001  # how a run ends is data
                     self._failed(turn, turn.ask, error)
                 else:
-                    turn.took(state, stored_in(self._graph))
+                    self._took(turn, turn.ask, state)
             self._ended(turn)
 
     async def _async(self) -> None:
@@ -119,12 +136,14 @@ class GraphSession:
             while turn.ask is not None:
                 try:
                     state = await self._acalled(turn.ask)
-                    state = self._interrupted(state, turn.ask)
                 except Exception as error:  # noqa: BLE001  # how a run ends is data
                     self._failed(turn, turn.ask, error)
                 else:
-                    turn.took(state, stored_in(self._graph))
+                    self._took(turn, turn.ask, state)
             self._ended(turn)
+
+    def _took(self, turn: GraphTurn, ask: GraphCall, state: State) -> None:
+        turn.took(state, stored_in(self._graph), self._waiting(state, ask))
 
     def _ended(self, turn: GraphTurn) -> None:
         """Keep what a run left; after one that failed, a new thread starts from that.
@@ -138,7 +157,7 @@ class GraphSession:
         world = self._world
         world.recorder.run = number
         world.run += 1
-        world.as_langchain().denied = frozenset(spec.denies)
+        world.as_langchain().begins(frozenset(spec.denies), spec.replies)
         keeps = self._keeps_threads and spec.continues and not self._broken
         if not keeps:
             self._thread += 1
@@ -161,15 +180,30 @@ class GraphSession:
 
     def _config(self, spec: RunSpec) -> Mapping[str, Any]:
         config: dict[str, Any] = {
-            "configurable": {**spec.options, "thread_id": f"thread-{self._thread}"},
+            "configurable": {
+                **self._given.configurable(spec.options, spec.context),
+                "thread_id": f"thread-{self._thread}",
+            },
             "callbacks": [self._watch],
-            "recursion_limit": STEPS,
+            "recursion_limit": self._steps(spec),
         }
+        metadata = self._given.metadata(spec.options)
+        if metadata:
+            config["metadata"] = metadata
         if self._way == "sync" and not spec.streaming:
             # Threads come in any order; one at a time is that of the calls. A stream
             # that is waited for takes up a thread, and would wait for ever.
             config["max_concurrency"] = 1
         return config
+
+    def _steps(self, spec: RunSpec) -> int:
+        """Return the most steps of a run: the caller's, else the subject's own.
+
+        A framework's own limit is far above ours, which ends what would have no end.
+        """
+        own = (getattr(self._graph, "config", None) or {}).get("recursion_limit")
+        limits = [STEPS, *(each for each in (spec.steps, own) if type(each) is int)]
+        return min(limits)
 
     def _called(self, ask: GraphCall) -> State:
         given = (ask.input, ask.config)
@@ -198,22 +232,35 @@ class GraphSession:
                 taken.take(part)
         return taken.state
 
-    def _interrupted(self, state: State, ask: GraphCall) -> State:
-        """Return the state with all that waits for an answer, in the order of calls.
+    def _waiting(self, state: State, ask: GraphCall) -> RunWaits:
+        """Return what a run waits for; interrupts in the order of calls.
 
         A stream brings interrupts one by one, as threads come to them.
         """
-        if not state.get("__interrupt__") or not self._keeps_threads:
-            return state
-        tasks = self._graph.get_state(ask.config).tasks
+        pending: Sequence[Any] = state.get("__interrupt__") or ()
+        if not self._keeps_threads or not (pending or self._may_stop):
+            return RunWaits([(each, None) for each in pending])
+        kept = self._kept(ask.config)
+        calls = _unanswered(getattr(kept, "values", {}))
+        tasks = getattr(kept, "tasks", ())
         found = [
-            each for task in sorted(tasks, key=_task_path) for each in task.interrupts
+            (each, _call_at(_task_path(task), calls))
+            for task in sorted(tasks, key=_task_path)
+            for each in task.interrupts
         ]
-        return {**state, "__interrupt__": found or state["__interrupt__"]}
+        if found or pending:
+            return RunWaits(found or [(each, None) for each in pending])
+        return RunWaits((), calls) if getattr(kept, "next", ()) else RunWaits()
+
+    @property
+    def _may_stop(self) -> bool:
+        """Whether the graph stops at nodes that its builder named."""
+        names = ("interrupt_before_nodes", "interrupt_after_nodes")
+        return any(getattr(self._graph, name, None) for name in names)
 
     def _resumed(self, config: Mapping[str, Any]) -> Sequence[int]:
         """Return the places of the calls that an interrupted run has still to make."""
-        tasks = self._graph.get_state(config).tasks
+        tasks = getattr(self._kept(config), "tasks", ())
         paths = [each.path for each in tasks if each.result is None]
         return [path[1] for path in paths if len(path) > 1 and isinstance(path[1], int)]
 
@@ -237,24 +284,44 @@ class GraphSession:
             raise WrongWayError(self._way, error) from error
         error = self._first_of(error)
         self.refused = self.refused or refusal(error)
-        turn.failed(error, self._kept(ask))
+        turn.failed(error, getattr(self._kept(ask.config), "values", {}))
 
-    def _kept(self, ask: GraphCall) -> State:
-        """Return what the thread of a failed call holds, as far as it can be read.
+    def _kept(self, config: Mapping[str, Any]) -> object:
+        """Return what the graph's thread holds, None if it keeps none or cannot say.
 
-        A checkpointer that only works in the other way, or whose state a hook of the
-        subject made unreadable, is how this run ended, and no end of the judgement.
+        A checkpointer is the subject's own, and may fail; that it does is told by the
+        run itself, and looking at it must not be what ends a session.
         """
         if not self._keeps_threads:
-            return {}
+            return None
         try:
-            return dict(self._graph.get_state(ask.config).values)
-        except Exception:  # noqa: BLE001  # the error that came first is the one to tell
-            return {}
+            found: object = self._graph.get_state(config)
+        except Exception:  # noqa: BLE001  # as above
+            return None
+        return found
 
 
 def _task_path(task: Any) -> tuple[int, ...]:  # noqa: ANN401  # a task of any framework
     return tuple(each for each in task.path if type(each) is int)
+
+
+def _call_at(
+    path: tuple[int, ...], calls: Sequence[Mapping[str, Any]]
+) -> Mapping[str, Any] | None:
+    """Return the call whose own node it is, if it is one's."""
+    return calls[path[0]] if path and path[0] < len(calls) else None
+
+
+def _unanswered(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the calls of the last answer that have no result yet."""
+    answered: set[str] = set()
+    for message in reversed(values.get("messages") or ()):
+        if isinstance(message, ToolMessage):
+            answered.add(message.tool_call_id)
+        elif isinstance(message, AIMessage):
+            calls = message.tool_calls
+            return [dict(call) for call in calls if call["id"] not in answered]
+    return ()
 
 
 class Taken:
@@ -305,13 +372,15 @@ def play_graph(
     if len(scenario.all_agents) > 1:
         raise SubjectError(graph, "a world of several agents has no place for a graph")
     if world.wire is not None:
-        return _over_the_wire(scenario, world, graph)
+        return _over_the_wire(scenario, subject, world, graph)
     spec = scenario.all_agents[0] if scenario.all_agents else AgentSpec()
     ordered = sorted(ways, key=lambda way: way != scenario.way)
-    lost = None
+    doors, lost = doors_of(sources_of(subject)), None
     for way in ordered:
         last = way == ordered[-1]
-        session = GraphSession(scenario, world, graph, way, last=last, lost=lost)
+        session = GraphSession(
+            scenario, world, graph, way, doors=doors, last=last, lost=lost
+        )
         try:
             session.play()
         except WrongWayError as error:
@@ -328,9 +397,12 @@ def play_graph(
     raise AssertionError(ways)
 
 
-def _over_the_wire(scenario: Scenario, world: World, graph: object) -> Played:
+def _over_the_wire(
+    scenario: Scenario, subject: Subject, world: World, graph: object
+) -> Played:
     """Play it plain: virtual time would jump over what a real socket waits for."""
-    session = GraphSession(scenario, world, graph, "sync")
+    doors = doors_of(sources_of(subject))
+    session = GraphSession(scenario, world, graph, "sync", doors=doors)
     try:
         session.play()
     except WrongWayError as error:

@@ -23,6 +23,7 @@ from pydantic import BaseModel
 from refengine.messages import Json
 from refengine.testing.graphs.messages import calls_of, marks, role_of, said, text_of
 from refengine.testing.graphs.model import point_of_scripted
+from refengine.testing.graphs.tools import OWN
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import Recorder, snapshot
 from refengine.testing.world import World
@@ -98,6 +99,18 @@ class EndlessInterruptError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
+class RunWaits:
+    """What a run waits for: answers to interrupts, or only to be let go on.
+
+    Each interrupt has the tool call in whose node it arose, if it was in one's;
+    ``stopped`` are the calls that are not made yet, None where nothing stopped it.
+    """
+
+    interrupts: Sequence[tuple[Any, Mapping[str, Any] | None]] = ()
+    stopped: Sequence[Mapping[str, Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class GraphCall:
     """One call of the graph: its input, and what goes with it."""
 
@@ -122,14 +135,19 @@ class GraphTurn:
         self._resumed = 0
         self._calls = world.model.calls
 
-    def took(self, state: Mapping[str, Any], stored: Mapping[str, Json]) -> None:
+    def took(
+        self, state: Mapping[str, Any], stored: Mapping[str, Json], waiting: RunWaits
+    ) -> None:
         """Take what a call gave: an interrupt to answer, or the end of the run."""
-        pending = state.get("__interrupt__") or ()
-        if pending and self.ask is not None:
+        waits = waiting.interrupts or waiting.stopped is not None
+        if waits and self.ask is not None:
             self._resumed += 1
             if self._resumed > RESUMED:
-                raise EndlessInterruptError
-            self.ask = self._resuming(self.ask, pending)
+                self.failed(EndlessInterruptError(), state)
+                return
+            self.ask = self._resuming(self.ask, waiting)
+            if self.ask is None:
+                self._left_waiting(state)
             return
         self.left = list(state.get("messages") or ())
         answer = said(self.left[-1:])
@@ -157,10 +175,22 @@ class GraphTurn:
             }
         )
 
-    def _resuming(self, ask: GraphCall, pending: Sequence[Any]) -> GraphCall:
-        """Return the call that resumes all interrupts of a run at once."""
+    def _left_waiting(self, state: Mapping[str, Any]) -> None:
+        """End a run that stopped, and that the person did not let go on."""
+        messages = said(list(state.get("messages") or ()))
+        data = {"answer": None, "messages": messages, "values": values_of(state)}
+        self._end({"status": "interrupted", **data})
+
+    def _resuming(self, ask: GraphCall, waiting: RunWaits) -> GraphCall | None:
+        """Return the call that resumes all interrupts of a run at once, if any does."""
         bridge = self._world.as_langchain()
-        answers = {each.id: bridge.resumed_with(each.value) for each in pending}
+        if not waiting.interrupts:
+            goes_on = bridge.goes_on(waiting.stopped or ())
+            return replace(ask, input=None, resumes=True) if goes_on else None
+        answers = {
+            each.id: bridge.resumed_with(each.value, call)
+            for each, call in waiting.interrupts
+        }
         return replace(ask, input=Command(resume=answers), resumes=True)
 
     def _end(self, data: Mapping[str, object]) -> None:
@@ -196,8 +226,8 @@ def _of_client(error: BaseException) -> str | None:
 
 Held: TypeAlias = "tuple[str | None, dict[str, Json]]"  # a message, and its call if any
 
-MODEL_NODES: Final = frozenset(("agent", "model"))
-TOOL_NODES: Final = frozenset(("tools",))
+OF_A_MODEL: Final = ("run-", "lc_run-")
+"""How the ids begin that a chat model gives to what it answers."""
 
 
 class Consumer:
@@ -222,7 +252,7 @@ class Consumer:
         """Take one piece."""
         if not isinstance(message, (AIMessage, ToolMessage)):
             return
-        source = _source(str(metadata.get("langgraph_node")), message)
+        source = _source(metadata, message)
         known = self._pieces[-1] if self._pieces else None
         if known is not None and (known.id != message.id or source != self._from):
             self.end()
@@ -282,11 +312,12 @@ class Consumer:
         return order
 
 
-def _source(node: str, message: BaseMessage) -> str:
-    if node in MODEL_NODES:
-        return "model"
-    if node in TOOL_NODES or isinstance(message, ToolMessage):
+def _source(metadata: Mapping[str, Any], message: BaseMessage) -> str:
+    """Return who said it; names of nodes are the author's choice, and say nothing."""
+    if isinstance(message, ToolMessage):
         return "tool"
+    if metadata.get(OWN) or (message.id or "").startswith(OF_A_MODEL):
+        return "model"
     return "hook"
 
 

@@ -1,40 +1,34 @@
-"""What the source of a graph looks for by name: options, and classes of errors."""
+"""What the source of a graph looks for by name: options, classes of errors, steps."""
 
 from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final, TypeAlias
+from functools import cache
+from typing import Final
 
-Value: TypeAlias = "str | int | float | bool"
+from refengine.messages import Json
+from refengine.testing.subject_worlds.answers import replies_of
+from refengine.testing.subject_worlds.named_values import (
+    BY_TYPE,
+    CONFIGURABLE,
+    CONTEXT,
+    STATE,
+    NamedValues,
+    Value,
+)
 
 FACE: Final = "as_langchain"
 """Who asks a world for this returns a graph."""
-RESERVED: Final = frozenset(
-    (
-        "checkpoint_id",
-        "checkpoint_ns",
-        "configurable",
-        "get",
-        "is_last_step",
-        "jump_to",
-        "llm_input_messages",
-        "messages",
-        "remaining_steps",
-        "structured_response",
-        "thread_id",
-    )
-)
-"""Names that the frameworks keep for themselves."""
-GIVEN: Final = frozenset(("context", "configurable", "config"))
-"""What holds the values that a caller gives by name; a state holds others, too."""
-MOST: Final = 6
+OLDER_SCHEMA: Final = "config_schema"
+"""A graph's name for what is given as ``configurable``, which it keeps as a context."""
+COUNTS: Final = re.compile(r"remaining_steps|is_last_step|recursion_limit")
+"""How a source speaks of the steps that a run may take."""
+MOST: Final = 8
 """So many names are looked up, and so many classes raised."""
-LONGEST: Final = 40
-"""A longer text is no value that a caller gives by name."""
 GENERAL: Final = frozenset(
     (
         "Exception",
@@ -50,31 +44,33 @@ GENERAL: Final = frozenset(
     )
 )
 """Classes of errors that a scripted one is anyway, or cannot be."""
-BY_TYPE: Final[Mapping[str, tuple[Value, ...]]] = MappingProxyType(
-    {"int": (0, 1, 2), "float": (0.5, 2.0), "bool": (True, False)}
-)
-AROUND: Final = frozenset(("NotRequired", "Required", "Annotated", "Optional"))
-"""What stands around the type of a field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """A value that runs are given by name.
 
-    One that is ``needed`` is taken without asking whether it is there.
+    One that is ``needed`` is taken without asking whether it is there. One that is
+    ``of_context`` a caller of OLD gives as context, and in no other way.
     """
 
     name: str
     values: tuple[Value, ...] = ("a",)
     needed: bool = False
+    of_context: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class GraphWords:
-    """Options of runs, and names of errors."""
+    """Options of runs, names of errors, whether a source counts steps, and answers.
+
+    ``replies`` are what a caller of OLD answers to what it asks, each with its kind.
+    """
 
     options: tuple[Option, ...] = ()
     errors: tuple[str, ...] = ()
+    counts: bool = False
+    replies: tuple[tuple[str, Json], ...] = ()
 
 
 def is_graph_source(source: str) -> bool:
@@ -82,129 +78,77 @@ def is_graph_source(source: str) -> bool:
     return FACE in source
 
 
-def graph_words(sources: Iterable[str]) -> GraphWords:
-    """Return the words of these sources; one that does not parse has none."""
-    reader = _Reader()
+def graph_words(sources: Iterable[str], old: Iterable[str] = ()) -> GraphWords:
+    """Return the words of these sources; one that does not parse has none.
+
+    ``old`` are those of them that are OLD's: how its callers give values.
+    """
+    texts, before = list(sources), list(old)
+    found, errors = NamedValues(), dict[str, None]()
+    for tree in _trees(texts):
+        found.read(tree)
+        errors.update(_errors(tree))
+    doors = doors_of(tuple(before))
+    alone = {name for name, some in doors.items() if some == {CONTEXT}}
+    options = tuple(_options(found, alone))[:MOST]
+    counts = any(COUNTS.search(text) is not None for text in texts)
+    replies = replies_of(before, texts)
+    return GraphWords(options, tuple(errors)[:MOST], counts, replies)
+
+
+@cache
+def doors_of(sources: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
+    """Return through which doors a side's sources look for each name.
+
+    A graph with a ``config_schema`` is given its fields as ``configurable``, too.
+    """
+    found = NamedValues()
+    for tree in _trees(sources):
+        found.read(tree)
+    older = any(OLDER_SCHEMA in text for text in sources)
+    more = {CONFIGURABLE, CONTEXT} if older else set[str]()
+    return {name: frozenset(some | more) for name, some in found.doors.items()}
+
+
+def _options(found: NamedValues, alone: Iterable[str]) -> Iterator[Option]:
+    """Yield the options; a key of the state has a plain type, or it is the subject's.
+
+    What a subject gathers in its state, such as a list of what was said, is no value
+    that a caller gives.
+    """
+    texts = tuple(found.texts)[:12]
+    for name, doors in found.doors.items():
+        kind = found.types.get(name)
+        plain = name in found.choices or kind not in {None, "list", "dict"}
+        if doors == {STATE} and not plain:
+            continue
+        values = found.choices.get(name) or _values(kind, found) or texts
+        yield Option(name, values, found.needed[name], name in alone)
+
+
+def _values(kind: str | None, found: NamedValues) -> tuple[Value, ...]:
+    """Return values of a type: of numbers those that are compared with, and near."""
+    if kind not in {"int", "float"}:
+        return BY_TYPE.get(kind or "", ())
+    near: list[Value] = list(BY_TYPE[kind])
+    for number in list(found.numbers)[:MOST]:
+        if kind == "float" or number == int(number):
+            near += [number, number - 1, number + 1]
+    return tuple(dict.fromkeys(near))
+
+
+def _trees(sources: Iterable[str]) -> Iterator[ast.Module]:
     for source in sources:
         try:
-            tree = ast.parse(source)
+            yield ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        for node in ast.walk(tree):
-            reader.read(node)
-    return GraphWords(reader.options(), tuple(reader.errors)[:MOST])
 
 
-class _Reader:
-    """Gathers what the nodes of all sources say."""
-
-    def __init__(self) -> None:
-        self.errors: dict[str, None] = {}
-        self._needed: dict[str, bool] = {}
-        self._of_state: set[str] = set()
-        self._types: dict[str, tuple[Value, ...]] = {}
-        self._texts: dict[str, None] = {"a": None}
-
-    def options(self) -> tuple[Option, ...]:
-        """Return the options; a key of the state has a type, or it is the subject's."""
-        texts = tuple(self._texts)[: 2 * MOST]
-        found = [
-            Option(name, self._types.get(name, texts) or texts, needed)
-            for name, needed in self._needed.items()
-            if name not in self._of_state or self._types.get(name) is not None
-        ]
-        return tuple(found[:MOST])
-
-    def read(self, node: ast.AST) -> None:
-        """Take over what one node says."""
-        if isinstance(node, ast.Name):
-            self._error(node.id)
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            self._typed(node.target.id, node.annotation)
-        elif isinstance(node, ast.Compare):
-            for each in (node.left, *node.comparators):
-                self._text(each)
-        elif isinstance(node, ast.Dict):
-            for key in node.keys:
-                self._text(key)
-        self._looked_up(node)
-
-    def _looked_up(self, node: ast.AST) -> None:
-        """Remember a name that is looked for in what holds named values."""
-        if isinstance(node, ast.Attribute) and named(node.value) == "context":
-            self._name(node.attr, "context", needed=True)
-        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            written = isinstance(node.ctx, ast.Store)
-            if not written:
-                self._name(node.slice.value, named(node.value), needed=True)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            first = node.args[0] if node.args else None
-            if node.func.attr == "get" and isinstance(first, ast.Constant):
-                self._name(first.value, named(node.func.value), needed=False)
-            for each in node.args[1:2]:
-                self._text(each)
-
-    def _name(self, name: object, where: str, *, needed: bool) -> None:
-        if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
-            return
-        if where == "state":
-            self._of_state.add(name)
-        elif where not in GIVEN:
-            return
-        else:
-            self._of_state.discard(name)
-        self._needed[name] = self._needed.get(name, False) or needed
-
-    def _typed(self, name: str, annotation: ast.expr) -> None:
-        """Remember values of the type that a name is declared with, if it is plain."""
-        while isinstance(annotation, ast.Subscript):
-            parts: list[ast.expr]
-            parts = getattr(annotation.slice, "elts", [annotation.slice])
-            if named(annotation.value) == "Literal":
-                self._types[name] = tuple(_texts_in(parts))
-                return
-            if named(annotation.value) not in AROUND:
-                return
-            annotation = parts[0]
-        if isinstance(annotation, ast.BinOp):  # str | None
-            annotation = annotation.left
-        kind = named(annotation)
-        if kind in BY_TYPE or kind == "str":
-            self._types[name] = BY_TYPE.get(kind, ())
-
-    def _text(self, node: ast.expr | None) -> None:
-        value = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(value, str) and len(value) <= LONGEST:
-            self._texts[value] = None
-
-    def _error(self, name: str) -> None:
+def _errors(tree: ast.Module) -> Iterator[tuple[str, None]]:
+    for node in ast.walk(tree):
+        name = node.id if isinstance(node, ast.Name) else ""
         kind: object = getattr(builtins, name, None)
         is_error = isinstance(kind, type) and issubclass(kind, Exception)
         if is_error and name not in GENERAL:
-            self.errors[name] = None
-
-
-def _texts_in(parts: Iterable[ast.expr]) -> Iterator[str]:
-    for part in parts:
-        if isinstance(part, ast.Constant) and isinstance(part.value, str):
-            yield part.value
-
-
-def named(node: ast.expr) -> str:
-    """Return the last name of what a value is taken from."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return str(node.slice.value)
-    if (
-        isinstance(node, ast.Call)
-        and node.args
-        and isinstance(node.func, ast.Attribute)
-    ):
-        first = node.args[0]  # config.get("configurable", {}).get(…)
-        return str(first.value) if isinstance(first, ast.Constant) else ""
-    if isinstance(node, ast.BoolOp):  # (runtime.context or {}).get(…)
-        return named(node.values[0])
-    return ""
+            yield name, None

@@ -299,10 +299,11 @@ def _dressed(made: Data, more: GraphWords, dice: Dice, way: str) -> Data:
     denied = calls[:: 1 + dice.below(2)] if dice.chance(DENIES) else []
     given = dice.chance(OPTIONS)
     runs: list[Data] = []
+    replies = _replies(more, dice)
     for run in made.get("runs", ()):
-        options = _options(more, dice, all_of_them=given)
-        named = {"options": options} if options else {}
-        runs.append({**run, **named, **({"denies": denied} if denied else {})})
+        named = _named(_options(more, dice, all_of_them=given), more)
+        named |= {"denies": denied} if denied else {}
+        runs.append({**run, **named, **({"replies": replies} if replies else {})})
     return {**made, "runs": runs, **({"way": way} if way != "async" else {})}
 
 
@@ -332,6 +333,22 @@ def _options(more: GraphWords, dice: Dice, *, all_of_them: bool) -> Data:
         for option in more.options
         if option.needed or (all_of_them and not dice.chance(4))
     }
+
+
+def _replies(more: GraphWords, dice: Dice) -> list[Data]:
+    """Return how a person answers in a world: in one way, or in turn in each."""
+    if not more.replies:
+        return []
+    some = [{"kind": kind, "value": value} for kind, value in more.replies]
+    first = dice.below(len(some))
+    return some[:1] if dice.chance(3) else [*some[first:], *some[:first]]
+
+
+def _named(options: Data, more: GraphWords) -> Data:
+    """Return what a run says of the values that it is given by name."""
+    alone = [o.name for o in more.options if o.of_context and o.name in options]
+    made: Data = {"options": options} if options else {}
+    return {**made, "context": alone} if alone else made
 
 
 def _loops(words: Words) -> Iterator[tuple[str, Data]]:

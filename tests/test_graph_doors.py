@@ -1,0 +1,262 @@
+"""What a graph is given and what is seen of it: one door a value, one call a tool."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import after_model, before_model
+from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool, StructuredTool, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import create_react_agent
+
+from refengine.testing import Trace, World, read_scenario
+from refengine.testing.graphs.calls import GivenTo
+from refengine.testing.subject_worlds.graph_source import doors_of, graph_words
+from refengine.testing.subjects import play_alone
+
+CALLS = ['assistant:[c1:t({"q": 1})]', "assistant:done"]
+
+
+def played(build: Any, script: list[Any] = CALLS, **run: Any) -> Trace:
+    data = {
+        "agent": {"tools": [{"name": "t", "result": "r"}]},
+        "model_script": script,
+        "runs": [{"input": ["user:hi"], **run}],
+        "way": "sync",
+    }
+    return play_alone(read_scenario(data, "here"), build).trace
+
+
+class Named(TypedDict):
+    who: str
+
+
+@dataclass
+class Checked:
+    who: str
+    size: int
+
+
+class Graph:
+    def __init__(self, schema: Any) -> None:
+        self.context_schema = schema
+
+    def get_context_jsonschema(self) -> dict[str, Any]:
+        names = self.context_schema.__annotations__
+        fields = {name: {"type": "string"} for name in names}
+        return {"properties": fields, "required": list(fields)}
+
+
+BY_CONTEXT = "x = runtime.context.who"
+BY_CONFIG = 'x = config["configurable"]["who"]'
+OLDER = "create_react_agent(config_schema=Named)"
+
+
+@pytest.mark.parametrize(
+    ("schema", "source", "alone", "configurable", "context"),
+    [
+        (Named, BY_CONTEXT, (), {}, {"who": "me"}),
+        (Named, BY_CONFIG, (), {}, {"who": "me"}),  # the wrong door finds nothing
+        (Named, f"{BY_CONFIG}\n{OLDER}", (), {"who": "me"}, {"who": "me"}),
+        (Named, f"{BY_CONFIG}\n{BY_CONTEXT}", (), {"who": "me"}, {"who": "me"}),
+        (None, BY_CONFIG, (), {"who": "me"}, {"who": "me"}),
+        (None, BY_CONFIG, ("who",), {}, {"who": "me"}),  # OLD's caller gives a context
+    ],
+)
+def test_value_is_given_through_the_door_that_is_declared(
+    schema: Any, source: str, alone: Any, configurable: Any, context: Any
+) -> None:
+    given = GivenTo(Graph(schema), doors_of((source,)))
+
+    assert given.configurable({"who": "me"}, alone) == configurable
+    assert dict(given.context({"who": "me"})) == context
+
+
+def test_fields_that_a_class_needs_are_there_and_those_of_a_mapping_are_not() -> None:
+    assert GivenTo(Graph(Named), {}).context({}) == {}
+    assert GivenTo(Graph(Checked), {}).context({}) == {"who": "a", "size": "a"}
+
+
+def test_what_is_looked_for_in_metadata_is_given_there() -> None:
+    doors = doors_of(('x = config["metadata"].get("tier")',))
+
+    assert GivenTo(Graph(None), doors).metadata({"tier": 1, "who": 2}) == {"tier": 1}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("ctx = runtime.context\nx = ctx.who", {"who": {"context"}}),
+        (
+            'KEY = "who"\nx = get_config()["configurable"][KEY]',
+            {"who": {"configurable"}},
+        ),
+        (
+            'c = config.get("configurable", {})\nx = c.get("who")',
+            {"who": {"configurable"}},
+        ),
+        ('x = getattr(runtime.context, "who", None)', {"who": {"context"}}),
+        (
+            "class C(TypedDict):\n    who: str\ncreate_agent(context_schema=C)",
+            {"who": {"context"}},
+        ),
+    ],
+)
+def test_doors_are_found_behind_other_names(source: str, found: Any) -> None:
+    assert doors_of((source,)) == {name: frozenset(d) for name, d in found.items()}
+
+
+def test_numbers_that_a_value_is_compared_with_are_among_its_values() -> None:
+    source = 'if config["configurable"].get("limit", 5) > 7: pass'
+    (option,) = graph_words([source]).options
+
+    assert {6, 7, 8} <= {*option.values}
+
+
+def test_field_with_a_value_of_its_own_may_be_left_out() -> None:
+    source = (
+        "class C:\n    who: str\n    size: int = 3\n"
+        "create_agent(context_schema=C)\nx = runtime.context.size"
+    )
+    needed = {each.name: each.needed for each in graph_words([source]).options}
+
+    assert needed == {"who": True, "size": False}
+
+
+def test_callers_of_a_context_are_told_by_the_older_side() -> None:
+    (option,) = graph_words([BY_CONTEXT, BY_CONFIG], [BY_CONTEXT]).options
+
+    assert option.of_context
+    assert not graph_words([BY_CONTEXT, BY_CONFIG], [BY_CONFIG]).options[0].of_context
+
+
+def limited(world: World) -> Any:
+    face = world.as_langchain()
+    agent = create_react_agent(face.model, face.tools)
+    return agent.with_config({"recursion_limit": 4})
+
+
+def test_limit_of_the_subjects_own_is_kept() -> None:
+    calls = [f"assistant:[c{at}:t({{}})]" for at in range(4)]
+    trace = played(limited, [*calls, "assistant:done"])
+
+    assert len(trace.of("model_request")) < 4
+
+
+def test_caller_says_how_many_steps_a_run_may_take() -> None:
+    calls = [f"assistant:[c{at}:t({{}})]" for at in range(4)]
+
+    def build(world: World) -> Any:
+        return create_react_agent(
+            world.as_langchain().model, world.as_langchain().tools
+        )
+
+    assert len(played(build, [*calls, "assistant:done"]).of("model_request")) == 5
+    short = played(build, [*calls, "assistant:done"], steps=4)
+    assert len(short.of("model_request")) < 4
+
+
+def by_hand(name: str) -> Callable[[World], Any]:
+    """Return what builds a graph of one node of that name, which asks the model."""
+
+    def build(world: World) -> Any:
+        model = world.as_langchain().model
+        graph = StateGraph(MessagesState)
+        graph.add_node(name, lambda s: {"messages": [model.invoke(s["messages"])]})
+        graph.add_edge(START, name)
+        return graph.compile()
+
+    return build
+
+
+def test_kind_of_an_event_is_not_told_by_the_name_of_a_node() -> None:
+    kinds = {
+        name: [
+            each.data["kind"]
+            for each in played(by_hand(name), CALLS[1:], streaming=True).of("event")
+        ]
+        for name in ("agent", "llm", "tools")
+    }
+
+    assert kinds == {name: ["model"] for name in ("agent", "llm", "tools")}
+
+
+def test_what_a_hook_says_is_no_answer_of_the_model() -> None:
+    @after_model
+    def adds(state: Any, runtime: Any) -> Any:
+        return {"messages": [AIMessage("and more")]}
+
+    def build(world: World) -> Any:
+        return create_agent(world.as_langchain().model, [], middleware=[adds])
+
+    events = played(build, CALLS[1:], streaming=True).of("event")
+
+    assert [each.data["kind"] for each in events] == ["model", "hook"]
+
+
+@tool("t")
+def plain(q: int) -> str:
+    """Say it."""
+    return f"said {q}"
+
+
+def counted(inner: BaseTool) -> BaseTool:
+    """Return a tool of that name around another one."""
+
+    def around(q: int) -> Any:
+        return inner.invoke({"q": q})
+
+    return StructuredTool.from_function(around, name=inner.name, description="t")
+
+
+def cached(inner: BaseTool) -> BaseTool:
+    """Return a tool around another one which it does not always need."""
+    kept = {1: "kept", "inner": inner}
+
+    def around(q: int) -> Any:
+        return kept[q]
+
+    return StructuredTool.from_function(around, name=inner.name, description="t")
+
+
+@pytest.mark.parametrize(("wrapped", "times"), [(counted, 1), (cached, 0)])
+def test_tool_around_another_one_of_its_name_is_no_second_execution(
+    wrapped: Any, times: int
+) -> None:
+    def build(world: World) -> Any:
+        return create_react_agent(world.as_langchain().model, [wrapped(plain)])
+
+    assert len(played(build).of("tool_start")) == times
+
+
+def test_own_tool_of_a_name_that_the_world_has_is_seen() -> None:
+    def build(world: World) -> Any:
+        return create_react_agent(world.as_langchain().model, [plain])
+
+    (start,) = played(build).of("tool_start")
+    assert start.data["implementation"] == "the subject's own t"
+
+
+class Broken(InMemorySaver):
+    """Keeps what it is given and cannot find it again."""
+
+    def get_tuple(self, config: Any) -> Any:
+        raise RuntimeError("the disk is gone")
+
+
+def test_saver_that_fails_is_how_a_run_ends_and_no_fault_of_the_harness() -> None:
+    def build(world: World) -> Any:
+        @before_model
+        def looks(state: Any, runtime: Any) -> None:
+            raise ValueError("no")
+
+        face = world.as_langchain()
+        return create_agent(face.model, [], middleware=[looks], checkpointer=Broken())
+
+    (end,) = played(build).of("run_end")
+
+    assert end.data["status"] == "error"

@@ -1,0 +1,234 @@
+"""Graphs that wait for a person: answered by the form of the question."""
+
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware, before_model
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.prebuilt import create_react_agent
+from langgraph.types import interrupt
+
+from refengine.testing import Trace, World, read_scenario
+from refengine.testing.subject_worlds.answers import replies_of
+from refengine.testing.subjects import play_alone
+
+TOOLS = [{"name": "t", "result": "r"}, {"name": "u", "result": "x"}]
+CALLS = ['assistant:[c1:t({"q": 1})][c2:u({})]', "assistant:done"]
+KINDS = ("yes", "no", "edited", "text", "nothing")
+
+
+def played(build: Any, *replies: dict[str, Any], **run: Any) -> Trace:
+    data = {
+        "agent": {"tools": TOOLS},
+        "model_script": CALLS,
+        "runs": [{"input": ["user:hi"], "replies": list(replies), **run}],
+        "way": "sync",
+    }
+    return play_alone(read_scenario(data, "here"), build).trace
+
+
+def asks_by(question: Any) -> Any:
+    """Return a graph that asks before the model, and says what it was answered."""
+
+    def build(world: World) -> Any:
+        @before_model
+        def asks(state: Any, runtime: Any) -> Any:
+            if len(state["messages"]) > 1:
+                return None
+            return {"messages": [AIMessage(repr(interrupt(question)))]}
+
+        face = world.as_langchain()
+        saver = InMemorySaver()
+        return create_agent(
+            face.model, face.tools, middleware=[asks], checkpointer=saver
+        )
+
+    return build
+
+
+def answered(question: Any, *replies: dict[str, Any]) -> str:
+    end = played(asks_by(question), *replies).of("run_end")[0]
+    return str(end.data["messages"][1]["content"])  # type: ignore[index]  # JSON
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "answer"),
+    [
+        ("sure?", {"kind": "yes", "value": "approve"}, "'approve'"),
+        ("sure?", {"kind": "no", "value": False}, "False"),
+        ({"q": "sure?"}, {"kind": "nothing", "value": None}, "None"),
+        (
+            {"action_request": {"action": "t", "args": {"a": 1}}},
+            {"kind": "edited"},
+            "{'type': 'edit', 'args': {'action': 't', 'args': {'a': 'edited'}}}",
+        ),
+        (
+            [{"action_request": {"action": "t", "args": {}}}],
+            {"kind": "nothing"},
+            "[{'type': 'ignore', 'args': None}]",
+        ),
+        (
+            {
+                "action_requests": [{"name": "t", "args": {"a": 1}}],
+                "review_configs": [
+                    {"action_name": "t", "allowed_decisions": ["approve", "reject"]}
+                ],
+            },
+            {"kind": "edited"},
+            "{'decisions': [{'type': 'approve'}]}",
+        ),
+        (
+            {"action_requests": [{"name": "t", "args": {}}]},
+            {"kind": "text"},
+            "{'decisions': [{'type': 'respond', 'message': 'a'}]}",
+        ),
+    ],
+)
+def test_question_is_answered_by_its_form(
+    question: Any, reply: dict[str, Any], answer: str
+) -> None:
+    assert answered(question, reply) == answer
+
+
+def test_question_that_nobody_said_how_to_answer_is_answered_yes() -> None:
+    assert answered("sure?") == "True"
+
+
+def test_question_about_no_call_is_an_effect_as_it_is() -> None:
+    (effect,) = played(asks_by({"q": "sure?"})).of("effect")
+
+    assert effect.data["name"] == "question"
+    assert effect.data["data"] == {"value": {"q": "sure?"}}
+
+
+def own_tool_that_asks(world: World) -> Any:
+    @tool
+    def t(q: int) -> str:
+        """Ask first."""
+        return f"said {interrupt(f'do {q}?')}"
+
+    face = world.as_langchain()
+    return create_react_agent(face.model, [t], checkpointer=InMemorySaver())
+
+
+def test_question_in_a_tool_is_about_its_call_and_is_one_execution() -> None:
+    trace = played(own_tool_that_asks, {"kind": "yes", "value": "ok"})
+
+    (effect,) = trace.of("effect")
+    assert effect.data["data"] == {"name": "t", "args": {"q": 1}, "approved": True}
+    assert len(trace.of("tool_start")) == 1
+
+
+def test_call_that_is_denied_is_denied_whatever_the_form() -> None:
+    replies = {"kind": "yes", "value": "ok"}, {"kind": "no", "value": "never"}
+    trace = played(own_tool_that_asks, *replies, denies=["c1"])
+
+    end = trace.of("run_end")[0].data["messages"]
+    assert end[2]["content"] == "said never"  # type: ignore[index]  # JSON
+
+
+def stops_before_tools(build: Any) -> Any:
+    def built(world: World) -> Any:
+        face = world.as_langchain()
+        saver = InMemorySaver()
+        return build(
+            face.model, face.tools, interrupt_before=["tools"], checkpointer=saver
+        )
+
+    return built
+
+
+@pytest.mark.parametrize("build", [create_react_agent, create_agent])
+def test_run_that_only_stops_goes_on_if_the_person_lets_it(build: Any) -> None:
+    trace = played(stops_before_tools(build))
+
+    assert [each.call_id for each in trace.of("effect")] == ["c1", "c2"]
+    assert [each.call_id for each in trace.of("tool_start")] == ["c1", "c2"]
+    assert trace.of("run_end")[0].data["status"] == "completed"
+
+
+@pytest.mark.parametrize("build", [create_react_agent, create_agent])
+def test_run_that_only_stops_ends_there_if_not(build: Any) -> None:
+    trace = played(stops_before_tools(build), {"kind": "no", "value": False})
+
+    assert not trace.of("tool_start")
+    assert trace.of("run_end")[0].data["status"] == "interrupted"
+
+
+def test_run_that_asks_without_end_ends_with_an_error() -> None:
+    def build(world: World) -> Any:
+        @before_model
+        def asks(state: Any, runtime: Any) -> Any:
+            while interrupt("sure?") != "never":
+                pass
+
+        face = world.as_langchain()
+        saver = InMemorySaver()
+        return create_agent(face.model, [], middleware=[asks], checkpointer=saver)
+
+    (end,) = played(build).of("run_end")
+
+    assert end.data["status"] == "error"
+
+
+def test_framework_decides_among_what_it_allows() -> None:
+    def build(world: World) -> Any:
+        face = world.as_langchain()
+        asks = HumanInTheLoopMiddleware(
+            interrupt_on={"t": {"allowed_decisions": ["approve", "reject"]}}
+        )
+        saver = InMemorySaver()
+        return create_agent(
+            face.model, face.tools, middleware=[asks], checkpointer=saver
+        )
+
+    for kind in KINDS:
+        trace = played(build, {"kind": kind, "value": None})
+        assert trace.of("run_end")[0].data["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("source", "replies"),
+    [
+        (
+            'd = interrupt({"q": 1})\nif d == "approve": pass',
+            {"yes": "approve", "no": "no", "text": "a", "nothing": ""},
+        ),
+        (
+            'd = interrupt("x")\nif not d: pass',
+            {"yes": True, "no": False, "text": "a", "nothing": None},
+        ),
+        (
+            'd = interrupt(q)\nif d.get("approved"): pass\nelse: d["reason"]',
+            {
+                "yes": {"approved": True, "reason": "a"},
+                "no": {"approved": False, "reason": "a"},
+                "text": {"approved": "a", "reason": "a"},
+                "nothing": {},
+            },
+        ),
+        (
+            'd = interrupt([q])[0]\nif d["type"] in ("accept", "edit"): d["args"]',
+            {
+                "yes": [{"type": "accept", "args": None}],
+                "no": [{"type": "no", "args": None}],
+                "edited": [{"type": "edit", "args": "<args>"}],
+                "text": [{"type": "a", "args": "a"}],
+                "nothing": [{}],
+            },
+        ),
+        (
+            "def ask(q):\n    return interrupt(q)\nok = ask(1).strip() in ['y', 'n']",
+            {"yes": "y", "no": "n", "text": "a", "nothing": ""},
+        ),
+        ("interrupt_before = 1", {"yes": True, "no": False}),
+        ("x = 1", {}),
+    ],
+)
+def test_answers_are_what_the_older_side_looks_for(
+    source: str, replies: dict[str, Any]
+) -> None:
+    assert dict(replies_of([source], [source, ""])) == replies
