@@ -60,7 +60,7 @@ class WrongWayError(Exception):
 class GraphSession:
     """One scenario, played with one graph in one way."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # all that a session is of
         self,
         scenario: Scenario,
         world: World,
