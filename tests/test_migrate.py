@@ -156,6 +156,26 @@ def test_own_worlds_that_are_none_are_a_mistake(
     assert done.err.startswith(told)
 
 
+@pytest.mark.parametrize(
+    ("option", "path", "told"),
+    [
+        ("--json", ".", "'.' is a directory: name a file in it."),
+        ("--json", "no/r.json", "the folder of 'no/r.json' does not exist: make it"),
+        ("--json", "old.py/r.json", "is a file, not a folder to write to."),
+        ("--reproducer", "old.py", "'old.py' is a file, not a folder to write to."),
+        ("--reproducer", "old.py/a/b", "is a file, not a folder to write to."),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(
+    command, option: str, path: str, told: str
+) -> None:
+    done = command("old.py", "no_such.py", option, path)
+
+    assert done.code == 2
+    assert told in done.err
+    assert "no_such" not in done.err
+
+
 def test_report_file_has_the_same_for_machines(command) -> None:
     done = command("old.py", new("pass"), "--json", "report.json")
     report = json.loads(Path("report.json").read_text("utf-8"))
@@ -462,6 +482,33 @@ def test_skeleton_can_be_checked_at_once(command, capfd) -> None:
         main(["init", "migration", "mine"])
     assert raised.value.code == 2
     assert "old.py is already there" in capfd.readouterr().err
+
+
+MISTAKES = """
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+def test_told(assert_migrates):
+    assert_migrates(HERE / "old.py", HERE / "none.py")
+"""
+
+
+def test_a_mistake_in_a_test_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text(HEAD + OLD, "utf-8")
+    (tmp_path / "test_mistake.py").write_text(MISTAKES, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+    told = [line for line in done.stdout.splitlines() if line.startswith("E  ")]
+    assert len(told) == 1
+    assert "there is no file" in told[0]
+    assert "refs.py" not in done.stdout
 
 
 def test_fixture_asserts_what_the_command_answers(tmp_path: Path) -> None:

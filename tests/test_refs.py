@@ -183,3 +183,19 @@ def test_missing_git_is_told(checkout, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(GitMissingError, match="install it"):
         parse_ref("v1:src/old.py", revisions=True, cwd=checkout)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"C:\work\old.py", r"C:\work\old.py:subject", "c:/work/old.py:subject"],
+)
+def test_the_letter_of_a_drive_is_no_revision(tmp_path: Path, text: str) -> None:
+    with pytest.raises(MissingSubjectFileError, match="there is no file"):
+        parse_ref(text, cwd=tmp_path, revisions=True)
+
+
+def test_a_revision_may_come_before_a_drive(tmp_path: Path) -> None:
+    with pytest.raises(RevisionNotAllowedError) as caught:
+        parse_ref(r"v1:C:\work\old.py", cwd=tmp_path)
+
+    assert str(caught.value).endswith(r"give C:\work\old.py:subject")

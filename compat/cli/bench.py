@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.defaults import FAIL_ABOVE, MOST_APART, PEERS, TIMES
 from compat.cli.command import argument, flag, group, option, refuse, refusing
-from compat.cli.values import PATH, at_least
+from compat.cli.values import OUTPUT, PATH, at_least
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOT_COMPARABLE, NOTHING_RAN, OK
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ app = group("Measure what a handler costs, and compare two measurements.")
     multiple=True,
 )
 @flag("--peers/--no-peers", about="measure other frameworks, too", default=True)
-@option("--json", about="write all numbers to this file", kind=PATH)
-@option("--html", about="write a page with plots to this file", kind=PATH)
-@option("--markdown", about="write the tables to this file", kind=PATH)
-@option("--plot", about="write the plot to this file, as SVG", kind=PATH)
+@option("--json", about="write all numbers to this file", kind=OUTPUT)
+@option("--html", about="write a page with plots to this file", kind=OUTPUT)
+@option("--markdown", about="write the tables to this file", kind=OUTPUT)
+@option("--plot", about="write the plot to this file, as SVG", kind=OUTPUT)
 def run(  # noqa: PLR0913  # the options of the command
     *,
     subject: str | None,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from compat.cli.command import argument, flag, group, option, refuse, refusing
-from compat.cli.values import PATH, Kind, at_least, one_of
+from compat.cli.values import OUTPUT, OUTPUT_FOLDER, PATH, Kind, at_least, one_of
 from compat.migration.options import (
     DOMAINS,
     EXAMPLES,
@@ -114,11 +114,11 @@ def reaching(check: F) -> F:
     default=TIMEOUT,
 )
 @option("--profile", about="the engine both sides are played on", default="seed-001")
-@option("--json", "json_file", about="write the whole report to this file", kind=PATH)
+@option("--json", "json_file", about="write the whole report to this file", kind=OUTPUT)
 @option(
     "--reproducer",
     about="write a script that shows the divergence",
-    kind=PATH,
+    kind=OUTPUT_FOLDER,
     metavar="DIR",
 )
 @option(

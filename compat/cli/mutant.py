@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import flag, group, option, refusing
-from compat.cli.values import PATH, WHOLE, at_least
+from compat.cli.values import OUTPUT, WHOLE, at_least
 from compat.verdicts.exit_codes import (
     DIFFERS,
     FAULT,
@@ -55,7 +55,7 @@ def list_(words: tuple[str, ...]) -> int:
 
 
 @app.command("matrix")
-@option("--json", "file", about="write the matrix to this file", kind=PATH)
+@option("--json", "file", about="write the matrix to this file", kind=OUTPUT)
 @option(
     "-n",
     "examples",

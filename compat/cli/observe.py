@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, command, option, refusing
-from compat.cli.values import PATH
+from compat.cli.values import OUTPUT, PATH
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, USAGE, exit_code
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile
@@ -30,7 +30,10 @@ SHOWN: Final = {
 @argument("files", "files of rows (JSON lists)", PATH, nargs=-1, required=True)
 @option("--profile", "name", about="compare only this profile's version")
 @option(
-    "--json", "json_file", about="write counts and a list by id to this file", kind=PATH
+    "--json",
+    "json_file",
+    about="write counts and a list by id to this file",
+    kind=OUTPUT,
 )
 def observe(files: tuple[Path, ...], name: str | None, json_file: Path | None) -> int:
     """Run rows of observed behaviour on the reference engine, a line each.

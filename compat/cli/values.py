@@ -135,6 +135,24 @@ def _path(
     return path
 
 
+def _output(text: str, *, folder: bool = False) -> Path:
+    """Return where something is to be written, before the work that leads to it."""
+    path = Path(text)
+    if folder:
+        above = next(each for each in (path, *path.absolute().parents) if each.exists())
+    else:
+        above = path.parent
+        if path.is_dir():
+            raise ValueError(f"{text!r} is a directory: name a file in it.")
+        if not above.exists():
+            raise ValueError(f"the folder of {text!r} does not exist: make it first.")
+    if not above.is_dir():
+        raise ValueError(f"{str(above)!r} is a file, not a folder to write to.")
+    if not os.access(path if path.exists() else above, os.W_OK):
+        raise ValueError(f"{text!r} cannot be written.")
+    return path
+
+
 _DAY: Final = "%Y-%m-%d"
 
 TEXT: Final = Kind("str")
@@ -143,5 +161,8 @@ DAY: Final = Kind(_DAY, _day)
 PATH: Final = Kind("path", _path, many="Path")
 FILE: Final = Kind("file", partial(_path, folders=False))
 FILE_THERE: Final = Kind("file", partial(_path, exists=True, folders=False))
+OUTPUT: Final = Kind("path", _output)
+OUTPUT_FOLDER: Final = Kind("dir", partial(_output, folder=True))
+"""A file that is going to be written; a folder that is, with all above it."""
 FOLDER: Final = Kind("dir", partial(_path, files=False))
 """A path, which need not be there; a file; one that is there; a folder."""

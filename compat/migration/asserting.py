@@ -7,29 +7,37 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from rich.console import Console
 from rich.text import Text
 
 from compat.migration.checking import check, code_of, over_the_wire
+from compat.migration.corpus import NoExamplesError
 from compat.migration.folder import given_of, terms_of
-from compat.migration.given import read_given
+from compat.migration.given import UnusedFileError, read_given
+from compat.migration.judging import Terms
 from compat.migration.options import (
     DOMAINS,
     EXAMPLES,
     ORDINARY,
     TIMEOUT,
+    UnknownWordError,
     known,
     plays_of_changes,
 )
 from compat.migration.reach import OWN, SIDE_DOORS, Reach, address
-from compat.migration.refs import SubjectRef, parse_ref
+from compat.migration.refs import RefError, SubjectRef, parse_ref
+from compat.migration.settings import SettingsError
 from compat.migration.subject_runner import CheckOptions
+from compat.migration.wire import NoWorldsError
+from compat.models.errors import GivenFileError
 from compat.report.migration import lines
 from compat.report.wire import wire_lines
 from compat.verdicts.migration import Migration
 from compat.verdicts.relations import RELATIONS
+from compat.wire.errors import WireError
+from refengine.testing.world import WorldExtraError
 
 Given: TypeAlias = "str | Path | Callable[..., object]"
 
@@ -43,6 +51,22 @@ class NotImportableError(TypeError):
             f"{given!r} is no function at the top of a module: give one that is,"
             " or a text such as 'old.py:subject'"
         )
+
+
+MISTAKES: Final = (
+    RefError,
+    SettingsError,
+    GivenFileError,
+    UnusedFileError,
+    NotImportableError,
+    NoExamplesError,
+    NoWorldsError,
+    UnknownWordError,
+    WorldExtraError,
+    WireError,
+    OSError,
+)
+"""What stands for a mistake in what was given."""
 
 
 def assert_migrates(  # noqa: PLR0913  # the options of the command
@@ -79,31 +103,42 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     and MissingExtraError or MissingWireExtraError.
     """
     __tracebackhide__ = True
-    if require is not None:
-        known(require, RELATIONS, "relation")
-    known(domain, DOMAINS, "domain")
-    refs = _ref(old), _ref(new)
-    path = None if settings is None else Path(settings)
-    terms = terms_of(path, refs[1], require)
-    known(side_doors, SIDE_DOORS, "choice of side doors")
-    reach = Reach(tuple(env), tuple(map(address, net)), side_doors)
-    own = read_given([*map(Path, worlds)], [*map(Path, tools)])
-    how = CheckOptions(
-        examples,
-        seed,
-        timeout,
-        domain=domain,
-        reach=reach,
-        given=own.joined(given_of(path)),
-        sharpness_plays=plays_of_changes(sharpness_plays, min_sharpness, usual=0),
-        min_sharpness=min_sharpness,
-    )
-    with over_the_wire(how) if wire else nullcontext(how) as how:
-        verdict = check(*refs, terms, how).verdict
-        around = () if how.wire is None else wire_lines(how.wire.summary)
+    try:
+        if require is not None:
+            known(require, RELATIONS, "relation")
+        known(domain, DOMAINS, "domain")
+        known(side_doors, SIDE_DOORS, "choice of side doors")
+        refs = _ref(old), _ref(new)
+        path = None if settings is None else Path(settings)
+        terms = terms_of(path, refs[1], require)
+        own = read_given([*map(Path, worlds)], [*map(Path, tools)])
+        how = CheckOptions(
+            examples,
+            seed,
+            timeout,
+            domain=domain,
+            reach=Reach(tuple(env), tuple(map(address, net)), side_doors),
+            given=own.joined(given_of(path)),
+            sharpness_plays=plays_of_changes(sharpness_plays, min_sharpness, usual=0),
+            min_sharpness=min_sharpness,
+        )
+        verdict, report = _checked(refs, terms, how, wire=wire)
+    except MISTAKES as error:
+        # Where it was found is of no use to who made it: one line says what is wrong.
+        raise error.with_traceback(None) from None
     if code_of(verdict):
-        raise AssertionError(_text([*lines(verdict), *around]))
+        raise AssertionError(_text(report))
     return verdict
+
+
+def _checked(
+    refs: tuple[SubjectRef, SubjectRef], terms: Terms, how: CheckOptions, *, wire: bool
+) -> tuple[Migration, list[Text]]:
+    """Return the verdict and its report."""
+    with over_the_wire(how) if wire else nullcontext(how) as playing:
+        verdict = check(*refs, terms, playing).verdict
+        around = () if playing.wire is None else wire_lines(playing.wire.summary)
+    return verdict, [*lines(verdict), *around]
 
 
 def _ref(given: Given) -> SubjectRef:

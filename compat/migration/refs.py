@@ -290,7 +290,7 @@ def located(ref: SubjectRef) -> Generator[SubjectLocation, None, None]:
 
 def _parts(text: str) -> tuple[str | None, str, str]:
     """Return revision, file or module, and name."""
-    parts = text.split(":")
+    parts = _split(text)
     if not all(parts):
         raise NotASubjectError(text, f"write {FORMS}")
     is_file = [part.endswith(".py") for part in parts]
@@ -303,6 +303,18 @@ def _parts(text: str) -> tuple[str | None, str, str]:
     if len(parts) == 3 and is_file[1]:
         return parts[0], parts[1], parts[2]
     raise NotASubjectError(text, f"write {FORMS}, OLD also REV:file.py:name")
+
+
+def _split(text: str) -> list[str]:
+    r"""Return the parts between colons, of which that of ``C:\old.py`` is none."""
+    parts: list[str] = []
+    for part in text.split(":"):
+        drive = parts and len(parts[-1]) == 1 and parts[-1].isalpha()
+        if drive and part[:1] in {"\\", "/"}:
+            parts[-1] += f":{part}"
+        else:
+            parts.append(part)
+    return parts
 
 
 def _module(text: str, target: str, name: str, here: Path) -> SubjectRef:
