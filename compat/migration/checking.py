@@ -226,7 +226,9 @@ def _sharpness(
         channels = tuple(each for each in channels if each not in UNSTEADY)
         masks = (*masks, *GRAPHS)
     wanted = SharpnessTerms(channels, masks, terms.marks, how.min_sharpness)
-    worlds = [each.scenario for each in judge.corpus.worlds if each.unusual is None]
+    every = judge.corpus.worlds
+    counted = (each for each in every if terms.everywhere or each.unusual is None)
+    worlds = [each.scenario for each in counted]
     meter = SharpnessMeter(new, worlds, wanted, how.progress)
     return meter.measure(judge.old.files.files.values(), how.sharpness_plays)
 
