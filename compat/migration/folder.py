@@ -238,7 +238,7 @@ def _case(piece: Piece, name: str, checked: Checked) -> JudgedCase:
         piece.name,
         name,
         expected,
-        _got(verdict),
+        _got(verdict, expected),
         _met(case, expected, verdict),
         verdict,
     )
@@ -248,17 +248,21 @@ def _met(case: DeclaredCase, expected: str, verdict: Migration) -> bool:
     if case.diverges is None:  # it was held to what is expected of it
         return code_of(verdict) == 0
     ran = not (verdict.fault or verdict.noise or verdict.idle or verdict.stale)
-    return ran and _got(verdict) == expected
+    return ran and _got(verdict, expected) == expected
 
 
-def _got(verdict: Migration) -> str:
-    """Return in a word or two how a case came out."""
+def _got(verdict: Migration, expected: str) -> str:
+    """Return in a word or two how a case came out.
+
+    Where worlds diverge with several codes, the one that is expected of it.
+    """
     if verdict.fault is not None:
         return verdict.fault.kind
     if verdict.noise:
         return "not comparable"
     if not verdict.sufficient and verdict.divergence is not None:
-        return verdict.divergence.code
+        codes = {each.code for each in verdict.groups}
+        return expected if expected in codes else verdict.divergence.code
     if verdict.idle:
         return "not exercised"
     if verdict.broken:
