@@ -40,7 +40,8 @@ def beside(old: str, new: str) -> tuple[str, str]:
     """Return two texts in a line each, cut where they are equal only."""
     if _looks(old) == _looks(new):
         old, new = _escaped(old), _escaped(new)
-    old, new = plain(old), plain(new)
+    else:
+        old, new = plain(old), plain(new)
     if max(len(old), len(new)) <= LONGEST:
         return old, new
     start = _common(old, new)
@@ -115,5 +116,7 @@ def _looks(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text in quotes, with an escape for all that is not plain ASCII."""
+    """Return a text with an escape for all that is not plain ASCII, in quotes."""
+    if text[:1] in {'"', "{", "["}:  # JSON, whose texts have quotes
+        return "".join(c if " " <= c <= "~" else json.dumps(c)[1:-1] for c in text)
     return json.dumps(text)
