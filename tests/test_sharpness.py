@@ -1,6 +1,8 @@
 """Sharpness: NEW, changed in small ways, in children of its own."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +13,18 @@ from compat.cli.main import main
 from compat.migration import corpus
 from compat.migration.checking import code_of
 from compat.migration.corpus import fixed_worlds
+from compat.migration.reach import Reach
+from compat.migration.refs import parse_ref
 from compat.migration.replies import SideFault, SidePlayed
 from compat.migration.reproducer import SideFiles
 from compat.migration.sharpness import SharpnessMeter, SharpnessTerms
+from compat.migration.subject_process import SubjectProcess
 from compat.pipes import Printed
 from compat.verdicts.migration import Migration
 from compat.verdicts.sharpness import EquivalentMark, Sharpness
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
+from refengine.testing.small_changes import small_changes
 
 OLD = """
 from refengine import AgentMiddleware
@@ -99,6 +105,77 @@ def test_stale_mark_is_an_unused_entry() -> None:
     assert code_of(replace(held, sharpness=Sharpness(stale=("n.py: 7 -> 8",)))) == 5
 
 
+SUBJECT = """
+from pathlib import Path
+import subprocess
+from refengine import AgentMiddleware
+def subject(world):
+    n = 0
+    while n < 3:
+        n += 1
+    for path in FILES:
+        Path(path).write_text("x")
+        subprocess.run(["true"])
+    world.effect("size", n)
+    return [AgentMiddleware(additional_instruction=str(n))]
+"""
+
+
+def changed(folder: Path, text: str, files: str = "()") -> SubjectProcess:
+    """Start a side with the small change that has this text, which reaches nothing."""
+    source = f"FILES = {files}\n{SUBJECT}"
+    path = folder / "n.py"
+    path.write_text(source, "utf-8")
+    numbers = {each.text: each.number for each in small_changes(source)}
+    loading = {"change": ["n.py", numbers[text]], "steps": 10_000}
+    reach = Reach(closed=True)
+    return SubjectProcess.start(
+        parse_ref(str(path)), "new", loading=loading, reach=reach
+    )
+
+
+def test_change_that_makes_code_endless_is_ended_after_so_many_steps(tmp_path) -> None:
+    with (
+        changed(tmp_path, "no n += 1") as side,
+        pytest.raises(SideFault, match="it takes too many steps"),
+    ):
+        side.play(world(1))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no such limit of a process")
+def test_changed_code_takes_so_much_memory_more_and_no_further() -> None:
+    code = "from refengine.testing.machine import limit_memory as l; l(1 << 20)"
+    done = subprocess.run(  # our own Python
+        [sys.executable, "-c", f"{code}; bytearray(1 << 28)"],
+        capture_output=True,
+        check=False,
+    )
+
+    assert b"MemoryError" in done.stderr
+
+
+def test_changed_code_writes_nothing_outside_and_starts_no_program(tmp_path) -> None:
+    outside = tmp_path.parent / "outside.txt"
+    with changed(tmp_path, "3 -> 4", repr((str(outside),))) as side:
+        refused = side.play(world(1))
+
+    assert "PermissionError" in refused.jsonl
+    assert not outside.exists()
+
+
+def test_sharpness_is_refused_where_new_reaches_outside() -> None:
+    sides = FakeSides({}, outside=("used the socket db:5432",))
+    found = SharpnessMeter(sides, [world(1)], SharpnessTerms(("answer",))).measure(
+        [], 9
+    )
+
+    assert (
+        found.refused == "NEW used the socket db:5432, which a changed one must not do"
+    )
+    assert found.enough
+    assert not replace(found, least=1.0).enough
+
+
 class FakeSide:
     """Plays nothing: what came of a world is whether its change is noticed there."""
 
@@ -128,13 +205,15 @@ class FakeSide:
 class FakeSides:
     """Change ``n`` is noticed where a script has ``notice[n]`` answers; -1 ends it."""
 
-    def __init__(self, notice: Mapping[int, int]) -> None:
+    def __init__(self, notice: Mapping[int, int], outside: Sequence[str] = ()) -> None:
         self._notice = notice
+        self._outside = tuple(outside)
         text = b"def f(a):\n    return g(1, 2, 3)\n"
         self.files = SideFiles({"n.py": text}, "n.py", "f")
 
     def usual(self, worlds: Sequence[Scenario]) -> list[SidePlayed]:
-        return list(FakeSide(None, {}).play_all(worlds))
+        played = FakeSide(None, {}).play_all(worlds)
+        return [replace(each, outside=self._outside) for each in played]
 
     def apart(self, loading: Mapping[str, object]) -> FakeSide:
         change = loading.get("change")
