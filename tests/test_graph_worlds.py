@@ -1,12 +1,17 @@
 """Worlds for graphs: what they have, what they never have, and whose words they use."""
 
 import json
+import unicodedata
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from compat.migration.corpus import make_corpus
+from refengine.messages import Message, ToolCall
 from refengine.testing import parse_message, read_scenario
+from refengine.testing.own_tools import own, with_own_tools
+from refengine.testing.scenario import ModelFailure
 from refengine.testing.subject_worlds.graph_source import (
     GraphWords,
     Option,
@@ -213,3 +218,77 @@ def test_own_tools_are_called_in_some_worlds() -> None:
     own = [call.name for world in WORLDS for call in calls(world) if "<" in call.name]
 
     assert set(own) >= {"<own 0>", "<own 1>", "<own 2>"}
+
+
+def of_family(name: str, more: GraphWords = MORE) -> list[Any]:
+    made = graph_worlds(WORDS, more, [], 0)
+    return [read_scenario(each, "here") for family, each in made if family == name]
+
+
+def test_errors_of_different_classes_come_one_after_the_other() -> None:
+    rows = [
+        [each.error for each in world.model_script if isinstance(each, ModelFailure)]
+        for world in of_family("failures")
+    ]
+
+    assert any(len(set(row)) > 1 for row in rows)
+
+
+def test_the_same_call_comes_with_its_keys_in_another_order() -> None:
+    for world in of_family("alike"):
+        written = {call.arguments for call in calls(world)}
+        meant = {json.dumps(json.loads(each), sort_keys=True) for each in written}
+        assert len(written) > len(meant)
+
+
+def test_tools_refuse_arguments_by_a_schema() -> None:
+    required = [
+        tool.parameters["required"]
+        for _, world in graph_worlds(WORDS, MORE, [], 0)
+        for tool in read_scenario(world, "here").agent.tools
+        if tool.parameters
+    ]
+
+    assert ["q"] in required
+
+
+def test_letters_come_in_one_piece_and_in_two() -> None:
+    texts = [run.input[0] for world in of_family("unicode") for run in world.runs]
+
+    assert any(text != unicodedata.normalize("NFC", text) for text in texts)
+    assert any(text != unicodedata.normalize("NFD", text) for text in texts)
+
+
+def test_steps_are_few_where_a_source_counts_them() -> None:
+    counting = replace(MORE, counts=graph_words(["state['remaining_steps']"]).counts)
+
+    assert {run.steps for world in of_family("steps", counting) for run in world.runs}
+    assert not of_family("steps")
+
+
+def test_person_answers_in_every_way_that_there_is() -> None:
+    asking = replace(MORE, replies=(("yes", True), ("no", False)))
+    made = graph_worlds(WORDS, asking, [], 0)
+    first = {world["runs"][0]["replies"][0]["kind"] for _, world in made}
+
+    assert first == {"yes", "no"}
+
+
+@pytest.mark.parametrize(
+    ("values", "arguments"),
+    [
+        ({"unfit": "missing"}, {"n": 1}),
+        ({"unfit": "type"}, {"q": {"no": ["a"]}, "n": 1}),
+        ({"unfit": "other"}, {"q": "a", "n": 1, "other": 1}),
+    ],
+)
+def test_own_tool_is_called_with_what_it_refuses(values: Any, arguments: Any) -> None:
+    schema = {
+        "properties": {"q": {"type": "string"}, "n": {"type": "integer"}},
+        "required": ["q", "n"],
+    }
+    call = ToolCall("c1", own(0), json.dumps(values))
+    message = Message("assistant", "", (call,))
+    made = with_own_tools(message, [{"name": "mine", "parameters": schema}], [])
+
+    assert json.loads(made.tool_calls[0].arguments) == arguments

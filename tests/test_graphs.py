@@ -276,7 +276,9 @@ def test_graph_that_is_only_plain_is_played_so() -> None:
     played = play(scenario(["assistant:a"], way="async"), lambda w: newer(w, plain))
 
     assert played.way == "sync"
-    assert data_of(played.trace, "build") == [{"asked": "async", "way": "sync"}]
+    (built,) = data_of(played.trace, "build")
+    assert (built["asked"], built["way"]) == ("async", "sync")
+    assert "awrap_model_call" in built["lost"]
 
 
 @pytest.mark.parametrize("hook", ["node", "model", "tool", "older"])

@@ -2,7 +2,9 @@
 
 A script calls ``<own 0>`` with ``{"integer": 3, "string": "a", "optional": true}``. The
 model that plays it is shown the tools: it puts in a name, and arguments of these values
-that fit the tool's schema.
+that fit the tool's schema. With ``"unfit"`` they do not: ``"missing"`` leaves out what
+comes first, ``"type"`` gives it a value of another type, and any other word adds an
+argument of that name. With ``"reversed"`` they come in the other order.
 """
 
 from __future__ import annotations
@@ -59,8 +61,25 @@ def _called(call: ToolCall, mine: Mapping[str, Mapping[str, Any]]) -> ToolCall |
     schema: Mapping[str, Any] = mine[name].get("parameters") or {}
     values = cast("Mapping[str, Any]", json.loads(call.arguments))
     given = _Fitting(schema, values).value(schema, 0)
-    text = json.dumps(given if is_mapping(given) else {}, ensure_ascii=False)
+    fit: dict[str, Json] = dict(given) if is_mapping(given) else {}
+    if values.get("unfit"):
+        fit = _unfit(fit, schema, str(values["unfit"]))
+    if values.get("reversed"):
+        fit = dict(reversed(fit.items()))
+    text = json.dumps(fit, ensure_ascii=False)
     return replace(call, name=name, arguments=text)
+
+
+def _unfit(
+    given: Mapping[str, Json], schema: Mapping[str, Any], how: str
+) -> dict[str, Json]:
+    """Return arguments that a schema refuses, or an argument more than it has."""
+    first = next(iter([*schema.get("required", ()), *given]), None)
+    if how == "missing":
+        return {key: value for key, value in given.items() if key != first}
+    if how != "type" or first is None:
+        return {**given, how: 1}
+    return {**given, first: {"no": [given.get(first)]}}
 
 
 class _Fitting:

@@ -69,6 +69,7 @@ class Recorder:
         self.cancelled = False
         self._when: tuple[str, Callable[[], object]] | None = None
         self._left = 0
+        self._settled = 0
 
     def cancel_at(self, when: str, nth: int, cancel: Callable[[], object]) -> None:
         """Call ``cancel`` once, the nth time from now that an entry is put down.
@@ -136,6 +137,10 @@ class Recorder:
                 self._all = [replace(each, seq=seq) for seq, each in enumerate(left)]
                 return
 
+    def settle(self) -> None:
+        """Hold what was seen so far as certain: a run was resumed after it."""
+        self._settled = len(self._all)
+
     def forget_after(self, failed: Collection[str]) -> str | None:
         """Drop what calls did that come after one that failed, in the last response.
 
@@ -145,6 +150,7 @@ class Recorder:
         which results its consumer had received by then.
         """
         at, calls = self._last_calls()
+        at = max(at, self._settled)
         positions = [calls.index(each) for each in failed if each in calls]
         if not positions:
             return None

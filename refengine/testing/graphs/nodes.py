@@ -81,11 +81,14 @@ class GraphWatch(BaseCallbackHandler):
         self._world = world
         self._calls: dict[UUID, tuple[str, str | None]] = {}
         self._around: set[UUID] = set()
+        self._made_for: dict[UUID, str | None] = {}
         self._wrappers: set[str] = set()
         self._others = {spec.name for spec in world.tool_specs}
         self.nodes: Counter[str] = Counter()
         self._of_node: dict[UUID, str] = {}
         self.failed: dict[str, BaseException] = {}
+        self.raised: dict[str, BaseException] = {}
+        """What the tool of each call raised last, whoever answered for it."""
         self.turns = NodeTurns()
         self.stranger: str | None = None
 
@@ -170,6 +173,7 @@ class GraphWatch(BaseCallbackHandler):
         """Put down that a tool begins, unless it does so itself."""
         name = str((serialized or {}).get("name"))
         call_id = cast("str | None", more.get("tool_call_id")) or CALLING.get()
+        self._made_for[run_id] = call_id
         outer = self._outer(name, call_id)
         if outer is not None and outer not in self._around:
             self._around.add(outer)  # it runs where the tool within it does
@@ -191,6 +195,7 @@ class GraphWatch(BaseCallbackHandler):
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401  # as BaseCallbackHandler
         """Put down what it gave."""
+        self._made_for.pop(run_id, None)
         if run_id in self._calls:
             name, call_id = self._calls.pop(run_id)
             self._ran(name)
@@ -200,6 +205,9 @@ class GraphWatch(BaseCallbackHandler):
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401  # as BaseCallbackHandler
         """Put down that it failed."""
+        of_call = self._made_for.pop(run_id, None)
+        if of_call is not None:
+            self.raised[of_call] = error
         if run_id in self._calls:
             name, call_id = self._calls.pop(run_id)
             if isinstance(error, GraphBubbleUp):  # it asks, and is begun again later

@@ -269,12 +269,22 @@ class GraphSession:
 
         Which of several comes out is luck, too.
         """
-        failed = dict(self._watch.failed)
+        failed = self._failed_calls(error)
         self._watch.failed.clear()
         first = self._world.recorder.forget_after(failed)
         mine = any(error is each for each in failed.values())
         found = failed.get(first or "")
         return found if mine and isinstance(found, Exception) else error
+
+    def _failed_calls(self, error: Exception) -> Mapping[str, BaseException]:
+        """Return the errors of calls that failed, by the ids of the calls.
+
+        A node that makes all calls of an answer does not say which of them failed; the
+        tool that raised what came out does.
+        """
+        raised = self._watch.raised.items()
+        of_tools = {call: each for call, each in raised if each is error}
+        return dict(self._watch.failed) or of_tools
 
     def _result(self, state: object) -> State:
         return dict(state) if is_mapping(state) else vars(state)
@@ -282,9 +292,13 @@ class GraphSession:
     def _failed(self, turn: GraphTurn, ask: GraphCall, error: Exception) -> None:
         if not self._last and cannot_run(self._way, error):
             raise WrongWayError(self._way, error) from error
+        of_a_call = bool(self._failed_calls(error))
         error = self._first_of(error)
         self.refused = self.refused or refusal(error)
-        turn.failed(error, getattr(self._kept(ask.config), "values", {}))
+        state: State = dict(getattr(self._kept(ask.config), "values", {}))
+        if of_a_call:
+            state["messages"] = _without_results(state.get("messages") or ())
+        turn.failed(error, state)
 
     def _kept(self, config: Mapping[str, Any]) -> object:
         """Return what the graph's thread holds, None if it keeps none or cannot say.
@@ -310,6 +324,17 @@ def _call_at(
 ) -> Mapping[str, Any] | None:
     """Return the call whose own node it is, if it is one's."""
     return calls[path[0]] if path and path[0] < len(calls) else None
+
+
+def _without_results(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+    """Return messages up to the last answer.
+
+    Of calls beside one that failed it is luck which results a thread keeps.
+    """
+    for at in range(len(messages) - 1, -1, -1):
+        if not isinstance(messages[at], ToolMessage):
+            return messages[: at + 1]
+    return messages
 
 
 def _unanswered(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -146,6 +146,7 @@ class GraphTurn:
                 self.failed(EndlessInterruptError(), state)
                 return
             self.ask = self._resuming(self.ask, waiting)
+            self._world.recorder.settle()
             if self.ask is None:
                 self._left_waiting(state)
             return

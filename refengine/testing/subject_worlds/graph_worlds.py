@@ -20,6 +20,7 @@ from refengine.messages import Message, ToolCall
 from refengine.testing.notation import SURROGATE, parse_message, show_message
 from refengine.testing.own_tools import own
 from refengine.testing.scenario import Scenario
+from refengine.testing.subject_worlds.graph_inputs import inputs
 from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.kit import Data, Kit, answer, json_text
 from refengine.testing.subject_worlds.turns import WordTurns
@@ -30,8 +31,6 @@ from refengine.testing.subject_worlds.worlds import (
     standing_instructions,
 )
 
-LOOPS: Final = 20
-"""No loop of tool calls is made longer to reach a number."""
 SHARE: Final = 6
 """A run of a graph costs milliseconds, so fewer shapes of each word are tried."""
 KEPT: Final = (0, 3)
@@ -65,8 +64,7 @@ def graph_worlds(
     some = ((name, made) for name, made in worlds if name not in WORDS)
     every = chain(
         some,
-        _loops(words),
-        _failing(words, more),
+        inputs(words, more),
         _own_tools(words),
         _using_up(words, seed),
     )
@@ -119,6 +117,7 @@ def _own_tools(words: Words) -> Iterator[tuple[str, Data]]:
     for which in range(OWN_TOOLS):
         for start in range(0, len(values), TURNS):
             yield "own tools", _asked_of_own(which, values[start : start + TURNS])
+        yield "own tools", _misused(which)
 
 
 def _asked_of_own(which: int, values: Sequence[tuple[object, object]]) -> Data:
@@ -133,6 +132,27 @@ def _asked_of_own(which: int, values: Sequence[tuple[object, object]]) -> Data:
         script += [*(answer("", each) for each in calls), f"assistant:done {at}"]
         turn = {"continues": True} if at % 2 else {}
         runs.append({"input": ["user:go"], "streaming": at % 4 > 1, **turn})
+    return {"agent": {}, "model_script": script, "runs": runs}
+
+
+def _misused(which: int) -> Data:
+    """Return a world in which an own tool is called with what it refuses, then rightly.
+
+    Each time once more with its keys in another order.
+    """
+    values: list[Data] = [
+        {"unfit": "missing"},
+        {"unfit": "type"},
+        {"string": "a", "integer": 1},
+        {"string": "a", "integer": 1, "reversed": True},
+        {"unfit": "other"},
+    ]
+    script: list[object] = []
+    for at, each in enumerate(values):
+        call = ToolCall(f"m{at}", own(which), json_text({"optional": True, **each}))
+        again = replace(call, id=f"n{at}")
+        script += [answer("", [call]), answer("", [again]), "assistant:done"]
+    runs = [{"input": ["user:go"], "streaming": at % 2 == 0} for at in range(5)]
     return {"agent": {}, "model_script": script, "runs": runs}
 
 
@@ -349,54 +369,3 @@ def _named(options: Data, more: GraphWords) -> Data:
     alone = [o.name for o in more.options if o.of_context and o.name in options]
     made: Data = {"options": options} if options else {}
     return {**made, "context": alone} if alone else made
-
-
-def _loops(words: Words) -> Iterator[tuple[str, Data]]:
-    """Yield loops as long as the numbers of a subject, and as many calls at once."""
-    numbers = [number for number in words.some_numbers if number < LOOPS]
-    for times in sorted({n + d for n in numbers for d in (0, 1, 2)}):
-        kit = Kit(words, f"loop/{times}")
-        name = kit.words.some_names[0]
-        tools = [
-            {"name": each, "result": "<args>"} for each in kit.words.some_names[:3]
-        ]
-        row: list[object] = [answer("", [kit.call(name, "{}")]) for _ in range(times)]
-        once: list[object] = [answer("", [kit.call(name, "{}") for _ in range(times)])]
-        run = {"input": ["user:go"]}
-        for script in (row, once):
-            yield (
-                "loops",
-                {
-                    "agent": {"tools": tools},
-                    "model_script": [
-                        *script,
-                        "assistant:done",
-                        *script,
-                        "assistant:end",
-                    ],
-                    "runs": [run, {"input": ["user:on"], "continues": True}],
-                },
-            )
-
-
-def _failing(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
-    """Yield models and tools that fail so often, with errors that a subject names."""
-    numbers = sorted({1, 2, *(n for n in words.some_numbers if 0 < n <= 5)})
-    for error in ("boom", *more.errors):
-        for times in sorted({n + d for n in numbers for d in (0, 1)}):
-            failures: list[object] = [{"error": error}] * times
-            yield "failures", _asking([*failures, "assistant:done"], {})
-            body = [
-                {"op": "error", "text": error, "on_call": n + 1} for n in range(times)
-            ]
-            kit = Kit(words, f"failing/{times}")
-            name = kit.words.some_names[0]
-            call = answer("", [kit.call(name, "{}")])
-            tool: Data = {"name": name, "result": "<args>", "body": body}
-            yield "failures", _asking([call, "assistant:done"], {"tools": [tool]})
-
-
-def _asking(script: Sequence[object], agent: Data) -> Data:
-    """Return a world of two runs, the second of which asks once more."""
-    run = {"input": ["user:go"]}
-    return {"agent": agent, "model_script": [*script, *script], "runs": [run, run]}

@@ -1,0 +1,181 @@
+"""What graphs are given that everyday worlds do not hold: calls and errors of a kind.
+
+Arguments that a tool refuses, the same call written otherwise, errors of several
+classes one after the other, loops that use up the steps, texts with decomposed letters.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import cycle, islice
+from typing import Final
+
+from refengine.messages import ToolCall
+from refengine.testing.notation import encoded
+from refengine.testing.subject_worlds.declared import (
+    DeclaredTool,
+    declared_worlds,
+    with_schemas,
+)
+from refengine.testing.subject_worlds.graph_source import GraphWords
+from refengine.testing.subject_worlds.kit import Data, Kit, answer, json_text
+from refengine.testing.subject_worlds.words import Words
+
+LOOPS: Final = 20
+"""No loop of tool calls is made longer to reach a number."""
+STEPS: Final = (7, 12, 25)
+"""Steps that a caller allows, where a source counts them."""
+MIXED: Final = ("TimeoutError", "ConnectionError", "ValueError", "RuntimeError")
+"""Errors of different classes, if a source names fewer."""
+SCHEMAS: Final = 2
+"""So many of the subject's names are tools that refuse arguments."""
+ACCENTS: Final = ("cafe\u0301", "e\u0301cole n\u0303", "A\u030angstro\u0308m")
+
+
+def inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
+    """Yield all of these worlds, with their families."""
+    yield from _loops(words)
+    yield from _failing(words, more)
+    tools = {each.name: each for each in _refusing(words)}
+    for family, made in declared_worlds(list(tools.values()), words):
+        yield family, with_schemas(made, tools, calls=False)
+    yield from _alike(words)
+    yield from _decomposed(words)
+    if more.counts:
+        yield from _counted(words)
+
+
+def _refusing(words: Words) -> Iterator[DeclaredTool]:
+    """Yield tools of the subject's names that ask for arguments of certain types."""
+    names = words.some_names
+    for at, name in enumerate(names[:SCHEMAS]):
+        fields: Data = {
+            "q": {"type": "string"},
+            "n": {"type": "integer"},
+            names[at - 1]: {"type": "string"},
+        }
+        schema = {"type": "object", "properties": fields, "required": ["q"]}
+        yield DeclaredTool(name, parameters=schema)
+
+
+def _alike(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield calls that say the same in other words: keys reordered, 1 and 1.0.
+
+    Who remembers a call by how it is written takes them for different ones.
+    """
+    for at, name in enumerate(words.some_names[:3]):
+        first = {"q": "a", "n": 1, name: {"x": 1, "y": [1, 2]}}
+        turned = {name: {"y": [1, 2], "x": 1}, "n": 1, "q": "a"}
+        written = [first, turned, first, {**first, "n": 1.0}, {**first, "q": "A"}]
+        calls = [
+            ToolCall(f"k{at}-{number}", name, json_text(given))
+            for number, given in enumerate(written)
+        ]
+        tool = {"name": name, "result": "<args>"}
+        row = [*(answer("", [call]) for call in calls), "assistant:done"]
+        at_once = [replace(call, id=f"{call.id}x") for call in calls]
+        script = [*row, answer("", at_once), "assistant:done"]
+        runs = [{"input": ["user:go"]}, {"input": ["user:on"], "continues": True}]
+        agent: Data = {"tools": [tool]}
+        yield "alike", {"agent": agent, "model_script": script, "runs": runs}
+
+
+def _decomposed(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield texts whose letters are written in one piece, and in two.
+
+    They look the same, and differ in length and for who compares them.
+    """
+    accented = [text for text in words.some_texts if not text.isascii()][:3]
+    for number, text in enumerate([*accented, *ACCENTS]):
+        both = [unicodedata.normalize(form, text) for form in ("NFC", "NFD")]
+        name = words.some_names[number % len(words.some_names)]
+        script: list[object] = []
+        for at, each in enumerate(both):
+            call = ToolCall(f"d{number}-{at}", name, json_text({"q": each, name: each}))
+            script += [answer(each, [call]), answer(each)]
+        runs = [{"input": [f"user:{encoded(each)}"]} for each in both]
+        agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
+        yield "unicode", {"agent": agent, "model_script": script, "runs": runs}
+
+
+def _counted(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield loops that go on longer than the steps that a caller allows."""
+    name = words.some_names[0]
+    for steps in STEPS:
+        script: list[object] = [
+            answer("", [ToolCall(f"s{at}", name, "{}")]) for at in range(steps)
+        ]
+        run = {"input": ["user:go"], "steps": steps}
+        agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
+        yield "steps", {"agent": agent, "model_script": script, "runs": [run]}
+
+
+def _loops(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield loops as long as the numbers of a subject, and as many calls at once."""
+    numbers = [number for number in words.some_numbers if number < LOOPS]
+    for times in sorted({n + d for n in numbers for d in (0, 1, 2)}):
+        kit = Kit(words, f"loop/{times}")
+        name = kit.words.some_names[0]
+        tools = [
+            {"name": each, "result": "<args>"} for each in kit.words.some_names[:3]
+        ]
+        row: list[object] = [answer("", [kit.call(name, "{}")]) for _ in range(times)]
+        once: list[object] = [answer("", [kit.call(name, "{}") for _ in range(times)])]
+        for script in (row, once):
+            yield (
+                "loops",
+                {
+                    "agent": {"tools": tools},
+                    "model_script": [
+                        *script,
+                        "assistant:done",
+                        *script,
+                        "assistant:end",
+                    ],
+                    "runs": [
+                        {"input": ["user:go"]},
+                        {"input": ["user:on"], "continues": True},
+                    ],
+                },
+            )
+
+
+def _failing(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
+    """Yield models and tools that fail so often, with errors that a subject names.
+
+    Each with one class of error throughout, and with all of them in turn: who tries
+    again after some errors only, or tells which was the last, is seen by the mixture.
+    """
+    numbers = sorted({1, 2, *(n for n in words.some_numbers if 0 < n <= 5)})
+    often = sorted({n + d for n in numbers for d in (0, 1)})
+    for error in ("boom", *more.errors):
+        for times in often:
+            yield from _failures(words, [error] * times)
+    every = list(dict.fromkeys([*more.errors, *MIXED]))
+    for start in range(min(len(every), 3)):
+        for times in often:
+            if times > 1:
+                turned = cycle([*every[start:], "boom", *every[:start]])
+                yield from _failures(words, list(islice(turned, times)))
+
+
+def _failures(words: Words, errors: Sequence[str]) -> Iterator[tuple[str, Data]]:
+    failures: list[object] = [{"error": error} for error in errors]
+    yield "failures", _asking([*failures, "assistant:done"], {})
+    body = [
+        {"op": "error", "text": error, "on_call": at + 1}
+        for at, error in enumerate(errors)
+    ]
+    kit = Kit(words, f"failing/{len(errors)}")
+    name = kit.words.some_names[0]
+    call = answer("", [kit.call(name, "{}")])
+    tool: Data = {"name": name, "result": "<args>", "body": body}
+    yield "failures", _asking([call, "assistant:done"], {"tools": [tool]})
+
+
+def _asking(script: Sequence[object], agent: Data) -> Data:
+    """Return a world of two runs, the second of which asks once more."""
+    run = {"input": ["user:go"]}
+    return {"agent": agent, "model_script": [*script, *script], "runs": [run, run]}
