@@ -38,6 +38,7 @@ ALONE = {
     "type": "x = cast('list[int]', b)",
     "name of a logger": "x = getLogger('mine')",
     "name of a graph": "x = create_agent(m, name='mine')",
+    "form of a question": "x = {'action_request': a, 'config': {'allow': True}}",
     "assertion": "assert a == 3, 'why'",
 }
 

@@ -66,6 +66,8 @@ UNSEEN: Final = frozenset(("__all__", "__slots__", "name", "model_config"))
 """Names of a class or module whose values nothing shows."""
 UNCOMPARED: Final = frozenset(("id", "name", "status", "artifact", "additional_kwargs"))
 """What a result of a tool carries beside what it says: few requests do."""
+QUESTIONS: Final = frozenset(("action_request", "action_requests"))
+"""Keys under which frameworks have the calls that a person is asked about."""
 LINE: Final = 1_000
 """So much of a change's text is kept."""
 
@@ -74,6 +76,17 @@ def plain(node: ast.AST) -> str:
     """Return a node's source in one line."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= LINE else f"{text[: LINE - 1]}…"
+
+
+def question(node: ast.Dict) -> int | None:
+    """Return where a question to a person says what it is about, if it is one.
+
+    The form in which a framework has questions put is its own, and not compared.
+    """
+    for at, key in enumerate(node.keys):
+        if isinstance(key, ast.Constant) and key.value in QUESTIONS:
+            return at
+    return None
 
 
 def called(node: ast.AST) -> str:

@@ -31,6 +31,7 @@ from refengine.testing.change_rules import (
     normal,
     pairs,
     plain,
+    question,
     typed_as,
 )
 
@@ -286,6 +287,8 @@ class _Finder:
             case ast.List() | ast.Tuple() if isinstance(node.ctx, ast.Load):
                 self._swapped(node.elts)
                 self._parts(node)
+            case ast.Dict() if (at := question(node)) is not None:
+                self._expr(node.values[at], Place(node, "values", at))
             case ast.Lambda():
                 self._defaults(node.args)
                 self._expr(node.body, Place(node, "body"))
