@@ -70,6 +70,8 @@ class Recorder:
         self._when: tuple[str, Callable[[], object]] | None = None
         self._left = 0
         self._settled = 0
+        self.watch: Callable[[ObservationKind], object] | None = None
+        """Hears of each entry before it is put down, and may put down others."""
 
     def cancel_at(self, when: str, nth: int, cancel: Callable[[], object]) -> None:
         """Call ``cancel`` once, the nth time from now that an entry is put down.
@@ -120,6 +122,8 @@ class Recorder:
         call_id: str | None = None,
     ) -> None:
         """Put down one observation of the current run."""
+        if self.watch is not None:
+            self.watch(kind)
         seq = len(self._all)
         self._all.append(Observation(kind, self.run, seq, data, call_id))
         if self._when is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,8 @@ PROGRAMS: Final = (
 """Events after which anything may be done that no event tells of."""
 DATABASE: Final = "sqlite3.connect"
 """An event after which a file is written that no event tells of."""
+DRAWN: Final = ("tempfile.mkdtemp", "tempfile.mkstemp")
+"""Events with a path whose name is another one each time."""
 DEVICES: Final = ("/dev/", "/proc/")
 
 
@@ -55,20 +57,30 @@ class FileState(NamedTuple):
     inode: int
 
 
+ABSENT: Final = FileState(-1, -1, -1)
+
+
 class SessionFolder:
     """The temporary folder of a process' sessions.
 
     ``outside`` are files that were written elsewhere, where nothing is put back, and
-    ``programs`` whether one was started. If it is ``closed``, both are refused.
+    ``held`` those in it that the process keeps open from session to session.
+    ``programs`` tells whether one was started. If it is ``closed``, nothing is written
+    outside, and no program started.
     """
 
-    def __init__(self, top: str, cwd: str, *, closed: bool = False) -> None:
+    def __init__(
+        self, top: str, cwd: str, subject: str, *, closed: bool = False
+    ) -> None:
         self.top = top
         self.cwd = cwd
+        self.subject = subject
         self.closed = closed
         self.programs = False
         self.outside: dict[str, None] = {}
         self.written = False
+        self.held: dict[str, None] = {}
+        self._drawn: set[str] = set()
         self._kept: str | None = None
         self._files: dict[str, FileState | None] = {}
         self._busy = False
@@ -82,12 +94,42 @@ class SessionFolder:
             **{name: partial(self._changes, at) for name, at in CHANGES.items()},
             **dict.fromkeys(PROGRAMS, self._starts),
             DATABASE: self._writes,
+            **dict.fromkeys(DRAWN, self._draws),
         }
 
     def ready(self) -> None:
         """Take what is there now for what every session begins with."""
-        self._files = self._state()
+        self._files = self.state()
         self._ready = True
+        self._hold(self._files)
+
+    @property
+    def first(self) -> Mapping[str, FileState | None]:
+        """Each file as it was when the session began."""
+        return self._files
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether a file may be another one than when the session began."""
+        return self.written or bool(self.held)
+
+    def shown(self, name: str) -> str:
+        """Return a file's name relative to the subject's folder, as far as it is."""
+        path = f"{self.top}/{name}"
+        for folder in (self.subject, self.cwd):
+            if path.startswith(f"{folder}/"):
+                return path[len(folder) + 1 :]
+        return name.replace("home/", "~/", 1) if name.startswith("home/") else name
+
+    def is_temporary(self, name: str) -> bool:
+        """Tell whether a file has, or is in, a name that was drawn for it."""
+        return any(each in self._drawn for each in (name, *_parents(name)))
+
+    def begun_with(self, name: str) -> bytes | None:
+        """Return what stood in a file when the session began, None without a file."""
+        if self._files.get(name) is None or self._kept is None:
+            return None
+        return Path(self._kept, name).read_bytes()
 
     def inside(self, path: str) -> bool:
         """Tell whether a path is in the temporary folder."""
@@ -96,13 +138,14 @@ class SessionFolder:
     def restore(self) -> None:
         """Put back what was written since the last time, and go to the folder."""
         os.chdir(self.cwd)
-        if not self.written:
+        if not self.is_touched:
             return
         self._busy = True
         try:
             self._put_back()
         finally:
             self._busy = self.written = False
+            self._drawn.clear()
 
     def _opens(self, arguments: tuple[Any, ...]) -> None:
         path, _, flags = arguments
@@ -112,6 +155,11 @@ class SessionFolder:
     def _changes(self, paths: tuple[int, ...], arguments: tuple[Any, ...]) -> None:
         for at in paths:
             self._touches(arguments[at])
+
+    def _draws(self, arguments: tuple[Any, ...]) -> None:
+        name = os.path.abspath(os.fsdecode(arguments[0]))  # noqa: PTH100  # as texts
+        if self.inside(name):
+            self._drawn.add(name[len(self.top) + 1 :])
 
     def _writes(self, _arguments: tuple[Any, ...]) -> None:
         self._keep()
@@ -148,13 +196,31 @@ class SessionFolder:
                 self._busy = False
 
     def _put_back(self) -> None:
-        now = self._state()
-        for name in sorted(now.keys() - self._files.keys(), reverse=True):
-            self._remove(name)
+        """Put back all but what is still open, which would be written in vain.
+
+        What a module keeps open for all its sessions is one file to it: there, each
+        session begins with what the one before left.
+        """
+        now = self.state()
+        changed = [each for each in now if now[each] != self._files.get(each, ABSENT)]
+        self._hold(changed)
+        around = {parent for name in self.held for parent in _parents(name)}
+        for name in sorted(changed, reverse=True):
+            if name not in self._files and name not in {*self.held, *around}:
+                self._remove(name)
         for name, state in self._files.items():
-            if now.get(name, state) != state or name not in now:
+            if now.get(name, ABSENT) != state and name not in self.held:
                 self._bring(name, is_folder=state is None)
-        self._files = self._state()
+        self._files = self.state()
+
+    def _hold(self, names: Iterable[str]) -> None:
+        """Remember which of these files this process has open."""
+        opened = _opened()
+        self.held = {
+            name: None
+            for name in {*names, *self.held}
+            if f"{self.top}/{name}" in opened
+        }
 
     def _remove(self, name: str) -> None:
         path = Path(self.top, name)
@@ -171,7 +237,7 @@ class SessionFolder:
         elif self._kept is not None:
             shutil.copy2(Path(self._kept, name), path)
 
-    def _state(self) -> dict[str, FileState | None]:
+    def state(self) -> dict[str, FileState | None]:
         """Return each file with what shows its changes, each folder before its own."""
         found: dict[str, FileState | None] = {}
         pending = [""]
@@ -188,3 +254,17 @@ class SessionFolder:
                         state = FileState(of.st_size, of.st_mtime_ns, of.st_ino)
                         found[name] = state
         return found
+
+
+def _parents(name: str) -> Iterator[str]:
+    return (each.as_posix() for each in Path(name).parents)
+
+
+def _opened() -> set[str]:
+    """Return the files that this process has open, where the system tells."""
+    found: set[str] = set()
+    with suppress(OSError), os.scandir("/proc/self/fd") as entries:
+        for each in entries:
+            with suppress(OSError):
+                found.add(os.readlink(each.path))  # noqa: PTH115  # many, as texts
+    return found

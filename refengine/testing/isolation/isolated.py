@@ -6,21 +6,34 @@ import json
 import os
 import site
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from refengine.testing.isolation.audit import hear
+from refengine.testing.isolation.files import SessionFiles
 from refengine.testing.isolation.folder import SessionFolder
+from refengine.testing.isolation.records import (
+    PrintedStream,
+    watch_logging,
+    watch_prints,
+    watch_warnings,
+)
 from refengine.testing.isolation.side_doors import SideDoors
 from refengine.testing.isolation.sockets import SocketGate
 from refengine.testing.loading import Own
 from refengine.testing.recorder import Recorder
+from refengine.testing.trace import ObservationKind
 
 SESSION: Final = "/session"
 """What stands for the subject's folder in what was observed: the copy has another name
 in each process, which would be a difference."""
+
+
+LOOKED: Final = frozenset(("model_request", "run_end"))
+"""Observations before which files are looked at: those of one session of concurrent
+calls might be looked at at any time in between."""
 
 
 @dataclass(slots=True)
@@ -28,8 +41,10 @@ class Isolation:
     """What is around a subject: its folder, the sockets and the side doors."""
 
     folder: SessionFolder
+    files: SessionFiles
     gate: SocketGate
     doors: SideDoors
+    streams: Sequence[PrintedStream]
     names: tuple[tuple[str, str], ...]
 
     @classmethod
@@ -42,13 +57,18 @@ class Isolation:
         top, cwd = request["top"], os.getcwd()  # noqa: PTH109  # names, as they come
         _turn_home(top)
         doors = SideDoors(everything=request.get("side_doors") == "all")
-        folder = SessionFolder(top, cwd, closed=bool(request.get("closed")))
+        folder = SessionFolder(top, cwd, subject, closed=bool(request.get("closed")))
         allowed = [(host, port) for host, port in request.get("net", ())]
         gate = SocketGate(doors, allowed, folder.inside)
         hear({**folder.table, **gate.table})
+        files = SessionFiles(folder)
+        files.watch()
+        watch_logging(doors)
+        watch_warnings(doors)
+        streams = watch_prints(doors)
         names = ((subject, SESSION), (cwd, f"{SESSION}.cwd"), (top, f"{SESSION}.top"))
         written = ((json.dumps(name)[1:-1], instead) for name, instead in names)
-        return cls(folder, gate, doors, tuple(written))
+        return cls(folder, files, gate, doors, streams, tuple(written))
 
     def ready(self, own: Own) -> None:
         """Take the folder as it is now, after the import, for a session's start."""
@@ -65,14 +85,32 @@ class Isolation:
         try:
             yield
         finally:
-            self.doors.recorder = None
-            self.folder.restore()
+            self._ends()
 
     def enters(self, recorder: Recorder) -> None:
         """Begin a session, if its recorder is another one than that of the last."""
         if self.doors.recorder is not recorder:
-            self.folder.restore()
+            self._ends()
             self.doors.recorder = recorder
+            recorder.watch = self._looks
+
+    def _ends(self) -> None:
+        if self.doors.recorder is not None:
+            self.doors.recorder.watch = None
+        self.doors.recorder = None
+        for each in self.streams:
+            each.forget()
+        self.files.restore()
+
+    def _looks(self, kind: ObservationKind) -> None:
+        """Put down what only shows when it is looked for, before these entries."""
+        if kind not in LOOKED or self.doors.recorder is None:
+            return
+        if kind == "run_end":
+            for stream in self.streams:
+                stream.end_lines()
+        for change in self.files.changes():
+            self.doors.put_down("file", change)
 
     @property
     def told(self) -> dict[str, Any]:

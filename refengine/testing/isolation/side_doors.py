@@ -50,10 +50,14 @@ class SideDoors:
     def put_down(self, name: SideDoor, data: Mapping[str, Json]) -> None:
         """Put down an effect; outside of a session, as at import, there is none."""
         if self.recorder is not None:
-            scope = SCOPE.get(None)
-            call_id = CALLING.get() if scope is None else scope.call_id
             effect = {"name": name, "data": {DOOR: True, **data}}
-            self.recorder.add("effect", effect, call_id)
+            self.recorder.add("effect", effect, self.call_id)
+
+    @property
+    def call_id(self) -> str | None:
+        """The call of a tool that is being made here."""
+        scope = SCOPE.get(None)
+        return CALLING.get() if scope is None else scope.call_id
 
     def innermost(self, frame: FrameType | None) -> bool:
         """Tell whether own code is what did this, whatever of Python is in between."""

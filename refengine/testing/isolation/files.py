@@ -1,0 +1,142 @@
+"""Files as a side door: what a session writes, seen from time to time.
+
+They are looked at before each request to the model and at the end of each run. So it is
+no difference how often a file is opened, or whether it is flushed; what stands in it
+when the model is asked again is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import io
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import IO, Any, Final
+from weakref import WeakSet
+
+from refengine.messages import Json
+from refengine.testing.isolation.folder import FileState, SessionFolder
+from refengine.testing.isolation.texts import steady
+
+SHOWN: Final = 20_000
+"""Bytes of a file that are put down as they are; of more, their digest is."""
+DATABASE: Final = b"SQLite format 3\0"
+BESIDE: Final = ("-journal", "-shm", "-wal", ".pyc")
+"""How names end of what is no file of its own."""
+NOT_OURS: Final = ("home/.cache", "home/.config", "home/.local")
+"""Where frameworks keep what is theirs."""
+
+
+class Opening:
+    """``open``, which remembers what was opened to be written.
+
+    No function: one that stands in a class would become a method.
+    """
+
+    def __init__(self, plain: Callable[..., IO[Any]], files: WeakSet[IO[Any]]) -> None:
+        self._plain = plain
+        self._files = files
+
+    def __call__(self, file: Any, mode: str = "r", *more: Any, **named: Any) -> IO[Any]:  # noqa: ANN401  # as open
+        """Open a file."""
+        made = self._plain(file, mode, *more, **named)
+        if mode not in {"r", "rb", "rt"}:
+            self._files.add(made)
+        return made
+
+
+class SessionFiles:
+    """What stands in the files of a session, as far as it has changed."""
+
+    def __init__(self, folder: SessionFolder) -> None:
+        self._folder = folder
+        self._looked: Mapping[str, FileState | None] | None = None
+        self._seen: dict[str, bytes] = {}
+        self._open: WeakSet[IO[Any]] = WeakSet()
+
+    def watch(self) -> None:
+        """Hear of what is opened, so that nothing waits in a buffer."""
+        builtins.open = io.open = Opening(open, self._open)  # type: ignore[assignment]  # it has overloads
+
+    def changes(self) -> Iterator[Mapping[str, Json]]:
+        """Yield what was written or removed since this was asked for the last time."""
+        if not self._folder.is_touched:
+            return
+        self._flush()
+        before = self._folder.first if self._looked is None else self._looked
+        now = self._folder.state()
+        self._looked = now
+        for name in sorted(before.keys() | now.keys()):
+            if before.get(name) != now.get(name) and self._counts(name):
+                yield from self._change(name, now.get(name), is_new=name not in before)
+
+    def restore(self) -> None:
+        """End a session: put back what it wrote."""
+        if self._folder.is_touched:
+            self._flush()
+        self._folder.restore()
+        self._looked = None
+        self._seen = {name: self._read(name) for name in self._folder.held}
+
+    def _change(
+        self, name: str, state: FileState | None, *, is_new: bool
+    ) -> Iterator[Mapping[str, Json]]:
+        shown = self._folder.shown(name)
+        if state is None:
+            self._seen.pop(name, None)
+            yield {"path": shown, "removed": True}
+            return
+        if name not in self._seen:
+            self._seen[name] = self._folder.begun_with(name) or b""
+        old, new = self._seen[name], self._read(name)
+        self._seen[name] = new
+        if new == old and not is_new:
+            return  # it was written as it was
+        if new.startswith(old) and not new.startswith(
+            DATABASE
+        ):  # what is new of it; a file held open has no beginning
+            yield {"path": shown, "added": _text(new[len(old) :].lstrip(b"\0"))}
+        else:
+            yield {"path": shown, "content": _text(new)}
+
+    def _counts(self, name: str) -> bool:
+        """Tell whether a file is an effect: no temporary name is, nor a cache."""
+        if self._folder.is_temporary(name) or name.startswith(NOT_OURS):
+            return False
+        return not name.endswith(BESIDE)
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return Path(self._folder.top, name).read_bytes()
+        except OSError:  # it may be gone by now
+            return b""
+
+    def _flush(self) -> None:
+        for each in list(self._open):
+            with suppress(Exception):  # it may be closed, or of another kind
+                if self._folder.inside(str(each.name)):
+                    each.flush()
+
+
+def _text(data: bytes) -> Json:
+    """Return what stands in a file, as far as somebody would read it."""
+    if data.startswith(DATABASE):
+        return _rows(data)
+    if len(data) <= SHOWN:
+        with suppress(UnicodeDecodeError):
+            return steady(data.decode())
+    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _rows(data: bytes) -> Json:
+    """Return what a database says; how it lies on its pages is nobody's doing."""
+    import sqlite3  # noqa: PLC0415  # few subjects have one
+
+    with closing(sqlite3.connect(":memory:")) as database:
+        try:
+            database.deserialize(data)
+            return [steady(each) for each in database.iterdump()]
+        except sqlite3.Error as error:
+            return {"bytes": len(data), "error": str(error)}
