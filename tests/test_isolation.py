@@ -48,8 +48,8 @@ def told(tmp_path):
         side = SubjectProcess.start(where, "old", reach=reach or Reach())
         sides.append(side)
         played = [side.play(WORLD) for _ in range(sessions)]
-        found = [[e.data["data"] for e in p.trace.of("effect")] for p in played]
-        return [each for some in found for each in some]
+        effects = [each for one in played for each in one.trace.of("effect")]
+        return [e.data["data"] for e in effects if e.data["name"] != "file"]
 
     tells.sides = sides
     yield tells

@@ -376,11 +376,18 @@ def test_no_example_is_a_usage_error(command) -> None:
     assert command("old.py", new(TELLS), "--examples", 0, few=False).code == 2
 
 
-def test_what_a_subject_prints_is_noted_and_not_compared(command) -> None:
+def test_what_a_subject_prints_is_an_effect(command) -> None:
     done = command("old.py", new(f"print('hello'); {TELLS}"))
 
-    assert done.code == 0
-    assert "printed, which is not compared: hello" in done.out
+    assert done.code == 1
+    assert "EFFECT_EXTRA" in done.out
+    assert "printed: hello" in done.out
+
+
+def test_what_is_printed_at_import_is_noted_and_not_compared(command) -> None:
+    Path("loud.py").write_text("print('hello')\n" + HEAD + OLD, "utf-8")
+
+    assert command("old.py", "loud.py").code == 0
 
 
 def test_intended_effect_is_checked_on_both_sides(command) -> None:

@@ -200,7 +200,7 @@ def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
     if len(ran.uncovered) > MANY:
         yield _indented(f"and {len(ran.uncovered) - MANY} more", "yellow")
     if ran.printed:
-        yield _indented(f"printed, which is not compared: {short(ran.printed[0])}")
+        yield _indented(f"printed: {short(ran.printed[0])}")
 
 
 def _indented(text: str, style: str = "") -> Text:

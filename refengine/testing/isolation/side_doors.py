@@ -10,9 +10,11 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import FrameType
 from typing import Final, Literal, TypeAlias
 
+import refengine
 from refengine.chain import SCOPE
 from refengine.messages import Json
 from refengine.testing.loading import Own
@@ -23,7 +25,7 @@ DOOR: Final = "door"
 """The key that tells a side door's effect from one that ``world.effect`` was told."""
 
 SideDoor: TypeAlias = Literal["log", "warning", "print", "file", "socket"]
-Origin: TypeAlias = Literal["own", "passing", "other"]
+Origin: TypeAlias = Literal["own", "passing", "other", "never"]
 
 SPEAKING: Final = frozenset(("logging", "warnings", "traceback"))
 """Modules of Python that print what was put down by another door already."""
@@ -61,12 +63,11 @@ class SideDoors:
 
     def innermost(self, frame: FrameType | None) -> bool:
         """Tell whether own code is what did this, whatever of Python is in between."""
-        if self.everything:
-            return True
+        counted = {"own", "other"} if self.everything else {"own"}
         while frame is not None:
             origin = self._origin(frame.f_code.co_filename)
             if origin != "passing":
-                return origin == "own"
+                return origin in counted
             frame = frame.f_back
         return False
 
@@ -76,10 +77,6 @@ class SideDoors:
             return True
         files = (each.f_code.co_filename for each in _outwards(frame))
         return any(self._origin(file) == "own" for file in files)
-
-    def is_own(self, file: str) -> bool:
-        """Tell whether a file is the subject's own."""
-        return self.everything or self._origin(file) == "own"
 
     def _origin(self, file: str) -> Origin:
         found = self._origins.get(file)
@@ -97,17 +94,17 @@ class SideDoors:
             if packages in parts:
                 top = parts[parts.index(packages) + 1]
                 return "passing" if top in PASSING else "other"
+        if file.startswith(f"{_HARNESS}/"):
+            return "never"
         if not file.startswith(self._python):
             return "other"
         below = file[len(self._python) :].lstrip("/\\")
-        return (
-            "other"
-            if below.split("/")[0].removesuffix(".py") in SPEAKING
-            else ("passing")
-        )
+        speaks = below.split("/")[0].removesuffix(".py") in SPEAKING
+        return "never" if speaks else "passing"
 
 
-_HERE: Final = __file__.rpartition("/")[0]
+_HERE: Final = str(Path(__file__).parent)
+_HARNESS: Final = str(Path(refengine.__file__).parent)
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
