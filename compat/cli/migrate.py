@@ -16,6 +16,7 @@ from compat.migration.options import (
     DOMAINS,
     EXAMPLES,
     ORDINARY,
+    SEARCH_PLAYS,
     SHARPNESS_PLAYS,
     TIMEOUT,
     UnknownWordError,
@@ -106,6 +107,12 @@ def reaching(check: F) -> F:
     default=ORDINARY,
 )
 @option("--examples", about="generated worlds", kind=at_least(1), default=EXAMPLES)
+@option(
+    "--search-plays",
+    about="plays of a search where it holds; none with --all",
+    kind=at_least(0),
+    default=SEARCH_PLAYS,
+)
 @option("--seed", about="of the generated worlds", kind=at_least(0), default=0)
 @option(
     "--timeout",
@@ -147,6 +154,7 @@ def check(  # noqa: PLR0913  # the options of the command
     tools: tuple[Path, ...],
     domain: str,
     examples: int,
+    search_plays: int,
     seed: int,
     timeout: float,
     profile: str,
@@ -195,6 +203,7 @@ def check(  # noqa: PLR0913  # the options of the command
         name,
         domain=domain,
         reach=reach,
+        search_plays=search_plays,
         sharpness_plays=plays,
         min_sharpness=min_sharpness,
     )

@@ -81,6 +81,7 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     worlds: Sequence[str | Path] = (),
     tools: Sequence[str | Path] = (),
     domain: str = ORDINARY,
+    search_plays: int = 0,
     sharpness_plays: int | None = None,
     min_sharpness: float = 0.0,
     wire: bool = False,
@@ -95,7 +96,8 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     over it and is same-effects otherwise. ``worlds`` and ``tools`` are files of your
     own. With the ``domain`` "all" unusual worlds count as ordinary ones do. Small
     changes of NEW are played if ``min_sharpness`` percent of them have to be noticed,
-    or ``sharpness_plays`` is given: a test that passes shows no report. With
+    or ``sharpness_plays`` is given, and a search goes on where it holds for
+    ``search_plays``: a test that passes shows no report. With
     ``wire``, graphs ask a server on this machine by a vendor's client. ``net`` are
     sockets (HOST:PORT) that are allowed, and ``env`` variables that are given; with
     ``side_doors="all"`` records of frameworks count, too. Returns the verdict. Raises
@@ -119,6 +121,7 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
             domain=domain,
             reach=Reach(tuple(env), tuple(map(address, net)), side_doors),
             given=own.joined(given_of(path)),
+            search_plays=search_plays,
             sharpness_plays=plays_of_changes(sharpness_plays, min_sharpness, usual=0),
             min_sharpness=min_sharpness,
         )

@@ -19,6 +19,7 @@ from typing import Final
 from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
 from compat.migration.differing import GRAPHS
+from compat.migration.joining import Vocabulary, further
 from compat.migration.judging import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
 from compat.migration.refs import SubjectRef, located
@@ -92,7 +93,9 @@ def check(old: SubjectRef, new: SubjectRef, terms: Terms, how: CheckOptions) -> 
     """
     corpus = corpus_of([old, new], how, terms.outside)
     given = how.given.used(corpus)
-    found = check_all(old, {"new": (new, terms)}, corpus, how, explain=True)["new"]
+    said = vocabulary([old, new], how) if how.search_plays else None
+    sides = {"new": (new, terms)}
+    found = check_all(old, sides, corpus, how, explain=True, said=said)["new"]
     return replace(found, verdict=replace(found.verdict, given=given))
 
 
@@ -112,19 +115,12 @@ def corpus_of(
     Raises NoWorldsError if none of its worlds can be played over the wire, and
     GivenFileError for a user's own that a graph cannot have.
     """
-    sources = {
-        f"{number}/{name}": text
-        for number, ref in enumerate(refs)
-        for name, text in sources_of(ref).items()
-    }
-    words, graphs = harvest(sources), None
-    if how.wire is not None:
-        words = how.wire.words(words)
-    if any(map(is_graph_source, sources.values())):
+    sources = _all_sources(refs)
+    said = vocabulary(refs, how)
+    words, graphs = said.words, said.graphs
+    if graphs is not None:
         # A run of a graph takes milliseconds, so of texts only those that matter most.
         words = replace(words, texts=words.texts[:TEXTS_OF_GRAPHS])
-        old = [text for name, text in sources.items() if name.startswith("0/")]
-        graphs = graph_words(sources.values(), old)
     words = how.given.words(words, *([GIVEN_TEXTS_OF_GRAPHS] if graphs else []))
     if graphs is not None:
         graphs = how.given.options(graphs)
@@ -133,6 +129,26 @@ def corpus_of(
     own = OwnWorlds(tuple(given), how.given.declared)
     corpus = make_corpus(words, how.examples, how.seed, graphs, spoken, own)
     return corpus if how.wire is None else how.wire.corpus(corpus)
+
+
+def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
+    """Return the words of these subjects, those that only one of them has first."""
+    sources = _all_sources(refs)
+    words = harvest(sources)
+    if how.wire is not None:
+        words = how.wire.words(words)
+    if any(map(is_graph_source, sources.values())):
+        old = [text for name, text in sources.items() if name.startswith("0/")]
+        return Vocabulary(words, graph_words(sources.values(), old))
+    return Vocabulary(words)
+
+
+def _all_sources(refs: Sequence[SubjectRef]) -> Mapping[str, str]:
+    return {
+        f"{number}/{name}": text
+        for number, ref in enumerate(refs)
+        for name, text in sources_of(ref).items()
+    }
 
 
 def sources_of(ref: SubjectRef) -> Mapping[str, str]:
@@ -167,13 +183,17 @@ def check_all(
     how: CheckOptions,
     *,
     explain: bool,
+    said: Vocabulary | None = None,
 ) -> dict[str, Checked]:
-    """Judge several new sides against one old side, which plays its worlds once."""
+    """Judge several new sides against one old side, which plays its worlds once.
+
+    With what they ``said``, a search goes on where one holds.
+    """
     runner = SubjectRunner(old, "old", how)
     judge = MigrationJudge(runner, corpus, anew, how.progress, beside)
     try:
         return {
-            name: _judged(judge, ref, terms, how, explain=explain)
+            name: _judged(judge, ref, terms, how, said, explain=explain)
             for name, (ref, terms) in news.items()
         }
     finally:
@@ -186,6 +206,7 @@ def _judged(
     ref: SubjectRef,
     terms: Terms,
     how: CheckOptions,
+    said: Vocabulary | None,
     *,
     explain: bool,
 ) -> Checked:
@@ -196,6 +217,8 @@ def _judged(
         runner.ready()
         terms = replace(terms, everywhere=how.domain == EVERYWHERE)
         verdict = judge.judge(runner, terms, explain=explain)
+        if said is not None:
+            verdict = further(judge, runner, verdict, terms, how, said)
         if how.sharpness_plays and _holds(verdict):
             sharpness = _sharpness(judge, runner, terms, how, verdict)
             verdict = replace(verdict, sharpness=sharpness)

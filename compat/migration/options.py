@@ -12,6 +12,9 @@ from typing import Final
 EXAMPLES: Final = 100
 """So many generated worlds a corpus has, beside the fixed ones."""
 
+SEARCH_PLAYS: Final = 1_000
+"""So often a search plays, both sides together, where a migration holds."""
+
 TIMEOUT: Final = 10.0
 """Seconds that one world may take on one side."""
 

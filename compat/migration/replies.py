@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
 from compat.pipes import Printed
+from refengine.testing.compare_probes import CompareSite, Seen
 from refengine.testing.probes import Arm
 from refengine.testing.trace import Trace
 
@@ -68,6 +69,8 @@ Reply: TypeAlias = Mapping[str, Any]  # as the child wrote it
 class SidePlayed:
     """One world: its trace, how often each hook ran, the arms taken, what was printed.
 
+    ``compared`` is what was compared at each site, where that was asked for.
+
     The traces of two sides are mostly equal, and then so is their text ``jsonl``.
     ``outside`` is what the process has reached by now beyond its temporary folder: the
     sockets that it was allowed, and files that were written elsewhere.
@@ -88,6 +91,9 @@ class SidePlayed:
     steps: int | None = None
     """How many statements of its own were begun, if that was asked for."""
     outside: tuple[str, ...] = ()
+    compared: Mapping[int, Sequence[Seen]] = field(
+        default_factory=dict[int, Sequence[Seen]]
+    )
 
     @cached_property
     def trace(self) -> Trace:
@@ -111,6 +117,7 @@ class SideLoaded:
     files: tuple[str, ...] = ()
     arms: tuple[Arm, ...] = ()
     frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
+    sites: tuple[CompareSite, ...] = ()
 
     @classmethod
     def read(cls, reply: Reply, printed: Printed) -> Self:
@@ -124,4 +131,5 @@ class SideLoaded:
         """Take over what a reply tells that is new."""
         self.files += tuple(reply.get("files", ()))
         self.arms += tuple(Arm(**each) for each in reply.get("arms", ()))
+        self.sites += tuple(CompareSite(**each) for each in reply.get("sites", ()))
         self.frameworks = reply.get("frameworks", self.frameworks)

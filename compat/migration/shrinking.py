@@ -29,6 +29,9 @@ PLAIN: Final = "user:a"
 ANSWERS: Final = 8
 """So many answers a run is thought to use up, when it is taken away with them."""
 
+PARTS: Final = 64
+"""A text is cut into so many parts at most."""
+
 TRIES: Final = 1_500
 """So many worlds are played at most; each costs about a millisecond on both sides."""
 
@@ -116,7 +119,7 @@ class _Search:
     def _cut(self, path: Path) -> None:
         """Take parts out of a list or text: halves first, then ever smaller ones."""
         step = len(_get(self._doc, path))
-        while step:
+        while self._fine(step, len(_get(self._doc, path))):
             start = len(_get(self._doc, path)) - step
             while start > -step:
                 value = _get(self._doc, path)
@@ -151,13 +154,20 @@ class _Search:
             message = self._said(path, message, tool_calls=tuple(calls))
         message = self._said(path, message, content="a")
         step = len(message.content) // 2 if message.content != "a" else 0
-        while step:
+        while self._fine(step, len(message.content)):
             start = len(message.content)
             while (start := start - step) > -step:
                 text = message.content
                 cut = text[: max(start, 0)] + text[start + step :]
                 message = self._said(path, message, content=cut)
             step //= 2
+
+    def _fine(self, step: int, length: int) -> bool:
+        """Tell whether parts of this size are worth trying, each for itself.
+
+        A text that matters by its length alone loses none of its many parts.
+        """
+        return step > 0 and self._left > 0 and length // step <= PARTS
 
     def _said(self, path: Path, message: Message, **changes: Any) -> Message:  # noqa: ANN401  # of its fields
         """Return the message with these changes if it still happens with them."""

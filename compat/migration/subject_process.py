@@ -265,6 +265,7 @@ class SubjectProcess:
             frozenset((file, line) for file, line in reply.get("lines", ())),
             reply.get("steps"),
             tuple(reply.get("outside", ())),
+            {int(site): some for site, some in reply.get("compared", {}).items()},
         )
 
     def _fault(self, kind: str, text: str, world: int | None = None) -> SideFault:

@@ -33,6 +33,7 @@ from compat.migration.subject_process import (
 )
 from compat.migration.wire import Wire
 from compat.verdicts.migration import Exercise, FailedSide
+from refengine.testing.compare_probes import CompareSite
 from refengine.testing.scenario import Scenario
 
 USER_FAULTS: Final = frozenset(
@@ -73,8 +74,10 @@ class CheckOptions:
     sharpness_plays: int = 0
     min_sharpness: float = 0.0
     reach: Reach = NO_REACH
+    search_plays: int = 0
 
 
+COMPARES: Final[Mapping[str, object]] = MappingProxyType({"compares": True})
 STEPS: Final[Mapping[str, object]] = MappingProxyType({"steps": None})
 """Loading a subject so that the lines that a world reaches are known."""
 
@@ -95,7 +98,9 @@ class SubjectRunner:
         check: CheckOptions,
         *,
         seeds: count[int] | None = None,
+        compares: bool = False,
     ) -> None:
+        self._compares = compares
         self._seeds = seeds or count(SEEDS[label], len(SEEDS))
         self._hash_seed = next(self._seeds)
         self._ref = ref
@@ -115,6 +120,15 @@ class SubjectRunner:
     def anew(self) -> SubjectRunner:
         """Return the same side in a process of its own, with another hash seed."""
         other = SubjectRunner(self._ref, self._label, self._check, seeds=self._seeds)
+        other.run_in(self._limits)
+        other._built = self._built
+        return other
+
+    def watched(self) -> SubjectRunner:
+        """Return the same side in a process of its own that tells what it compares."""
+        other = SubjectRunner(
+            self._ref, self._label, self._check, seeds=self._seeds, compares=True
+        )
         other.run_in(self._limits)
         other._built = self._built
         return other
@@ -160,12 +174,17 @@ class SubjectRunner:
         texts = {name: (loaded.folder / name).read_bytes() for name in loaded.files}
         return SideFiles(texts, loaded.files[0], self._ref.name, self._ref.module)
 
-    def play(self, world: Scenario) -> TracedWorld:
+    @property
+    def sites(self) -> Sequence[CompareSite]:
+        """Where its own code compares, if it tells what."""
+        return self._running.loaded.sites
+
+    def play(self, world: Scenario) -> SidePlayed:
         """Play one world; raises PlayError."""
         with restarting(self):
             return self._summed(self._running.play(world), world)
 
-    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[TracedWorld]:
+    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[SidePlayed]:
         """Play many worlds; raises PlayError."""
         with restarting(self):
             all_played = self._running.play_all(worlds, first=1)
@@ -195,7 +214,8 @@ class SubjectRunner:
     def _started(self) -> SubjectProcess:
         """Start a child, without waiting for it."""
         measured = self._label == "new" and self._check.sharpness_plays
-        return self._child(STEPS if measured else PLAIN, self._check.reach)
+        loading = STEPS if measured else PLAIN
+        return self._child(COMPARES if self._compares else loading, self._check.reach)
 
     def apart(self, loading: Mapping[str, object]) -> SubjectProcess:
         """Start a child like its own, with a small change; raises SideFault.

@@ -155,6 +155,9 @@ def _basis(verdict: Migration) -> Iterator[Text]:
         yield Text()
     yield Text(f"Rests on {verdict.worlds} worlds (corpus {verdict.digest[:12]}).")
     yield from (_indented(line) for line in given_lines(verdict.given))
+    if verdict.searched is not None:
+        plays, joined = verdict.searched.plays, verdict.searched.joined
+        yield _indented(f"a search of {plays} plays added {joined} of them")
     yield from map(_indented, _domain(verdict))
     yield from map(_indented, _groups(verdict))
     for side in SIDES:

@@ -152,6 +152,14 @@ class GivenWorlds:
 
 
 @dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search did: so many plays, after which so many worlds joined."""
+
+    plays: int
+    joined: int
+
+
+@dataclass(frozen=True, slots=True)
 class Migration:
     """The answer to "does NEW still do what OLD did?".
 
@@ -183,6 +191,7 @@ class Migration:
     ordinary: int | None = None
     apart: int = 0
     unusual: UnusualDivergence | None = None
+    searched: Searched | None = None
 
     @property
     def nothing_ran(self) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, cast
 
+from refengine.testing.compare_probes import Comparisons
 from refengine.testing.line_probes import Lines
 from refengine.testing.probe_syntax import (
     PROBE,
@@ -265,9 +266,11 @@ class Branches:
 
     With ``lines``, statements have probes, too. ``change`` is a file and the number of
     a small change of it, which is made before it is compiled.
+    With ``comparisons``, what is compared in them is put down, too.
     """
 
     def __init__(self) -> None:
+        self.comparisons: Comparisons | None = None
         self.arms: list[Arm] = []
         self.taken: set[int] = set()
         self.lines: Lines | None = None
@@ -279,12 +282,16 @@ class Branches:
         setattr(builtins, PROBE, self.taken.add)
         if self.lines is not None:
             self.lines.install()
+        if self.comparisons is not None:
+            self.comparisons.install()
 
     def anew(self) -> None:
-        """Forget what was taken and reached."""
+        """Forget what was taken, reached and compared."""
         self.taken.clear()
         if self.lines is not None:
             self.lines.anew()
+        if self.comparisons is not None:
+            self.comparisons.seen = {}
 
     def compiled(self, source: bytes, path: str, file: str) -> CodeType:
         """Compile a module with probes, or plainly where that fails.
@@ -317,7 +324,10 @@ class Branches:
             tree = self.lines.probed(tree, file)
         first = len(self.arms)
         probes = Probes(first)
-        code = compile(probes.visit(tree), path, "exec", dont_inherit=True)
+        made = cast("ast.Module", probes.visit(tree))
+        if self.comparisons is not None:
+            made = self.comparisons.instrumented(made, file)
+        code = compile(made, path, "exec", dont_inherit=True)
         found = enumerate(probes.arms, first)
         self.arms += [Arm(number, file, line, text) for number, (line, text) in found]
         return code

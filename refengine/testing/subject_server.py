@@ -10,12 +10,12 @@ Calls and replies are those of ``refengine.testing.child``:
     intends  {"trace": "<trace as JSON lines>"}        checks its intended effects
 
 A call of ``load`` may have ``change``, the file and number of a small change that is
-made,
-and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
+made, and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
 how many ``steps`` that took, of which there are that many at most, if it is no null.
-A call of ``play`` may have ``ways`` of running a graph, and ``wire``: the base URL of a
-scripted server that the graph's model asks. Faults are errors whose ``data`` has their
-``kind`` (verdicts, Migration).
+With ``compares`` they have the ``sites`` of comparisons that are new, and what was
+``compared`` there. A call of ``play`` may have ``ways`` of running a graph, and
+``wire``: the base URL of a scripted server that the graph's model asks. Faults are
+errors whose ``data`` has their ``kind`` (verdicts, Migration).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from refengine.testing.child import (
     ended_with_parent,
     show_where,
 )
+from refengine.testing.compare_probes import Comparisons
 from refengine.testing.isolation.isolated import Isolation
 from refengine.testing.line_probes import Lines, TooManyStepsError
 from refengine.testing.loading import (
@@ -93,6 +94,7 @@ class SubjectServer:
         self._loaded: LoadedSubject | None = None
         self._profile: Profile = SEED_001
         self._arms = 0
+        self._sites = 0
         self._modules = 0
         self._files: list[str] = []
         self._isolation: Isolation | None = None
@@ -136,6 +138,8 @@ class SubjectServer:
 
     def _load(self, request: Params) -> Reply:
         self._profile = profile(request["profile"])
+        if request.get("compares"):
+            self._branches.comparisons = Comparisons()
         if "steps" in request:
             self._branches.lines = Lines(request["steps"])
         if "change" in request:
@@ -239,7 +243,16 @@ class SubjectServer:
         if len(arms) > self._arms:
             seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
             self._arms = len(arms)
-        return {**seen, **self._new_files(), **_frameworks()}
+        return {**seen, **self._compared(), **self._new_files(), **_frameworks()}
+
+    def _compared(self) -> Reply:
+        """Return the sites of comparisons that are new, and what was compared."""
+        comparisons = self._branches.comparisons
+        if comparisons is None:
+            return {}
+        new = comparisons.sites[self._sites :]
+        self._sites += len(new)
+        return {"sites": list(map(asdict, new)), "compared": comparisons.seen}
 
     def _new_files(self) -> Reply:
         count = len(sys.modules)

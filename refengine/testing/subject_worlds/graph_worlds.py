@@ -69,7 +69,7 @@ def graph_worlds(
         _using_up(words, seed),
     )
     for at, (family, world) in enumerate(every):
-        made = _fitted(world)
+        made = fitted(world)
         key = json.dumps(made, sort_keys=True)
         if key in seen:
             continue
@@ -88,7 +88,7 @@ def graph_given(
     """
     seen: set[str] = set()
     for at, (family, world) in enumerate(given):
-        made = _fitted(world, most=None)
+        made = fitted(world, most=None)
         key = json.dumps(made, sort_keys=True)
         if key in seen:
             continue
@@ -182,11 +182,11 @@ def _using_up(words: Words, seed: int) -> Iterator[tuple[str, Data]]:
 def fits_a_graph(world: Scenario) -> bool:
     """Tell whether a world is one that a graph may have, after it was made smaller."""
     data = world.model_dump(mode="json", exclude_defaults=True)
-    return _fitted(data, most=None) == data
+    return fitted(data, most=None) == data
 
 
-def _fitted(world: object, most: int | None = RUNS) -> Data:
-    """Return a world as far as a graph may have it, of ``most`` runs."""
+def fitted(world: object, most: int | None = RUNS) -> Data:
+    """Return a world, as JSON, as far as a graph may have it, of ``most`` runs."""
     text = SURROGATE.sub("\N{REPLACEMENT CHARACTER}", json.dumps(world))
     made: Data = json.loads(text)
     agent = made["agent"]

@@ -1,0 +1,98 @@
+"""The worlds that a search begins with: short ones, with a known text in each place.
+
+Two turns on a thread, one call in the first; so a comparison that is reached shows
+which place its value came from. Words of a subject's long texts make questions: one to
+a few words of one text or of several, as who looks for documents would be asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Final
+
+from refengine.messages import ToolCall
+from refengine.testing.own_tools import own
+from refengine.testing.subject_worlds.graph_source import GraphWords
+from refengine.testing.subject_worlds.kit import Data, answer, json_text
+from refengine.testing.subject_worlds.slots import CARRIERS
+from refengine.testing.subject_worlds.words import Dice, Words
+
+NAMES: Final = 5
+OWN: Final = 3
+KEYS: Final = 5
+TEXT: Final = {name: text for name, (text, _) in CARRIERS.items()}
+LONG: Final = 3
+"""So many words make a text a document."""
+DOCUMENTS: Final = 12
+WORD: Final = re.compile(r"\w+")
+
+
+def seeds(words: Words, more: GraphWords | None) -> Iterator[Data]:
+    """Yield worlds with a call of each of the first names, and of own tools."""
+    names = words.some_names[:NAMES]
+    keys = [name for name in names if name.isidentifier()][:KEYS]
+    given: Data = {"q": TEXT["argument"], "n": 3}
+    given |= {key: (TEXT["argument"], 3)[at % 2] for at, key in enumerate(keys)}
+    tools = [{"name": n, "kind": "both", "result": TEXT["result"]} for n in names[:3]]
+    for name in names:
+        call = ToolCall("c1", name, json_text(given))
+        there = {each["name"] for each in tools}
+        more_tools = [] if name in there else [{**tools[0], "name": name}]
+        yield _world([call], [*tools, *more_tools], more)
+    if more is not None:
+        fit = {"integer": 3, "string": TEXT["argument"], "optional": True}
+        for which in range(OWN):
+            yield _world([ToolCall("c1", own(which), json_text(fit))], tools, more)
+    yield _world([], [], more)
+
+
+def _world(
+    calls: Sequence[ToolCall], tools: Sequence[Data], more: GraphWords | None
+) -> Data:
+    asked = [answer("", calls)] if calls else []
+    script = [*asked, f"assistant:{TEXT['answer']}", f"assistant:{TEXT['answer']}"]
+    options = {
+        each.name: TEXT["option"] if isinstance(each.values[0], str) else each.values[0]
+        for each in (more.options if more is not None else ())
+    }
+    run: Data = {"input": [f"user:{TEXT['user']}"]}
+    if options:
+        run["options"] = options
+    agent: Data = {"instruction": TEXT["instruction"]}
+    if tools:
+        agent["tools"] = [dict(each) for each in tools]
+    again = {**run, "input": ["user:again"], "continues": True}
+    return {"agent": agent, "model_script": script, "runs": [run, again]}
+
+
+def documents(texts: Sequence[str]) -> list[list[str]]:
+    """Return the words of each text that is long enough to be looked through."""
+    found = [list(dict.fromkeys(WORD.findall(text))) for text in texts]
+    return [each for each in found if len(each) >= LONG][:DOCUMENTS]
+
+
+def questions(texts: Sequence[str]) -> Iterator[str]:
+    """Yield questions of one word, of two, and so on, of one document or of several."""
+    some = documents(texts)
+    for count in (1, 2, 3):
+        for each in some:
+            yield " ".join(each[:count])
+            yield " ".join(each[-count:])
+    for count in (1, 2):
+        yield from (
+            " ".join(word for each in some[:most] for word in each[:count])
+            for most in range(2, len(some) + 1)
+        )
+    yield from (" ".join(filter(None, row)) for row in zip_longest(*some[:4]))
+
+
+def asked(dice: Dice, some: Sequence[Sequence[str]]) -> str:
+    """Return a question put together from words of a few documents, by dice."""
+    picked = dice.shuffled(some)[: 1 + dice.below(4)]
+    words = [
+        word for each in picked for word in dice.shuffled(each)[: 1 + dice.below(3)]
+    ]
+    strange = ["zzz"] * dice.below(3)
+    return " ".join(dice.shuffled([*words, *strange]))

@@ -1,0 +1,107 @@
+"""The search for what is unnoticed: comparisons are met at their edges."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from compat.migration.checking import check, vocabulary
+from compat.migration.judging import Terms
+from compat.migration.refs import SubjectRef, parse_ref
+from compat.migration.searching import FoundWorlds, SearchPlan, search
+from compat.migration.subject_runner import CheckOptions, SubjectRunner
+
+PLAYS: Final = 400
+
+
+def refs_of(folder: Path, old: str, new: str) -> tuple[SubjectRef, SubjectRef]:
+    """Write two sources down, and return where their subjects are."""
+    for name, text in (("old", old), ("new", new)):
+        folder.joinpath(f"{name}.py").write_text(text, "utf-8")
+    return (
+        parse_ref(str(folder / "old.py")),
+        parse_ref(str(folder / "new.py")),
+    )
+
+
+def searched(folder: Path, old: str, new: str) -> FoundWorlds:
+    """Return what a search finds that begins with no worlds but its own."""
+    refs = refs_of(folder, old, new)
+    how = CheckOptions(examples=1)
+    said = vocabulary(refs, how)
+    plan = SearchPlan(
+        said.words, said.graphs, lambda one, other: one.jsonl != other.jsonl, PLAYS
+    )
+    with (
+        closing(SubjectRunner(refs[0], "old", how, compares=True)) as one,
+        closing(SubjectRunner(refs[1], "new", how, compares=True)) as other,
+    ):
+        return search(one, other, (), plan)
+
+
+LONG: Final = """
+from refengine import AgentMiddleware
+
+def subject(world):
+    def watch(ctx, state):
+        length = sum(len(each.content) for each in state.messages)
+        if length > 90_000:
+            world.effect("long", {})
+
+    return [AgentMiddleware(before_chat_model=watch)]
+"""
+COUNTED: Final = """
+from refengine import AgentMiddleware
+
+MOST = 12
+
+def subject(world):
+    def watch(ctx, state):
+        calls = sum(len(each.tool_calls) for each in state.messages)
+        if calls >= MOST:
+            world.effect("many", {"calls": calls})
+
+    return [AgentMiddleware(before_chat_model=watch)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "was", "becomes"),
+    [
+        (LONG, "length > 90_000", "length >= 90_000"),
+        (LONG, "90_000", "91_000"),
+        (LONG, "len(each.content)", "len(each.content.split())"),
+        (COUNTED, "calls >= MOST", "calls > MOST"),
+    ],
+)
+def test_edge_of_a_comparison_is_met(
+    tmp_path: Path, old: str, was: str, becomes: str
+) -> None:
+    """What a wrong port changed shows at the edge of a comparison."""
+    found = searched(tmp_path, old, old.replace(was, becomes))
+
+    assert found.differing
+    assert found.plays <= PLAYS
+
+
+def test_search_ends_with_its_plays(tmp_path: Path) -> None:
+    """Sides that do the same are played so often and no oftener."""
+    found = searched(tmp_path, LONG, LONG)
+
+    assert not found.differing
+    assert found.worlds
+    assert found.plays == PLAYS
+
+
+def test_what_a_search_found_is_judged(tmp_path: Path) -> None:
+    """A world that a search found is one that the verdict rests on."""
+    refs = refs_of(tmp_path, LONG, LONG.replace("length >", "length >="))
+    how = CheckOptions(examples=1, search_plays=PLAYS)
+
+    verdict = check(*refs, Terms(), how).verdict
+
+    assert not verdict.sufficient
+    assert verdict.families["searched"] >= 1
