@@ -248,7 +248,13 @@ def test_same_plays_give_the_same_answer() -> None:
 def test_changes_for_which_there_is_no_play_are_untried() -> None:
     _, found = measured({}, 20)
 
-    assert (found.tried, found.untried) == (3, 2)
+    assert (found.tried, found.untried, found.plays) == (3, 2, 20)
+
+
+def test_few_plays_are_for_few_changes_from_all_over() -> None:
+    _, found = measured({0: 0, 2: 0}, 10)
+
+    assert (found.tried, found.noticed, found.untried) == (2, 2, 3)
 
 
 def test_further_worlds_are_looked_at_first() -> None:

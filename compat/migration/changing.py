@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import decode_source
 from typing import Final
@@ -62,6 +62,13 @@ def changes_of(
                 near = _near(name, change, uses)
                 found.append(FoundChange(name, change, text, near))
     return sorted(found, key=lambda each: each.source in known)
+
+
+def spread(found: Sequence[FoundChange], most: int) -> list[FoundChange]:
+    """Return so many of these changes at most, from all over them, in their order."""
+    if len(found) <= most:
+        return list(found)
+    return [found[at * len(found) // most] for at in range(most)]
 
 
 def reached(trees: Mapping[str, ast.Module], subject: str) -> frozenset[str]:

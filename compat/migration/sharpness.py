@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from compat.migration.changing import FoundChange, changes_of
+from compat.migration.changing import FoundChange, changes_of, spread
 from compat.migration.comparing import Progress, by_channel, silent
 from compat.migration.differing import Mask, TraceChannels, broken
 from compat.migration.replies import SideFault, SidePlayed
@@ -30,6 +30,8 @@ AT_ONCE: Final = 2
 """So many changes are played at a time."""
 ROUNDS: Final = (8, 56, 1 << 30)
 """So many worlds a change is played in, in each round: most are noticed at once."""
+A_CHANGE: Final = 5
+"""A change takes as long as so many plays before it is played: no more are tried."""
 STEPS: Final = 10_000
 TIMES: Final = 20
 """A changed session may take so many steps, and so many times the usual ones."""
@@ -99,6 +101,8 @@ class SharpnessMeter:
         self._limit = 0
         self._changes: list[PlayedChange] = []
         self._plays = 0
+        self._found = 0
+        self._done = 0
 
     def measure(
         self,
@@ -118,6 +122,8 @@ class SharpnessMeter:
             return self._refused(f"{reached[0]}, which a changed one must not do")
         files = self._sides.files
         found = changes_of(files.files, files.name, old)
+        self._found = len(found)
+        found = spread(found, plays // A_CHANGE)
         self._changes = [PlayedChange(each, self._order(each)) for each in found]
         return self._played(plays)
 
@@ -190,7 +196,6 @@ class SharpnessMeter:
                 used += sum(pool.map(self._play, *zip(*batch, strict=True)))
             done = {id(each) for each, _ in batch}
             waiting = [each for each in waiting if id(each) not in done]
-            self._progress("small changes", len(changes) - len(waiting), len(changes))
         return used
 
     def _play(self, change: PlayedChange, most: int) -> int:
@@ -212,6 +217,8 @@ class SharpnessMeter:
                         break
         except SideFault:
             change.noticed = True
+        self._done += begun == 0
+        self._progress("small changes", self._done, len(self._changes))
         return max(change.played - begun, 1)
 
     def _differs(self, at: int, played: SidePlayed) -> bool:
@@ -234,7 +241,7 @@ class SharpnessMeter:
             tried=len(tried),
             noticed=sum(each.noticed for each in tried),
             unnoticed=tuple(sorted(unnoticed, key=lambda each: (each.file, each.line))),
-            untried=len(changes) - len(tried),
+            untried=self._found - len(tried),
             plays=self._plays,
             least=self._terms.least,
             stale=tuple(
