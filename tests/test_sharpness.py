@@ -17,8 +17,10 @@ from compat.migration.reach import Reach
 from compat.migration.refs import parse_ref
 from compat.migration.replies import SideFault, SidePlayed
 from compat.migration.reproducer import SideFiles
+from compat.migration.sharpening import plays_before
 from compat.migration.sharpness import SharpnessMeter, SharpnessTerms
 from compat.migration.subject_process import SubjectProcess
+from compat.migration.subject_runner import CheckOptions
 from compat.pipes import Printed
 from compat.verdicts.migration import Migration
 from compat.verdicts.sharpness import EquivalentMark, Sharpness
@@ -71,6 +73,7 @@ def judged(capfd, monkeypatch, tmp_path):
     marks = MARK.format(change="100000 -> 100001") + MARK.format(change="7 -> 8")
     (tmp_path / "marks.toml").write_text(marks, "utf-8")
     given = ["old.py", "new.py", "--examples", "1", "--json", "report.json"]
+    given += ["--search-plays", "0"]
     more = ["--settings", "marks.toml", "--min-sharpness", "100"]
     with pytest.raises(SystemExit) as raised:
         main(["migrate", "check", *given, *more])
@@ -249,6 +252,13 @@ def test_changes_for_which_there_is_no_play_are_untried() -> None:
     _, found = measured({}, 20)
 
     assert (found.tried, found.untried, found.plays) == (3, 2, 20)
+
+
+def test_search_keeps_a_share_of_its_plays_for_what_is_unnoticed() -> None:
+    how = CheckOptions(search_plays=1000, sharpness_plays=2000)
+
+    assert plays_before(how) == 750
+    assert plays_before(replace(how, sharpness_plays=0)) == 1000
 
 
 def test_few_plays_are_for_few_changes_from_all_over() -> None:

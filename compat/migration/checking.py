@@ -18,14 +18,12 @@ from typing import Final
 
 from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
-from compat.migration.differing import GRAPHS
 from compat.migration.joining import Vocabulary, further
 from compat.migration.judging import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
 from compat.migration.refs import SubjectRef, located
 from compat.migration.reproducer import SideFiles
-from compat.migration.sessions import UNSTEADY
-from compat.migration.sharpness import SharpnessMeter, SharpnessTerms
+from compat.migration.sharpening import plays_before, sharpened
 from compat.migration.subject_runner import (
     CheckOptions,
     SubjectRunner,
@@ -45,8 +43,6 @@ from compat.verdicts.exit_codes import (
 )
 from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
-from compat.verdicts.relations import channels_of
-from compat.verdicts.sharpness import Sharpness
 from refengine.testing.subject_worlds.graph_source import graph_words, is_graph_source
 from refengine.testing.subject_worlds.unusual import Spoken
 
@@ -218,42 +214,14 @@ def _judged(
         terms = replace(terms, everywhere=how.domain == EVERYWHERE)
         verdict = judge.judge(runner, terms, explain=explain)
         if said is not None:
-            verdict = further(judge, runner, verdict, terms, how, said)
-        if how.sharpness_plays and _holds(verdict):
-            sharpness = _sharpness(judge, runner, terms, how, verdict)
-            verdict = replace(verdict, sharpness=sharpness)
+            begin = replace(how, search_plays=plays_before(how))
+            verdict = further(judge, runner, verdict, terms, begin, said)
+        verdict = sharpened(judge, runner, verdict, terms, how, said)
         return Checked(verdict, {"old": judge.old.files, "new": runner.files})
     except PlayError as error:
         return _faulty(error, terms, judge.corpus)
     finally:
         runner.close()
-
-
-def _holds(verdict: Migration) -> bool:
-    """Tell whether there is a verdict whose sharpness can be asked for."""
-    spoiled = verdict.fault or verdict.noise or verdict.idle or verdict.broken
-    return verdict.sufficient and not spoiled
-
-
-def _sharpness(
-    judge: MigrationJudge[SubjectRunner],
-    new: SubjectRunner,
-    terms: Terms,
-    how: CheckOptions,
-    verdict: Migration,
-) -> Sharpness:
-    """Return what the worlds that an application can meet notice of small changes."""
-    channels = channels_of(terms.required)
-    masks = terms.masks
-    if verdict.of_graphs:
-        channels = tuple(each for each in channels if each not in UNSTEADY)
-        masks = (*masks, *GRAPHS)
-    wanted = SharpnessTerms(channels, masks, terms.marks, how.min_sharpness)
-    every = judge.corpus.worlds
-    counted = (each for each in every if terms.everywhere or each.unusual is None)
-    worlds = [each.scenario for each in counted]
-    meter = SharpnessMeter(new, worlds, wanted, how.progress)
-    return meter.measure(judge.old.files.files.values(), how.sharpness_plays)
 
 
 def _faulty(error: PlayError, terms: Terms, corpus: Corpus) -> Checked:

@@ -7,9 +7,11 @@ A search is no judge: it only says which worlds are worth it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+from compat.migration.changing import Line
 from compat.migration.comparing import by_channel
 from compat.migration.differing import GRAPHS, broken
 from compat.migration.judging import MigrationJudge, Terms
@@ -31,28 +33,32 @@ class Vocabulary:
     graphs: GraphWords | None = None
 
 
-def further(
+def further(  # noqa: PLR0913, PLR0917  # what is judged, by what, and where
     judge: MigrationJudge[SubjectRunner],
     new: SubjectRunner,
     verdict: Migration,
     terms: Terms,
     how: CheckOptions,
     said: Vocabulary,
+    first: Collection[Line] = (),
 ) -> Migration:
     """Return the verdict with what a search found; the same one if it may not search.
 
-    What diverges already, or cannot be compared, needs no search. Raises PlayError.
+    What diverges already, or cannot be compared, needs no search. Files and lines that
+    are ``first`` are looked at before others. Raises PlayError.
     """
     if not how.search_plays or verdict.noise or not verdict.sufficient:
         return verdict
-    found = _searched(judge, new, terms, how, said)
+    done = verdict.searched or Searched(0, 0)
+    found = _searched(judge, new, terms, how, said, first)
     corpus = judge.corpus
     if found.worlds:
         # Each is played once more, as a user plays it: without probes.
         worlds = (*corpus.worlds, *found.worlds)
         judge.corpus = replace(corpus, worlds=worlds)
         verdict = judge.judge(new, terms)
-    return replace(verdict, searched=Searched(found.plays, len(found.worlds)))
+    plays, joined = done.plays + found.plays, done.joined + len(found.worlds)
+    return replace(verdict, searched=Searched(plays, joined))
 
 
 def _searched(
@@ -61,6 +67,7 @@ def _searched(
     terms: Terms,
     how: CheckOptions,
     said: Vocabulary,
+    first: Collection[Line],
 ) -> FoundWorlds:
     masks = (*terms.masks, *(GRAPHS if judge.old.ways else ()))
     channels = channels_of(terms.required)
@@ -79,6 +86,7 @@ def _searched(
         differ,
         how.search_plays,
         judge.corpus.seed,
+        first,
         fits=fits,
         progress=how.progress,
     )
