@@ -1,5 +1,6 @@
 """What a verdict rests on: ordinary worlds in which OLD works, and what they show."""
 
+import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 
@@ -14,7 +15,7 @@ from refengine import (
     with_after_model_rewrite_history,
     with_before_model_rewrite_history,
 )
-from refengine.testing import Scenario, World
+from refengine.testing import Scenario, World, play_alone
 from tests.players import Here, PlayedHere, Subject, world
 
 FIRST = world(model_script=["assistant:x"])
@@ -180,3 +181,36 @@ def test_each_world_is_played_once_where_sides_do_the_same() -> None:
     assert judge(old, new, [(FIRST, None)] * many).holds == "identical"
     assert old.plays == many + 2 * SAMPLE
     assert new.plays == many + SAMPLE
+
+
+def test_lost_guard_is_told_as_the_error_that_is_no_longer_raised() -> None:
+    def guarded(_: World) -> list[object]:
+        def before(ctx, messages):
+            if len(messages) > 1:
+                raise ValueError("too long")
+            return ctx, messages
+
+        return [with_before_model_rewrite_history(before)]
+
+    verdict = judge(guarded, keeping, [(LONG, None), (FIRST, None)])
+
+    assert verdict.divergence is not None
+    assert verdict.divergence.code == "ERROR_LOST"
+    assert ("old", "ValueError: too long") in verdict.divergence.causes
+    assert verdict.outside == {}
+
+
+def test_subject_that_sleeps_costs_no_time() -> None:
+    def sleeping(world: World) -> list[object]:
+        def before(ctx, messages):
+            begun = world.now()
+            time.sleep(3600)
+            world.effect("slept", world.now() - begun)
+            return ctx, messages
+
+        return [with_before_model_rewrite_history(before)]
+
+    played = play_alone(FIRST, sleeping)
+
+    (slept,) = [each for each in played.trace if each.kind == "effect"]
+    assert slept.data["data"] == 3600

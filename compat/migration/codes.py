@@ -140,8 +140,9 @@ def _first_change(
 
 def _request(old: Value, new: Value, _: str) -> Named:
     if old["run"] != new["run"]:  # one side made fewer calls in an earlier run
-        fewer = new["run"] > old["run"]
-        return ("MISSING_CALL" if fewer else "EXTRA_CALL"), "", dict(old), dict(new)
+        if new["run"] > old["run"]:
+            return "MISSING_CALL", "", dict(old), MISSING
+        return "EXTRA_CALL", "", MISSING, dict(new)
     if _text(old["messages"]) != _text(new["messages"]):
         return _messages(old["messages"], new["messages"])
     if _text(old["tools"]) != _text(new["tools"]):

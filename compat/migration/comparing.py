@@ -14,7 +14,13 @@ from itertools import pairwise
 from typing import Final, Protocol, TypeAlias
 
 from compat.migration.differing import Mask, TraceChannels, broken, differences
-from compat.migration.naming import DivergenceKind, first_in_time, kind_of, named
+from compat.migration.naming import (
+    DivergenceKind,
+    first_in_time,
+    kind_of,
+    named,
+    started_by,
+)
 from compat.migration.shrinking import TRIES
 from compat.verdicts.migration import (
     DescribedDivergence,
@@ -139,7 +145,10 @@ class SeenPair:
     def divergence(self) -> DescribedDivergence | None:
         """The first difference in time, named; None if there is none."""
         found = differences(self.old, self.new, self.channels, self.masks)
-        return named(first_in_time(found), self.old, self.new) if found else None
+        if not found:
+            return None
+        first = started_by(first_in_time(found), found, self.old, self.new)
+        return named(first, self.old, self.new)
 
 
 @dataclass(slots=True)

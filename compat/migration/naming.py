@@ -117,6 +117,44 @@ def first_in_time(found: Sequence[Difference]) -> Difference:
     return min(found, key=when)
 
 
+_MADE: Final = frozenset(("requests", "model_calls", "tool_executions", "effects"))
+
+
+def started_by(
+    first: Difference,
+    found: Sequence[Difference],
+    old: TraceChannels,
+    new: TraceChannels,
+) -> Difference:
+    """Return the error because of which a side did no more, if there is one.
+
+    Where one side does something that the other one does not come to, because its run
+    ended with an error, that error is what a person has to hear of.
+    """
+    if first.channel not in _MADE:
+        return first
+    at = _index(first.path)
+    ours, theirs = (
+        entries[at].value["run"] if at < len(entries) else None
+        for entries in (old.entries(first.channel), new.entries(first.channel))
+    )
+    if ours == theirs:
+        return first
+    run = min(each for each in (ours, theirs) if isinstance(each, int))
+    stopped = new if ours == run else old
+    places = [
+        f"[{place}]"
+        for place, entry in enumerate(stopped.entries("errors"))
+        if entry.value["run"] == run
+    ]
+    errors = (each for each in found if each.channel == "errors")
+    return next((each for each in errors if each.path.startswith(tuple(places))), first)
+
+
+def _index(path: str) -> int:
+    return int(re.findall(r"\d+", path)[0])
+
+
 def _is_refusal(difference: Difference) -> bool:
     """Tell whether only one side puts something in that cannot be kept."""
     sides = (difference.old, difference.new)
@@ -131,7 +169,7 @@ def named(
 ) -> DescribedDivergence:
     """Return the divergence that a difference is, with its code and place."""
     channel = difference.channel
-    at = int(re.findall(r"\d+", difference.path)[0])
+    at = _index(difference.path)
     ours, theirs = old.entries(channel), new.entries(channel)
     code, path, left, right = _named(difference, at, (old, ours), (new, theirs))
     entry = (ours if at < len(ours) else theirs)[at]
@@ -225,7 +263,9 @@ def _named(
         code = missing(channel, added=sides[0] is None)
         return code, here, sides[0] or MISSING, sides[1] or MISSING
     if channel == "requests" and (other := other_call(at, *lists)):
-        return other, here, dict(sides[0]), dict(sides[1])
+        extra = other == "EXTRA_CALL"
+        ours, theirs = (MISSING, dict(sides[1])) if extra else (dict(sides[0]), MISSING)
+        return other, here, ours, theirs
     code, path, left, right = name(channel, sides[0], sides[1])
     if code == "STREAM_TEXT" and old[0].text("state") == new[0].text("state"):
         code = "STREAM_LEAK"

@@ -16,8 +16,10 @@ from compat.verdicts.migration import (
     DescribedDivergence,
     Exercise,
     Migration,
+    Noise,
     UnusualDivergence,
 )
+from compat.verdicts.relations import DEFAULT_RELATION, channels_of
 
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 MANY: Final = 12
@@ -31,7 +33,7 @@ def lines(verdict: Migration) -> Iterator[Text]:
         return
     if verdict.sharpness is not None:
         yield _indented(sharpness_line(verdict.sharpness))
-    for each in verdict.noise[:MANY]:
+    for each in sorted(verdict.noise, key=_consequence)[:MANY]:
         yield _indented(
             f"{each.side} differs from itself in {each.channel} {each.path}:"
             f" {', then '.join(both(*each.values))}"
@@ -49,6 +51,11 @@ def lines(verdict: Migration) -> Iterator[Text]:
     for place in verdict.unused:
         yield _indented(f"volatile in {place}: UNUSED, it differs nowhere")
     yield from _basis(verdict)
+
+
+def _consequence(noise: Noise) -> bool:
+    """Tell whether a field shows what others saw, and not what the side did."""
+    return noise.channel not in channels_of(DEFAULT_RELATION)
 
 
 def _answer(verdict: Migration) -> Iterator[Text]:

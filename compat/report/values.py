@@ -19,7 +19,7 @@ Row: TypeAlias = "tuple[str, str]"  # a mark ("-", "+" or " ") and a text
 
 AROUND: Final = 30
 """So many characters are shown before and after what differs."""
-WHOLE: Final = 600
+WHOLE: Final = 400
 """So many characters that differ are shown; the JSON report has all of them."""
 
 

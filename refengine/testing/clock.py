@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import time
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, TypeVar, TypeVarTuple
+from contextlib import contextmanager
+from typing import (
+    Any,
+    Final,
+    SupportsFloat,
+    SupportsIndex,
+    TypeVar,
+    TypeVarTuple,
+)
 
 T = TypeVar("T")
 Args = TypeVarTuple("Args")
@@ -209,6 +218,39 @@ class Clock:
             self.loop.jump(seconds)
         else:
             self._now += max(seconds, 0.0)
+
+
+def jump(seconds: float) -> None:
+    """Move the time of the session that runs here forward, if there is one."""
+    loop = asyncio._get_running_loop()  # noqa: SLF001  # None, and no exception
+    if isinstance(loop, VirtualLoop):
+        loop.jump(seconds)
+
+
+@contextmanager
+def no_waiting(move: Callable[[float], object]) -> Generator[None, None, None]:
+    """Have ``time.sleep`` move a clock: what retries with a pause costs no time."""
+    slept = time.sleep
+
+    def sleep(seconds: SupportsFloat | SupportsIndex) -> None:
+        move(float(seconds))
+
+    time.sleep = sleep
+    try:
+        yield
+    finally:
+        time.sleep = slept
+
+
+def forward_sleeping() -> None:
+    """Have whoever imports ``sleep`` by its name wait as ``time.sleep`` then does."""
+    really = time.sleep
+
+    def sleep(seconds: SupportsFloat | SupportsIndex) -> None:
+        now = time.sleep
+        (really if now is sleep else now)(float(seconds))
+
+    time.sleep = sleep
 
 
 class Ids:

@@ -25,6 +25,7 @@ from types import CodeType, ModuleType
 from typing import Any, Final, cast
 
 import refengine
+from refengine.testing.clock import forward_sleeping
 from refengine.testing.probes import Branches
 
 ENVIRONMENTS: Final = frozenset({"site-packages", "dist-packages"})
@@ -141,6 +142,7 @@ def load(ref: Reference, branches: Branches) -> LoadedSubject:
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # for the subject's own processes
     _set_path(ref)
     own = Own(_roots(ref))
+    forward_sleeping()
     branches.install()
     OwnFinder(own, branches).install()
     module = _imported(ref, own, branches)

@@ -22,7 +22,7 @@ from refengine.errors import ConfigurationError
 from refengine.hooks import AgentConfig
 from refengine.profile import SEED_001, Profile
 from refengine.struct_middleware import AgentMiddleware
-from refengine.testing.clock import run
+from refengine.testing.clock import jump, no_waiting, run
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.json_values import is_list
 from refengine.testing.observers import HookWatch, observed
@@ -137,10 +137,11 @@ def play_alone(
     ``play_subject``, and MissingExtraError.
     """
     try:
-        try:
-            return run(_play(scenario, subject, profile, wire))
-        except NotKeptError:
-            return run(_play(scenario, subject, profile, wire, kept=True))
+        with no_waiting(jump):
+            try:
+                return run(_play(scenario, subject, profile, wire))
+            except NotKeptError:
+                return run(_play(scenario, subject, profile, wire, kept=True))
     except _GraphReturned as found:
         from refengine.testing.graphs.session import play_graph  # noqa: PLC0415  # an extra
 

@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
-from collections.abc import Collection, Coroutine, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, SupportsFloat, SupportsIndex, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from langchain_core.messages import BaseMessage
 
@@ -70,21 +68,6 @@ def run_on(clock: Clock, main: Coroutine[Any, Any, T]) -> T:
             return runner.run(main)
     finally:
         clock.loop = None
-
-
-@contextmanager
-def no_waiting(clock: Clock) -> Generator[None, None, None]:
-    """Have ``time.sleep`` move the clock: what retries with a pause costs no time."""
-    slept = time.sleep
-
-    def sleep(seconds: SupportsFloat | SupportsIndex) -> None:
-        clock.sleep(float(seconds))
-
-    time.sleep = sleep
-    try:
-        yield
-    finally:
-        time.sleep = slept
 
 
 _BY_TYPE: Final[Mapping[str, Json]] = MappingProxyType(

@@ -14,11 +14,11 @@ from typing import Any, Final, Self, TypeAlias
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from refengine.testing.clock import no_waiting
 from refengine.testing.graphs.calls import (
     Doors,
     GivenTo,
     cannot_run,
-    no_waiting,
     run_on,
 )
 from refengine.testing.graphs.messages import as_langchain, said
@@ -106,7 +106,7 @@ class GraphSession:
         preferred = self._scenario.way
         lost = {} if self._lost is None else {"lost": self._lost}
         world.recorder.add("build", {"asked": preferred, "way": self._way, **lost})
-        with warnings.catch_warnings(), no_waiting(world.clock):
+        with warnings.catch_warnings(), no_waiting(world.clock.sleep):
             warnings.simplefilter("ignore")  # of deprecation, which is no behaviour
             if self._way == "sync":
                 self._sync()
