@@ -2,10 +2,11 @@
 
 To import what a child of a migration check needs takes longer than to play its worlds,
 and a folder of migrations starts hundreds of them. So the second time that a child of
-one kind is asked for, a process is started that imports what such children import and
-waits; from then on they are copies of it (``refengine.testing.warm``). Children whose
-interpreter would start otherwise, as with another hash seed, are of another kind: sets
-and addresses differ between kinds as they do between processes.
+one kind is asked for, or where frameworks are to be imported the first time, a process
+is started that imports what such children import and waits; from then on they are
+copies of it (``refengine.testing.warm``). Children whose interpreter would start
+otherwise, as with another hash seed, are of another kind: sets and addresses differ
+between kinds as they do between processes.
 
 Where there is no ``fork`` that is safe, that is but on Linux, and where anything stands
 in the way, a child is started as ever.
@@ -68,8 +69,17 @@ class Process(Protocol):
         ...
 
 
+THREADS: Final = "it runs more than one thread once it is imported"
+GONE: Final = "the process that imported it ended"
+PRINTS: Final = "it prints when it is imported"
+
+
 class RefusedError(Exception):
     """A process makes no copy: it could not import, has threads, or is gone."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(why)
 
 
 class Waiting:
@@ -132,7 +142,7 @@ class Waiting:
         """Raise RefusedError if imports printed something, which each child would."""
         pipes = (self._process.stdout, self._process.stderr)
         if select.select([each for each in pipes if each], (), (), 0)[0]:
-            raise RefusedError
+            raise RefusedError(PRINTS)
 
     def _answer(self, ask: Callable[[], object]) -> int:
         try:
@@ -140,9 +150,9 @@ class Waiting:
                 ask()
                 answer = self._control.recv(64).decode()
         except OSError as error:  # too large a request is one, too
-            raise RefusedError from error
+            raise RefusedError(GONE) from error
         if answer in {"", REFUSED}:
-            raise RefusedError
+            raise RefusedError(THREADS if answer else GONE)
         return int(answer)
 
 
@@ -168,6 +178,8 @@ class WarmStarts:
     def __init__(self) -> None:
         self._kinds: OrderedDict[Kind, Waiting | None] = OrderedDict()
         self._refused: set[Kind] = set()
+        self.reasons: dict[str, None] = {}
+        """Why children were started by themselves where others are copied."""
         self._owner = os.getpid()
         self._starts = threading.Lock()
 
@@ -182,10 +194,24 @@ class WarmStarts:
 
         ``frameworks`` are modules that it will import first of all.
         """
-        if sys.platform != "linux" or os.getpid() != self._owner or _is_relative(env):
+        if not self._can(env):
             return None
         with self._starts:  # pieces of a folder are judged in several threads
             return self._copied(command, cwd, env, frameworks)
+
+    def expect(
+        self, command: Sequence[str], env: Mapping[str, str], frameworks: Sequence[str]
+    ) -> None:
+        """Begin to import what such children need, without waiting for it."""
+        kind = (*command, *frameworks, *_start_of(env))
+        with self._starts:
+            known = kind in self._refused or self._kinds.get(kind) is not None
+            if self._can(env) and not known:
+                self._new(kind, command, env, frameworks)
+
+    def _can(self, env: Mapping[str, str]) -> bool:
+        is_ours = sys.platform == "linux" and os.getpid() == self._owner
+        return is_ours and not _is_relative(env)
 
     def _copied(
         self,
@@ -198,13 +224,15 @@ class WarmStarts:
         if kind in self._refused:
             return None
         if kind not in self._kinds:
-            self._kinds[kind] = None  # a child that is the only one saves nothing
-            return None
+            self._kinds[kind] = None
+            if not frameworks:
+                return None  # a child that is the only one saves nothing
         self._kinds.move_to_end(kind)
         waiting = self._kinds[kind] or self._new(kind, command, env, frameworks)
         try:
             return waiting.copied(cwd, env)
-        except RefusedError:
+        except RefusedError as error:
+            self.reasons.setdefault(error.why)
             waiting.end()
             del self._kinds[kind]
             self._refused.add(kind)

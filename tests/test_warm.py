@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from compat.migration.checking import check, code_of
+from compat.migration.judging import Terms
 from compat.migration.refs import located, parse_ref
 from compat.migration.subject_process import SubjectProcess, _frameworks
+from compat.migration.subject_runner import CheckOptions
 from compat.process import ChildDiedError, ChildProcess, python
+from compat.verdicts.exit_codes import NOT_COMPARABLE
 from compat.warm import MOST, Copied, WarmStarts
 from refengine.testing import read_scenario
 
@@ -101,6 +105,39 @@ def test_another_hash_seed_is_another_kind(tmp_path: Path) -> None:
     kinds = [observed(tmp_path, seed)[2] for seed in (3, 4, 3, 4)]
 
     assert kinds == [subprocess.Popen] * 2 + [Copied] * 2
+
+
+def test_sides_that_depend_on_the_order_of_a_set_are_not_comparable(
+    tmp_path: Path, starts: WarmStarts
+) -> None:
+    text = """
+from refengine import AgentMiddleware
+
+def subject(world):
+    names = {"read", "write", "search", "delete", "approve"}
+    return [AgentMiddleware(additional_instruction=", ".join(names))]
+"""
+    for name in ("old.py", "new.py"):
+        (tmp_path / name).write_text(text, "utf-8")
+    old, new = (parse_ref(str(tmp_path / name)) for name in ("old.py", "new.py"))
+    how = CheckOptions(examples=1)
+    verdict = check(old, new, Terms(), how).verdict
+
+    assert {each.channel for each in verdict.noise} >= {"requests"}
+    assert code_of(verdict) == NOT_COMPARABLE
+    waiting = [each for each in starts._kinds.values() if each is not None]
+    assert len(waiting) == 2  # one for each hash seed
+
+
+def test_copies_draw_other_random_numbers(tmp_path: Path, starts: WarmStarts) -> None:
+    text = TELLS.replace(
+        '"arguments": sys.argv', '"drawn": __import__("random").random()'
+    )
+    (tmp_path / "old.py").write_text(text, "utf-8")
+    drawn = [observed(tmp_path, 3)[0] for _ in range(3)]
+
+    assert len(set(drawn)) == len(drawn)
+    assert starts._refused == set()
 
 
 @pytest.mark.usefixtures("starts")
@@ -195,6 +232,7 @@ def test_a_folder_s_own_module_is_not_imported_before_it(tmp_path: Path) -> None
     text = "from langchain.agents import create_agent\nimport langgraph.types\n"
     (tmp_path / "old.py").write_text(text, "utf-8")
     with located(parse_ref(f"{tmp_path}/old.py")) as location:
-        assert _frameworks(location) == ["langchain.agents", "langgraph.types"]
+        stack = ["langgraph.prebuilt", "langchain.agents.middleware"]
+        assert _frameworks(location) == stack
         (tmp_path / "langchain.py").touch()
-        assert _frameworks(location) == ["langgraph.types"]
+        assert _frameworks(location) == ()

@@ -357,6 +357,7 @@ def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
 
     from compat.report.given import given_json
     from compat.report.wire import wire_json
+    from compat.warm import WARM
 
     given = [file for each in verdicts for file in each.given]
     frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
@@ -370,6 +371,7 @@ def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
         "seed": how.seed,
         **how.reach.header,
         **({} if how.wire is None else {"wire": wire_json(how.wire.summary)}),
+        **({"started_alone": list(WARM.reasons)} if WARM.reasons else {}),
     }
 
 

@@ -24,7 +24,9 @@ from compat.migration.options import EVERYWHERE
 from compat.migration.refs import SubjectRef, located
 from compat.migration.reproducer import SideFiles
 from compat.migration.sharpening import plays_before, sharpened
+from compat.migration.subject_process import prepare
 from compat.migration.subject_runner import (
+    SEEDS,
     CheckOptions,
     SubjectRunner,
     anew,
@@ -87,6 +89,8 @@ def check(old: SubjectRef, new: SubjectRef, terms: Terms, how: CheckOptions) -> 
     Raises RefError where a reference names nothing, and UnusedFileError for a file
     that was given for nothing.
     """
+    for ref in (old, new):  # they import while the worlds are made
+        prepare(ref, SEEDS.values(), how.reach)
     corpus = corpus_of([old, new], how, terms.outside)
     given = how.given.used(corpus)
     said = vocabulary([old, new], how) if how.search_plays else None

@@ -13,10 +13,11 @@ import ast
 import os
 import weakref
 from collections import deque
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from functools import partial
+from importlib.util import find_spec
 from types import MappingProxyType, TracebackType
 from typing import Final, Literal, Self, TypeAlias
 
@@ -38,6 +39,7 @@ from compat.process import (
     python,
     signal_name,
 )
+from compat.warm import WARM
 from refengine.testing.child import CallError
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Trace
@@ -60,6 +62,13 @@ FRAMEWORKS: Final = frozenset(
     ("langchain", "langchain_core", "langchain_openai", "langgraph")
 )
 """What takes a child longer to import than anything else does."""
+CLIENTS: Final = frozenset(("langchain_openai",))
+STACK: Final = (
+    "langgraph.prebuilt",
+    "langchain.agents.middleware",
+    "langchain_openai",
+)
+"""What of it nearly every subject comes to import, by one way or another."""
 
 SUBJECT_CHILD: Final = "refengine.testing.subject_server"
 
@@ -371,11 +380,29 @@ def _reference(ref: SubjectRef, location: SubjectLocation) -> dict[str, object]:
 
 
 def _frameworks(location: SubjectLocation) -> Sequence[str]:
-    """Return what a subject's file imports of frameworks, first of all and by itself.
+    """Return what a child imports first of all, if its subject is one of frameworks.
 
     Not where its folder has something of that name, which would be imported in its
-    location.
+    location. The whole stack is named for any part of it, so that all sides are copies
+    of one process for each hash seed.
     """
+    names = _imported(location)
+    folders = (location.cwd, location.folder)
+    there = {each.stem for folder in folders for each in folder.glob("lang*")}
+    named = {each.partition(".")[0] for each in names} & FRAMEWORKS
+    if not named or named & there:
+        return ()
+    return [each for each in STACK if _is_installed(each, named)]
+
+
+def _is_installed(module: str, named: Collection[str]) -> bool:
+    """Tell whether a module is to be imported: a client only where it is named."""
+    root = module.partition(".")[0]
+    return (root not in CLIENTS or root in named) and find_spec(root) is not None
+
+
+def _imported(location: SubjectLocation) -> Sequence[str]:
+    """Return what a subject's file imports when it is imported itself."""
     try:
         tree = ast.parse(b"" if location.file is None else location.file.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -386,10 +413,7 @@ def _frameworks(location: SubjectLocation) -> Sequence[str]:
             names.append(node.module)
         elif isinstance(node, ast.Import):
             names += (each.name for each in node.names)
-    folders = (location.cwd, location.folder)
-    there = {each.stem for folder in folders for each in folder.glob("lang*")}
-    roots = FRAMEWORKS.difference(there)
-    return [each for each in names if each.partition(".")[0] in roots]
+    return names
 
 
 def environment(hash_seed: int, names: Sequence[str] = ()) -> Mapping[str, str]:
@@ -408,6 +432,19 @@ def environment(hash_seed: int, names: Sequence[str] = ()) -> Mapping[str, str]:
     seed = {"PYTHONHASHSEED": str(hash_seed)}
     own = {**given, **seed} if hash_seed else {**seed, **given}
     return {**own, **SILENT}
+
+
+def prepare(ref: SubjectRef, seeds: Iterable[int], reach: Reach = NO_REACH) -> None:
+    """Have processes import what sides of this subject need, and wait for none.
+
+    Those of an earlier commit are not looked into: its tree would have to be written.
+    """
+    if ref.revision is None:
+        with located(ref) as location:
+            frameworks = _frameworks(location)
+        for seed in seeds if frameworks else ():
+            env = environment(seed, reach.env)
+            WARM.expect(python(SUBJECT_CHILD), env, frameworks)
 
 
 def _end_own(stack: ExitStack, owner: int) -> None:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
-from itertools import count
 from types import MappingProxyType
 from typing import Final
 
@@ -82,9 +81,10 @@ STEPS: Final[Mapping[str, object]] = MappingProxyType({"steps": None})
 """Loading a subject so that the lines that a world reaches are known."""
 
 SEEDS: Final[Mapping[Label, int]] = {"old": 1, "new": 2}
-"""The first hash seed of each side; no two of their processes have the same.
+"""The hash seed of each side, which plays again with that of the other one.
 
-A set has another order under another seed, so what hangs on it differs somewhere.
+A set has another order under another seed, so what hangs on it differs somewhere; and
+with two of them all children of a check are copies of two processes.
 """
 
 
@@ -97,12 +97,11 @@ class SubjectRunner:
         label: Label,
         check: CheckOptions,
         *,
-        seeds: count[int] | None = None,
+        hash_seed: int | None = None,
         compares: bool = False,
     ) -> None:
         self._compares = compares
-        self._seeds = seeds or count(SEEDS[label], len(SEEDS))
-        self._hash_seed = next(self._seeds)
+        self._hash_seed = hash_seed or SEEDS[label]
         self._ref = ref
         self._label: Label = label
         self._check = check
@@ -119,15 +118,17 @@ class SubjectRunner:
 
     def anew(self) -> SubjectRunner:
         """Return the same side in a process of its own, with another hash seed."""
-        other = SubjectRunner(self._ref, self._label, self._check, seeds=self._seeds)
+        seed = sum(SEEDS.values()) - self._hash_seed
+        other = SubjectRunner(self._ref, self._label, self._check, hash_seed=seed)
         other.run_in(self._limits)
         other._built = self._built
         return other
 
     def watched(self) -> SubjectRunner:
         """Return the same side in a process of its own that tells what it compares."""
+        seed = self._hash_seed
         other = SubjectRunner(
-            self._ref, self._label, self._check, seeds=self._seeds, compares=True
+            self._ref, self._label, self._check, hash_seed=seed, compares=True
         )
         other.run_in(self._limits)
         other._built = self._built

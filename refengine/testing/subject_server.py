@@ -24,11 +24,13 @@ import asyncio
 import functools
 import gc
 import io
+import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 from refengine.profile import SEED_001, Profile, profile
@@ -80,6 +82,9 @@ FRAMEWORKS: Final = (
     "langgraph-prebuilt",
 )
 """Distributions whose versions belong to a verdict on what was built with them."""
+BROUGHT: Final = frozenset(("langchain", "langchain_openai"))
+"""What a process of this kind may have imported that its subject does not use."""
+IMPORTED: Final = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
 
 
 FURTHER: Final = 1 << 30
@@ -98,6 +103,8 @@ class SubjectServer:
         self._modules = 0
         self._files: list[str] = []
         self._isolation: Isolation | None = None
+        self._brought: frozenset[str] = frozenset()
+        self._named: set[str] = set()
 
     @property
     def functions(self) -> Mapping[str, Function]:
@@ -146,6 +153,7 @@ class SubjectServer:
             self._branches.change = tuple(request["change"])
             limit_memory(FURTHER)
         ref = Reference(**request["ref"])
+        self._brought = frozenset(BROUGHT.intersection(sys.modules))
         if "isolation" in request:
             self._isolation = Isolation.begin(request["isolation"], ref.folder)
         self._loaded = load(ref, self._branches)
@@ -243,7 +251,7 @@ class SubjectServer:
         if len(arms) > self._arms:
             seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
             self._arms = len(arms)
-        return {**seen, **self._compared(), **self._new_files(), **_frameworks()}
+        return {**seen, **self._compared(), **self._new_files(), **self._frameworks()}
 
     def _compared(self) -> Reply:
         """Return the sites of comparisons that are new, and what was compared."""
@@ -264,7 +272,18 @@ class SubjectServer:
         found = sorted(own_files(own), key=lambda name: (name != first, name))
         new = [name for name in found if name not in self._files]
         self._files += new
+        for file in (Path(root, name) for root in own.roots for name in new):
+            with suppress(OSError):  # it is in one of them
+                text = file.read_text("utf-8", errors="replace")
+                self._named.update(IMPORTED.findall(text))
         return {"files": new} if new else {}
+
+    def _frameworks(self) -> Reply:
+        """Return the versions of the frameworks that the subject has imported."""
+        absent = self._brought - self._named
+        found = {name: name.replace("-", "_") for name in FRAMEWORKS}
+        there = [n for n, m in found.items() if m in sys.modules and m not in absent]
+        return {"frameworks": {n: version(n) for n in there}} if there else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,12 +331,6 @@ def _broken(trace: Trace, loaded: LoadedSubject) -> list[str]:
                 "intent", f"{text!r}: {error_line(error, loaded.own)}"
             ) from error
     return broken
-
-
-def _frameworks() -> Reply:
-    """Return the versions of the frameworks that the subject has imported."""
-    found = [name for name in FRAMEWORKS if name.replace("-", "_") in sys.modules]
-    return {"frameworks": {name: version(name) for name in found}} if found else {}
 
 
 def _fault(kind: str, text: str) -> CallError:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import gc
 import json
 import os
+import random
 import socket
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -60,8 +62,17 @@ def _become(
         for descriptor, pipe in enumerate(pipes):
             os.dup2(pipe, descriptor)
             os.close(pipe)
+        _draw_anew()
         control.send(str(os.getpid()).encode())
         control.close()
     except OSError:
         control.send(REFUSED.encode())
         os._exit(1)
+
+
+def _draw_anew() -> None:
+    """Have random numbers be others than in the next copy, as between processes."""
+    random.seed()
+    numbers = getattr(sys.modules.get("numpy"), "random", None)
+    if numbers is not None:
+        numbers.seed()
