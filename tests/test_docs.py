@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from compat.report.migration_schema import schema_text as report_schema
 from refengine.__main__ import main
 from refengine.testing.channels import VOLATILE
 from refengine.testing.scenario_files import schema_text
@@ -81,6 +82,12 @@ def test_published_schema_is_that_of_scenarios() -> None:
     published = (ROOT / "docs/scenario.schema.json").read_text(encoding="utf-8")
 
     assert published == schema_text()
+
+
+def test_published_schema_is_that_of_reports_of_a_migration_check() -> None:
+    published = (ROOT / "docs/migrate-check.schema.json").read_text(encoding="utf-8")
+
+    assert published == report_schema()
 
 
 def headings(page: Path) -> set[str]:

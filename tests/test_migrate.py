@@ -13,6 +13,7 @@ from compat.cli.skeletons import MIGRATION
 from compat.migration import corpus
 from compat.migration.corpus import fixed_worlds
 from compat.migration.words import Words
+from compat.report.migration_schema import FolderReport, PairReport
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "struct_to_handler"
 FEW = ("--examples", "1", "--sharpness-plays", "0")
@@ -181,6 +182,7 @@ def test_report_file_has_the_same_for_machines(command) -> None:
     report = json.loads(Path("report.json").read_text("utf-8"))
 
     assert done.code == report["exit"] == 1
+    assert PairReport.model_validate(report).header.old == "old.py"
     assert report["holds"] == "same-state"
     assert report["divergence"]["code"] == "EFFECT_LOST"
     assert report["world"]["runs"] == [{"input": ["user:a"]}]
@@ -473,6 +475,7 @@ def test_folder_is_judged_as_it_declares(command, tmp_path: Path) -> None:
 
     assert done.code == 1
     assert (counts["cases"], counts["met"]) == (3, 2)
+    assert FolderReport.model_validate_json(Path("all.json").read_text("utf-8"))
     assert "met     sees/right.py  identical\n" in done.out
     assert "NOT MET sees/wrong_b.py  EFFECT_LOST, expected ORDER\n" in done.out
     assert "sees/wrong_b.py, expected ORDER:\nDIVERGES" in done.out
