@@ -11,13 +11,15 @@ from types import MappingProxyType
 from typing import Final
 
 from refengine.messages import ToolCall
-from refengine.testing.notation import encoded
+from refengine.testing.notation import encoded, parse_message
 from refengine.testing.subject_worlds.kit import (
     HISTORY,
     LONGEST,
+    UNUSUAL,
     Data,
     Entry,
     Kit,
+    again,
     answer,
     long_text,
 )
@@ -76,7 +78,22 @@ def long_history(kit: Kit) -> Data:
         past += kit.dice.pick(PAST)(kit)
     given = [kit.tool(name) for name in names]
     script = calling(kit, names, kit.dice.below(3))
-    return world(kit, {"tools": given}, script, past[-length:])
+    past = past[-length:]
+    if not kit.dice.chance(UNUSUAL):
+        past = _as_applications_have_it(past, kit)
+    return world(kit, {"tools": given}, script, past)
+
+
+def _as_applications_have_it(past: Sequence[str], kit: Kit) -> list[str]:
+    """Return a history in which results have calls, and which ends with the user."""
+    called: set[str | None] = set()
+    kept: list[str] = []
+    for text in past[:-1]:
+        message = parse_message(text)
+        if message.role != "tool" or message.tool_call_id in called:
+            kept.append(text)
+        called |= {call.id for call in message.tool_calls}
+    return [*kept, kit.user()]
 
 
 def thread(kit: Kit) -> Data:
@@ -138,8 +155,10 @@ def limits(kit: Kit) -> Data:
         "tools": [kit.tool(name) for name in names],
         "max_iterations": 1 + kit.dice.below(3),
     }
-    script = calling(kit, names, 4)[:-1]
-    return {**world(kit, agent, script), "script_end": "repeat_last"}
+    if kit.dice.chance(UNUSUAL):
+        script = calling(kit, names, 4)[:-1]
+        return {**world(kit, agent, script), "script_end": "repeat_last"}
+    return world(kit, agent, calling(kit, names, 9)[:-1])
 
 
 def instruction(kit: Kit) -> Data:
@@ -153,7 +172,9 @@ def instruction(kit: Kit) -> Data:
     if kit.dice.chance(2):
         more: Data = {"op": "append_instruction", "sep": "\n", "text": "after"}
         agent["handlers"] = [{"id": "adds", "before_agent": [more, {"op": "record"}]}]
-    said = ["user:hi", f"system:{encoded(kit.text())}"][: 1 + kit.dice.below(2)]
+    said = [f"system:{encoded(kit.text())}", "user:hi"][kit.dice.below(2) :]
+    if kit.dice.chance(UNUSUAL):
+        said.reverse()
     return world(kit, agent, calling(kit, [name], 1), said)
 
 
@@ -203,9 +224,13 @@ def world(
     if kit.dice.chance(4):  # who watches sees what the subject leaves
         agent.setdefault("handlers", []).append(watcher(kit))
     first = run(kit, [kit.user()] if given is None else given)
-    again = [run(kit, [kit.user()])] if kit.dice.chance(3) else []
-    runs = [first, *again]
-    return {"agent": agent, "model_script": list(script) * len(runs), "runs": runs}
+    later = [run(kit, [kit.user()])] if kit.dice.chance(3) else []
+    runs = [first, *later]
+    entries = list(script) * len(runs)
+    if not kit.dice.chance(UNUSUAL):
+        seen = {c.id for text in first["input"] for c in parse_message(text).tool_calls}
+        entries = again(entries, seen)
+    return {"agent": agent, "model_script": entries, "runs": runs}
 
 
 def run(kit: Kit, given: Sequence[str], *, continues: bool = False) -> Data:

@@ -75,7 +75,8 @@ def graph_worlds(
             continue
         seen.add(key)
         dice = Dice(f"{seed}/graph/{at}")
-        yield family, _dressed(made, more, dice, way="sync" if at % 2 else "async")
+        way = "sync" if at % 2 or _is_race(made) else "async"
+        yield family, _dressed(made, more, dice, way=way)
 
 
 def graph_given(
@@ -333,6 +334,19 @@ def _calls(entry: Any) -> Iterator[ToolCall]:  # noqa: ANN401  # an entry of a s
     )
     for text in texts:
         yield from parse_message(text).tool_calls
+
+
+def _is_race(made: Data) -> bool:
+    """Tell whether an answer makes the same call twice: who comes first is luck then.
+
+    One who remembers results finds that of the other call or does not, as threads and
+    tasks come; called plain they come one after the other.
+    """
+    for entry in made.get("model_script", ()):
+        calls = [(call.name, call.arguments) for call in _calls(entry)]
+        if len(calls) != len(set(calls)):
+            return True
+    return False
 
 
 def _calls_any(entry: object) -> bool:

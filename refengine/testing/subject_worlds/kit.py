@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import chain, count
 from typing import Any, Final, TypeAlias
 
 from refengine.messages import Message, ToolCall
@@ -16,6 +18,7 @@ from refengine.testing.clock import Ids
 from refengine.testing.notation import (
     CALL_START,
     encoded,
+    parse_message,
     show_message,
 )
 from refengine.testing.subject_worlds.words import (
@@ -36,6 +39,8 @@ HISTORY: Final = 64
 """No history is made longer than that to reach a number."""
 CALLS: Final = 10
 """No more calls are made to reach a number, at once or in a row."""
+UNUSUAL: Final = 6
+"""One world in so many of some families is one that no application meets."""
 ADDED: Final = 4
 ADDED_TO: Final = 16
 """So many texts of its own, and numbers, may a subject have added up."""
@@ -173,6 +178,36 @@ def answer(text: str, calls: Sequence[ToolCall] = ()) -> str:
     if CALL_START.search(text):
         text = text.replace("[", "{")
     return show_message(Message("assistant", text, tuple(calls)))
+
+
+def again(script: Sequence[Entry], seen: set[str]) -> list[Entry]:
+    """Return answers whose calls have ids that were not ``seen``; they now are.
+
+    A vendor gives each call another id, also to one that a model repeats.
+    """
+    made: list[Entry] = []
+    for entry in script:
+        if isinstance(entry, str):
+            made.append(_with_own_ids(entry, seen))
+        elif "chunks" in entry:
+            chunks = [_with_own_ids(each, seen) for each in entry["chunks"]]
+            made.append({**entry, "chunks": chunks})
+        else:
+            made.append(entry)
+    return made
+
+
+def _with_own_ids(text: str, seen: set[str]) -> str:
+    message = parse_message(text)
+    if not message.tool_calls:
+        return text
+    calls = []
+    for call in message.tool_calls:
+        numbered = (f"{call.id}-{number}" for number in count(2))
+        id_ = next(each for each in chain([call.id], numbered) if each not in seen)
+        seen.add(id_)
+        calls.append(replace(call, id=id_))
+    return show_message(replace(message, tool_calls=tuple(calls)))
 
 
 def fit(arguments: str) -> str:

@@ -237,7 +237,7 @@ class WordTurns:
 
     def _histories(self, length: int) -> Iterator[WordTurn]:
         """Yield histories of so many messages, words and lines."""
-        said = [f"{'user' if at % 2 else 'assistant'}:m{at}" for at in range(length)]
+        said = [f"{'assistant' if at % 2 else 'user'}:m{at}" for at in range(length)]
         users = [f"user:u{at}" for at in range(length)]
         yield WordTurn(tuple(said[::-1]), (DONE,), streaming=length % 2 == 0)
         yield WordTurn(tuple(users), (DONE,), streaming=length % 2 == 1)
