@@ -297,3 +297,16 @@ def test_call_that_is_made_twice_at_once_is_made_in_order() -> None:
             if isinstance(entry, str):
                 made = [(c.name, c.arguments) for c in parse_message(entry).tool_calls]
                 assert len(made) == len(set(made)) or world.way == "sync"
+
+
+def test_words_of_a_subject_stand_together_in_one_text() -> None:
+    words = Words(texts=("python", "rust", "prices", "two words"))
+    made = graph_worlds(words, GraphWords(), [], 0)
+    said = [
+        run["input"][0]
+        for family, w in made
+        if family == "together"
+        for run in w["runs"]
+    ]
+
+    assert "user:python rust prices" in said

@@ -29,6 +29,9 @@ STEPS: Final = (7, 12, 25)
 """Steps that a caller allows, where a source counts them."""
 MIXED: Final = ("TimeoutError", "ConnectionError", "ValueError", "RuntimeError")
 """Errors of different classes, if a source names fewer."""
+TOGETHER: Final = 12
+"""So many single words of a subject's stand in one text."""
+RUNS: Final = 8
 SCHEMAS: Final = 2
 """So many of the subject's names are tools that refuse arguments."""
 ACCENTS: Final = ("cafe\u0301", "e\u0301cole n\u0303", "A\u030angstro\u0308m")
@@ -42,6 +45,7 @@ def inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
     for family, made in declared_worlds(list(tools.values()), words):
         yield family, with_schemas(made, tools, calls=False)
     yield from _alike(words)
+    yield from _together(words)
     yield from _decomposed(words)
     if more.counts:
         yield from _counted(words)
@@ -80,6 +84,28 @@ def _alike(words: Words) -> Iterator[tuple[str, Data]]:
         runs = [{"input": ["user:go"]}, {"input": ["user:on"], "continues": True}]
         agent: Data = {"tools": [tool]}
         yield "alike", {"agent": agent, "model_script": script, "runs": runs}
+
+
+def _together(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield texts in which several of the subject's words stand together.
+
+    Who looks documents up by words, and takes the first few of them, meets more of them
+    in one text than it takes; so does who counts what it finds.
+    """
+    single = [text for text in words.some_texts if text.split() == [text]][:TOGETHER]
+    groups = [single, *(single[at : at + 3] for at in range(0, len(single), 2))]
+    said = [" ".join(each) for each in groups if len(each) > 1]
+    said += [" ".join([each] * 4) for each in single[:3]]
+    name = words.some_names[0]
+    for start in range(0, len(said), RUNS):
+        script: list[object] = []
+        runs: list[Data] = []
+        for at, text in enumerate(said[start : start + RUNS]):
+            call = ToolCall(f"w{at}", name, json_text({"q": text}))
+            script += [answer("", [call]), answer(text)]
+            runs.append({"input": [f"user:{encoded(text)}"], "streaming": at % 4 == 3})
+        agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
+        yield "together", {"agent": agent, "model_script": script, "runs": runs}
 
 
 def _decomposed(words: Words) -> Iterator[tuple[str, Data]]:
