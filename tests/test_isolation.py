@@ -4,6 +4,7 @@ import errno
 import os
 import socket
 import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -254,6 +255,31 @@ def test_what_is_written_elsewhere_is_told(told, tmp_path) -> None:
     told(f"def run(world):\n    open({str(file)!r}, 'w').close()", folder=folder)
 
     assert told.sides[0].play(WORLD).outside == (f"wrote {file}",)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says where one runs")
+@pytest.mark.parametrize(
+    "more", ["", ", env={}", ", cwd='/'", ", cwd='/', env={**os.environ, 'A': 'b'}"]
+)
+def test_a_process_in_a_session_of_its_own_is_ended_with_the_side(told, more) -> None:
+    body = f"""
+def run(world):
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+    return subprocess.Popen(command, start_new_session=True{more}).pid
+"""
+    (pid,) = told(body)
+    assert Path("/proc", str(pid)).exists()
+    told.sides[0].close()
+
+    with pytest.raises(OSError, match="No such"):
+        _state(pid)
+
+
+def _state(pid: int) -> None:
+    """Raise OSError unless that process runs; nobody may have asked how it ended."""
+    stat = Path("/proc", str(pid), "stat").read_text("utf-8")
+    if stat.rpartition(")")[2].split()[0] == "Z":
+        raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))
 
 
 @pytest.mark.parametrize("text", ["", "host", "host:", ":1", "host:x", "h:70000"])

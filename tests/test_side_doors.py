@@ -197,6 +197,19 @@ def run(world):
     )
 
 
+def test_lines_of_concurrent_calls_have_no_order(doors) -> None:
+    script = ["assistant:[c1:t({})][c2:t({})]", "assistant:a"]
+    world = WORLD.model_copy(update={"model_script": tuple(script)})
+    body = """
+def run(world):
+    with open("audit.log", "a") as file:
+        file.write("c2\\nc1\\n")
+"""
+    (seen,) = doors(body, world=world)
+
+    assert [each[3] for each in seen] == ["c2\nc1\n", "c1\nc2\n"]
+
+
 def test_a_file_that_is_kept_open_is_seen_in_each_session(doors) -> None:
     body = """
 FILE = open("audit.log", "w")

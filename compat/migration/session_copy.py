@@ -18,6 +18,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Final
 
 from compat.migration.refs import RefError, SubjectLocation, SubjectRef
+from compat.migration.survivors import end_survivors
 from refengine.testing.loading import ENVIRONMENTS
 
 LARGEST: Final = 200 * 2**20
@@ -54,6 +56,10 @@ LEFT_OUT: Final = frozenset(
 FOLDER: Final = "folder"
 HOME: Final = "home"
 TEMPORARY: Final = "tmp"
+
+
+class LeftBehindWarning(UserWarning):
+    """Processes that a subject has started, and that nobody here can end."""
 
 
 class TooLargeError(RefError):
@@ -85,7 +91,11 @@ def session_copy(
         else:
             yield _taken(location, *location.moved, top)
     finally:
+        left = end_survivors(temporary)
         shutil.rmtree(temporary, ignore_errors=True)
+        if left:
+            text = f"{ref}: started processes that could not be ended: {left}"
+            warnings.warn(text, LeftBehindWarning, stacklevel=2)
 
 
 def _copied(ref: SubjectRef, location: SubjectLocation, top: Path) -> SubjectLocation:

@@ -9,8 +9,9 @@ import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
+from refengine.messages import Json
 from refengine.testing.isolation.audit import hear
 from refengine.testing.isolation.files import SessionFiles
 from refengine.testing.isolation.folder import SessionFolder
@@ -24,7 +25,7 @@ from refengine.testing.isolation.side_doors import SideDoors
 from refengine.testing.isolation.sockets import SocketGate
 from refengine.testing.loading import Own
 from refengine.testing.recorder import Recorder
-from refengine.testing.trace import ObservationKind
+from refengine.testing.trace import ObservationKind, to_json
 
 SESSION: Final = "/session"
 """What stands for the subject's folder in what was observed: the copy has another name
@@ -110,7 +111,25 @@ class Isolation:
             for stream in self.streams:
                 stream.end_lines()
         for change in self.files.changes():
-            self.doors.put_down("file", change)
+            self.doors.put_down("file", self._in_order(change))
+
+    def _in_order(self, change: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Return what was added with its lines in order where calls were concurrent.
+
+        Which of them comes first is luck.
+        """
+        added = change.get("added")
+        if not isinstance(added, str) or not self._concurrent():
+            return change
+        return {**change, "added": "".join(sorted(added.splitlines(keepends=True)))}
+
+    def _concurrent(self) -> bool:
+        recorder = self.doors.recorder
+        last = None if recorder is None else recorder.last("model_response")
+        if last is None:
+            return False
+        message = cast("Mapping[str, Any]", to_json(last.data["message"]))
+        return len(message.get("tool_calls", ())) > 1
 
     @property
     def told(self) -> dict[str, Any]:

@@ -1,0 +1,58 @@
+"""Processes that outlive the side that started them, in sessions of their own.
+
+Whoever leaves the child's process group is not ended with it. What all of them have is
+the temporary folder: as HOME, unless they were given another environment, or as the
+folder they run in. Found so, they are ended before the folder is removed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+ROUNDS: Final = 5
+"""So often they are looked for: one that is starting another is found the next time."""
+PROCESSES: Final = Path("/proc")
+
+
+def end_survivors(folder: Path) -> list[int]:
+    """End all processes that run in this folder or were given it; return who is left.
+
+    Only Linux says of a process where it runs.
+    """
+    if sys.platform != "linux":
+        return []
+    left: list[int] = []
+    for _ in range(ROUNDS):
+        left = [pid for pid in _survivors(f"{folder}/") if not _is_over(pid)]
+        if not left:
+            break
+        for pid in left:
+            with suppress(OSError):  # it ended, or is somebody else's by now
+                os.kill(pid, signal.SIGKILL)
+    return left
+
+
+def _survivors(folder: str) -> Iterator[int]:
+    mine = os.getpid()
+    home = f"={folder}".encode()
+    for each in os.scandir(PROCESSES):
+        if each.name.isdecimal() and int(each.name) != mine:
+            with suppress(OSError):  # it is gone, or another user's
+                runs_in = os.readlink(f"{each.path}/cwd")  # noqa: PTH115  # many, as texts
+                given = Path(each.path, "environ").read_bytes()
+                if f"{runs_in}/".startswith(folder) or home in given:
+                    yield int(each.name)
+
+
+def _is_over(pid: int) -> bool:
+    """Tell whether it has ended, and only nobody has asked how."""
+    with suppress(OSError):
+        stat = Path(PROCESSES, str(pid), "stat").read_text("utf-8", errors="replace")
+        return stat.rpartition(")")[2].split()[0] in {"Z", "X"}
+    return True
