@@ -10,7 +10,7 @@ from langchain.agents.middleware import after_model, before_model
 from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph  # pyright: ignore[reportMissingTypeStubs]
 from langgraph.prebuilt import create_react_agent
 
 from refengine.testing import Trace, World, read_scenario
@@ -114,7 +114,7 @@ def test_numbers_that_a_value_is_compared_with_are_among_its_values() -> None:
     source = 'if config["configurable"].get("limit", 5) > 7: pass'
     (option,) = graph_words([source]).options
 
-    assert {6, 7, 8} <= {*option.values}
+    assert all(number in option.values for number in (6, 7, 8))
 
 
 def test_field_with_a_value_of_its_own_may_be_left_out() -> None:
@@ -166,7 +166,11 @@ def by_hand(name: str) -> Callable[[World], Any]:
     def build(world: World) -> Any:
         model = world.as_langchain().model
         graph = StateGraph(MessagesState)
-        graph.add_node(name, lambda s: {"messages": [model.invoke(s["messages"])]})
+
+        def asks(state: MessagesState) -> Any:
+            return {"messages": [model.invoke(state["messages"])]}
+
+        graph.add_node(name, asks)
         graph.add_edge(START, name)
         return graph.compile()
 

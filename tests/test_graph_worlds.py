@@ -242,7 +242,8 @@ def test_tools_refuse_arguments_by_a_schema() -> None:
     required = [
         tool.parameters["required"]
         for _, world in graph_worlds(WORDS, MORE, [], 0)
-        for tool in read_scenario(world, "here").agent.tools
+        for agent in read_scenario(world, "here").all_agents
+        for tool in agent.tools
         if tool.parameters
     ]
 

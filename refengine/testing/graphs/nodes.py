@@ -100,7 +100,8 @@ class GraphWatch(BaseCallbackHandler):
                 self.nodes[f"node {name}"] += 0
             tools = getattr(getattr(node, "bound", None), "tools_by_name", {})
             for tool in tools.values():
-                if (tool.metadata or {}).get(OWN):
+                marks: Mapping[str, Any] = tool.metadata or {}
+                if marks.get(OWN):
                     continue
                 if tool.name not in self._others and _is_written(tool):
                     self.nodes[f"tool {tool.name}"] += 0

@@ -138,7 +138,7 @@ class GraphPerson:
         if "no" in said and reply.kind != "no":
             no = (each for each in self._replies if each.kind == "no")
             reply = next(no, ReplySpec(kind="no", value=False))
-        args = calls[0].get("args") if calls else {}
+        args: object = calls[0].get("args") if calls else None
         return _filled(reply.value, _edited(args))
 
     def _named_in(self, value: object) -> Iterator[Call]:

@@ -201,7 +201,8 @@ class GraphSession:
 
         A framework's own limit is far above ours, which ends what would have no end.
         """
-        own = (getattr(self._graph, "config", None) or {}).get("recursion_limit")
+        config: Mapping[str, Any] = getattr(self._graph, "config", None) or {}
+        own: object = config.get("recursion_limit")
         limits = [STEPS, *(each for each in (spec.steps, own) if type(each) is int)]
         return min(limits)
 
@@ -242,7 +243,8 @@ class GraphSession:
             return RunWaits([(each, None) for each in pending])
         kept = self._kept(ask.config)
         calls = _unanswered(getattr(kept, "values", {}))
-        tasks = getattr(kept, "tasks", ())
+        tasks: Sequence[Any] = getattr(kept, "tasks", ())
+        found: list[tuple[Any, Mapping[str, Any] | None]]
         found = [
             (each, _call_at(_task_path(task), calls))
             for task in sorted(tasks, key=_task_path)
@@ -340,7 +342,8 @@ def _without_results(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
 def _unanswered(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Return the calls of the last answer that have no result yet."""
     answered: set[str] = set()
-    for message in reversed(values.get("messages") or ()):
+    messages: Sequence[BaseMessage] = values.get("messages") or ()
+    for message in reversed(messages):
         if isinstance(message, ToolMessage):
             answered.add(message.tool_call_id)
         elif isinstance(message, AIMessage):

@@ -89,7 +89,7 @@ def graph_words(sources: Iterable[str], old: Iterable[str] = ()) -> GraphWords:
         found.read(tree)
         errors.update(_errors(tree))
     doors = doors_of(tuple(before))
-    alone = {name for name, some in doors.items() if some == {CONTEXT}}
+    alone = {name for name, some in doors.items() if some == frozenset((CONTEXT,))}
     options = tuple(_options(found, alone))[:MOST]
     counts = any(COUNTS.search(text) is not None for text in texts)
     replies = replies_of(before, texts)

@@ -201,7 +201,7 @@ def _with_own_ids(text: str, seen: set[str]) -> str:
     message = parse_message(text)
     if not message.tool_calls:
         return text
-    calls = []
+    calls: list[ToolCall] = []
     for call in message.tool_calls:
         numbered = (f"{call.id}-{number}" for number in count(2))
         id_ = next(each for each in chain([call.id], numbered) if each not in seen)
