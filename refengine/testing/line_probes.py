@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Sequence
 from typing import Any, Final
 
+from refengine.testing.json_values import is_list
 from refengine.testing.probe_syntax import located
 
 STEP: Final = "__refengine_line__"
@@ -52,10 +54,12 @@ class Lines:
                 self._function(inner, file)
         for field in ("body", "orelse", "finalbody"):
             block: Any = getattr(node, field, None)
-            if isinstance(block, list) and not isinstance(node, ast.ClassDef):
+            if is_list(block) and not isinstance(node, ast.ClassDef):
                 setattr(node, field, self._block(block, file, node))
 
-    def _block(self, block: list[ast.stmt], file: str, of: ast.AST) -> list[ast.stmt]:
+    def _block(
+        self, block: Sequence[ast.stmt], file: str, of: ast.AST
+    ) -> list[ast.stmt]:
         """Put a probe before each statement; a docstring stays where it is."""
         made: list[ast.stmt] = []
         for each in block:

@@ -16,7 +16,7 @@ handlers, of graphs and of loggers, and what is only for type checkers.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -34,6 +34,7 @@ from refengine.testing.change_rules import (
     question,
     typed_as,
 )
+from refengine.testing.json_values import is_list
 
 Operator: TypeAlias = Literal[
     "constant", "comparison", "and/or", "not", "statement", "await", "argument", "swap"
@@ -235,9 +236,9 @@ class _Finder:
         for field, value in ast.iter_fields(node):
             if field in {"annotation", "returns", "type_params", "format_spec", "ctx"}:
                 continue
-            several: Sequence[Any] = value if isinstance(value, list) else ()
-            for at, each in enumerate(several):
-                self._part(each, Place(node, field, at))
+            if is_list(value):
+                for at, each in enumerate(value):
+                    self._part(each, Place(node, field, at))
             if isinstance(value, ast.AST):
                 self._part(value, Place(node, field))
 
