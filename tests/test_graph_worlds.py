@@ -231,6 +231,17 @@ def test_errors_of_different_classes_come_one_after_the_other() -> None:
     assert any(len(set(row)) > 1 for row in rows)
 
 
+def test_a_model_fails_in_both_ways_and_as_often_as_two_that_are_tried() -> None:
+    failing = [
+        (world.way, sum(isinstance(each, ModelFailure) for each in world.model_script))
+        for world in of_family("failures")
+    ]
+
+    assert {way for way, times in failing if times} == {"sync", "async"}
+    # Each world asks twice, and its numbers are at most 5.
+    assert max(times for _, times in failing) > 2 * 6
+
+
 def test_the_same_call_comes_with_its_keys_in_another_order() -> None:
     for world in of_family("alike"):
         written = {call.arguments for call in calls(world)}

@@ -206,11 +206,17 @@ def pairs(
         names = _name(one), _name(other)
         if None in names or names[0] == names[1]:
             continue
+        if all(map(_is_class, names)):
+            continue  # whether it is one of these: their order says nothing
         if isinstance(one, ast.Starred) != isinstance(other, ast.Starred):
             continue
         first, second = (types.get(name or "") for name in names)
         if first == second:
             yield at, (one, other)
+
+
+def _is_class(name: str | None) -> bool:
+    return name is not None and name[:1].isupper() and not name.isupper()
 
 
 def _name(node: ast.expr) -> str | None:

@@ -179,6 +179,10 @@ def _failing(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
     for error in ("boom", *more.errors):
         for times in often:
             yield from _failures(words, [error] * times)
+    # Two that are tried as often fail one after the other: a model, and its stand-in.
+    for times in (2 * numbers[-1], 2 * numbers[-1] + 2):
+        for error in (*more.errors[:2], "boom"):
+            yield from _failures(words, [error] * times)
     every = list(dict.fromkeys([*more.errors, *MIXED]))
     for start in range(min(len(every), 3)):
         for times in often:

@@ -75,7 +75,9 @@ def graph_worlds(
             continue
         seen.add(key)
         dice = Dice(f"{seed}/graph/{at}")
-        way = "sync" if at % 2 or _is_race(made) else "async"
+        # Not in turn: families yield pairs, and all of one kind would have one way.
+        plain = Dice(f"{seed}/way/{at}").chance(2) or _is_race(made)
+        way = "sync" if plain else "async"
         yield family, _dressed(made, more, dice, way=way)
 
 
