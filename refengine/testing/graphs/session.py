@@ -203,8 +203,8 @@ class GraphSession:
         """
         config: Mapping[str, Any] = getattr(self._graph, "config", None) or {}
         own: object = config.get("recursion_limit")
-        limits = [STEPS, *(each for each in (spec.steps, own) if type(each) is int)]
-        return min(limits)
+        wanted = own if spec.steps is None else spec.steps
+        return min(wanted, STEPS) if type(wanted) is int else STEPS
 
     def _called(self, ask: GraphCall) -> State:
         given = (ask.input, ask.config)

@@ -25,6 +25,8 @@ from refengine.testing.subject_worlds.words import Words
 
 LOOPS: Final = 20
 """No loop of tool calls is made longer to reach a number."""
+EQUAL_IDS: Final = "equal ids"
+"""The family whose calls keep their ids; within one thread the frameworks disagree."""
 STEPS: Final = (7, 12, 25)
 """Steps that a caller allows, where a source counts them."""
 MIXED: Final = ("TimeoutError", "ConnectionError", "ValueError", "RuntimeError")
@@ -47,6 +49,7 @@ def inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
     yield from _alike(words)
     yield from _together(words)
     yield from _decomposed(words)
+    yield EQUAL_IDS, _equal_ids(words)
     if more.counts:
         yield from _counted(words)
 
@@ -106,6 +109,21 @@ def _together(words: Words) -> Iterator[tuple[str, Data]]:
             runs.append({"input": [f"user:{encoded(text)}"], "streaming": at % 4 == 3})
         agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
         yield "together", {"agent": agent, "model_script": script, "runs": runs}
+
+
+def _equal_ids(words: Words) -> Data:
+    """Return a world in which two sessions have calls of one id.
+
+    Who remembers something by the id of a call takes one for the other.
+    """
+    name = words.some_names[0]
+    script: list[object] = []
+    for text in ("a", "b", "c"):
+        call = ToolCall("same", name, json_text({"q": text}))
+        script += [answer("", [call]), f"assistant:{text}"]
+    runs = [{"input": [f"user:{text}"]} for text in ("a", "b", "c")]
+    agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
+    return {"agent": agent, "model_script": script, "runs": runs}
 
 
 def _decomposed(words: Words) -> Iterator[tuple[str, Data]]:

@@ -20,7 +20,7 @@ from refengine.messages import Message, ToolCall
 from refengine.testing.notation import SURROGATE, parse_message, show_message
 from refengine.testing.own_tools import own
 from refengine.testing.scenario import Scenario
-from refengine.testing.subject_worlds.graph_inputs import inputs
+from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS, inputs
 from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.kit import Data, Kit, answer, json_text
 from refengine.testing.subject_worlds.turns import WordTurns
@@ -69,7 +69,7 @@ def graph_worlds(
         _using_up(words, seed),
     )
     for at, (family, world) in enumerate(every):
-        made = fitted(world)
+        made = fitted(world, own_ids=family != EQUAL_IDS)
         key = json.dumps(made, sort_keys=True)
         if key in seen:
             continue
@@ -188,8 +188,11 @@ def fits_a_graph(world: Scenario) -> bool:
     return fitted(data, most=None) == data
 
 
-def fitted(world: object, most: int | None = RUNS) -> Data:
-    """Return a world, as JSON, as far as a graph may have it, of ``most`` runs."""
+def fitted(world: object, most: int | None = RUNS, *, own_ids: bool = True) -> Data:
+    """Return a world, as JSON, as far as a graph may have it, of ``most`` runs.
+
+    Each call gets an id of its own, unless the world is about equal ones.
+    """
     text = SURROGATE.sub("\N{REPLACEMENT CHARACTER}", json.dumps(world))
     made: Data = json.loads(text)
     agent = made["agent"]
@@ -206,7 +209,7 @@ def fitted(world: object, most: int | None = RUNS) -> Data:
     made.pop("script_end", None)
     if made.get("runs"):
         made["runs"] = made["runs"][:most]
-    if made.get("model_script"):
+    if made.get("model_script") and own_ids:
         seen = set(_ids_in(made.get("runs", ())))
         made["model_script"] = [_entry(each, seen) for each in made["model_script"]]
     if _mixes(made.get("model_script", ()), agent.get("return_directly", {})):
