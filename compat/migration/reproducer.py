@@ -110,8 +110,9 @@ import sys
 from pathlib import Path
 
 from refengine.profile import profile
-from refengine.testing import load_scenario, play_alone
+from refengine.testing import load_scenario
 from refengine.testing.channels import Seen, project
+from refengine.testing.isolation.alone import apart
 
 HERE = Path(__file__).resolve().parent
 SUBJECTS = {where!r}
@@ -120,21 +121,27 @@ MARK = "entries: "
 
 def entries(side):
     """Play the world with one side; print what is compared as JSON."""
-    file, module_name, name = SUBJECTS[side]
-    path = HERE / side / file
-    sys.path[:1] = [str(path.parent), str(HERE / side)]
+    world = load_scenario(HERE / {world!r})
+    with apart(HERE / side) as played:
+        subject = imported(played.folder, *SUBJECTS[side])
+        trace = played.play(world, subject, profile({profile!r}))
+    seen = project(Seen(trace), {channel!r})
+    print("\\n" + MARK + json.dumps([entry.value for entry in seen], sort_keys=True))
+
+
+def imported(folder, file, module_name, name):
+    """Return the function that is the subject."""
+    path = folder / file
+    sys.path[:1] = [str(path.parent), str(folder)]
     if module_name:
-        sys.path[:2] = [str(HERE / side)]
+        sys.path[:2] = [str(folder)]
         module = importlib.import_module(module_name)
     else:
         spec = importlib.util.spec_from_file_location(f"subject_{{path.stem}}", path)
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
-    world = load_scenario(HERE / {world!r})
-    played = play_alone(world, getattr(module, name), profile({profile!r}))
-    seen = project(Seen(played.trace), {channel!r})
-    print("\\n" + MARK + json.dumps([entry.value for entry in seen], sort_keys=True))
+    return getattr(module, name)
 
 
 def ask(side):

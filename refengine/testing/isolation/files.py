@@ -58,7 +58,9 @@ class SessionFiles:
 
     def watch(self) -> None:
         """Hear of what is opened, so that nothing waits in a buffer."""
-        builtins.open = io.open = Opening(open, self._open)  # type: ignore[assignment]  # it has overloads
+        opening = Opening(open, self._open)
+        for module in (builtins, io):
+            vars(module)["open"] = opening
 
     def changes(self) -> Iterator[Mapping[str, Json]]:
         """Yield what was written or removed since this was asked for the last time."""

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from refengine.testing.isolation.audit import Hear
 
@@ -174,7 +174,7 @@ class SessionFolder:
         """Hear of a path that is about to be written."""
         if self._busy or not isinstance(path, (str, bytes, os.PathLike)):
             return  # by a descriptor, whose file was opened to be written before
-        name = os.fsdecode(path)
+        name = os.fsdecode(cast("str | bytes | os.PathLike[str]", path))
         if self.inside(name):
             self._keep()
         elif not name.startswith(DEVICES):

@@ -12,9 +12,8 @@ import logging
 import sys
 import threading
 import warnings
-from collections.abc import Iterable
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from refengine.testing.isolation.side_doors import SideDoors, caller
 from refengine.testing.isolation.texts import steady
@@ -120,13 +119,6 @@ class PrintedStream(io.TextIOWrapper):
             self._take(text)
         return written
 
-    def writelines(self, lines: Iterable[str]) -> None:  # type: ignore[override]  # a text is what is written here
-        """Write texts one after the other."""
-        for each in lines:
-            super().write(each)
-            if self._doors.recorder is not None and self._doors.innermost(caller()):
-                self._take(each)
-
     def end_lines(self) -> None:
         """Take for a line what has not been ended, in the order in which it began."""
         while self._begun:
@@ -152,8 +144,8 @@ def watch_prints(doors: SideDoors) -> list[PrintedStream]:
     """Have what is printed put down; returns the streams."""
     made: list[PrintedStream] = []
     for name in ("stdout", "stderr"):
-        plain = getattr(sys, name)
-        if isinstance(plain, io.TextIOWrapper):
+        plain = cast("io.TextIOWrapper", getattr(sys, name))
+        if plain.__class__ is io.TextIOWrapper:
             plain.flush()
             stream = PrintedStream(doors, name, plain)
             setattr(sys, name, stream)

@@ -12,7 +12,7 @@ import ipaddress
 import os
 import socket
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from refengine.messages import Json
 from refengine.testing.isolation.audit import Hear
@@ -62,7 +62,8 @@ class SocketGate:
         if address is None:
             return  # a message on a socket that is connected
         if isinstance(address, tuple):
-            host, port = str(address[0]), int(address[1])
+            named = cast("tuple[object, ...]", address)
+            host, port = str(named[0]), int(str(named[1]))
             if not self._may(host, port):
                 self._refuse(host, port)
                 why = f"{host}:{port} is refused: {ADVICE} {host}:{port}"
