@@ -210,6 +210,13 @@ def test_a_side_has_a_fixed_list_of_the_environment(told, monkeypatch) -> None:
     assert told(body, reach=Reach(env=("*",))) == [["UTC", "x", "y"]]
 
 
+def test_a_variable_that_is_not_given_on_is_named(told, monkeypatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "x")
+
+    with pytest.raises(SideFault, match="so give --env SECRET_KEY"):
+        told("os.environ['SECRET_KEY']")
+
+
 def test_sockets_are_refused_and_put_down(told) -> None:
     body = """
 def run(world):

@@ -261,3 +261,19 @@ def test_names_of_the_moment_are_no_difference() -> None:
     assert (
         steady("2020-01-01T00:00:00Z 1000000001") == "2020-01-01T00:00:00Z 1000000001"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "steadied"),
+    [
+        ("took 0.003s", "took <duration>s"),
+        ('{"latency_ms": 12.5, "n": 3}', '{"latency_ms": <duration>, "n": 3}'),
+        ("answered in 0.01 seconds", "answered in <duration> seconds"),
+        ("model call: 1.25 ms", "model call: <duration> ms"),
+        ("elapsed=1.2e-05", "elapsed=<duration>"),
+        ("wait 2.0s, then 500 ms", "wait 2.0s, then 500 ms"),
+        ("costs 0.25 dollars", "costs 0.25 dollars"),
+    ],
+)
+def test_what_was_measured_is_no_difference(text: str, steadied: str) -> None:
+    assert steady(text) == steadied

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import weakref
 from collections import deque
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
@@ -279,7 +280,7 @@ class SubjectProcess:
 
     def _fault(self, kind: str, text: str, world: int | None = None) -> SideFault:
         text = text.replace(*self._folders)  # of the copy nobody has heard
-        return SideFault(kind, self.label, self.ref.text, text, world)
+        return SideFault(kind, self.label, self.ref.text, _hinted(text), world)
 
     def _give_up(self, fault: SideFault) -> None:
         self._over = self._over or fault
@@ -432,6 +433,14 @@ def environment(hash_seed: int, names: Sequence[str] = ()) -> Mapping[str, str]:
     seed = {"PYTHONHASHSEED": str(hash_seed)}
     own = {**given, **seed} if hash_seed else {**seed, **given}
     return {**own, **SILENT}
+
+
+def _hinted(text: str) -> str:
+    """Return what went wrong, with what to do where a variable is not given on."""
+    found = re.search(r"KeyError: '(\w+)'", text)
+    if found is None or found[1] not in os.environ:
+        return text
+    return f"{text}; the environment is not inherited, so give --env {found[1]}"
 
 
 def prepare(ref: SubjectRef, seeds: Iterable[int], reach: Reach = NO_REACH) -> None:

@@ -20,13 +20,25 @@ VOLATILE: Final = re.compile(
     r"|(?P<uuid>\b[\da-f]{8}-?[\da-f]{4}-?4[\da-f]{3}-?[89ab][\da-f]{3}-?[\da-f]{12}\b)"
     r"|(?P<address>\b0x[\da-f]{6,}\b)"
 )
+TOOK: Final = re.compile(
+    r"((?:duration|elapsed|latency|took)\w*[\"']?\s*[:=]?\s*)"
+    r"\d+(?:\.\d+)?(?:e-\d+)?"
+    r"|()(?<![\w.])\d+\.\d{2,}(?= ?(?:s|secs?|seconds)\b)"
+    r"|()(?<![\w.])\d+\.\d+(?= ?(?:ms|us|µs|milliseconds|microseconds)\b)",
+    re.IGNORECASE,
+)
+"""How long something took, by measure: a pause that was chosen has few digits."""
 NEAR: Final = 5
 """Seconds between a time of day and now, at most."""
 
 
 def steady(text: str) -> str:
     """Return a text in which what is of this moment is named by its kind."""
-    return VOLATILE.sub(_named, text)
+    return TOOK.sub(_measured, VOLATILE.sub(_named, text))
+
+
+def _measured(found: re.Match[str]) -> str:
+    return f"{found[1] or ''}<duration>"
 
 
 def _named(found: re.Match[str]) -> str:
