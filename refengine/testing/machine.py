@@ -23,18 +23,21 @@ def facts() -> dict[str, str]:
 
 
 def limit_memory(further: int) -> None:
-    """Let this process take so many bytes more than it has; where that can be done."""
+    """Let this process take so many bytes more than it has; where that can be done.
+
+    What is written counts, and not addresses: each thread sets aside a lot of those.
+    """
     if sys.platform != "linux":  # elsewhere the limit is not that of a process, or none
         return
     import resource  # noqa: PLC0415  # not there everywhere
 
-    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[5])
     limit = pages * resource.getpagesize() + further
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
     if most != resource.RLIM_INFINITY:
         limit = min(limit, most)
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
 
 
 def _cpu() -> str:
