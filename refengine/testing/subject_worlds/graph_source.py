@@ -25,8 +25,8 @@ FACE: Final = "as_langchain"
 """Who asks a world for this returns a graph."""
 OLDER_SCHEMA: Final = "config_schema"
 """A graph's name for what is given as ``configurable``, which it keeps as a context."""
-COUNTS: Final = re.compile(r"remaining_steps|is_last_step|recursion_limit")
-"""How a source speaks of the steps that a run may take."""
+COUNTS: Final = re.compile(r"remaining_steps|is_last_step")
+"""How a source reads the steps that a run may still take."""
 MOST: Final = 8
 """So many names are looked up, and so many classes raised."""
 GENERAL: Final = frozenset(
