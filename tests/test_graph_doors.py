@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import after_model, before_model
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph  # pyright: ignore[reportMissingTypeStubs]
+from langgraph.graph.message import add_messages
 from langgraph.prebuilt import create_react_agent
 
 from refengine.testing import Trace, World, read_scenario
@@ -29,6 +30,30 @@ def played(build: Any, script: list[Any] = CALLS, **run: Any) -> Trace:
         "way": "sync",
     }
     return play_alone(read_scenario(data, "here"), build).trace
+
+
+class Ranked(TypedDict):
+    messages: Annotated[list[AnyMessage], add_messages]
+    priority: str
+
+
+def test_a_state_written_by_hand_is_given_its_keys() -> None:
+    """It has no JSON schema before Python 3.12."""
+
+    def build(world: World) -> object:
+        graph = StateGraph(Ranked)
+
+        def first(state: Ranked) -> dict[str, Any]:
+            world.effect("priority", state.get("priority"))
+            return {}
+
+        graph.add_node("first", first)
+        graph.add_edge(START, "first")
+        return graph.compile()
+
+    trace = played(build, options={"priority": "high"})
+
+    assert [each.data["data"] for each in trace.of("effect")] == ["high"]
 
 
 class Named(TypedDict):

@@ -105,8 +105,16 @@ class GivenTo:
         return _schema(self._graph, "get_context_jsonschema")
 
     @cached_property
-    def _input(self) -> Mapping[str, Any]:
-        return _schema(self._graph, "get_input_jsonschema")
+    def _input(self) -> frozenset[str]:
+        """The keys of its input, as its schema has them or as they are declared.
+
+        Before Python 3.12 there is no schema of a state that is a ``TypedDict`` of
+        ``typing``, as states written by hand often are.
+        """
+        found = _schema(self._graph, "get_input_jsonschema").get("properties")
+        builder = getattr(self._graph, "builder", None)
+        declared = getattr(builder, "input_schema", None)
+        return frozenset(found or ()) | _declared_by(declared)
 
     @property
     def _declares(self) -> bool:
@@ -116,7 +124,7 @@ class GivenTo:
         self, messages: Sequence[BaseMessage], options: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the input of a run."""
-        known: Mapping[str, Any] = self._input.get("properties", {}) if options else {}
+        known = self._input if options else frozenset[str]()
         more = {key: value for key, value in options.items() if key in known}
         return {**more, MESSAGES: list(messages)}
 
@@ -159,6 +167,12 @@ class GivenTo:
             for key, value in options.items()
             if METADATA in self._doors.get(key, ())
         }
+
+
+def _declared_by(state: object) -> frozenset[str]:
+    """Return the keys that a ``TypedDict`` declares, with those of its bases."""
+    keys = ("__required_keys__", "__optional_keys__")
+    return frozenset[str]().union(*(getattr(state, key, ()) for key in keys))
 
 
 def _value(field: Mapping[str, Any]) -> Json:
