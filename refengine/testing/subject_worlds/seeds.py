@@ -44,7 +44,8 @@ def seeds(words: Words, more: GraphWords | None) -> Iterator[Data]:
     if more is not None:
         fit = {"integer": 3, "string": TEXT["argument"], "optional": True}
         for which in range(OWN):
-            yield _world([ToolCall("c1", own(which), json_text(fit))], tools, more)
+            # No tool of the world's, which might have the name of an own one.
+            yield _world([ToolCall("c1", own(which), json_text(fit))], [], more)
     yield _world([], [], more)
 
 
