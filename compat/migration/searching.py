@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Final
 
 from compat.migration.comparing import PlayError, Progress, silent
@@ -33,11 +34,12 @@ from compat.migration.subject_runner import SubjectRunner, beside
 from refengine.testing.compare_probes import Value
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import ScenarioError, read_scenario
+from refengine.testing.subject_worlds.documents import document_slots
 from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.graph_worlds import fitted
 from refengine.testing.subject_worlds.kit import Data
 from refengine.testing.subject_worlds.seeds import asked, documents, questions, seeds
-from refengine.testing.subject_worlds.slots import CARRIERS, SLOTS, carried
+from refengine.testing.subject_worlds.slots import CARRIERS, SLOTS, Slot, carried
 from refengine.testing.subject_worlds.words import Dice, Words
 
 FAMILY: Final = "searched"
@@ -51,6 +53,9 @@ BIG_JOINED: Final = 6
 """So many worlds join a corpus, and of those that are longer than that as text."""
 ROUNDS: Final = 6
 A_ROUND: Final = 48
+PAIRS: Final = 60
+"""So many pairs of edges are tried on one base."""
+DECIMALS: Final = (12.34567, 2.5, 0.125)
 A_BATCH: Final = 24
 IDLE: Final = 20
 """After so many batches without a new world there is none."""
@@ -131,6 +136,10 @@ class _Search:
         default_factory=dict[tuple[Spot, int], set[str]]
     )
     solved: dict[int, set[float]] = field(default_factory=dict[int, set[float]])
+    edges: dict[int, dict[tuple[int, float], None]] = field(
+        default_factory=dict[int, dict[tuple[int, float], None]]
+    )
+    slots: tuple[Slot, ...] = SLOTS
 
     @property
     def found(self) -> FoundWorlds:
@@ -139,10 +148,13 @@ class _Search:
 
     def run(self, corpus: Iterable[Scenario]) -> None:
         """Go through all ways to find a world; raises _EnoughError at the end."""
+        self.slots = (*SLOTS, *document_slots(self.plan.words))
         self._begin(corpus)
         bases = self._bases()
         self._lines(bases)
+        self._decimals(bases)
         self._texts(bases)
+        self._pairs(bases)
         self._sizes(bases)
         self._questions(bases)
         self._wander(bases)
@@ -162,7 +174,7 @@ class _Search:
             worlds = [each for at in batch if (each := made[at]) is not None]
             done = 0
             try:
-                for at, both in zip(batch, self._pairs(worlds), strict=True):
+                for at, both in zip(batch, self._both(worlds), strict=True):
                     self.plays += 2
                     done += 1
                     if both["old"].refused is None:  # else it shows nothing
@@ -180,7 +192,7 @@ class _Search:
                 raise _EnoughError
         return out
 
-    def _pairs(self, worlds: Sequence[Scenario]) -> Iterator[Both]:
+    def _both(self, worlds: Sequence[Scenario]) -> Iterator[Both]:
         for old, new in beside(self.old, self.new, worlds):
             if not isinstance(old, SidePlayed) or not isinstance(new, SidePlayed):
                 raise TypeError(old)  # it is runners that are searched with
@@ -249,13 +261,13 @@ class _Search:
     def _lines(self, bases: Sequence[tuple[Data, Both]]) -> None:
         """Move each base along each slot, and bring what moves to its edges."""
         lines = [
-            AmountLine(base, slot, SLOTS[slot].whole)
+            AmountLine(base, slot, self.slots[slot].whole)
             for base in range(len(bases))
-            for slot in range(len(SLOTS))
+            for slot in range(len(self.slots))
         ]
-        self._moved(bases, [(line, SLOTS[line.slot].first[1]) for line in lines])
+        self._moved(bases, [(line, self.slots[line.slot].first[1]) for line in lines])
         lines = [line for line in lines if any(self._moves(line, bases[line.base][1]))]
-        self._moved(bases, [(line, SLOTS[line.slot].first[0]) for line in lines])
+        self._moved(bases, [(line, self.slots[line.slot].first[0]) for line in lines])
         for _ in range(ROUNDS):
             wanted = self._wanted(lines)
             if not wanted:
@@ -267,12 +279,14 @@ class _Search:
         bases: Sequence[tuple[Data, Both]],
         wanted: Sequence[tuple[AmountLine, float]],
     ) -> None:
-        worlds = [SLOTS[ln.slot].filled(bases[ln.base][0], n) for ln, n in wanted]
+        worlds = [self.slots[ln.slot].filled(bases[ln.base][0], n) for ln, n in wanted]
         for (line, amount), both in zip(wanted, self._play(worlds), strict=True):
             if both is None:
                 line.failed.add(amount)
                 continue
             line.points[amount] = both
+            if any(_at_edge(each) for each in both.values()):
+                self.edges.setdefault(line.base, {})[line.slot, amount] = None
             for side, each in both.items():
                 for site, entries in each.compared.items():
                     met = self.met.setdefault(((side, site), line.slot), set())
@@ -289,7 +303,7 @@ class _Search:
         ranked: list[tuple[int, float, int, AmountLine, float, Spot]] = []
         for line in lines:
             for spot, amount in line.proposals(self._is_open):
-                if amount <= SLOTS[line.slot].most:
+                if amount <= self.slots[line.slot].most:
                     ranked.append(
                         (self._rank(spot), amount, len(ranked), line, amount, spot)
                     )
@@ -314,6 +328,30 @@ class _Search:
         if side == "new" and (site.file, site.line) in self.plan.first:
             return 0
         return 1 if self.known.is_open(spot) else 2
+
+    def _pairs(self, bases: Sequence[tuple[Data, Both]]) -> None:
+        """Bring two comparisons to their edges at once, by two places of a world."""
+        dice = Dice(f"{self.plan.seed}/pairs")
+        for base, edges in self.edges.items():
+            pairs = dice.shuffled(
+                [(a, b) for a, b in combinations(edges, 2) if a[0] != b[0]]
+            )
+            worlds = [
+                made and self.slots[two].filled(made, more)
+                for (one, amount), (two, more) in pairs[:PAIRS]
+                for made in (self.slots[one].filled(bases[base][0], amount),)
+            ]
+            self._play(worlds)
+
+    def _decimals(self, bases: Sequence[tuple[Data, Both]]) -> None:
+        """Put numbers with many decimals where numbers are: who rounds shows it."""
+        numbers = [each for each in self.slots if each.name.endswith("number")]
+        self._play(
+            replace(slot, whole=False).filled(base[0], amount)
+            for base in bases
+            for slot in numbers
+            for amount in DECIMALS
+        )
 
     # Texts
 
@@ -341,8 +379,8 @@ class _Search:
                 slot.filled(bases[0][0], amount)
                 for number in numbers
                 for slot, amounts in (
-                    (SLOTS[0], (number, number + 1, 4 * number + 4)),
-                    (SLOTS[1], (number, number + 1)),
+                    (self.slots[0], (number, number + 1, 4 * number + 4)),
+                    (self.slots[1], (number, number + 1)),
                 )
                 for amount in amounts
             ]
@@ -391,14 +429,24 @@ class _Search:
         if dice.chance(3) and texts:
             text = asked(dice, some) if some and dice.chance(2) else dice.pick(texts)
             return carried(dice.pick(list(CARRIERS)), data, text)
-        slot = dice.below(len(SLOTS))
+        slot = dice.below(len(self.slots))
         amounts = sorted(self.solved.get(slot, ())) or list(
             self.plan.words.some_numbers
         )
         amount = dice.pick(amounts) + dice.below(3) - 1
-        if SLOTS[slot].most >= 10**5 and amount > 5_000 and not dice.chance(8):
+        if self.slots[slot].most >= 10**5 and amount > 5_000 and not dice.chance(8):
             amount = dice.below(64)
-        return SLOTS[slot].filled(data, amount)
+        return self.slots[slot].filled(data, amount)
+
+
+def _at_edge(played: SidePlayed) -> bool:
+    kinds = {
+        kind
+        for entries in played.compared.values()
+        for each in entries
+        for kind in kinds_of(each)
+    }
+    return not kinds.isdisjoint(EDGES)
 
 
 def _reached(both: Both) -> set[tuple[str, str, int]]:
