@@ -40,7 +40,7 @@ from refengine.testing.subject_worlds.graph_worlds import fitted
 from refengine.testing.subject_worlds.kit import Data
 from refengine.testing.subject_worlds.seeds import asked, documents, questions, seeds
 from refengine.testing.subject_worlds.slots import CARRIERS, SLOTS, Slot, carried
-from refengine.testing.subject_worlds.words import Dice, Words
+from refengine.testing.subject_worlds.words import Dice, Words, matching
 
 FAMILY: Final = "searched"
 BASES: Final = 6
@@ -53,6 +53,8 @@ BIG_JOINED: Final = 6
 """So many worlds join a corpus, and of those that are longer than that as text."""
 ROUNDS: Final = 6
 A_ROUND: Final = 48
+MATCHED: Final = 8
+"""So many texts that a pattern of the subject matches are begun with."""
 PAIRS: Final = 60
 """So many pairs of edges are tried on one base."""
 DECIMALS: Final = (12.34567, 2.5, 0.125)
@@ -234,7 +236,10 @@ class _Search:
             if len(world.runs) <= 3 and len(world.model_script) <= 5 and world.agent
         ]
         step = max(1, len(short) // SHORT)
-        some = [*own, *short[::step][:SHORT]]
+        # What a pattern matches has to be there before a number in it can be moved.
+        texts = [t for each in self.plan.words.patterns for t in matching(each)[:2]]
+        matched = [carried("user", own[0], text) for text in texts[:MATCHED]]
+        some = [*own, *filter(None, matched), *short[::step][:SHORT]]
         played = self._play(some)
         self.pool += [
             (data, both) for data, both in zip(some, played, strict=True) if both

@@ -72,6 +72,8 @@ def to_json(verdict: Migration) -> Json:
         ],
         "unused": list(verdict.unused),
         "volatile_by_door": dict(VOLATILE) if verdict.of_graphs else {},
+        "search": verdict.searched
+        and {"plays": verdict.searched.plays, "joined": verdict.searched.joined},
         "sharpness": sharpness_json(verdict.sharpness),
         "fault": verdict.fault
         and {"side": verdict.fault.side, "kind": verdict.fault.kind},

@@ -92,6 +92,13 @@ class ReportedChange(ReportPart):
     marked: str | None
 
 
+class ReportedSearch(ReportPart):
+    """How often a search played, and how many worlds it added."""
+
+    plays: int
+    joined: int
+
+
 class ReportedSharpness(ReportPart):
     """Which small changes of NEW the worlds would have noticed."""
 
@@ -130,6 +137,7 @@ class ReportedVerdict(ReportPart):
     allowed: list[dict[str, Any]]
     unused: list[str]
     volatile_by_door: dict[str, Any]
+    search: ReportedSearch | None
     sharpness: ReportedSharpness | None
     fault: dict[str, str] | None
 

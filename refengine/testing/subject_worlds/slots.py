@@ -261,6 +261,21 @@ def _same_calls(world: Data, amount: float) -> Data | None:
     return _repeated(world, amount, _reordered)
 
 
+def _calls_of_two(world: Data, amount: float) -> Data | None:
+    """Put calls of two tools in a row that have the same arguments."""
+    found = _first_call(world)
+    names = [each["name"] for each in world.get("agent", {}).get("tools", [])]
+    others = [name for name in names if found is not None and name != found[1].name]
+    if found is None or not others:
+        return None
+    at, call = found
+    world["model_script"][at : at + 1] = [
+        answer("", [replace(call, id=f"n{n}", name=(call.name, others[0])[n % 2])])
+        for n in range(int(amount))
+    ]
+    return world
+
+
 def _calls_at_once(world: Data, amount: float) -> Data | None:
     found = _first_call(world)
     if found is None:
@@ -382,6 +397,7 @@ SLOTS: Final = (
     Slot("argument number", _argument_number, (2, 7), 10**9),
     Slot("sessions", _sessions, (1, 3), 40),
     Slot("same calls", _same_calls, (1, 3), 40),
+    Slot("calls of two", _calls_of_two, (1, 3), 40),
     Slot("user words", _user_words, (2, 9), LARGEST // 4),
     Slot("history text", _history_text, (16, 300), LARGEST),
     Slot("failing tool", _failing_tool, (1, 2), 12),
