@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from compat.report.story import short
 from compat.verdicts.sharpness import Sharpness, Unnoticed
 
 MANY: Final = 12
 """So many unnoticed changes are shown; the JSON report has all of them."""
+WIDE: Final = 200
+"""So much of a change is shown: what is compared stands in it twice."""
 
 
 def sharpness_line(found: Sharpness) -> str:
@@ -38,13 +39,13 @@ def sharpness_lines(found: Sharpness) -> Iterator[Text]:
     if open_ones:
         yield Text("Not noticed, and what would notice it:")
     for each in open_ones[:MANY]:
-        yield Text(f"  {each.file}, line {each.line}: {short(each.source)}", "yellow")
-        yield Text(f"    {short(each.change)}")
-        yield Text(f"    {reached(each)}; {short(each.needs)}", "dim")
+        yield Text(f"  {each.file}, line {each.line}: {_cut(each.source)}", "yellow")
+        yield Text(f"    {_cut(each.change)}")
+        yield Text(f"    {reached(each)}; {_cut(each.needs)}", "dim")
     if len(open_ones) > MANY:
         yield Text(f"  and {len(open_ones) - MANY} more", "yellow")
     for each in found.marked:
-        change = short(each.change)
+        change = _cut(each.change)
         yield Text(f"  {each.file}, line {each.line}: {change} ({each.reason})", "dim")
     for text in found.stale:
         yield Text(f"  marked equivalent, UNUSED: {text}", "bold yellow")
@@ -62,6 +63,10 @@ def reached(each: Unnoticed) -> str:
         return f"no world reaches line {each.line}"
     played = "" if each.played == each.worlds else f", played in {each.played}"
     return f"reached by {each.worlds} world{'s' * (each.worlds > 1)}{played}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDE else f"{text[: WIDE - 1]}…"
 
 
 def sharpness_json(found: Sharpness | None) -> dict[str, Any] | None:
