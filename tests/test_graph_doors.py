@@ -10,7 +10,7 @@ from langchain.agents.middleware import after_model, before_model
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph  # pyright: ignore[reportMissingTypeStubs]
+from langgraph.graph import START, MessagesState, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # it has none
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt import create_react_agent
 

@@ -51,7 +51,7 @@ def asks_by(question: Any) -> Any:
 
 def answered(question: Any, *replies: dict[str, Any]) -> str:
     end = played(asks_by(question), *replies).of("run_end")[0]
-    return str(end.data["messages"][1]["content"])  # type: ignore[index]  # JSON
+    return str(end.data["messages"][1]["content"])  # type: ignore[index]  # any JSON
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_call_that_is_denied_is_denied_whatever_the_form() -> None:
     trace = played(own_tool_that_asks, *replies, denies=["c1"])
 
     end = trace.of("run_end")[0].data["messages"]
-    assert end[2]["content"] == "said never"  # type: ignore[index]  # JSON
+    assert end[2]["content"] == "said never"  # type: ignore[index]  # any JSON
 
 
 def stops_before_tools(build: Any) -> Any:

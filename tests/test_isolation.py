@@ -4,7 +4,6 @@ import errno
 import os
 import socket
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -264,7 +263,6 @@ def test_what_is_written_elsewhere_is_told(told, tmp_path) -> None:
     assert told.sides[0].play(WORLD).outside == (f"wrote {file}",)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says where one runs")
 @pytest.mark.parametrize(
     "more", ["", ", env={}", ", cwd='/'", ", cwd='/', env={**os.environ, 'A': 'b'}"]
 )

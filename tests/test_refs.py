@@ -187,7 +187,7 @@ def test_missing_git_is_told(checkout, monkeypatch):
 
 @pytest.mark.parametrize(
     "text",
-    [r"C:\work\old.py", r"C:\work\old.py:subject", "c:/work/old.py:subject"],
+    [r"C:\ports\old.py", r"C:\ports\old.py:subject", "c:/ports/old.py:subject"],
 )
 def test_the_letter_of_a_drive_is_no_revision(tmp_path: Path, text: str) -> None:
     with pytest.raises(MissingSubjectFileError, match="there is no file"):
@@ -196,6 +196,6 @@ def test_the_letter_of_a_drive_is_no_revision(tmp_path: Path, text: str) -> None
 
 def test_a_revision_may_come_before_a_drive(tmp_path: Path) -> None:
     with pytest.raises(RevisionNotAllowedError) as caught:
-        parse_ref(r"v1:C:\work\old.py", cwd=tmp_path)
+        parse_ref(r"v1:C:\ports\old.py", cwd=tmp_path)
 
-    assert str(caught.value).endswith(r"give C:\work\old.py:subject")
+    assert str(caught.value).endswith(r"give C:\ports\old.py:subject")

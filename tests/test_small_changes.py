@@ -165,7 +165,7 @@ def test_lines_are_reached_as_they_run_and_too_many_steps_end_it() -> None:
     code = "def f(n):\n    'Docs.'\n    while n:\n        n -= 1\n    return 'end'\n"
     names: dict[str, object] = {}
     tree = lines.probed(ast.parse(code), "f.py")
-    exec(compile(tree, "f.py", "exec"), names)  # noqa: S102  # ours
+    exec(compile(tree, "f.py", "exec"), names)  # noqa: S102  # our own code
 
     assert names["f"](3) == "end"
     assert lines.reached == {("f.py", 3), ("f.py", 4), ("f.py", 5)}
