@@ -199,7 +199,9 @@ def _causes(
             ("new", theirs, ours),
         )
         for side, mine, others in some:
-            yield from [(side, each) for each in mine if each not in others][:1]
+            first = next((each for each in mine if each not in others), None)
+            if first is not None:
+                yield side, first
 
 
 @dataclass(frozen=True, slots=True)

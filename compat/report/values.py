@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from compat.report.story import LONGEST, message_line, plain, short
+from refengine.testing.json_values import is_mapping
 from refengine.testing.trace import MISSING
 
 Row: TypeAlias = "tuple[str, str]"  # a mark ("-", "+" or " ") and a text
@@ -74,8 +75,8 @@ def _alone(value: object) -> str:
 
 
 def _one_line(value: object) -> str:
-    if isinstance(value, Mapping) and "role" in value:
-        return message_line(cast("Mapping[str, Any]", value))
+    if is_mapping(value) and "role" in value:
+        return message_line(value)
     return _json(value)
 
 
