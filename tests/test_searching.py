@@ -105,3 +105,48 @@ def test_what_a_search_found_is_judged(tmp_path: Path) -> None:
 
     assert not verdict.sufficient
     assert verdict.families["searched"] >= 1
+
+
+TWO: Final = """
+from refengine import AgentMiddleware
+
+def subject(world):
+    def watch(ctx, state):
+        users = [each for each in state.messages if each.role == "user"]
+        words = len(users[-1].content.split()) if users else 0
+        if words < 3 and len(users) >= 4:
+            world.effect("short", {"words": words})
+
+    return [AgentMiddleware(before_chat_model=watch)]
+"""
+DOCUMENTS: Final = """
+import json
+from refengine import AgentMiddleware
+
+LEAST = 0.72
+
+def subject(world):
+    def watch(ctx, state):
+        for each in state.messages:
+            if each.role == "tool" and each.content.startswith("["):
+                found = json.loads(each.content)
+                good = [one["title"] for one in found if one["score"] >= LEAST]
+                world.effect("good", {"titles": good[:3]})
+
+    return [AgentMiddleware(before_chat_model=watch)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "was", "becomes"),
+    [
+        (TWO, "words < 3", "words <= 3"),
+        (DOCUMENTS, "good[:3]", "good[:4]"),
+        (DOCUMENTS, ">= LEAST", "> LEAST"),
+    ],
+)
+def test_what_has_to_come_together_is_met(
+    tmp_path: Path, old: str, was: str, becomes: str
+) -> None:
+    """Two conditions at once, and the documents of a tool, are steered to as well."""
+    assert searched(tmp_path, old, old.replace(was, becomes)).differing

@@ -132,8 +132,9 @@ class _Probe:
         found = getattr(owner, name)
         if isinstance(owner, str) and name in OF_TEXTS:
             return self._watched(site, found, lambda given: (owner, given[0]))
+        keyed: object = owner
         if isinstance(owner, Mapping) and name == "get":
-            return self._watched(site, found, lambda given: (given[0], owner))
+            return self._watched(site, found, lambda given: (given[0], keyed))
         if name in OF_PATTERNS and (owner is re or isinstance(owner, re.Pattern)):
             at = (owner is re) + name.startswith("sub")
             return self._watched(site, found, lambda given: (given[at], None))
@@ -141,10 +142,11 @@ class _Probe:
 
     def part(self, site: int, value: Any, at: slice) -> object:  # noqa: ANN401  # a subject's values
         """Return a slice of a value; a bound is compared with its length."""
-        if isinstance(value, (str, list, tuple)):
+        sized: object = value
+        if isinstance(sized, (str, list, tuple)):
             for bound in (at.start, at.stop):
                 if isinstance(bound, int):
-                    length = len(cast("Sequence[object]", value))
+                    length = len(cast("Sequence[object]", sized))
                     self._into.note(site, length, abs(bound), length > abs(bound))
         return value[at]
 
@@ -191,7 +193,9 @@ def _small(value: object) -> Value:
         return value[:SHORT]
     if isinstance(value, (list, tuple, set, frozenset, Mapping)):
         some = islice(cast("Iterable[object]", value), MOST)
-        small = [v for v in map(_small, some) if isinstance(v, (str, int, float))]
+        small: list[float | str] = [
+            each for each in map(_small, some) if isinstance(each, (str, int, float))
+        ]
         return sorted(small, key=str) if isinstance(value, (set, frozenset)) else small
     return None
 

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, cast
 
 from refengine.messages import ToolCall
 from refengine.testing.notation import encoded, parse_message, show_message
@@ -312,7 +312,7 @@ def _object(arguments: str) -> Data:
         given = json.loads(arguments)
     except ValueError:
         return {}
-    return given if isinstance(given, dict) else {}
+    return cast("Data", given) if isinstance(given, dict) else {}
 
 
 def _argument_number(world: Data, amount: float) -> Data | None:
@@ -410,6 +410,7 @@ SLOTS: Final = (
     Slot("instruction", _instruction_text, (16, 300), LARGEST),
     Slot("history calls", _history_calls, (1, 3), 100),
     Slot("user messages", _users, (2, 5), 400),
+    Slot("system messages", _system_messages, (1, 3), 60),
     Slot("result words", _result_words, (2, 9), LARGEST // 4),
     Slot("result lines", _result_lines, (2, 9), LARGEST // 8),
     Slot("delay", _delay, (1_000, 3_000), 10**9),
