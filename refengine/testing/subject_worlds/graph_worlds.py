@@ -20,6 +20,7 @@ from refengine.messages import Message, ToolCall
 from refengine.testing.notation import SURROGATE, parse_message, show_message
 from refengine.testing.own_tools import own
 from refengine.testing.scenario import Scenario
+from refengine.testing.subject_worlds.arguments import argued
 from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS, inputs
 from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.kit import Data, Kit, answer, json_text
@@ -67,6 +68,7 @@ def graph_worlds(
         inputs(words, more),
         _own_tools(words),
         _using_up(words, seed),
+        argued(words),
     )
     for at, (family, world) in enumerate(every):
         made = fitted(world, own_ids=family != EQUAL_IDS)
