@@ -187,10 +187,10 @@ def run(world):
         == [
             [
                 (0, "file", "audit.log", "ab"),
-                (0, "file", "same", ""),
                 (0, "file", "state.json", "2"),
                 (1, "file", "audit.log", "ab"),
                 (1, "file", "state.json", "4"),
+                (2, "file", "same", ""),
             ]
         ]
         * 2
@@ -277,3 +277,22 @@ def test_names_of_the_moment_are_no_difference() -> None:
 )
 def test_what_was_measured_is_no_difference(text: str, steadied: str) -> None:
     assert steady(text) == steadied
+
+
+def test_when_a_log_is_opened_is_no_effect(doors) -> None:
+    early = """
+def run(world):
+    open("audit.log", "a").close()
+"""
+    late = "def run(world): pass"
+    written = """
+class Writes:
+    name = "writes"
+    def after_agent(self, ctx, state):
+        Path("audit.log").write_text("x")
+        return ctx
+"""
+    head = HEAD.replace("before_chat_model=tell)", "before_chat_model=tell), Writes()")
+    seen = [doors(f"{each}{written}", head=head)[0] for each in (early, late)]
+
+    assert seen == [[(2, "file", "audit.log", "x")]] * 2

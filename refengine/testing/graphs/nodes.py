@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from threading import Event
+from traceback import walk_tb
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -21,6 +22,8 @@ from refengine.testing.recorder import snapshot
 from refengine.testing.world import CALLING, World
 
 _ENDS: Final = frozenset(("__start__", "__end__"))
+PARSES: Final = "_parse_input"
+"""The step of a tool of LangChain that looks at arguments, before its function runs."""
 WAIT: Final = 5.0
 """Seconds after which a call goes on though the one before it has not ended."""
 
@@ -211,12 +214,12 @@ class GraphWatch(BaseCallbackHandler):
             self.raised[of_call] = error
         if run_id in self._calls:
             name, call_id = self._calls.pop(run_id)
-            if isinstance(error, GraphBubbleUp):  # it asks, and is begun again later
+            # It asks, and is begun again later; or it was never begun at all.
+            if isinstance(error, GraphBubbleUp) or _refuses_arguments(error):
                 if run_id not in self._around:
                     self._world.recorder.take_back("tool_start", call_id)
                 return
-            if not isinstance(error, ValidationError):  # of arguments that do not fit
-                self._ran(name)
+            self._ran(name)
             if run_id not in self._around:
                 data = {"error": str(error)}
                 self._world.recorder.add("tool_error", data, call_id)
@@ -224,6 +227,18 @@ class GraphWatch(BaseCallbackHandler):
     def hooks(self) -> Mapping[str, int]:
         """Return how often each node ran."""
         return dict(self.nodes)
+
+
+def _refuses_arguments(error: BaseException) -> bool:
+    """Tell whether a tool was not run at all, since its arguments do not fit.
+
+    A port may look at them earlier; what the model is told of it is compared. An error
+    of the same class that the tool's own code raises is an execution.
+    """
+    if not isinstance(error, ValidationError):
+        return False
+    frames = (frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__))
+    return PARSES in frames
 
 
 def _is_written(tool: Any) -> bool:  # noqa: ANN401  # a tool of any framework

@@ -54,6 +54,7 @@ class SessionFiles:
         self._folder = folder
         self._looked: Mapping[str, FileState | None] | None = None
         self._seen: dict[str, bytes] = {}
+        self._empty: set[str] = set()
         self._open: WeakSet[IO[Any]] = WeakSet()
 
     def watch(self) -> None:
@@ -62,8 +63,12 @@ class SessionFiles:
         for module in (builtins, io):
             vars(module)["open"] = opening
 
-    def changes(self) -> Iterator[Mapping[str, Json]]:
-        """Yield what was written or removed since this was asked for the last time."""
+    def changes(self, *, ended: bool) -> Iterator[Mapping[str, Json]]:
+        """Yield what was written or removed since this was asked for the last time.
+
+        A file that is new and empty counts when a run has ``ended``: when a log is
+        opened, before there is anything to write, is nothing that anybody can see.
+        """
         if not self._folder.is_touched:
             return
         self._flush()
@@ -73,6 +78,11 @@ class SessionFiles:
         for name in sorted(before.keys() | now.keys()):
             if before.get(name) != now.get(name) and self._counts(name):
                 yield from self._change(name, now.get(name), is_new=name not in before)
+        self._empty &= now.keys()
+        if ended:
+            for name in sorted(self._empty):
+                yield {"path": self._folder.shown(name), "added": ""}
+            self._empty.clear()
 
     def restore(self) -> None:
         """End a session: put back what it wrote."""
@@ -80,6 +90,7 @@ class SessionFiles:
             self._flush()
         self._folder.restore()
         self._looked = None
+        self._empty.clear()
         self._seen = {name: self._read(name) for name in self._folder.held}
 
     def _change(
@@ -94,8 +105,11 @@ class SessionFiles:
             self._seen[name] = self._folder.begun_with(name) or b""
         old, new = self._seen[name], self._read(name)
         self._seen[name] = new
-        if new == old and not is_new:
+        if is_new and not new:
+            self._empty.add(name)
+        if new == old:
             return  # it was written as it was
+        self._empty.discard(name)
         if new.startswith(old) and not new.startswith(
             DATABASE
         ):  # what is new of it; a file held open has no beginning
