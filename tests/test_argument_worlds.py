@@ -9,7 +9,7 @@ from refengine.testing.subject_worlds.words import Words
 
 def test_each_tool_is_called_with_each_number_under_every_name() -> None:
     words = Words(names=("transfer", "amount"), numbers=(0, 100))
-    (world,) = [made for _, made in argued(words)]
+    world, _ = [made for _, made in argued(words)]
 
     calls = [
         (call.name, json.loads(call.arguments))
@@ -22,6 +22,22 @@ def test_each_tool_is_called_with_each_number_under_every_name() -> None:
     assert len(world["runs"]) == 4
 
 
-def test_a_subject_without_names_or_numbers_has_none_of_them() -> None:
-    assert [*argued(Words(names=("a",)))] == []
+def test_names_are_keys_further_in_also_in_lists() -> None:
+    ((_, world),) = argued(Words(names=("search", "password")))
+
+    given = [
+        json.loads(call.arguments)
+        for text in world["model_script"]
+        for call in parse_message(text).tool_calls
+    ]
+    inner = {"search": "v0", "password": "v1"}
+    assert given == [
+        inner,
+        {"a": inner},
+        {"a": [inner, "b"]},
+        {"a": {"b": [inner]}},
+    ]
+
+
+def test_a_subject_without_names_has_none_of_them() -> None:
     assert [*argued(Words(numbers=(7,)))] == []

@@ -1,13 +1,14 @@
-"""Calls of each tool with each number under every name of the subject's.
+"""Calls of each tool with each number, or a text, under every name of the subject's.
 
 Who asks a person about more than 100 reads a number out of the arguments of some tools.
 Which name is the tool's and which the argument's is not told by the source, so each
-call has all of them.
+call has all of them. Who hides a password looks for its key in what was given, and may
+forget that it can stand further in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from refengine.messages import ToolCall
@@ -39,3 +40,16 @@ def argued(words: Words) -> Iterator[tuple[str, Data]]:
         runs = [{"input": ["user:go"]} for _ in part]
         agent: Data = {"tools": tools}
         yield "arguments", {"agent": agent, "model_script": script, "runs": runs}
+    if names:
+        yield "arguments", _nested(names)
+
+
+def _nested(names: Sequence[str]) -> Data:
+    """Return a world in which the names are keys within objects, and within lists."""
+    inner = {name: f"v{at}" for at, name in enumerate(names)}
+    given = [inner, {"a": inner}, {"a": [inner, "b"]}, {"a": {"b": [inner]}}]
+    calls = [ToolCall(f"d{at}", names[0], json_text(g)) for at, g in enumerate(given)]
+    script = [text for call in calls for text in (answer("", [call]), "assistant:done")]
+    agent: Data = {"tools": [{"name": names[0], "result": "<args>"}]}
+    runs = [{"input": ["user:go"]} for _ in calls]
+    return {"agent": agent, "model_script": script, "runs": runs}
