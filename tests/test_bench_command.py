@@ -157,9 +157,8 @@ class TestPlaceOfAFile:
         code, _, err = bench("run", "--quick", option, place)
 
         assert code == 2
-        assert err == (
-            f"refengine bench run: {option} {place}: its folder does not exist\n"
-        )
+        assert f"Invalid value for '{option}': the folder of '{place}'" in err
+        assert "does not exist: make it first" in err
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("option", OPTIONS)
@@ -167,7 +166,8 @@ class TestPlaceOfAFile:
         code, _, err = bench("run", option, tmp_path)
 
         assert code == 2
-        assert "it is a folder: name a file" in err
+        assert f"Invalid value for '{option}': '{tmp_path}'" in err
+        assert "is a directory: name a file in it" in err
 
     def test_that_two_options_name_is_told(self, bench, unmeasured, tmp_path):
         place = tmp_path / "report"

@@ -262,9 +262,10 @@ def test_child_needs_no_command_line_and_no_strategies():
 @pytest.mark.parametrize(
     "code",
     [
-        "import time; time.sleep(60)",
+        "import select; select.select([], [], [], 60)",
         "while True: pass",
-        "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)",
+        "import signal, threading; signal.signal(15, signal.SIG_IGN); "
+        "threading.Event().wait()",
         "import threading; threading.Event().wait()",
         "while True: print('y' * 1000)",
     ],

@@ -86,6 +86,14 @@ def test_worlds_call_every_tool_alone_and_all_at_once() -> None:
     assert {call.name for call in together} == called
 
 
+def object_of(text: str) -> object:
+    """Return what JSON says; a text that is cut off says nothing that fits."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 @pytest.mark.parametrize("graphs", [None, GraphWords()], ids=["structs", "graphs"])
 def test_other_worlds_have_the_tool_as_it_is_declared_and_mostly_fitting_calls(
     graphs: GraphWords | None,
@@ -107,7 +115,7 @@ def test_other_worlds_have_the_tool_as_it_is_declared_and_mostly_fitting_calls(
         for call in parse_message(entry).tool_calls
         if call.name == "refund" and call.arguments.startswith("{")
     ]
-    fit = sum(REFUND.takes(json.loads(call.arguments)) for call in calls)
+    fit = sum(REFUND.takes(object_of(call.arguments)) for call in calls)
 
     assert tools
     assert all(tool.parameters == REFUND.parameters for tool in tools)

@@ -389,7 +389,7 @@ def test_command_tells_a_file_it_cannot_write_before_it_plays(
     file = tmp_path / "none" / "x.json"
 
     assert run("matrix", "--json", str(file)) == 2
-    assert "x.json: No such file or directory" in capsys.readouterr().err
+    assert "does not exist: make it first" in capsys.readouterr().err
 
 
 def test_list_shows_every_mutant(capsys, monkeypatch) -> None:

@@ -338,7 +338,7 @@ def test_missing_client_names_the_extra(monkeypatch) -> None:
 
     monkeypatch.setattr(wire_module, "version", missing)
 
-    with pytest.raises(WorldExtraError, match=r"refengine\[langchain\]"), serving():
+    with pytest.raises(WorldExtraError, match="needs the extra 'langchain'"), serving():
         pass
 
 

@@ -211,7 +211,8 @@ def with_schemas(made: Data, tools: Mapping[str, DeclaredTool], *, calls: bool) 
             declared = tools.get(tool["name"])
             if declared is not None:
                 found = True
-                tool.update({**declared.spec, **tool})
+                schema = {"parameters": dict(declared.parameters)}
+                tool.update({**declared.spec, **tool, **schema})
     if found and calls:
         script = made.get("model_script", ())
         made["model_script"] = [
