@@ -264,8 +264,7 @@ def test_child_needs_no_command_line_and_no_strategies():
     [
         "import select; select.select([], [], [], 60)",
         "while True: pass",
-        "import signal, threading; signal.signal(15, signal.SIG_IGN); "
-        "threading.Event().wait()",
+        "import signal; signal.signal(15, signal.SIG_IGN)\nwhile True: pass",
         "import threading; threading.Event().wait()",
         "while True: print('y' * 1000)",
     ],

@@ -21,7 +21,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.prebuilt import create_react_agent
+from langgraph.prebuilt import ToolNode, create_react_agent
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import interrupt
 
@@ -498,3 +498,28 @@ def test_both_ways_show_the_same(build: Build, *, streaming: bool) -> None:
         for trace in traces
     )
     assert sorted(map(str, plain)) == sorted(map(str, other))
+
+
+@pytest.mark.parametrize(("answers", "refused"), [(False, True), (True, False)])
+def test_arguments_that_end_a_run_are_refused_by_the_framework(answers, refused):
+    @tool
+    def count(n: int) -> str:
+        """Count."""
+        return str(n)
+
+    def subject(world: World) -> object:
+        lc = world.as_langchain()
+        tools = ToolNode([count], handle_tool_errors=answers)
+        return create_react_agent(lc.model, tools)
+
+    world = read_scenario(
+        {
+            "agent": {},
+            "model_script": ['assistant:[c1:count({"n":"many"})]', "assistant:done"],
+            "runs": [{"input": ["user:a"]}],
+        }
+    )
+    played = play_alone(world, subject)
+
+    assert (played.refused is not None) == refused
+    assert not [*played.trace.of("tool_start")]

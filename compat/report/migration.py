@@ -178,7 +178,7 @@ def _domain(verdict: Migration) -> Iterator[str]:
         yield f"{verdict.apart} of them are unusual: no application meets them"
     if verdict.outside:
         many = sum(verdict.outside.values())
-        yield f"{many} of them are left out, since OLD fails before it does anything"
+        yield f"{many} of them are left out, since there OLD cannot be run"
         for reason, count in [*verdict.outside.items()][:3]:
             yield f"  {short(reason)} ({count})"
 

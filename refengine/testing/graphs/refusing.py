@@ -1,9 +1,10 @@
 """Telling a framework that refuses its input from a subject that fails.
 
 A history without results, or a state without what a graph needs, is refused by the
-framework itself: nothing of the subject had a say in it, and a port to another
-framework need not fail there. What the subject's own code raises, or lets through, is
-what it does (verdicts, Domain).
+framework itself; so are the arguments of a call where that ends the run, and nobody
+answers. Nothing of the subject had a say in it, and a port to another framework need
+not fail there. What the subject's own code raises, or lets through, is what it does
+(verdicts, Domain).
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ from refengine.testing.graphs.model import point_of_scripted
 
 ANSWERED: Final = (GraphBubbleUp, GraphRecursionError, InvalidUpdateError)
 """What says something of what a graph did, and not of what it was given."""
-OF_TOOLS: Final = Path("langchain_core", "tools")
-"""Where a tool refuses its arguments: that is an answer to the model."""
 
 
 def refusal(error: BaseException) -> str | None:
@@ -43,8 +42,6 @@ def refusal(error: BaseException) -> str | None:
         return None
     last = [_file(at) for at in _steps(error.__traceback__)][-1:]
     if any(_inside(file, _HARNESS) for file in last):
-        return None
-    if any(str(OF_TOOLS) in file for file in files):
         return None
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
