@@ -21,6 +21,7 @@ from compat.migration.corpus import (
     read_corpus,
 )
 from compat.migration.words import Pattern, Words, harvest
+from refengine import AgentMiddleware, ToolMiddleware
 from refengine.messages import Message, chunk_of, join_chunks
 from refengine.profile import PROFILES, Profile
 from refengine.testing import (
@@ -29,6 +30,7 @@ from refengine.testing import (
     first_divergence,
     parse_message,
     play,
+    read_scenario,
     run,
 )
 from refengine.testing.notation import decoded
@@ -418,3 +420,37 @@ def test_ids_of_calls_are_unique_in_a_generated_session() -> None:
         ids = [c.id for m in said_in(entry.scenario) for c in m.tool_calls]
         if len(entry.scenario.runs) == 1:
             assert len(ids) == len(set(ids))
+
+
+def test_tools_and_models_fail_with_the_errors_that_a_subject_tells_apart() -> None:
+    words = Words(errors=("TimeoutError", "PermissionError"), numbers=(3,))
+    texts = [json.dumps(made) for _, made in fixed_worlds(words)]
+
+    by_tool = [each for each in texts if '"text": "TimeoutError"' in each]
+    both = [each for each in by_tool if '"text": "PermissionError"' in each]
+    assert len(by_tool) > len(both) > 0
+    assert any(each.count('{"error": "TimeoutError"}') == 8 for each in texts)
+
+
+@pytest.mark.parametrize("name", ["TimeoutError", "KeyError", "UnicodeDecodeError"])
+def test_an_error_that_is_called_as_one_of_python_s_is_of_its_class(name: str) -> None:
+    def subject(world: Any) -> Any:
+        def policy(inner: Any) -> Any:
+            async def call(ctx: Any, input: Any) -> Any:
+                try:
+                    return await inner(ctx, input)
+                except (TimeoutError, LookupError) as error:
+                    world.effect("caught", type(error).__name__)
+                    raise
+
+            return call
+
+        return [AgentMiddleware(wrap_tool_call=ToolMiddleware(policy))]
+
+    agent = {"tools": [{"name": "t", "error": name}]}
+    script = ["assistant:[c1:t({})]", "assistant:done"]
+    data = {"agent": agent, "model_script": script, "runs": [{"input": ["user:a"]}]}
+    trace = run(play_subject(read_scenario(data, "here"), subject)).trace
+
+    caught = [each.data["data"] for each in trace.of("effect")]
+    assert caught == [name] * (name != "UnicodeDecodeError")

@@ -140,7 +140,8 @@ def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
     if any(map(is_graph_source, sources.values())):
         old = [text for name, text in sources.items() if name.startswith("0/")]
         return Vocabulary(words, graph_words(sources.values(), old))
-    return Vocabulary(words)
+    errors = graph_words(sources.values()).errors
+    return Vocabulary(replace(words, errors=errors))
 
 
 def _all_sources(refs: Sequence[SubjectRef]) -> Mapping[str, str]:

@@ -34,7 +34,13 @@ from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_wor
 from refengine.testing.subject_worlds.kit import Data, Kit, fit, json_text
 from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
 from refengine.testing.subject_worlds.words import Words, matching
-from refengine.testing.subject_worlds.worlds import FAILING, failures, flaky, worlds
+from refengine.testing.subject_worlds.worlds import (
+    FAILING,
+    failures,
+    flaky,
+    of_classes,
+    worlds,
+)
 
 LASTING: Final = frozenset(("interrupts", "cancelled"))
 """Families of worlds whose runs are kept, asked about or broken off; only these are."""
@@ -54,7 +60,8 @@ def fixed_worlds(words: Words) -> Iterator[tuple[str, object]]:
         yield entry["family"], _filled(entry["scenario"], some)
     for where in FAILING:
         yield "failures", failures(Kit(words, f"fixed/{where}"), where)
-    yield from (("failures", each) for each in flaky(words))
+    for each in (*flaky(words), *of_classes(words)):
+        yield "failures", each
 
 
 @cache

@@ -27,7 +27,7 @@ from refengine.struct_middleware import ChatModelAgentState
 from refengine.testing import ops
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.recorder import Recorder
-from refengine.testing.scripted import ScriptedError
+from refengine.testing.scripted import scripted_error
 from refengine.tools import Tool, ToolMeta
 
 UNSET = "-"
@@ -266,7 +266,7 @@ def _edit(
 def perform_any(me: Extension, hook: str, ctx: Context, op: ops.Op) -> Context:
     """Do an operation that every hook may hold; return the context."""
     if isinstance(op, ops.Fail):
-        raise ScriptedError(op.text)
+        raise scripted_error(op.text)
     if isinstance(op, ops.Interrupts):
         me.stop(op)
     elif isinstance(op, ops.Ask):

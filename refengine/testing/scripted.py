@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 from refengine.context import Context
@@ -30,6 +32,22 @@ Body: TypeAlias = Callable[[Context], Awaitable[str | None]]
 
 class ScriptedError(Exception):
     """An error that a scenario asked for; its text is what the scenario calls it."""
+
+
+def scripted_error(name: str) -> ScriptedError:
+    """Return the error that a scenario asked for.
+
+    One named like an exception of Python's own, such as ``TimeoutError``, is of that
+    class too: what a subject retries or answers is told by class.
+    """
+    kind: object = getattr(builtins, name, None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        # The class is made here, since which ones a world has need of is its own data.
+        made = type(name, (ScriptedError, kind), {"__module__": "builtins"})
+        with suppress(TypeError):  # a few are made of more than a text
+            error: ScriptedError = made(name)
+            return error
+    return ScriptedError(name)
 
 
 class UnexpectedCallError(AssertionError):
@@ -162,7 +180,7 @@ class ScriptedModel:
 
     def _failed(self, name: str) -> ScriptedError:
         self._recorder.add("model_error", {"error": name})
-        return ScriptedError(name)
+        return scripted_error(name)
 
     async def _chunks(
         self, chunks: Sequence[MessageChunk], failure: str | None
@@ -288,7 +306,7 @@ class RecordingTool:
 
     def _failed(self, text: str, ctx: Context) -> ScriptedError:
         self.recorder.add("tool_error", {"error": text}, ctx.tool_call_id)
-        return ScriptedError(text)
+        return scripted_error(text)
 
     async def _chunks(self, chunks: Sequence[str], ctx: Context) -> AsyncIterator[str]:
         call_id = ctx.tool_call_id

@@ -22,7 +22,7 @@ from refengine.testing.perform import (
     local_entry,
 )
 from refengine.testing.scenario import ModelWrapSpec, ToolWrapSpec
-from refengine.testing.scripted import ScriptedError, answer_text
+from refengine.testing.scripted import ScriptedError, answer_text, scripted_error
 from refengine.tools import StreamToolCallResult, ToolCallInput, ToolCallResult
 
 R = TypeVar("R", ToolCallResult, StreamToolCallResult)
@@ -72,7 +72,7 @@ class Made(Generic[R]):
         if spec.ctx_append is not None:
             ctx = appended(ctx, spec.ctx_append.key, spec.ctx_append.text)
         if spec.error is not None:
-            raise ScriptedError(spec.error)
+            raise scripted_error(spec.error)
         if spec.interrupt is not None:
             self.me.stop(spec.interrupt)
         call_id = value.call_id
@@ -311,7 +311,7 @@ async def _next_of(
 ) -> tuple[Message | MessageStream, ModelWrapSpec]:
     """Return what came back, and the spec with what was answered."""
     if spec.error is not None:
-        raise ScriptedError(spec.error)
+        raise scripted_error(spec.error)
     if spec.interrupt is not None:
         me.stop(spec.interrupt)
     spec = _answered(me, spec, after=False)

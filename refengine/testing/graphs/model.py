@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import builtins
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, cast
 
@@ -26,25 +25,16 @@ from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import pieces_of
 from refengine.testing.own_tools import with_own_tools
 from refengine.testing.recorder import snapshot
-from refengine.testing.scripted import ScriptedError
+from refengine.testing.scripted import scripted_error
 from refengine.testing.world import World
 
 POINT: Final = "__refengine_point__"
 """The attribute that says where a scripted error was raised."""
 
 
-def scripted_error(name: str, point: Literal["model", "tool"]) -> Exception:
-    """Return the error that a scenario asked for.
-
-    One named like an exception of Python's own, such as ``TimeoutError``, is of that
-    class too: what a subject retries or answers is told by class.
-    """
-    kind: object = getattr(builtins, name, None)
-    error = ScriptedError(name)
-    if isinstance(kind, type) and issubclass(kind, Exception):
-        # The class is made here, since which ones a world has need of is its own data.
-        made = type(name, (ScriptedError, kind), {"__module__": "builtins"})
-        error = made(name)
+def error_at(name: str, point: Literal["model", "tool"]) -> Exception:
+    """Return the error that a scenario asked for, with where it is raised."""
+    error = scripted_error(name)
     setattr(error, POINT, point)
     return error
 
@@ -199,7 +189,7 @@ class WorldChatModel(BaseChatModel):
 
     def _failed(self, name: str) -> Exception:
         self._world.recorder.add("model_error", {"error": name})
-        return scripted_error(name, "model")
+        return error_at(name, "model")
 
 
 def _is_sent(key: str) -> bool:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from refengine.messages import Json
 from refengine.testing.graphs.messages import written
-from refengine.testing.graphs.model import scripted_error
+from refengine.testing.graphs.model import error_at
 from refengine.testing.graphs.schemas import arguments_model
 from refengine.testing.notation import decoded
 from refengine.testing.ops import ToolSpec
@@ -94,7 +94,7 @@ class WorldTool(BaseTool):
         failure = self._failure()
         if failure is not None:
             recorder.add("tool_error", {"error": failure}, call_id)
-            raise scripted_error(failure, "tool")
+            raise error_at(failure, "tool")
         recorded = self._recorded(call_id or "")
         made = "".join(map(decoded, self._spec.chunks)) or self._spec.result
         result = decoded(made).replace("<args>", arguments)

@@ -47,6 +47,8 @@ class Words:
     names: tuple[str, ...] = ()
     patterns: tuple[Pattern, ...] = ()
     numbers: tuple[int, ...] = ()
+    errors: tuple[str, ...] = ()
+    """Classes of errors that the source tells apart."""
 
     @property
     def some_names(self) -> tuple[str, ...]:

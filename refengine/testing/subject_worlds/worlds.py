@@ -40,6 +40,8 @@ FLAKY: Final = 6
 """So often in a row a flaky tool fails at most."""
 COUNTED: Final = 4
 """For so many of the subject's numbers a tool fails as often."""
+CLASSES: Final = 6
+"""So many classes of errors a tool fails with, at most."""
 FAILING: Final = (
     "before_agent",
     "before_model",
@@ -115,10 +117,35 @@ def flaky(words: Words) -> Iterator[Data]:
                 yield _flaky(kit, fails, kind, in_runs=True)
 
 
-def _flaky(kit: Kit, fails: int, kind: str, *, in_runs: bool) -> Data:
+def of_classes(words: Words) -> Iterator[Data]:
+    """Yield worlds in which a tool or the model fails with errors that a subject names.
+
+    Each class as often in a row as the subject's small numbers, and all in turn: who
+    tries again after some errors only, or answers others, is told by that alone.
+    """
+    numbers = [n for n in words.some_numbers if 1 <= n <= FLAKY]
+    often = sorted({times for n in numbers[:COUNTED] for times in (n, n + 1)})
+    rows = [(error,) * often[-1] for error in words.errors[:CLASSES]]
+    rows += [(*words.errors[:CLASSES], "boom")] if rows else []
+    for at, row in enumerate(rows):
+        for kind in KINDS[:2]:
+            kit = Kit(words, f"classes/{at}/{kind}")
+            yield _flaky(kit, len(row), kind, in_runs=False, errors=row)
+        for times in often:
+            failing = [{"error": error} for error in row[:times]]
+            runs = [{"input": list(GO)}] * 2
+            yield {"agent": {}, "model_script": [*failing, DONE] * 2, "runs": runs}
+
+
+def _flaky(
+    kit: Kit, fails: int, kind: str, *, in_runs: bool, errors: Sequence[str] = ("boom",)
+) -> Data:
     calls = 3 * (fails + 1)
     failing = [nth for nth in range(1, calls + 1) if nth % (fails + 1)]
-    body = [{"op": "error", "text": "boom", "on_call": nth} for nth in failing]
+    body = [
+        {"op": "error", "text": errors[at % len(errors)], "on_call": nth}
+        for at, nth in enumerate(failing)
+    ]
     name = kit.fresh()
     tool = {"name": name, "kind": kind, "result": "ok", "body": body}
     requests = [answer("", [kit.call(name)]) for _ in range(calls)]
