@@ -3,13 +3,13 @@
 import json
 
 from refengine.testing.notation import parse_message
-from refengine.testing.subject_worlds.arguments import argued
+from refengine.testing.subject_worlds.arguments import alike, argued, nested
 from refengine.testing.subject_worlds.words import Words
 
 
 def test_each_tool_is_called_with_each_number_under_every_name() -> None:
     words = Words(names=("transfer", "amount"), numbers=(0, 100))
-    world, _ = [made for _, made in argued(words)]
+    (world,) = [made for _, made in argued(words)]
 
     calls = [
         (call.name, json.loads(call.arguments))
@@ -23,7 +23,7 @@ def test_each_tool_is_called_with_each_number_under_every_name() -> None:
 
 
 def test_names_are_keys_further_in_also_in_lists() -> None:
-    ((_, world),) = argued(Words(names=("search", "password")))
+    ((_, world),) = nested(Words(names=("search", "password")))
 
     given = [
         json.loads(call.arguments)
@@ -39,5 +39,18 @@ def test_names_are_keys_further_in_also_in_lists() -> None:
     ]
 
 
-def test_a_subject_without_names_has_none_of_them() -> None:
+def test_the_same_call_comes_with_its_keys_in_another_order() -> None:
+    _, world = next(alike(Words(names=("search",))))
+    first, turned = (
+        parse_message(text).tool_calls[0].arguments
+        for text in world["model_script"][:2]
+    )
+
+    assert first != turned
+    assert json.loads(first) == json.loads(turned)
+
+
+def test_a_subject_without_names_or_numbers_has_none_of_them() -> None:
+    assert [*argued(Words(names=("a",)))] == []
     assert [*argued(Words(numbers=(7,)))] == []
+    assert [*nested(Words(numbers=(7,)))] == []

@@ -27,6 +27,7 @@ from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import CALL_START, encoded
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
+from refengine.testing.subject_worlds.arguments import alike, nested
 from refengine.testing.subject_worlds.declared import FAMILY as DECLARED
 from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
 from refengine.testing.subject_worlds.graph_source import GraphWords
@@ -60,6 +61,7 @@ def fixed_worlds(words: Words) -> Iterator[tuple[str, object]]:
         yield entry["family"], _filled(entry["scenario"], some)
     for where in FAILING:
         yield "failures", failures(Kit(words, f"fixed/{where}"), where)
+    yield from chain(alike(words), nested(words))
     for each in (*flaky(words), *of_classes(words)):
         yield "failures", each
 

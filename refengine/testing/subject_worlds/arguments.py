@@ -8,7 +8,8 @@ forget that it can stand further in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from refengine.messages import ToolCall
@@ -40,16 +41,39 @@ def argued(words: Words) -> Iterator[tuple[str, Data]]:
         runs = [{"input": ["user:go"]} for _ in part]
         agent: Data = {"tools": tools}
         yield "arguments", {"agent": agent, "model_script": script, "runs": runs}
-    if names:
-        yield "arguments", _nested(names)
 
 
-def _nested(names: Sequence[str]) -> Data:
-    """Return a world in which the names are keys within objects, and within lists."""
+def nested(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield a world in which the names are keys within objects, and within lists."""
+    names = words.names[:MOST]
+    if not names:
+        return
     inner = {name: f"v{at}" for at, name in enumerate(names)}
     given = [inner, {"a": inner}, {"a": [inner, "b"]}, {"a": {"b": [inner]}}]
     calls = [ToolCall(f"d{at}", names[0], json_text(g)) for at, g in enumerate(given)]
     script = [text for call in calls for text in (answer("", [call]), "assistant:done")]
     agent: Data = {"tools": [{"name": names[0], "result": "<args>"}]}
     runs = [{"input": ["user:go"]} for _ in calls]
-    return {"agent": agent, "model_script": script, "runs": runs}
+    yield "arguments", {"agent": agent, "model_script": script, "runs": runs}
+
+
+def alike(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield calls that say the same in other words: keys reordered, 1 and 1.0.
+
+    Who remembers a call by how it is written takes them for different ones.
+    """
+    for at, name in enumerate(words.some_names[:3]):
+        first = {"q": "a", "n": 1, name: {"x": 1, "y": [1, 2]}}
+        turned = {name: {"y": [1, 2], "x": 1}, "n": 1, "q": "a"}
+        written = [first, turned, first, {**first, "n": 1.0}, {**first, "q": "A"}]
+        calls = [
+            ToolCall(f"k{at}-{number}", name, json_text(given))
+            for number, given in enumerate(written)
+        ]
+        tool = {"name": name, "result": "<args>"}
+        row = [*(answer("", [call]) for call in calls), "assistant:done"]
+        at_once = [replace(call, id=f"{call.id}x") for call in calls]
+        script = [*row, answer("", at_once), "assistant:done"]
+        runs = [{"input": ["user:go"]}, {"input": ["user:on"], "continues": True}]
+        agent: Data = {"tools": [tool]}
+        yield "alike", {"agent": agent, "model_script": script, "runs": runs}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import cycle, islice
 from typing import Final
 
@@ -50,7 +49,6 @@ def inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
     tools = {each.name: each for each in _refusing(words)}
     for family, made in declared_worlds(list(tools.values()), words):
         yield family, with_schemas(made, tools, calls=False)
-    yield from _alike(words)
     yield from _together(words)
     yield from _decomposed(words)
     yield EQUAL_IDS, _equal_ids(words)
@@ -69,28 +67,6 @@ def _refusing(words: Words) -> Iterator[DeclaredTool]:
         }
         schema = {"type": "object", "properties": fields, "required": ["q"]}
         yield DeclaredTool(name, parameters=schema)
-
-
-def _alike(words: Words) -> Iterator[tuple[str, Data]]:
-    """Yield calls that say the same in other words: keys reordered, 1 and 1.0.
-
-    Who remembers a call by how it is written takes them for different ones.
-    """
-    for at, name in enumerate(words.some_names[:3]):
-        first = {"q": "a", "n": 1, name: {"x": 1, "y": [1, 2]}}
-        turned = {name: {"y": [1, 2], "x": 1}, "n": 1, "q": "a"}
-        written = [first, turned, first, {**first, "n": 1.0}, {**first, "q": "A"}]
-        calls = [
-            ToolCall(f"k{at}-{number}", name, json_text(given))
-            for number, given in enumerate(written)
-        ]
-        tool = {"name": name, "result": "<args>"}
-        row = [*(answer("", [call]) for call in calls), "assistant:done"]
-        at_once = [replace(call, id=f"{call.id}x") for call in calls]
-        script = [*row, answer("", at_once), "assistant:done"]
-        runs = [{"input": ["user:go"]}, {"input": ["user:on"], "continues": True}]
-        agent: Data = {"tools": [tool]}
-        yield "alike", {"agent": agent, "model_script": script, "runs": runs}
 
 
 def _together(words: Words) -> Iterator[tuple[str, Data]]:
