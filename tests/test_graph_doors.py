@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # it has none
-from langgraph.graph.message import add_messages
+from langgraph.graph.message import add_messages  # pyright: ignore[reportMissingTypeStubs]  # as above
 from langgraph.prebuilt import create_react_agent
 
 from refengine.testing import Trace, World, read_scenario

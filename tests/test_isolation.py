@@ -51,7 +51,7 @@ def told(tmp_path):
         effects = [each for one in played for each in one.trace.of("effect")]
         return [e.data["data"] for e in effects if e.data["name"] != "file"]
 
-    tells.sides = sides
+    vars(tells)["sides"] = sides
     yield tells
     for side in sides:
         side.close()

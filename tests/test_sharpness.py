@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,6 +111,7 @@ def test_stale_mark_is_an_unused_entry() -> None:
 
 SUBJECT = """
 from pathlib import Path
+from typing import Any
 import subprocess
 from refengine import AgentMiddleware
 def subject(world):
@@ -218,7 +220,7 @@ class FakeSides:
         played = FakeSide(None, {}).play_all(worlds)
         return [replace(each, outside=self._outside) for each in played]
 
-    def apart(self, loading: Mapping[str, object]) -> FakeSide:
+    def apart(self, loading: Mapping[str, Any]) -> FakeSide:
         change = loading.get("change")
         return FakeSide(None if change is None else change[1], self._notice)
 
