@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from compat.migration.checking import code_of
 from compat.migration.corpus import Corpus, MigrationWorld
-from compat.migration.differing import Mask
+from compat.migration.differing import GRAPHS, Mask, TraceChannels, differences
 from compat.migration.judging import Allow, MigrationJudge, Terms
 from compat.verdicts.migration import (
     Allowed,
@@ -30,6 +30,7 @@ from refengine import (
 )
 from refengine.testing import Scenario
 from refengine.testing.channels import CHANNELS
+from refengine.testing.recorder import Recorder
 from tests.players import CALLS, STREAMS, TURNS, Here, Subject, world
 
 WORLDS = (CALLS, TURNS, STREAMS)
@@ -392,3 +393,28 @@ def test_difference_that_is_gone_when_looked_at_again_is_noise() -> None:
 
     assert verdict.divergence is None
     assert code_of(verdict) == 6
+
+
+def effect_of(call: str | None, executions: int = 0) -> TraceChannels:
+    """Return a trace of one effect, after so many executions of its call."""
+    recorder = Recorder()
+    start = {"name": "t", "arguments": "", "implementation": "", "options": {}}
+    for _ in range(executions):
+        recorder.add("tool_start", {**start, "ctx": "-", "mode": "invoke"}, call)
+    recorder.add("effect", {"name": "told", "data": None}, call)
+    return TraceChannels(recorder.trace().to_jsonl())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "equal"),
+    [
+        (effect_of(None), effect_of("c1"), True),
+        (effect_of(None), effect_of("c1", 1), True),
+        (effect_of("c1"), effect_of(None), False),
+        (effect_of("c1"), effect_of("c2"), False),
+        (effect_of("c1"), effect_of("c1", 1), False),
+    ],
+)
+def test_a_graph_that_does_not_say_in_which_call_is_not_held_to_one(old, new, equal):
+    assert differences(old, new, ("effects",))
+    assert (not differences(old, new, ("effects",), GRAPHS)) == equal

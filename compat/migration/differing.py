@@ -18,6 +18,8 @@ from refengine.messages import Json
 from refengine.testing.channels import CHANNELS, ChannelEntry, Seen, project
 from refengine.testing.trace import MISSING, same
 
+Entry: TypeAlias = "Mapping[str, Json]"
+
 PLAIN: Final = re.compile(r"[\w-]+")
 """A key that stands in a path as it is."""
 
@@ -47,7 +49,36 @@ class Additions(Mask):
         return covered and difference.old == MISSING and difference.path != self.path
 
 
+@dataclass(frozen=True, slots=True)
+class CallsUnknown(Mask):
+    """Entries of which OLD does not say in which call of a tool they came about.
+
+    A node that an application wrote itself makes all calls of an answer, and what it
+    does before or after one belongs to none of them; a wrapper of a call is in it. The
+    order of the entries still tells which came first.
+    """
+
+    def covers(self, difference: Difference) -> bool:
+        """Tell whether it is the call of such an entry."""
+        is_call = difference.path.endswith(".call_id")
+        return is_call and difference.channel == self.channel and not difference.old
+
+    def compared(self, old: Entry, new: Entry) -> tuple[Entry, Entry]:
+        """Return what is left to compare of two entries."""
+        if old.get("call_id", "") is not None or new.get("call_id") is None:
+            return old, new
+        return _without_call(old), _without_call(new)
+
+
+def _without_call(entry: Entry) -> Entry:
+    after = entry.get("after")
+    counted = dict(after) if isinstance(after, Mapping) else {}
+    counted.pop("executions", None)
+    return {**entry, "call_id": None, "after": counted}
+
+
 GRAPHS: Final = (
+    CallsUnknown("effects", "[*]"),
     Additions("state", "[*].values"),
     Additions("second_turn", "[*].values"),
 )
@@ -135,23 +166,34 @@ def differences(
         each
         for channel in channels
         if old.text(channel) != new.text(channel)
-        for each in _in_channel(channel, old.entries(channel), new.entries(channel))
+        for each in _in_channel(
+            channel,
+            old.entries(channel),
+            new.entries(channel),
+            [m for m in masks if isinstance(m, CallsUnknown) and m.channel == channel],
+        )
         if not any(mask.covers(each) for mask in masks)
     ]
 
 
 def _in_channel(
-    channel: str, old: Sequence[ChannelEntry], new: Sequence[ChannelEntry]
+    channel: str,
+    old: Sequence[ChannelEntry],
+    new: Sequence[ChannelEntry],
+    unknown: Sequence[CallsUnknown],
 ) -> Iterator[Difference]:
     for at in range(max(len(old), len(new))):
         ours = old[at] if at < len(old) else None
         theirs = new[at] if at < len(new) else None
         seq = min(each.seq for each in (ours, theirs) if each is not None)
-        for path, left, right in _innermost(
+        values: tuple[Part, Part] = (
             ABSENT if ours is None else ours.value,
             ABSENT if theirs is None else theirs.value,
-            f"[{at}]",
-        ):
+        )
+        if ours is not None and theirs is not None:
+            for mask in unknown:
+                values = mask.compared(ours.value, theirs.value)
+        for path, left, right in _innermost(*values, f"[{at}]"):
             yield Difference(channel, path, left, right, seq)
 
 

@@ -316,6 +316,9 @@ VOLATILE: Final[Mapping[str, str]] = MappingProxyType(
             "they are for the model; what it is sent is compared"
         ),
         "the order of threads": "calls of one answer end in any order",
+        "the call of an effect, where OLD's has none": (
+            "a node that makes all calls itself does not say in which"
+        ),
         "ways that only NEW has": "nobody can have called OLD in them",
     }
 )
