@@ -8,6 +8,7 @@ folder they run in. Found so, they are ended before the folder is removed.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from typing import Final
 
 ROUNDS: Final = 5
 """So often they are looked for: one that is starting another is found the next time."""
+PATIENCE: Final = 5.0
+"""Seconds that one may take to end."""
 PROCESSES: Final = Path("/proc")
 
 
@@ -27,15 +30,28 @@ def end_survivors(folder: Path) -> list[int]:
     """
     if sys.platform != "linux":
         return []
-    left: list[int] = []
     for _ in range(ROUNDS):
-        left = [pid for pid in _survivors(f"{folder}/") if not _is_over(pid)]
+        left = _alive(folder)
         if not left:
-            break
+            return []
         for pid in left:
-            with suppress(OSError):  # it ended, or is somebody else's by now
-                os.kill(pid, signal.SIGKILL)
-    return left
+            _end(pid)
+    return _alive(folder)
+
+
+def _alive(folder: Path) -> list[int]:
+    return [pid for pid in _survivors(f"{folder}/") if not _is_over(pid)]
+
+
+def _end(pid: int) -> None:
+    """End a process, and wait until it has: on a busy machine that takes a moment."""
+    with suppress(OSError):  # it ended by itself, or is somebody else's
+        process = os.pidfd_open(pid)
+        try:
+            signal.pidfd_send_signal(process, signal.SIGKILL)
+            select.select([process], (), (), PATIENCE)
+        finally:
+            os.close(process)
 
 
 def _survivors(folder: str) -> Iterator[int]:
