@@ -33,7 +33,8 @@ class CorpusWorld:
     clauses, and clauses: a world of ten thousand handlers, or one that is cancelled, is
     judged by the checks it is made for.
     ``repeat`` says how often the last entry of a list of the agent stands there in all:
-    such a world is written with that entry once.
+    such a world is written with that entry once. ``recorded`` names the session it is,
+    or is made of; "" for a world that nobody ever had.
     """
 
     scenario: Scenario
@@ -42,6 +43,7 @@ class CorpusWorld:
     clause: str = ""
     only: tuple[str, ...] = ()
     repeat: tuple[tuple[str, int], ...] = ()
+    recorded: str = ""
 
     @property
     def written(self) -> Scenario:
@@ -67,6 +69,8 @@ class CorpusWorld:
             entry["only"] = list(self.only)
         if self.repeat:
             entry["repeat"] = dict(self.repeat)
+        if self.recorded:
+            entry["recorded"] = self.recorded
         return {**entry, "scenario": scenario}
 
 
@@ -81,6 +85,11 @@ class SuiteCorpus:
     def fixed(self) -> int:
         """So many of the worlds are fixed cases."""
         return sum(each.fixed for each in self.worlds)
+
+    @property
+    def recorded(self) -> int:
+        """So many are recorded sessions, or made of them."""
+        return sum(bool(each.recorded) for each in self.worlds)
 
     @cached_property
     def json(self) -> str:
@@ -137,7 +146,13 @@ def _entry(
     whole = _repeated(scenario, repeat, where)
     only = tuple(data.get("only", ()))
     return CorpusWorld(
-        whole, family, fixed, clause, only, tuple(sorted(repeat.items()))
+        whole,
+        family,
+        fixed,
+        clause,
+        only,
+        tuple(sorted(repeat.items())),
+        str(data.get("recorded", "")),
     )
 
 

@@ -44,7 +44,8 @@ class StreamHeader(Event):
     seed: int
     worlds: int
     fixed: int
-    """So many of the worlds are fixed cases, the others are generated."""
+    recorded: int = 0
+    """So many are fixed cases, so many recorded sessions; the others are generated."""
     told: tuple[str, ...] = ()
     """What a reader has to know, such as that generated worlds were not run."""
     engines: tuple[str, ...]
@@ -143,6 +144,8 @@ class ClauseResult(Event):
     """So many worlds let the check decide."""
     failing: int = 0
     """In so many of them it decided against the engine."""
+    recorded: int = 0
+    """So many of the worlds that decide are recorded sessions, or made of them."""
     reason: str = ""
     """Why it does not apply, was blocked, or could not be judged."""
     known: Literal["", "known", "stale"] = ""

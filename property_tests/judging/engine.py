@@ -50,6 +50,7 @@ class Tally:
     """What the worlds of one engine came to, clause by clause."""
 
     decided: Counter[str] = field(default_factory=Counter[str])
+    recorded: Counter[str] = field(default_factory=Counter[str])
     failing: dict[str, list[int]] = field(
         default_factory=lambda: defaultdict[str, list[int]](list)
     )
@@ -59,7 +60,7 @@ class Tally:
     refused: set[int] = field(default_factory=set[int])
     broken: dict[int, str] = field(default_factory=dict[int, str])
 
-    def add(self, world: int, reply: Reply) -> None:
+    def add(self, world: int, reply: Reply, *, recorded: bool = False) -> None:
         """Count what one world decided."""
         if "broken" in reply:
             self.broken[world] = str(reply["broken"])
@@ -68,6 +69,8 @@ class Tally:
             self.refused.add(world)
             return
         self.decided.update(reply["decided"].keys())
+        if recorded:
+            self.recorded.update(reply["decided"].keys())
         for clause in reply["failed"]:
             self.failing[clause].append(world)
         for clause, text in reply["errors"].items():
@@ -207,7 +210,7 @@ class EngineJudge:
         total = len(self._corpus.worlds)
         request = ({"op": "judge", "world": at} for at in range(total))
         for done, (at, reply) in enumerate(self._pool.each(request), 1):
-            tally.add(at, reply)
+            tally.add(at, reply, recorded=bool(self._corpus.worlds[at].recorded))
             if done % STEP == 0 or done == total:
                 failing = len(tally.failing)
                 emit(
@@ -238,6 +241,7 @@ class EngineJudge:
                 verdict=verdict,
                 worlds=tally.decided[each.id],
                 failing=len(tally.failing.get(each.id, ())),
+                recorded=tally.recorded[each.id],
                 reason=reason or luck.get(each.id, ""),
                 failure=failures.get(each.id),
             )

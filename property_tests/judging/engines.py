@@ -101,6 +101,7 @@ class EnginesJudgement:
             seed=corpus.seed,
             worlds=len(corpus.worlds),
             fixed=corpus.fixed,
+            recorded=corpus.recorded,
             told=self._made.told,
             engines=tuple(each.name for each in self._judges),
             selected=tuple(each.id for each in self._asked.clauses),
