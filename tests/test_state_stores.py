@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from refengine.state import sqlite
-from refengine.state.sqlite import SqliteStore, named
+from refengine.state import sqlite_file
+from refengine.state.sqlite import SqliteStore
+from refengine.state.sqlite_file import named
 from refengine.state.store_errors import (
     CheckpointConflictError,
     CheckpointNotFoundError,
@@ -255,9 +256,10 @@ def test_a_store_in_use_has_a_log_and_waits_for_the_disk_as_asked(
     async def play():
         async with SqliteStore(path, synchronous=synchronous) as store:
             await store.append("k", 0, b"0")
-            assert store._db is not None
+            assert store._file is not None
             asked = ("journal_mode", "synchronous", "fullfsync")
-            return [store._db.execute(f"PRAGMA {it}").fetchone()[0] for it in asked]
+            db = store._file.db
+            return [db.execute(f"PRAGMA {it}").fetchone()[0] for it in asked]
 
     assert asyncio.run(play()) == ["wal", number, number - 1]
 
@@ -448,7 +450,7 @@ def test_a_later_layout_is_refused_by_both_numbers(path) -> None:
     error = refused(path)
 
     assert isinstance(error, NewerStoreError)
-    assert (error.layout, error.known) == (2, sqlite.LAYOUT)
+    assert (error.layout, error.known) == (2, sqlite_file.LAYOUT)
 
 
 def test_a_store_to_read_reads_and_writes_nothing(path) -> None:
@@ -502,6 +504,78 @@ def test_a_folder_that_cannot_be_written_can_be_read() -> None:
     assert done.stdout.splitlines()[1:] == ["[b'0']", "refused ['store.db']"], done
 
 
+LIVE = """
+import asyncio, os, sys
+from refengine.state.sqlite import SqliteStore
+
+async def play():
+    store = SqliteStore(sys.argv[1])
+    await store.append("k", 0, b"0")
+    print("safe", flush=True)
+    sys.stdin.read()
+    os._exit(0)
+
+asyncio.run(play())
+"""
+
+
+def around(path):
+    """Return what stands in a store's folder, to the byte and to its time."""
+    found = {}
+    for each in sorted(path.parent.iterdir()):
+        state = each.stat()
+        found[each.name] = (state.st_mtime_ns, each.read_bytes())
+    return path.parent.stat().st_mtime_ns, found
+
+
+def read_only(path):
+    async def play():
+        async with SqliteStore(path, read_only=True) as store:
+            return [*await store.damage(), *await store.read("k")]
+
+    return asyncio.run(play())
+
+
+def test_a_store_to_read_changes_nothing_whatever_state_it_is_in(path) -> None:
+    """Closed, in use, killed, and copied without what its users share."""
+    line = [sys.executable, "-c", LIVE, str(path)]
+    pipe = subprocess.PIPE
+    found = []
+    with subprocess.Popen(line, stdin=pipe, stdout=pipe) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"safe\n"
+        before = around(path)
+        found.append((read_only(path), around(path) == before))
+    assert {*before[1]} == {"store.db", "store.db-wal", "store.db-shm"}
+    before = around(path)
+    found.append((read_only(path), around(path) == before))
+    path.with_name("store.db-shm").unlink()
+    before = around(path)
+    found.append((read_only(path), around(path) == before))
+    filled(path, other=[b""])
+    before = around(path)
+    found.append((read_only(path), around(path) == before))
+
+    assert {*before[1]} == {"store.db"}
+    assert found == [([b"0"], True)] * 4
+
+
+def test_a_store_to_read_sees_who_begins_to_write(path) -> None:
+    filled(path, k=[b"0"])
+
+    async def play():
+        seen = []
+        async with SqliteStore(path, read_only=True) as store:
+            for at in range(1, 4):
+                seen.append(len(await store.read("k")))
+                async with SqliteStore(path) as writer:
+                    await writer.append("k", at, b"")
+                    seen.append(len(await store.read("k")))
+        return seen
+
+    assert asyncio.run(play()) == [1, 2, 2, 3, 3, 4]
+
+
 def test_a_full_disk_keeps_what_was_kept(path, monkeypatch) -> None:
     """A file of few pages stands for the disk: SQLite says the same of both."""
     filled(path, k=[b"0"])
@@ -512,7 +586,7 @@ def test_a_full_disk_keeps_what_was_kept(path, monkeypatch) -> None:
         return db
 
     connect = sqlite3.connect
-    monkeypatch.setattr(sqlite.sqlite3, "connect", on_a_small_disk)
+    monkeypatch.setattr(sqlite_file.sqlite3, "connect", on_a_small_disk)
 
     async def play():
         async with SqliteStore(path) as store:

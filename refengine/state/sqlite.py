@@ -13,8 +13,7 @@ What is promised, and by what:
 SQLite's log of changes (WAL) needs memory that all writers share, so they have to be on
 one machine: a file on a network share is not for two of them.
 
-What stands at the path is looked at, and perhaps refused, before anything in it is
-touched. What SQLite says went wrong comes out by the names that our users read.
+How the file is opened and made stands in ``sqlite_file.py``.
 """
 
 from __future__ import annotations
@@ -25,210 +24,30 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Final, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import Final, Self, TypeAlias, TypeVar, get_args
 
+from refengine.state.sqlite_file import (
+    SqliteFile,
+    Synchronous,
+    is_busy,
+    named,
+    opened,
+    opened_to_read,
+)
 from refengine.state.store_errors import (
     CheckpointConflictError,
-    ForeignStoreError,
-    NewerStoreError,
     StoreBusyError,
     StoreClosedError,
     StoreDamagedError,
-    StoreError,
-    StoreFileError,
     StoreForkedError,
-    StoreFullError,
     StoreMissingError,
     StoreOptionError,
     StoreReadOnlyError,
 )
 from refengine.state.stores import check_key, check_record, not_found
-
-_BUSY: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
-_SHUT: Final = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
-
-
-def is_busy(error: sqlite3.Error) -> bool:
-    """Tell whether others are at it, so that the same may succeed a moment later."""
-    return code_of(error) in _BUSY
-
-
-def named(error: sqlite3.Error, path: Path) -> StoreError:
-    """Return the error of ours for one of SQLite's; what it does not know is damage."""
-    code = code_of(error)
-    if code == sqlite3.SQLITE_FULL:
-        return StoreFullError(path)
-    if code in _SHUT:
-        return StoreReadOnlyError(path, str(error))
-    if code == sqlite3.SQLITE_NOTADB:
-        return ForeignStoreError(path, "no SQLite file")
-    return StoreDamagedError(path, str(error))
-
-
-def code_of(error: sqlite3.Error) -> int | None:
-    """Return SQLite's primary result code; some errors are Python's and have none."""
-    code: int | None = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF
-
-
-Synchronous: TypeAlias = Literal["full", "normal"]
-"""When a write is safe: in a power cut too, or in a crash of the process only."""
-APPLICATION: Final = 0x72666E67
-"""``rfng``: stands in the header of the file, and says whose it is."""
-LAYOUT: Final = 1
-"""Stands beside it: the tables as they are below."""
-
-_LEAST: Final = 512
-"""Bytes of the smallest database. SQLite takes less for nothing, and writes over it.
-
-The file is not opened to look: when it is closed again, a POSIX system would take from
-this process the locks of every other connection to it.
-"""
-_UNOPENED: Final = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
-_TABLE: Final = """
-CREATE TABLE records (
-    key TEXT NOT NULL, seq INTEGER NOT NULL, record BLOB NOT NULL,
-    PRIMARY KEY (key, seq)
-)
-"""
-
-
-def opened(
-    path: Path, synchronous: Synchronous, *, read_only: bool
-) -> sqlite3.Connection:
-    """Return a connection to the store at that path, made if it is not there.
-
-    Raises StoreError by its cause, and sqlite3.Error where SQLite knows better.
-    """
-    _check_path(path, read_only=read_only)
-    if read_only:
-        return _open_to_read(path)
-    db, empty = _looked_at(path, "mode=rwc")
-    try:
-        if empty:
-            _make(db, path)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute(f"PRAGMA synchronous = {synchronous}")
-        # On macOS plain fsync leaves the data in the disk's own memory.
-        db.execute(f"PRAGMA fullfsync = {synchronous == 'full':d}")
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _check_path(path: Path, *, read_only: bool) -> None:
-    if path.exists() and not path.is_file():
-        raise StoreFileError(path)
-    if read_only and not path.exists():
-        raise StoreMissingError(path, "file", "give the path of a store")
-    if not path.parent.is_dir():
-        raise StoreMissingError(path, "folder", f"make {path.parent} first")
-    if path.exists() and 0 < path.stat().st_size < _LEAST:
-        raise ForeignStoreError(path, "no SQLite file")
-
-
-def _connect(path: Path, how: str) -> sqlite3.Connection:
-    """Connect, in autocommit: each statement is a transaction unless one is begun.
-
-    It waits for no lock by itself: ``SqliteStore`` does, also where SQLite would not.
-    """
-    uri = f"{path.absolute().as_uri()}?{how}"
-    db = sqlite3.connect(
-        uri, timeout=0, isolation_level=None, check_same_thread=False, uri=True
-    )
-    db.execute("PRAGMA trusted_schema = OFF")  # a file may come from anywhere
-    return db
-
-
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Connect to a store that is there, and change nothing in it.
-
-    Even a reader needs the log beside the file. Where the folder cannot be written and
-    no log is left, nobody writes, and SQLite is told to do without.
-    """
-    try:
-        db, empty = _looked_at(path, "mode=rw")
-    except sqlite3.OperationalError as error:
-        if code_of(error) not in _UNOPENED or _log_of(path).exists():
-            raise
-        db, empty = _looked_at(path, "mode=ro&immutable=1")
-    if empty:
-        db.close()
-        raise ForeignStoreError(path, "an empty file")
-    db.execute("PRAGMA query_only = ON")
-    return db
-
-
-def _looked_at(path: Path, how: str) -> tuple[sqlite3.Connection, bool]:
-    """Connect, and tell whether the file is empty; a file of others is left again."""
-    db = _connect(path, how)
-    try:
-        return db, _is_empty(db, path)
-    except BaseException:
-        db.close()
-        raise
-
-
-def _log_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
-
-
-def _is_empty(db: sqlite3.Connection, path: Path) -> bool:
-    """Tell whether nothing is in the file; raises unless it then is a store of ours.
-
-    What it asks for is read in one transaction: another process may be making it.
-    """
-    db.execute("BEGIN")
-    empty = _has_nothing(db, path)
-    db.execute("COMMIT")
-    return empty
-
-
-def _has_nothing(db: sqlite3.Connection, path: Path) -> bool:
-    application = db.execute("PRAGMA application_id").fetchone()[0]
-    layout = db.execute("PRAGMA user_version").fetchone()[0]
-    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if (application, layout, tables) == (0, 0, 0):
-        return True
-    if application != APPLICATION:
-        raise ForeignStoreError(path, "a SQLite file of another program")
-    if layout > LAYOUT:
-        raise NewerStoreError(path, layout, LAYOUT)
-    return False
-
-
-def _make(db: sqlite3.Connection, path: Path) -> None:
-    """Make the tables, unless another process did in the meantime."""
-    db.execute("PRAGMA journal_mode = WAL")
-    with closing(db.cursor()) as cursor:
-        cursor.execute("BEGIN IMMEDIATE")
-        try:
-            if _has_nothing(db, path):
-                cursor.execute(_TABLE)
-                cursor.execute(f"PRAGMA application_id = {APPLICATION}")
-                cursor.execute(f"PRAGMA user_version = {LAYOUT}")
-            cursor.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                cursor.execute("ROLLBACK")
-            raise
-    _keep_name(path.parent)
-
-
-def _keep_name(folder: Path) -> None:
-    """Force the name of a new file to disk, where a system lets folders be opened."""
-    if os.name == "posix":
-        opened_folder = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened_folder)
-        finally:
-            os.close(opened_folder)
-
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sqlite3.Connection], T]
@@ -259,7 +78,7 @@ class SqliteStore:
     ``patience`` are the seconds a write waits for other processes. ``synchronous`` is
     "full", or "normal" for whoever accepts that a power cut (not a crash of the
     process) takes the last steps, and gets an append without waiting for the disk. A
-    store that is ``read_only`` makes no file and refuses to write.
+    store that is ``read_only`` makes no file, changes none and refuses to write.
 
     Tasks, threads and loops may share one. It works in threads of the running loop, has
     none of its own, and is closed by ``aclose``, ``close`` or ``async with``.
@@ -282,8 +101,8 @@ class SqliteStore:
         self._patience = patience
         self._synchronous: Synchronous = synchronous
         self._read_only = read_only
-        self._db: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
+        self._file: SqliteFile | None = None
+        self._identity: tuple[int, int] | None = None
         self._closed = False
         self._lock = Lock()  # one connection, of which one thread at a time makes use
         self._process = os.getpid()
@@ -292,6 +111,8 @@ class SqliteStore:
         """Keep a record; see ``CheckpointStore``. Raises StoreError by its cause."""
         check_key(key)
         check_record(key, record)
+        if self._read_only:
+            raise StoreReadOnlyError(self.path, "the store is opened to read only")
         await self._done(lambda db: _append(db, key, seq, record))
 
     async def read(self, key: str) -> Sequence[bytes]:
@@ -308,6 +129,8 @@ class SqliteStore:
         Their bytes may stay in the file until SQLite needs the room.
         """
         check_key(key)
+        if self._read_only:
+            raise StoreReadOnlyError(self.path, "the store is opened to read only")
         await self._done(lambda db: _delete(db, key))
 
     async def keys(self) -> Sequence[str]:
@@ -321,6 +144,13 @@ class SqliteStore:
         except StoreDamagedError as error:
             return [error.detail]
 
+    def files(self) -> Sequence[Path]:
+        """Return the files to which it appends: the end of one may be torn off.
+
+        That is the log, which a power cut in the middle of a write leaves short.
+        """
+        return [self.path.with_name(f"{self.path.name}-wal")]
+
     async def aclose(self) -> None:
         """Close the file, once what is being written is; a second time does nothing."""
         await asyncio.to_thread(self.close)
@@ -331,9 +161,7 @@ class SqliteStore:
             return  # what a fork copied is its parent's to close
         with self._lock:
             self._closed = True
-            db, self._db = self._db, None
-            if db is not None:
-                db.close()
+            self._leave()
 
     async def __aenter__(self) -> Self:
         return self
@@ -360,27 +188,45 @@ class SqliteStore:
             until = time.monotonic() + self._patience
             while True:
                 try:
-                    return work(self._connection())
+                    found = work(self._connection())
                 except sqlite3.Error as error:
-                    if not is_busy(error):
+                    if not is_busy(error) and not self._is_stale():
                         raise named(error, self.path) from error
                     if time.monotonic() >= until:
                         raise StoreBusyError(self.path, self._patience) from error
+                else:
+                    if not self._is_stale():
+                        return found
                 time.sleep(random.uniform(0, _PAUSE))  # noqa: S311  # no secret
 
     def _connection(self) -> sqlite3.Connection:
         if self._closed:
             raise StoreClosedError(self.path)
-        if self._db is None:
-            self._db = opened(self.path, self._synchronous, read_only=self._read_only)
-            self._file = _identity(self.path)
-        elif _identity(self.path) != self._file:
+        if self._is_stale():
+            self._leave()
+        if self._file is None:
+            self._file = (
+                opened_to_read(self.path)
+                if self._read_only
+                else opened(self.path, self._synchronous)
+            )
+            self._identity = _identity(self.path)
+        elif _identity(self.path) != self._identity:
             # SQLite would go on with the file that has no name any more, and what it
             # acknowledges there would be lost.
             raise StoreMissingError(
                 self.path, "file any more", "it was deleted or replaced while in use"
             )
-        return self._db
+        return self._file.db
+
+    def _is_stale(self) -> bool:
+        """Tell whether others wrote while it was read: then it is no answer."""
+        return self._file is not None and self._file.is_stale(self.path)
+
+    def _leave(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
     def _row(self, db: sqlite3.Connection, key: str) -> list[bytes]:
         found = db.execute(_READ, (key,)).fetchall()
