@@ -187,6 +187,16 @@ class UnknownSelectorError(LookupError):
         super().__init__(f"no clause matches {selector!r}; {hint}")
 
 
+class EverythingExcludedError(ValueError):
+    """What is to be left out leaves nothing of what is chosen."""
+
+    def __init__(self, without: Sequence[str]) -> None:
+        self.without = tuple(without)
+        super().__init__(
+            f"nothing is left to be judged without {', '.join(without)}: exclude less"
+        )
+
+
 class Contract(Frozen):
     """All clauses, in the order of their ids, and the ids that are given no more."""
 
@@ -205,29 +215,45 @@ class Contract(Frozen):
         return tuple(each for each in self.clauses if each.status == "checked")
 
     def clause(self, id_: str) -> Clause:
-        """Return the clause of exactly that id; raises UnknownSelectorError."""
+        """Return the clause of that id, in any case; raises UnknownSelectorError."""
         [found] = self.select(ids=(id_,))
         return found
 
     def select(
-        self, words: Sequence[str] = (), ids: Sequence[str] = ()
+        self,
+        words: Sequence[str] = (),
+        ids: Sequence[str] = (),
+        without: Sequence[str] = (),
     ) -> tuple[Clause, ...]:
         """Return the clauses that some word or id chooses; all if nothing is given.
 
-        An id is written exactly. A word, in any case, chooses the ids that begin with
-        it, so that RD is not found in ORD, or else those that have it anywhere.
-        Raises UnknownSelectorError for one that chooses nothing.
+        An id is written whole, in any case. A word, in any case too, chooses the ids
+        that begin with it, so that RD is not found in ORD, or else those that have it
+        anywhere. The words of ``without`` take clauses out again. Raises
+        UnknownSelectorError for one that matches nothing, and EverythingExcludedError.
         """
-        if not words and not ids:
-            return self.clauses
-        chosen = {id_ for each in words for id_ in self._matching(each)}
+        chosen = {id_ for each in words for id_ in self.matching(each)}
         for each in ids:
-            if each not in self.ids:
+            id_ = each.strip().upper()
+            if id_ not in self.ids:
                 raise UnknownSelectorError(each, self.ids)
-            chosen.add(each)
-        return tuple(each for each in self.clauses if each.id in chosen)
+            chosen.add(id_)
+        if not words and not ids:
+            chosen.update(self.ids)
+        left = chosen.difference(*(self.matching(each) for each in without))
+        if not left:
+            raise EverythingExcludedError(without)
+        return tuple(each for each in self.clauses if each.id in left)
 
-    def _matching(self, word: str) -> list[str]:
+    def taken_out(
+        self, words: Sequence[str], ids: Sequence[str], without: Sequence[str]
+    ) -> Mapping[str, int]:
+        """Return how many of the chosen clauses each word of ``without`` takes out."""
+        chosen = {each.id for each in self.select(words, ids)}
+        return {each: len(chosen.intersection(self.matching(each))) for each in without}
+
+    def matching(self, word: str) -> list[str]:
+        """Return the ids that a word chooses; raises UnknownSelectorError if none."""
         prefix = word.strip().upper()
         begin = [each for each in self.ids if each.startswith(prefix)]
         found = begin or [each for each in self.ids if prefix in each]

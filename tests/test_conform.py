@@ -117,6 +117,11 @@ class Backwards(Right):
         (("nowhere.py:Engine",), "nowhere.py"),
         (("reference", "--show-trace", "ORD-999"), "no clause matches 'ORD-999'"),
         (("reference", "--known", "nowhere.toml"), "nowhere.toml"),
+        (("reference", "--exclude", "ODR"), "no clause matches 'ODR'"),
+        (("reference", "-k", "ORD", "--exclude", "ord"), "nothing is left to be"),
+        (("reference", "--html", "a", "--json", "./a"), "both to be written to a"),
+        (("reference", "--html", "no/a.html"), "'no/a.html' does not exist"),
+        (("reference", "--events", "."), "'.' is a directory"),
     ],
 )
 def test_a_mistake_of_the_user_is_told_in_one_line(
@@ -128,6 +133,48 @@ def test_a_mistake_of_the_user_is_told_in_one_line(
     assert told in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("kind", ["json", "junit", "markdown", "html", "events"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    kind: str, tmp_path: Path
+) -> None:
+    done = conform("reference", f"--{kind}", "no/such", at=tmp_path)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"'--{kind}': the folder of 'no/such' does not exist" in done.stderr
+
+
+def test_what_is_excluded_is_not_judged_and_told(tmp_path: Path) -> None:
+    options = ("--exclude", "ord-001", "--exclude", "EXT", "--json", "out.json")
+
+    done = conform("reference", *QUICK, *options, at=tmp_path)
+    said = json.loads((tmp_path / "out.json").read_text())
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "excluded: ord-001 (1 clause), EXT (0 clauses)" in done.stdout
+    assert said["header"]["excluded"] == {"ord-001": 1, "EXT": 0}
+    judged_ = [each["clause"] for each in said["engines"][0]["results"]]
+    assert "ORD-001" not in judged_
+    assert "ORD-002" in judged_
+
+
+def test_reader_that_leaves_costs_no_report(tmp_path: Path) -> None:
+    words = ("-m", "refengine", "conform", "reference", "--clause", "ord-001")
+    options = ("--examples", "0", "--jobs", "1", "--json", "out.json")
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, *words, *options],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+        cwd=tmp_path,
+    )
+    os.close(write)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads((tmp_path / "out.json").read_text())["exit"] == 0
 
 
 def test_a_selection_without_any_check_is_refused(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """Profiles side by side, and the scenarios that show each posture."""
 
+import json
 import subprocess
 import sys
 from itertools import combinations, permutations, product
 
 import pytest
 
+from compat.cli.profile import listed
 from compat.profiles.comparing import meanings, played, profile_differences, scenarios
 from refengine.profile import PROFILES, choosing, differences, options, profile
 from refengine.testing.scenario_files import read_scenario
@@ -17,6 +19,20 @@ CHOICES = {name: found for name, found in options().items() if len(found) > 1}
 def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
     line = [sys.executable, "-m", "refengine", "profile", *arguments]
     return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+def test_profiles_are_listed_as_json() -> None:
+    found = listed()
+
+    assert found["postures"] == {name: list(some) for name, some in options().items()}
+    assert found["profiles"] == [
+        {
+            "name": each.name,
+            "postures": {name: getattr(each, name) for name in options()},
+        }
+        for each in PROFILES
+    ]
+    assert json.loads(command("list", "--json").stdout) == found
 
 
 def test_every_posture_has_scenarios_and_nothing_else_has() -> None:

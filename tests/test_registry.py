@@ -15,6 +15,7 @@ from property_tests.registry import (
     FILE,
     Contract,
     ContractError,
+    EverythingExcludedError,
     SeedSource,
     UnknownSelectorError,
     contract,
@@ -153,6 +154,7 @@ SOME = made(*map(clause, ("ORD-001", "ORD-002", "RD-001", "RD-012", "STR-001")))
         (("01",), (), ("ORD-001", "RD-001", "RD-012", "STR-001")),
         ((), ("ORD-002",), ("ORD-002",)),
         (("str",), ("ORD-002",), ("ORD-002", "STR-001")),
+        ((), ("ord-001", " RD-012 "), ("ORD-001", "RD-012")),
         (("ORD", "rd-012"), (), ("ORD-001", "ORD-002", "RD-012")),
     ],
 )
@@ -167,7 +169,6 @@ def test_selectors_choose_clauses_in_the_order_of_the_contract(
     [
         (("ODR",), (), r"no clause matches 'ODR'; did you mean ORD\b"),
         ((), ("ORD-003",), r"'ORD-003'; did you mean ORD-00"),
-        ((), ("ord-001",), r"'ord-001'; did you mean ORD-001"),
         ((), ("ORD",), r"no clause matches 'ORD'"),
         (("ORD", "QQQQ"), (), r"'QQQQ'; 'refengine clause list' shows all"),
         (("",), (), r"no clause matches ''"),
@@ -177,6 +178,31 @@ def test_selectors_choose_clauses_in_the_order_of_the_contract(
 def test_a_selector_that_chooses_nothing_is_told(words, ids, told) -> None:
     with pytest.raises(UnknownSelectorError, match=told):
         SOME.select(words, ids)
+
+
+@pytest.mark.parametrize(
+    ("words", "without", "found", "counts"),
+    [
+        ((), ("ord",), ("RD-001", "RD-012", "STR-001"), {"ord": 2}),
+        (("ORD",), ("ORD-001",), ("ORD-002",), {"ORD-001": 1}),
+        (("ORD",), ("STR",), ("ORD-001", "ORD-002"), {"STR": 0}),
+        ((), ("ORD", "001"), ("RD-012",), {"ORD": 2, "001": 3}),
+    ],
+)
+def test_what_is_excluded_is_taken_out_and_counted(
+    words, without, found, counts
+) -> None:
+    left = SOME.select(words, without=without)
+
+    assert tuple(each.id for each in left) == found
+    assert SOME.taken_out(words, (), without) == counts
+
+
+def test_excluding_an_unknown_name_or_everything_is_refused() -> None:
+    with pytest.raises(UnknownSelectorError, match=r"'ODR'; did you mean ORD\b"):
+        SOME.select(without=("ODR",))
+    with pytest.raises(EverythingExcludedError, match=r"nothing is left .* without ORD"):
+        SOME.select(("ORD",), without=("ORD",))
 
 
 def test_families_come_in_their_order_and_without_the_empty_ones() -> None:

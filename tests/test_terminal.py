@@ -1,6 +1,7 @@
 """Lines of commands reach the terminal as they are."""
 
 import io
+import os
 import sys
 
 import pytest
@@ -18,6 +19,18 @@ def test_brackets_and_colons_are_the_callers_data(line, form, capsys) -> None:
     console().print(form(line))
 
     assert capsys.readouterr().out == f"{line}\n"
+
+
+def test_a_reader_that_leaves_does_not_end_the_work(monkeypatch, tmp_path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w", encoding="utf-8") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        shown = console()
+        for _ in range(3):
+            shown.print("nobody reads it")
+
+        assert shown.quiet
 
 
 def test_what_the_encoding_has_no_letter_for_is_an_escape(monkeypatch) -> None:

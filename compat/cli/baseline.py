@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from compat.cli.command import argument, group, option, refuse, refusing
-from compat.cli.values import FILE, WHOLE, at_least
+from compat.cli.values import OUTPUT, WHOLE, at_least
 from compat.verdicts.exit_codes import (
     DIFFERS,
     FAULT,
@@ -40,8 +40,9 @@ def _options(of: Function) -> Function:
             "--examples", about="generated worlds", kind=at_least(0), default=EXAMPLES
         ),
         option("--profile", about="judge under this one"),
+        option("--exclude", about="all but these, as for -k", multiple=True),
         option("-k", "words", about="a family (ORD) or part of an id", multiple=True),
-        option("--known", about="the file; ENGINE-known.toml if not", kind=FILE),
+        option("--known", about="the file; ENGINE-known.toml if not", kind=OUTPUT),
         argument("engine", "the engine, as for conform"),
     ):
         of = declare(of)
@@ -150,12 +151,22 @@ def _mistakes() -> tuple[type[Exception], ...]:
     return *known, OSError, UnknownSelectorError, UnusableEngineError
 
 
-def _request(engine: str, *, words: tuple[str, ...], **how: Any) -> ConformRequest:  # noqa: ANN401  # as above
+def _request(
+    engine: str,
+    *,
+    words: tuple[str, ...],
+    exclude: tuple[str, ...],
+    **how: Any,  # noqa: ANN401  # as above
+) -> ConformRequest:
     from property_tests.judging.inputs import ConformRequest
-    from property_tests.registry import UnknownSelectorError, contract
+    from property_tests.registry import (
+        EverythingExcludedError,
+        UnknownSelectorError,
+        contract,
+    )
 
-    with refusing("baseline", UnknownSelectorError):
-        clauses = contract().select(words)
+    with refusing("baseline", UnknownSelectorError, EverythingExcludedError):
+        clauses = contract().select(words, without=exclude)
     return ConformRequest(engines=(engine,), clauses=clauses, **how)
 
 

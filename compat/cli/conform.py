@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Final, TextIO
 
 from compat.cli.command import (
     argument,
@@ -17,18 +17,15 @@ from compat.cli.command import (
     refuse,
     refusing,
 )
-from compat.cli.values import FILE, FILE_THERE, FOLDER, WHOLE, at_least
+from compat.cli.values import FILE_THERE, OUTPUT, OUTPUT_FOLDER, WHOLE, at_least
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from compat.report.conform_gathered import JudgementReport
     from compat.verdicts.conformance import AnyEvent
     from property_tests.judging.engines import EnginesJudgement
     from property_tests.registry import Clause
-
-    Writer: TypeAlias = Callable[[JudgementReport], str]
 
 NOT_CHECKED: Final = "is chosen, but no check decides it: "
 
@@ -42,6 +39,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
 )
 @option("-k", "words", about="a family (ORD) or part of an id", multiple=True)
 @option("--clause", "ids", about="exactly this one", multiple=True)
+@option("--exclude", about="all but these, as for -k", multiple=True, metavar="WORD")
 @option("--profile", about="judge under this one")
 @option(
     "--examples",
@@ -57,22 +55,25 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
 @option(
     "--show-trace", "shown", about="all that a clause's failure rests on", metavar="ID"
 )
-@option("--events", about="every event, a line of JSON each", kind=FILE, metavar="FILE")
-@option("--json", about="one document", kind=FILE, metavar="FILE")
-@option("--junit", about="for a CI that reads JUnit", kind=FILE, metavar="FILE")
-@option("--markdown", about="for a CI's summary", kind=FILE, metavar="FILE")
+@option(
+    "--events", about="every event, a line of JSON each", kind=OUTPUT, metavar="FILE"
+)
+@option("--json", about="one document", kind=OUTPUT, metavar="FILE")
+@option("--junit", about="for a CI that reads JUnit", kind=OUTPUT, metavar="FILE")
+@option("--markdown", about="for a CI's summary", kind=OUTPUT, metavar="FILE")
 @option(
     "--html",
     about="one page: engines and clauses, to look into",
-    kind=FILE,
+    kind=OUTPUT,
     metavar="FILE",
 )
-@option("--failures", about="write each failure there, for replay", kind=FOLDER)
+@option("--failures", about="write each failure there, for replay", kind=OUTPUT_FOLDER)
 def conform(  # noqa: PLR0913  # options of a command line
     *,
     engines: tuple[str, ...],
     words: tuple[str, ...],
     ids: tuple[str, ...],
+    exclude: tuple[str, ...],
     profile: str | None,
     examples: int,
     seed: int,
@@ -93,56 +94,65 @@ def conform(  # noqa: PLR0913  # options of a command line
     Exit codes: 0 conformant, 1 not, 2 usage, 3 an engine, its door or the harness broke
     down, 4 nothing ran, 5 a known failure that is none any more.
     """
-    from rich.console import Console
-
+    from compat.report.conform_files import check_paths, write_reports
+    from compat.report.terminal import console
     from property_tests.judging.engines import judging
     from property_tests.judging.inputs import ConformRequest
 
     line = shlex.join(["refengine", "conform", *sys.argv[2:]])
-    console = Console(highlight=False, soft_wrap=True)
+    out = console()
     reports = {"json": json, "junit": junit, "markdown": markdown, "html": html}
     with refusing("conform", *_mistakes()):
+        check_paths({"events": events, **reports})
+        clauses, excluded = _chosen(words, ids, exclude, shown)
         request = ConformRequest(
             engines=engines,
             profile=profile,
-            clauses=_chosen(words, ids, shown),
+            clauses=clauses,
             examples=examples,
             seed=seed,
             timeout=timeout,
             jobs=jobs,
             known=known,
             strict=strict,
+            excluded=excluded,
         )
-        with judging(request, line) as judgement, _opened(events) as out:
-            found, code = _judged(judgement, console, out)
-            _write(reports, failures, found)
+        with judging(request, line) as judgement, _opened(events) as file:
+            found, code = _judged(judgement, out, file)
+            write_reports(reports, found)
+            _write_failures(failures, found)
             for text in _traces(judgement, found, shown) if shown else ():
-                console.print(text, markup=False)
+                out.print(text)
     return code
 
 
 def _mistakes() -> tuple[type[Exception], ...]:
+    from compat.report.conform_files import SamePathError
     from property_tests.judging.engine import UnusableEngineError
     from property_tests.known.entries import KnownFailuresError
-    from property_tests.registry import UnknownSelectorError
+    from property_tests.registry import EverythingExcludedError, UnknownSelectorError
 
-    return UnknownSelectorError, UnusableEngineError, KnownFailuresError, OSError
+    selection = (UnknownSelectorError, EverythingExcludedError)
+    return *selection, UnusableEngineError, KnownFailuresError, SamePathError, OSError
 
 
 def _chosen(
-    words: Sequence[str], ids: Sequence[str], shown: str | None
-) -> tuple[Clause, ...]:
-    """Return the selected clauses; raises UnknownSelectorError."""
+    words: Sequence[str],
+    ids: Sequence[str],
+    without: Sequence[str],
+    shown: str | None,
+) -> tuple[tuple[Clause, ...], Mapping[str, int]]:
+    """Return the selected clauses, and what was excluded; raises what select raises."""
     from property_tests.registry import contract
 
     of = contract()
     if shown is not None:
         of.clause(shown)
-    found = of.select(words, ids)
+    found = of.select(words, ids, without)
     if not any(each.status == "checked" for each in found):
         first = found[0]
         refuse("conform", f"{first.id} {NOT_CHECKED}it is {first.status}: {first.why}")
-    return found
+    return found, of.taken_out(words, ids, without)
 
 
 @contextmanager
@@ -175,42 +185,11 @@ def _judged(
     return found, footer.exit_code
 
 
-def _write(
-    reports: Mapping[str, Path | None],
-    failures: Path | None,
-    events: Sequence[AnyEvent],
-) -> None:
-    """Write all the files that were asked for."""
-    paths = {kind: path for kind, path in reports.items() if path is not None}
-    if paths:
-        from compat.report.conform_gathered import gather
-
-        gathered = gather(events)
-        for kind, path in paths.items():
-            path.write_text(_writer(kind)(gathered), "utf-8")
-    if failures is not None:
+def _write_failures(folder: Path | None, events: Sequence[AnyEvent]) -> None:
+    if folder is not None:
         from property_tests.failures import write_failures
 
-        write_failures(failures, events)
-
-
-def _writer(kind: str) -> Writer:
-    """Return what writes one kind of report."""
-    if kind == "json":
-        from compat.report.conform_json import json_text
-
-        return json_text
-    if kind == "junit":
-        from compat.report.conform_junit import junit_text
-
-        return junit_text
-    if kind == "markdown":
-        from compat.report.conform_markdown import markdown_text
-
-        return markdown_text
-    from compat.report.conform_page import page_text
-
-    return page_text
+        write_failures(folder, events)
 
 
 def _traces(
@@ -218,7 +197,9 @@ def _traces(
 ) -> Iterator[str]:
     """Yield the whole trace of a clause's failure, for each engine that has one."""
     from compat.verdicts.conformance import ClauseResult
+    from property_tests.registry import contract
 
+    clause = contract().clause(clause).id  # as reports write it
     failed = {
         each.engine: each.failure
         for each in events

@@ -27,8 +27,12 @@ app = group("List profiles, show how two differ, and which one an engine has.")
 
 
 @app.command("list")
-def list_() -> int:
+@flag("--json", "as_json", about="print them as JSON")
+def list_(*, as_json: bool) -> int:
     """List the profiles with their choice in every posture."""
+    if as_json:
+        sys.stdout.write(json.dumps(listed(), indent=1) + "\n")
+        return OK
     from rich.console import Console
     from rich.table import Table
 
@@ -41,6 +45,20 @@ def list_() -> int:
     needed = Console(width=WIDEST).measure(table).maximum
     Console(highlight=False, width=max(Console().width, needed)).print(table)
     return OK
+
+
+def listed() -> dict[str, Json]:
+    """Return the profiles, and the options of every posture, as JSON values."""
+    return {
+        "postures": {name: list(found) for name, found in options().items()},
+        "profiles": [
+            {
+                "name": each.name,
+                "postures": {name: getattr(each, name) for name in options()},
+            }
+            for each in PROFILES
+        ],
+    }
 
 
 @app.command()

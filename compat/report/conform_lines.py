@@ -10,7 +10,12 @@ from typing import Final
 from rich.text import Text
 
 from compat.report.conform_failure import FailureText, failure_texts, seen_lines
-from compat.report.conform_gathered import LEVELS, EngineReport, counts
+from compat.report.conform_gathered import (
+    LEVELS,
+    EngineReport,
+    counts,
+    excluded_text,
+)
 from compat.report.conform_text import brief, counted, plain, plain_lines
 from compat.verdicts.conformance import (
     VERDICTS,
@@ -69,6 +74,8 @@ def header_lines(header: StreamHeader, page: Page) -> Iterator[Text]:
     if header.versions:
         found = [f"{name} {at}" for name, at in header.versions.items()]
         yield from page.wrap(plain(f"versions: {', '.join(found)}"), hang="  ")
+    if excluded := excluded_text(header):
+        yield from page.wrap(f"excluded: {excluded}", "yellow", hang="  ")
     for each in header.told:
         yield from page.wrap(plain(f"note: {each}"), "yellow", hang="  ")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from compat.report.conform_failure import failure_texts
-from compat.report.conform_gathered import EngineReport, JudgementReport
+from compat.report.conform_gathered import EngineReport, JudgementReport, excluded_text
 from compat.report.conform_text import brief, counted, plain
 from compat.verdicts.conformance import VERDICTS, ClauseResult
 
@@ -34,7 +34,9 @@ def _lines(judgement: JudgementReport) -> Iterator[str]:
         f" corpus {_code(header.corpus[:12])}, digest"
         f" {_code(judgement.footer.digest[:12])}"
     )
-    yield from ("", *(f"- {_safe(each)}" for each in header.told), "")
+    excluded = excluded_text(header)
+    notes = [*([f"excluded: {excluded}"] if excluded else []), *header.told]
+    yield from ("", *(f"- {_safe(each)}" for each in notes), "")
     yield from _table(judgement.engines)
     for report in judgement.engines:
         yield from _engine(report, judgement)

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from compat.report.conform_gathered import LEVELS, EngineReport, JudgementReport, counts
+from compat.report.conform_gathered import (
+    LEVELS,
+    EngineReport,
+    JudgementReport,
+    counts,
+    excluded_text,
+)
 from compat.report.conform_matrix import anchor_of, families
 from compat.report.conform_text import brief, counted, plain, plain_lines, without_paths
 from compat.verdicts.conformance import VERDICTS, Breakdown, ClauseInfo, SmokeResult
@@ -78,6 +84,8 @@ def _facts(judgement: JudgementReport) -> Iterator[tuple[str, str]]:
     drawn = header.worlds - header.fixed
     yield "contract", plain(header.contract)
     yield "clauses", f"{len(header.selected):,} of {len(judgement.clauses):,} judged"
+    if excluded := excluded_text(header):
+        yield "excluded", excluded
     yield "worlds", f"{header.worlds:,}: {header.fixed:,} fixed, {drawn:,} generated"
     yield "seed", str(header.seed)
     yield "corpus", plain(header.corpus[:12])

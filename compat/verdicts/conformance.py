@@ -51,6 +51,8 @@ class StreamHeader(Event):
     engines: tuple[str, ...]
     selected: tuple[str, ...]
     """The ids of the clauses that are judged."""
+    excluded: dict[str, int] = {}
+    """Each word that took clauses out of them, and how many."""
     versions: dict[str, str] = {}
     """The version of each engine that tells one."""
     tool: str = ""

@@ -105,6 +105,7 @@ class EnginesJudgement:
             told=self._made.told,
             engines=tuple(each.name for each in self._judges),
             selected=tuple(each.id for each in self._asked.clauses),
+            excluded=dict(self._asked.excluded),
             versions={name: at for name, at in versions.items() if at},
             tool=f"refengine {version('refengine')}",
             python=platform.python_version(),

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -31,7 +31,8 @@ class ConformRequest:
 
     ``examples`` worlds are generated, none without Hypothesis. ``timeout`` are seconds
     that one world may take; ``jobs`` workers share an engine's worlds. ``known`` is a
-    file of known failures, in place of the one that comes with a door.
+    file of known failures, in place of the one that comes with a door. ``excluded`` are
+    the words that took clauses out, and how many each.
     """
 
     engines: tuple[str, ...]
@@ -43,6 +44,7 @@ class ConformRequest:
     jobs: int = 0
     known: Path | None = None
     strict: bool = False
+    excluded: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def workers(self) -> int:
