@@ -201,7 +201,9 @@ def test_what_is_excluded_is_taken_out_and_counted(
 def test_excluding_an_unknown_name_or_everything_is_refused() -> None:
     with pytest.raises(UnknownSelectorError, match=r"'ODR'; did you mean ORD\b"):
         SOME.select(without=("ODR",))
-    with pytest.raises(EverythingExcludedError, match=r"nothing is left .* without ORD"):
+    with pytest.raises(
+        EverythingExcludedError, match=r"nothing is left .* without ORD"
+    ):
         SOME.select(("ORD",), without=("ORD",))
 
 
