@@ -20,6 +20,7 @@ from property_tests.checks import CHECKS
 from property_tests.corpus import NARROWED, CorpusWorld, fixed_worlds
 from property_tests.defaults import EXAMPLES, SEED
 from property_tests.generating import around, generated
+from property_tests.grafting import neighbours
 from property_tests.judging.world import judge
 from property_tests.playing import VariantPlayer
 from refengine.profile import profile
@@ -80,7 +81,8 @@ def main(arguments: Sequence[str]) -> int:
 def _needed(clause: str, count: int, fixed: Sequence[CorpusWorld]) -> int:
     """Return how many worlds to draw, by how many of some decide."""
     cases = [each for each in fixed if each.clause == clause]
-    drawn = [world for case in cases for world in around(case, 8, SEED)]
+    among = neighbours(SEED)
+    drawn = [world for case in cases for world in around(case, 8, SEED, among)]
     share = counted(drawn)[clause] / len(drawn)
     return min(MOST, round((ENOUGH - count) / max(share, 0.05)) + 12)
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from compat.verdicts.exit_codes import NOTHING_RAN
-from property_tests.generating import drawn
+from property_tests.drawing import drawn
 from refengine.profile import profile
 from refengine.resume.checkpoint import Keeper, Saved, Step
 from refengine.state import Checkpoints, MemoryStore, SqliteStore

@@ -1,0 +1,77 @@
+"""Drawing: values of a Hypothesis strategy, always the same for a seed.
+
+Needs the extra ``testing``. Nothing but the seed and the version of Hypothesis decides
+what is drawn: not which modules are loaded, nor where the project is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.internal.conjecture.providers import (
+    AVAILABLE_PROVIDERS,
+    HypothesisProvider,
+)
+from hypothesis.strategies import SearchStrategy
+
+BACKEND: Final = "refengine-steady"
+
+UNCHECKED: Final = (
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.filter_too_much,
+    HealthCheck.large_base_example,
+)
+"""Worlds are large and take a while to draw, which is no fault of theirs."""
+
+T = TypeVar("T")
+
+
+class SteadyProvider(HypothesisProvider):
+    """Draws as Hypothesis does, but no constants of modules that happen to be loaded.
+
+    With them the same seed gives other worlds in an editable installation than in a
+    wheel, and others again once an engine is imported.
+    """
+
+    def _maybe_draw_constant(self, *_: object, **__: object) -> None:
+        return None
+
+
+def drawn(values: SearchStrategy[T], count: int, number: int) -> list[T]:
+    """Draw so many values of a strategy; what is drawn first is the plainest."""
+    found: list[T] = []
+    if not count:
+        return found
+
+    with _registered():
+
+        @seed(number)
+        @settings(
+            max_examples=count,
+            database=None,
+            deadline=None,
+            derandomize=False,
+            backend=BACKEND,
+            phases=[Phase.generate],
+            suppress_health_check=UNCHECKED,
+        )
+        @given(values)
+        def draw(value: T) -> None:
+            found.append(value)
+
+        draw()
+    return found[:count]
+
+
+@contextmanager
+def _registered() -> Generator[None, None, None]:
+    """Let Hypothesis know our provider for as long as it is used."""
+    AVAILABLE_PROVIDERS[BACKEND] = SteadyProvider
+    try:
+        yield
+    finally:
+        del AVAILABLE_PROVIDERS[BACKEND]
