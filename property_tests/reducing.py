@@ -14,13 +14,20 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from compat.engines.capabilities import CAPABILITIES
-from refengine.messages import ToolCall
+from refengine.messages import ToolCall, join_chunks
 from refengine.testing.json_values import is_list, is_mapping
-from refengine.testing.notation import parse_message, show_message
+from refengine.testing.notation import (
+    SURROGATE,
+    parse_chunk,
+    parse_message,
+    show_message,
+    write_message,
+)
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import ScenarioError, read_scenario
 
 Doc: TypeAlias = Any  # a scenario as JSON values, changed in place
+Calls: TypeAlias = Callable[[tuple[ToolCall, ...]], tuple[ToolCall, ...]]
 
 HOOKS: Final[Mapping[str, str]] = {
     "before_agent": "before_agent",
@@ -51,6 +58,8 @@ EDITS: Final = (
     *("append_instruction", "append_tools", "remove_tool", "set_tools"),
     *("set_return_directly", "replace_return_directly"),
 )
+LISTS: Final = ("handlers", "middlewares", "tool_call_middlewares")
+"""The extensions of an agent; of several the first of the first list is left."""
 
 
 def reduced(scenario: Scenario, declared: AbstractSet[str]) -> Scenario:
@@ -134,6 +143,41 @@ def _without_ops(doc: Doc, names: tuple[str, ...]) -> None:
     _everywhere(doc, cut)
 
 
+def _without_run_locals(doc: Doc) -> None:
+    _without_ops(doc, ("runlocal_set", "runlocal_get", "runlocal_delete"))
+    _everywhere(doc, lambda part: part.pop("runlocal_get", None))
+
+
+def _without_flags(doc: Doc) -> None:
+    _without_ops(doc, ("set_return_directly", "replace_return_directly"))
+    for agent in _agents(doc):
+        agent.pop("return_directly", None)
+
+
+def _one_extension(doc: Doc) -> None:
+    for agent in _agents(doc):
+        full = [name for name in LISTS if agent.get(name)]
+        for name in full[1:]:
+            del agent[name]
+        for name in full[:1]:
+            del agent[name][1:]
+
+
+def _next_once(doc: Doc) -> None:
+    _everywhere(doc, lambda part: part.pop("call_next", None))
+
+
+def _invoked(doc: Doc) -> None:
+    for run in doc.get("runs", []):
+        run.pop("streaming", None)
+
+
+def _valid_unicode(doc: Doc) -> None:
+    found = json.loads(SURROGATE.sub("?", json.dumps(doc)))
+    doc.clear()
+    doc.update(found)
+
+
 def _without_options(doc: Doc) -> None:
     for run in doc.get("runs", []):
         run.pop("options", None)
@@ -145,6 +189,50 @@ def _in_one_piece(doc: Doc) -> None:
     for run in doc.get("runs", []):
         if any("wrap_model" in each for each in _handlers(agents[run.get("agent", 0)])):
             run.pop("streaming", None)
+
+
+def _one_call(doc: Doc) -> None:
+    """Leave each message of the model the first of its calls."""
+    _with_calls(doc, lambda calls: calls[:1])
+
+
+def _own_ids(doc: Doc) -> None:
+    """Give each call of a message an id that no other one of it has."""
+    _with_calls(doc, _numbered)
+
+
+def _numbered(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+    ids = [each.id for each in calls]
+    return tuple(
+        replace(each, id=f"{each.id}-{at}") if each.id in ids[:at] else each
+        for at, each in enumerate(calls)
+    )
+
+
+def _with_calls(doc: Doc, change: Calls) -> None:
+    """Change the calls of every message that the model gives or a hook puts in."""
+    script = doc.get("model_script", [])
+    doc["model_script"] = [_with_changed(each, change) for each in script]
+
+    def cut(part: Doc) -> None:
+        if "op" in part and "msg" in part:
+            part["msg"] = _with_changed(part["msg"], change)
+
+    _everywhere(doc, cut)
+
+
+def _with_changed(entry: Doc, change: Calls) -> Doc:
+    """Return an answer with other calls; one that changes comes in one piece."""
+    if is_mapping(entry) and "chunks" in entry:
+        message = join_chunks(map(parse_chunk, entry["chunks"]))
+    elif isinstance(entry, str):
+        message = parse_message(entry)
+    else:
+        return entry
+    calls = change(message.tool_calls)
+    if calls == message.tool_calls or "stream_error" in entry:
+        return entry
+    return write_message(replace(message, tool_calls=calls))
 
 
 def _objects_only(doc: Doc) -> None:
@@ -194,7 +282,15 @@ def _everywhere(value: Doc, cut: Callable[[Doc], object]) -> None:
 
 
 _CUTS: Final[Mapping[str, Callable[[Doc], None]]] = {
+    "streaming": _invoked,
     "streamable_tools": _invokable_only,
+    "several_handlers": _one_extension,
+    "return_directly": _without_flags,
+    "equal_call_ids": _own_ids,
+    "parallel_calls": _one_call,
+    "next_twice": _next_once,
+    "run_locals": _without_run_locals,
+    "lone_surrogates": _valid_unicode,
     "edited_config": _without_edits,
     "context": _without_context,
     "run_options": _without_options,

@@ -108,11 +108,6 @@ def entered(hook: str) -> Wrong:
     return wrong
 
 
-def no_hook(_: DoorTrial) -> str:
-    """Say that there is nothing to enter."""
-    return "the engine declares no capability that a hook of ours could stand for"
-
-
 def model_swallowed(seen: DoorTrial) -> str:
     """Return what became of an error of the model, after a tool call."""
     executed, results = len(seen.trace.of("tool_start")), len(_events(seen, "tool"))
@@ -255,8 +250,7 @@ def _checks(capabilities: frozenset[str]) -> Iterator[Smoke]:
     yield Smoke("answers", answers, plain, answer, not_answered)
     yield Smoke("tools", runs, plain, (CALL, "assistant:done"), not_run)
     found = next((HOOKS[each] for each in HOOKS if each in capabilities), None)
-    if found is None:
-        yield Smoke("hooks", "a hook of ours is declared", plain, answer, no_hook)
+    if found is None:  # an engine without hooks is judged by all that needs none
         return
     hook, extended = found
     claim = f"a hook is entered, {hook}, and none that its extension does not have"

@@ -42,11 +42,11 @@ from refengine.testing.session import play
 
 ROOT = Path(__file__).parent.parent
 DOORS = {
-    "reference": ("seed-001", 25),
-    "reference-adapted": ("seed-001", 25),
-    "reference-legacy": ("eino-0.7", 15),
-    "langchain": ("langchain-1", 7),
-    "langgraph": ("langgraph-prebuilt-1", 3),
+    "reference": ("seed-001", 35),
+    "reference-adapted": ("seed-001", 35),
+    "reference-legacy": ("eino-0.7", 25),
+    "langchain": ("langchain-1", 17),
+    "langgraph": ("langgraph-prebuilt-1", 13),
 }
 ENGINE = """
 class Engine:
@@ -451,7 +451,7 @@ def test_an_engine_that_declares_all_is_the_very_object() -> None:
         (
             {"handlers": [{"wrap_model": {}}]},
             {"runs": [{"streaming": True}]},
-            {"streamed_model_wraps"},
+            {"streamed_model_wraps", "streaming"},
         ),
     ],
 )

@@ -198,7 +198,11 @@ class Door:
     """
 
     name = "small"
-    capabilities = ("before_model", "after_model", "wrap_tool")
+    capabilities = (
+        *("before_model", "after_model", "wrap_tool", "several_handlers", "next_twice"),
+        *("parallel_calls", "concurrent_calls", "equal_call_ids", "lone_surrogates"),
+        *("context", "run_locals", "arguments_text", "lock_step"),
+    )
 
     async def build(self, config, on_notice):
         handlers = [doors.handler_hooks(each) for each in config.handlers]

@@ -53,20 +53,46 @@ CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
         "struct_tool_wrappers": "a struct middleware wraps tool calls",
         "tool_call_middlewares": "the tools configuration wraps tool calls",
         "unknown_tools_handler": "a function answers calls of unknown tools",
-        "sequential": "the calls of one message run one after the other",
+        "parallel_calls": "the model calls several tools in one message",
+        "equal_call_ids": "two calls of one message have the same id",
+        "concurrent_calls": "the calls of one message run at the same time",
+        "sequential": "the calls of one message run one after the other, if asked for",
+        "return_directly": "a tool's result ends the run",
+        "streaming": "a run streams: answers and results come in chunks",
         "streamable_tools": "a tool gives its result in chunks",
         "edited_config": "before_agent edits instruction, tools or flags",
+        "several_handlers": "more than one extension acts in an agent",
+        "next_twice": "a wrapper of a tool calls what is inside it more than once",
         "context": "a hook hands a changed context on",
+        "run_locals": "a hook keeps a value for the rest of its run",
         "run_options": "a run has options for model and tools",
         "streamed_model_wraps": "a handler wraps the model in a streaming run",
         "arguments_text": "the arguments of a call are no JSON object",
+        "lone_surrogates": "a text is no valid Unicode: half of a pair stands alone",
         "many_extensions": "more than a hundred extensions act in one agent",
         "resume": "a run is interrupted, kept, and goes on when it is answered",
         "cancellation": "a run that is cancelled leaves a history to go on with",
         "retry": "the model is asked again when it failed",
+        "lock_step": "nothing goes on before the consumer has taken the last event",
     }
 )
 """Every capability, and what needs it."""
+
+OF_GRAPHS: Final = frozenset(
+    (
+        "parallel_calls",
+        "equal_call_ids",
+        "concurrent_calls",
+        "return_directly",
+        "streaming",
+        "several_handlers",
+        "next_twice",
+        "run_locals",
+        "lone_surrogates",
+        "lock_step",
+    )
+)
+"""What the graphs of LangGraph have, whoever makes them, beside their hooks."""
 
 _OF_HOOK: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -150,26 +176,35 @@ def refusal_of(trace: Trace) -> str | None:
 
 def _needs(config: ChatModelAgentConfig) -> Iterator[tuple[str, str]]:
     """Yield each capability that the configuration needs, and what needs it."""
-    tools = config.tools_config
     yield from _needs_of_structs(config)
     for handler in config.handlers:
         name, hooks = hooks_by_name(handler)
         for hook in hooks:
             yield _OF_HOOK[hook], f"{hook} of handler {name!r}"
+    wraps = config.tools_config.tool_call_middlewares
+    if len(config.middlewares) + len(config.handlers) + len(wraps) > 1:
+        yield "several_handlers", "an agent of several extensions"
+    yield from _needs_of_tools(config)
+    if config.checkpoints is not None:
+        yield "resume", "checkpoints"
+    if config.retry is not None:
+        yield "retry", "retry"
+
+
+def _needs_of_tools(config: ChatModelAgentConfig) -> Iterator[tuple[str, str]]:
+    tools = config.tools_config
     if tools.tool_call_middlewares:
         yield "tool_call_middlewares", "tools_config.tool_call_middlewares"
     if tools.unknown_tools_handler is not None:
         yield "unknown_tools_handler", "tools_config.unknown_tools_handler"
     if tools.sequential:
         yield "sequential", "tools_config.sequential"
+    if tools.return_directly:
+        yield "return_directly", "tools_config.return_directly"
     added = (tool for each in config.middlewares for tool in each.additional_tools)
     for meta in map(as_meta, (*tools.tools, *added)):
         if getattr(meta.tool, "stream", None) is not None:
             yield "streamable_tools", f"tool {meta.name!r}"
-    if config.checkpoints is not None:
-        yield "resume", "checkpoints"
-    if config.retry is not None:
-        yield "retry", "retry"
 
 
 def _needs_of_structs(config: ChatModelAgentConfig) -> Iterator[tuple[str, str]]:
@@ -190,8 +225,9 @@ class Refusing:
     """An engine that is asked for no more than these capabilities.
 
     ``build`` raises CapabilityError for a configuration that needs more, and a run with
-    options ends with one if ``run_options`` is missing. What only a scenario tells,
-    such as a hook that edits the instruction, is ``compat.engines.needs``.
+    options, or one that streams, ends with one where that is not declared. What only a
+    scenario tells, such as a hook that edits the instruction, is
+    ``compat.engines.needs``.
     """
 
     def __init__(self, engine: Engine, capabilities: frozenset[str]) -> None:
@@ -205,10 +241,16 @@ class Refusing:
         """Build the agent; raises CapabilityError, or what the engine raises."""
         refuse_undeclared(self.name, self.capabilities, config)
         agent = await self.engine.build(config, on_notice)
-        if "run_options" in self.capabilities:
+        if self.capabilities >= _OF_RUNS.keys():
             return agent
         keeps = hasattr(agent, "resume")
         return _KeepingAgent(self, agent) if keeps else _Agent(self, agent)
+
+
+_OF_RUNS: Final = MappingProxyType(
+    {"run_options": "a run with options", "streaming": "a run that streams"}
+)
+"""Capabilities that the call of a run shows, and who needs them."""
 
 
 class _Agent:
@@ -224,9 +266,22 @@ class _Agent:
         options: Options | None = None,
         **how: Any,  # noqa: ANN401  # as the agent takes them
     ) -> EngineRun:
-        if not options:
-            return self._agent.run(messages, stream, **how)
-        return GeneratedRun("", messages, _refused(self._engine.name))
+        refused = self._refused(messages, options, stream=stream)
+        if refused is not None:
+            return refused
+        given = {"options": options} if options else {}
+        return self._agent.run(messages, stream, **given, **how)
+
+    def _refused(
+        self, messages: Sequence[Message], options: Options | None, *, stream: bool
+    ) -> EngineRun | None:
+        """Return a run that ends with what is not declared, None if all of it is."""
+        asked = {"run_options": options, "streaming": stream}
+        for capability, where in _OF_RUNS.items():
+            if asked[capability] and capability not in self._engine.capabilities:
+                refused = _refused(self._engine.name, capability, where)
+                return GeneratedRun("", messages, refused)
+        return None
 
 
 class _KeepingAgent(_Agent):
@@ -237,11 +292,12 @@ class _KeepingAgent(_Agent):
         *,
         options: Options | None = None,
     ) -> EngineRun:
-        if not options:
-            return cast("KeepingAgent", self._agent).resume(checkpoint, answers)
-        return GeneratedRun("", (), _refused(self._engine.name))
+        refused = self._refused((), options, stream=False)
+        given = {"options": options} if options else {}
+        agent = cast("KeepingAgent", self._agent)
+        return refused or agent.resume(checkpoint, answers, **given)
 
 
-async def _refused(engine: str) -> Yielded:
-    raise CapabilityError(engine, "run_options", "a run with options")
+async def _refused(engine: str, capability: str, where: str) -> Yielded:
+    raise CapabilityError(engine, capability, where)
     yield  # makes it a generator

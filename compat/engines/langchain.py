@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.engines.capabilities import (
+    OF_GRAPHS,
     MissingExtraError,
     needs,
     refuse_undeclared,
@@ -23,17 +24,15 @@ from refengine.testing.doors import EngineAgent
 if TYPE_CHECKING:
     from compat.engines.graphs.building import Parts
 
-DECLARED: Final = frozenset(
-    (
-        "before_agent",
-        "before_model",
-        "after_model",
-        "after_agent",
-        "wrap_model",
-        "wrap_tool",
-        "struct_tools",
-    )
-)
+DECLARED: Final = OF_GRAPHS | {
+    "before_agent",
+    "before_model",
+    "after_model",
+    "after_agent",
+    "wrap_model",
+    "wrap_tool",
+    "struct_tools",
+}
 
 
 class LangChainEngine:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from compat.engines.capabilities import (
+    OF_GRAPHS,
     MissingExtraError,
     needs,
     refuse_undeclared,
@@ -19,7 +20,7 @@ from refengine.plan import OnNotice
 from refengine.profile import LANGGRAPH_PREBUILT_1
 from refengine.testing.doors import EngineAgent
 
-DECLARED: Final = frozenset(("before_model", "after_model", "wrap_tool"))
+DECLARED: Final = OF_GRAPHS | {"before_model", "after_model", "wrap_tool"}
 
 
 class LangGraphEngine:

@@ -8,12 +8,13 @@ that does not declare them must not be judged by them, and need not notice.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from refengine.messages import ToolCall, join_chunks
 from refengine.testing import ops
-from refengine.testing.notation import parse_chunk, parse_message
+from refengine.testing.notation import SURROGATE, parse_chunk, parse_message
 from refengine.testing.scenario import (
     AgentSpec,
     HandlerSpec,
@@ -35,13 +36,19 @@ _EDITS = (
     ops.SetReturnDirectly,
     ops.ReplaceReturnDirectly,
 )
+_OF_CONFIG: Final = MappingProxyType(
+    {
+        "edited_config": _EDITS,
+        "return_directly": (ops.SetReturnDirectly, ops.ReplaceReturnDirectly),
+    }
+)
+"""By capability: the operations of ``before_agent`` that need it."""
 
 
 def hidden_needs(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """Yield each capability that only playing a scenario would show, and what needs it.
 
-    These are ``edited_config``, ``context``, ``run_options``, ``streamed_model_wraps``,
-    ``arguments_text``, ``many_extensions``, ``resume``, ``cancellation`` and ``retry``.
+    Where a configuration shows it as well, the refusal is the same and comes earlier.
     """
     for agent in scenario.all_agents:
         if _extensions(agent) > MANY:
@@ -53,9 +60,9 @@ def hidden_needs(scenario: Scenario) -> Iterator[tuple[str, str]]:
         if run.streaming and any(each.wrap_model is not None for each in wraps):
             yield "streamed_model_wraps", f"runs[{at}], which streams"
     for at, entry in enumerate(scenario.model_script):
-        for call in _calls(entry):
-            if not _is_object(call.arguments):
-                yield "arguments_text", f"model_script[{at}], call {call.id!r}"
+        yield from _of_calls(_calls(entry), f"model_script[{at}]")
+    if SURROGATE.search(scenario.model_dump_json(exclude_defaults=True)):
+        yield "lone_surrogates", "a text of the scenario"
 
 
 def is_crowded(scenario: Scenario) -> bool:
@@ -67,6 +74,17 @@ def _extensions(agent: AgentSpec) -> int:
     return len(agent.middlewares) + len(agent.handlers)
 
 
+def _of_calls(calls: Sequence[ToolCall], where: str) -> Iterator[tuple[str, str]]:
+    """Yield what the calls of one message need."""
+    for call in calls:
+        if not _is_object(call.arguments):
+            yield "arguments_text", f"{where}, call {call.id!r}"
+    if len(calls) > 1:
+        yield "parallel_calls", where
+    if len({each.id for each in calls}) < len(calls):
+        yield "equal_call_ids", where
+
+
 def _of_run(run: RunSpec, where: str) -> Iterator[tuple[str, str]]:
     if run.options:
         yield "run_options", f"{where}.options"
@@ -74,6 +92,8 @@ def _of_run(run: RunSpec, where: str) -> Iterator[tuple[str, str]]:
         yield "resume", where
     if run.cancel is not None:
         yield "cancellation", f"{where}.cancel"
+    if run.streaming:
+        yield "streaming", where
 
 
 def _of_agent(agent: AgentSpec) -> Iterator[tuple[str, str]]:
@@ -82,17 +102,35 @@ def _of_agent(agent: AgentSpec) -> Iterator[tuple[str, str]]:
     for where in _asking(agent):
         yield "resume", where
     for at, handler in enumerate(agent.handlers):
-        where = f"handlers[{at}]"
-        if any(isinstance(op, _EDITS) for op in handler.before_agent or ()):
-            yield "edited_config", f"{where}.before_agent"
-        for hook, todo in _of_handler(handler):
-            if any(isinstance(op, ops.CtxSet | ops.CtxAppend) for op in todo):
-                yield "context", f"{where}.{hook}"
+        edits = handler.before_agent or ()
+        for capability, kinds in _OF_CONFIG.items():
+            if any(isinstance(op, kinds) for op in edits):
+                yield capability, f"handlers[{at}].before_agent"
+    for where, todo in _all_ops(agent):
+        yield from _of_ops(todo, where)
     for where, wrap in _wraps(agent):
-        if wrap.ctx_append is not None:
+        yield from _of_wrap(wrap, where)
+
+
+def _of_ops(todo: Sequence[ops.Op], where: str) -> Iterator[tuple[str, str]]:
+    for op in todo:
+        if isinstance(op, ops.CtxSet | ops.CtxAppend):
             yield "context", where
-        if wrap.rewrite_args is not None and not _is_object(wrap.rewrite_args):
-            yield "arguments_text", where
+        if isinstance(op, ops.RunLocalSet | ops.RunLocalRead):
+            yield "run_locals", where
+        if isinstance(op, ops.EditWithMessage):
+            yield from _of_calls(parse_message(op.msg).tool_calls, where)
+
+
+def _of_wrap(wrap: ToolWrapSpec, where: str) -> Iterator[tuple[str, str]]:
+    if wrap.ctx_append is not None:
+        yield "context", where
+    if wrap.rewrite_args is not None and not _is_object(wrap.rewrite_args):
+        yield "arguments_text", where
+    if wrap.call_next > 1:
+        yield "next_twice", where
+    if wrap.runlocal_get is not None:
+        yield "run_locals", where
 
 
 def _asking(agent: AgentSpec) -> Iterator[str]:
@@ -100,21 +138,31 @@ def _asking(agent: AgentSpec) -> Iterator[str]:
     asks = ops.Ask | ops.Interrupts
     added = (tool for each in agent.middlewares for tool in each.additional_tools)
     for tool in (*agent.tools, *added):
-        if tool.interrupt or any(isinstance(op, asks) for op in tool.body):
+        if tool.interrupt:
             yield f"tool {tool.name!r}"
-    for at, struct in enumerate(agent.middlewares):
-        hooks = (*struct.before_chat_model, *struct.after_chat_model)
-        if any(isinstance(op, asks) for op in hooks):
-            yield f"middlewares[{at}]"
+    for where, todo in _all_ops(agent):
+        if any(isinstance(op, asks) for op in todo):
+            yield where
     for at, handler in enumerate(agent.handlers):
-        if any(isinstance(op, asks) for _, todo in _of_handler(handler) for op in todo):
-            yield f"handlers[{at}]"
         wrap = handler.wrap_model
         if wrap is not None and (wrap.interrupt or wrap.ask):
             yield f"handlers[{at}].wrap_model"
     for where, each in _wraps(agent):
         if each.interrupt or each.ask:
             yield where
+
+
+def _all_ops(agent: AgentSpec) -> Iterator[tuple[str, Sequence[ops.Op]]]:
+    """Yield what each hook of a pipeline and each tool of an agent does."""
+    added = (tool for each in agent.middlewares for tool in each.additional_tools)
+    for tool in (*agent.tools, *added):
+        yield f"tool {tool.name!r}", tool.body
+    for at, struct in enumerate(agent.middlewares):
+        hooks = (*struct.before_chat_model, *struct.after_chat_model)
+        yield f"middlewares[{at}]", hooks
+    for at, handler in enumerate(agent.handlers):
+        for hook, todo in _of_handler(handler):
+            yield f"handlers[{at}].{hook}", todo
 
 
 def _of_handler(handler: HandlerSpec) -> Iterator[tuple[str, Sequence[ops.Op]]]:
@@ -142,7 +190,7 @@ def _wraps(agent: AgentSpec) -> Iterator[tuple[str, ToolWrapSpec]]:
             yield from ((where, each) for each in wrap.with_own())
 
 
-def _calls(entry: ScriptEntry) -> Iterable[ToolCall]:
+def _calls(entry: ScriptEntry) -> Sequence[ToolCall]:
     if isinstance(entry, ModelFailure):
         return ()
     if isinstance(entry, str):

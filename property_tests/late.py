@@ -1,0 +1,70 @@
+"""A consumer that is slow: each event is in its hands a while before it is looked at.
+
+An engine in lock-step does nothing meanwhile, and one that runs ahead goes on as far as
+it can. On virtual time that takes none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any, Final, Self
+
+from refengine.agent import ChatModelAgentConfig
+from refengine.events import AgentEvent
+from refengine.plan import OnNotice
+from refengine.run import RunResult
+from refengine.testing.doors import Engine, EngineAgent, EngineRun
+
+WHILE: Final = 1_000.0
+"""So many seconds the consumer is slower than whatever a world waits for."""
+
+
+class LateEngine:
+    """An engine whose events are looked at late."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.name = engine.name
+        self._engine = engine
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        """Build the engine's agent; raises what that raises."""
+        return _LateAgent(await self._engine.build(config, on_notice))
+
+
+class _LateAgent:
+    def __init__(self, agent: Any) -> None:  # noqa: ANN401  # of any shape that an engine's agents have
+        self._agent = agent
+
+    def run(self, *given: Any, **how: Any) -> EngineRun:  # noqa: ANN401  # as the agent takes them
+        return _LateRun(self._agent.run(*given, **how))
+
+
+class _LateRun:
+    def __init__(self, run: EngineRun) -> None:
+        self._run = run
+
+    @property
+    def outcome(self) -> RunResult | None:
+        return self._run.outcome
+
+    async def __aenter__(self) -> Self:
+        self._run = await self._run.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        await self._run.__aexit__(kind, error, trace)
+
+    async def __aiter__(self) -> AsyncIterator[AgentEvent]:
+        async for event in self._run:
+            await asyncio.sleep(WHILE)
+            yield event
