@@ -7,6 +7,7 @@ from typing import Final
 from property_tests.check import Check
 from property_tests.checks import (
     adapted,
+    asking,
     borders,
     cancelling,
     concurrency,
@@ -47,6 +48,7 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
         extensions,
         adapted,
         interrupts,
+        asking,
         resuming,
         borders,
         cancelling,

@@ -6,6 +6,7 @@ from typing import Final
 
 from property_tests.mutants.engines import (
     adapted,
+    asking,
     called_tools,
     cancelling,
     concurrency,
@@ -49,6 +50,7 @@ ENGINES: Final[tuple[Mutant, ...]] = tuple(
         adapted,
         rarely,
         resuming,
+        asking,
         cancelling,
         retrying,
     )

@@ -73,6 +73,10 @@ def _counted_again(kept: Given) -> None:
     kept.loop.iterations += 1
 
 
+def _counted_anew(kept: Given) -> None:
+    kept.loop.iterations = min(kept.loop.iterations, 1)
+
+
 def _addresses_forgotten(kept: Given) -> None:
     kept.writer.journal.addresses = set()
 
@@ -257,6 +261,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "An iteration that was interrupted is counted once more when it goes on.",
         "INT-005",
         _resumed(_counted_again),
+    ),
+    broken(
+        "iterations-counted-anew",
+        "A run that goes on counts its iterations from the first one again.",
+        "INT-019",
+        _resumed(_counted_anew),
     ),
     broken(
         "changes-in-place-forgotten",
