@@ -563,3 +563,21 @@ def test_virtual_time_waits_for_what_a_thread_does() -> None:
 def test_thread_that_raises_is_told_to_who_waits() -> None:
     with pytest.raises(ZeroDivisionError):
         run(asyncio.to_thread(lambda: 1 / 0))
+
+
+def test_time_passes_between_the_chunks_of_a_stream_where_a_scenario_says_so():
+    chunked = {"chunks": ["assistant:a ", "assistant:b"], "chunk_ms": 20}
+    scenario = read_scenario(
+        {
+            "agent": {},
+            "model_script": [chunked, "assistant:done"],
+            "runs": [{"input": ["user:hi"], "streaming": True}] * 2,
+        }
+    )
+
+    trace = run(play(scenario, ReferenceEngine(SEED_001)))
+
+    given = [each.data["time"] for each in trace.of("model_chunk") if each.run == 1]
+    had = [each.data["times"] for each in trace.of("event")]
+    assert given == [0.0, 0.02]
+    assert had == [[0.0, 0.0, 0.0, 0.02], [0.0, 0.0, 0.0]]

@@ -25,6 +25,7 @@ from property_tests.checks import (
     retrying,
     runs,
     streaming,
+    timing,
     tools,
     wrapping,
 )
@@ -41,6 +42,7 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
         events,
         runs,
         streaming,
+        timing,
         errors,
         context,
         concurrency,

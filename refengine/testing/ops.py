@@ -63,6 +63,7 @@ class ToolSpec(Spec):
     as they are; one for each execution, and the last for all further ones.
 
     It fails at once with ``error``, or with ``stream_error`` after its last chunk.
+    Between two chunks of a stream ``chunk_ms`` pass.
     ``description`` and ``parameters``, a JSON schema, are what the model is told of it.
     ``interrupt`` comes after ``body``; ``<resume_data>`` or ``<answer>`` in ``result``
     and ``chunks`` stand for what the last interrupt of the call was answered.
@@ -82,6 +83,7 @@ class ToolSpec(Spec):
     body: tuple[BodyOp, ...] = ()
     interrupt: InterruptSpec | None = None
     delay_ms: int = Field(default=0, ge=0)
+    chunk_ms: int = Field(default=0, ge=0)
     at_most_once: bool = False
 
 

@@ -70,8 +70,27 @@ class Recorder:
         self._when: tuple[str, Callable[[], object]] | None = None
         self._left = 0
         self._settled = 0
+        self.timed = False
+        """Whether time passes within streams: then it is put down when chunks came."""
+        self._clock: asyncio.AbstractEventLoop | None = None
+        self._began = 0.0
         self.watch: Callable[[ObservationKind], object] | None = None
         """Hears of each entry before it is put down, and may put down others."""
+
+    def time_run(self) -> None:
+        """Count the time from now on: a run begins."""
+        self._clock = asyncio.get_running_loop()
+        self._began = self._clock.time()
+
+    def now(self) -> float:
+        """Return the virtual seconds since the run began; 0 where nobody needs them."""
+        if self._clock is None or not self.timed:
+            return 0.0
+        return round(self._clock.time() - self._began, 3)
+
+    async def pause(self, milliseconds: int) -> None:
+        """Let so much time pass on the virtual clock."""
+        await asyncio.sleep(milliseconds / 1000)
 
     def cancel_at(self, when: str, nth: int, cancel: Callable[[], object]) -> None:
         """Call ``cancel`` once, the nth time from now that an entry is put down.

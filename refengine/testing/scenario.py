@@ -227,10 +227,14 @@ ChunkText: TypeAlias = Annotated[str, AfterValidator(_readable_chunk)]
 
 
 class ModelChunks(Spec):
-    """The answer in these chunks; then, if named, the stream fails."""
+    """The answer in these chunks; then, if named, the stream fails.
+
+    Between two of them ``chunk_ms`` pass where it is streamed.
+    """
 
     chunks: tuple[ChunkText, ...]
     stream_error: str | None = None
+    chunk_ms: int = Field(default=0, ge=0)
 
 
 def _kind_of_entry(value: object) -> str:

@@ -87,6 +87,8 @@ class ScriptedModel:
         self._at_end: AtEnd = at_end
         self._recorder = recorder or Recorder()
         self.seconds = seconds
+        if any(isinstance(each, ModelChunks) and each.chunk_ms for each in script):
+            self._recorder.timed = True
         self.calls = 0
 
     @property
@@ -127,7 +129,9 @@ class ScriptedModel:
             if failure is not None:
                 raise self._failed(failure)
             return StreamReader(self._chunks(pieces_of(answer), None))
-        return StreamReader(self._chunks(answer, failure))
+        entry = self._entry()
+        pause = entry.chunk_ms if isinstance(entry, ModelChunks) else 0
+        return StreamReader(self._chunks(answer, failure, pause))
 
     async def _begin(
         self,
@@ -183,11 +187,14 @@ class ScriptedModel:
         return scripted_error(name)
 
     async def _chunks(
-        self, chunks: Sequence[MessageChunk], failure: str | None
+        self, chunks: Sequence[MessageChunk], failure: str | None, pause: int = 0
     ) -> AsyncIterator[MessageChunk]:
         try:
-            for chunk in chunks:
-                self._recorder.add("model_chunk", {"chunk": chunk})
+            for at, chunk in enumerate(chunks):
+                if pause and at:
+                    await self._recorder.pause(pause)
+                when = {"time": self._recorder.now()} if pause else {}
+                self._recorder.add("model_chunk", {"chunk": chunk, **when})
                 if self._recorder.cancelled:
                     await self._recorder.breathe()
                 yield chunk
@@ -227,6 +234,8 @@ class RecordingTool:
         self.info = ToolInfo(spec.name, told, spec.parameters or {})
         self._spec = spec
         self.recorder = recorder or Recorder()
+        if spec.chunk_ms:
+            self.recorder.timed = True
         self._body = body
         self.executions = 0
         self._given: Counter[str] = Counter()
@@ -309,10 +318,13 @@ class RecordingTool:
         return scripted_error(text)
 
     async def _chunks(self, chunks: Sequence[str], ctx: Context) -> AsyncIterator[str]:
-        call_id = ctx.tool_call_id
+        call_id, pause = ctx.tool_call_id, self._spec.chunk_ms
         try:
-            for chunk in chunks:
-                self.recorder.add("tool_chunk", {"chunk": chunk}, call_id)
+            for at, chunk in enumerate(chunks):
+                if pause and at:
+                    await self.recorder.pause(pause)
+                when = {"time": self.recorder.now()} if pause else {}
+                self.recorder.add("tool_chunk", {"chunk": chunk, **when}, call_id)
                 if self.recorder.cancelled:
                     await self.recorder.breathe()
                 yield chunk

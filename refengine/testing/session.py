@@ -82,6 +82,7 @@ class Session:
         self._agents: list[EngineAgent] = []
         self._left: dict[int, Sequence[Message]] = {}
         self._outcome: RunResult | None = None
+        self._asked = 0.0
         self._pending: dict[str, Sequence[Pending]] = {}
         self._interrupts: Sequence[Pending] = ()
 
@@ -202,10 +203,13 @@ class Session:
 
     async def _consume(self, started: EngineRun) -> None:
         run = started
+        self._recorder.time_run()
+        self._asked = 0.0
         try:
             async with started as run:
                 async for event in run:
                     await self._received(event)
+                    self._asked = self._recorder.now()
         finally:
             self._outcome = run.outcome
 
@@ -281,7 +285,11 @@ class Session:
         if event.stream is None:
             self._add_whole(seen, [event.message] if event.message else [])
             return {**seen, "message": event.message and show_message(event.message)}
-        chunks, failure = await _read(event.stream)
+        times: list[float] = []
+        came = self._recorder.now()
+        chunks, failure = await _read(event.stream, self._recorder.now, times)
+        if self._recorder.timed:
+            seen["times"] = [self._asked, came, *times]
         self._add_whole(seen, chunks)
         seen["stream"] = [_shown(chunk, event.call_id) for chunk in chunks]
         if failure is None:
@@ -329,12 +337,14 @@ def _succeeded(outcome: RunResult) -> bool:
 
 
 async def _read(
-    stream: StreamReader[Chunk],
+    stream: StreamReader[Chunk], now: Callable[[], float], times: list[float]
 ) -> tuple[list[Chunk], Exception | None]:
+    """Read a stream to its end; put down when each chunk came."""
     chunks: list[Chunk] = []
     try:
         async for chunk in stream:
-            chunks.append(chunk)  # noqa: PERF401  # those before a failure count
+            chunks.append(chunk)
+            times.append(now())
     except Exception as error:  # noqa: BLE001  # what the consumer would have got
         return chunks, error
     return chunks, None

@@ -24,6 +24,7 @@ from property_tests.mutants.engines import (
     retrying,
     runs,
     streaming,
+    timing,
     tools,
     wrapping,
 )
@@ -42,6 +43,7 @@ ENGINES: Final[tuple[Mutant, ...]] = tuple(
         events,
         runs,
         streaming,
+        timing,
         errors,
         context,
         concurrency,
