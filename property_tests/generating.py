@@ -30,9 +30,25 @@ FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         "handlers": {"middlewares": False, "tool_call_middlewares": False},
         "threads": {"max_runs": 4, "counting": True},
         "options": {"options": True},
+        "asking again": {"retry": True, "options": True, "small": True},
+        "stopping": {"asks": True, "options": True, "small": True, "max_runs": 1},
+        "cancelled": {"cancels": True, "small": True},
     }
 )
 """The choices of ``scenarios`` that worlds are drawn under, in equal shares."""
+
+CANCELLING: Final = ("ERR-022", "RUN-022", "RUN-023", "RUN-024", "RUN-025", "RUN-026")
+RETRYING: Final = (
+    *("STR-022", "STR-023", "ERR-026", "ERR-027", "ERR-028", "ERR-029", "ERR-030"),
+)
+FOR: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "asking again": RETRYING,
+        "stopping": ("INT", "SER", "RUN-022"),
+        "cancelled": CANCELLING,
+    }
+)
+"""Whom the worlds of a family are for, if not for every check."""
 
 FULL: Final = 400
 """The number of examples for which the narrowed worlds are counted."""
@@ -56,7 +72,7 @@ def generated(
         for scenario in drawn(
             scenarios(**FAMILIES[name]), share + (at < more), seed + at
         ):
-            yield CorpusWorld(scenario, name, fixed=False)
+            yield CorpusWorld(scenario, name, fixed=False, only=FOR.get(name, ()))
     if fixed:
         among = neighbours(seed)
         cases = [each for each in fixed if not each.only]

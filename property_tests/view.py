@@ -157,6 +157,12 @@ class RunView:
         return [each for each in self.entries if each.kind == "event"]
 
     @property
+    def is_edited(self) -> bool:
+        """Whether a hook of a pass left other messages than it was given."""
+        hooks = (h for each in self.iterations for h in (*each.before, *each.after))
+        return any(h.exit is not None and h.left != h.seen for h in hooks)
+
+    @property
     def failed_as(self) -> str | None:
         """The class of the error that it ended with."""
         return None if self.error is None else str(self.error.data.get("class"))

@@ -8,10 +8,11 @@ from typing import Final
 
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.kept_runs import effects, interrupts
+from property_tests.checks.specs import answers_itself, tool_wraps
 from property_tests.view import AFTER, BEFORE, RunView
 from refengine.messages import Message
 from refengine.testing.recorder import ENTRIES
-from refengine.testing.scenario import Scenario
+from refengine.testing.scenario import AgentSpec, Scenario, ToolWrapSpec
 from refengine.testing.trace import Observation
 
 CANCEL: Final = frozenset(("cancellation",))
@@ -41,11 +42,13 @@ def no_dangling_call(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that each call of the last answer has a result, marked where it is none."""
     for run, _ in _cancelled(case):
         calls, results = _last_calls(run.final)
+        if run.is_edited or not _made(run).issuperset(calls):
+            continue
         if calls:
             ids = [each.tool_call_id for each in results]
             yield Decision("results that a cancelled run leaves", calls, ids, run.end)
         ended = {each.call_id for each in run.entries if each.kind == "tool_end"}
-        for each in results:
+        for each in () if answers_itself(run.agent) else results:
             if each.tool_call_id not in ended:
                 claim = "whether the result of a call that did not end says so"
                 got = each.extra.get("is_error")
@@ -70,8 +73,9 @@ def wrappers_left(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that each wrapper that was entered is left, its ``finally`` run."""
     for run, _ in _cancelled(case):
         phases: dict[str, list[str]] = {"enter": [], "exit": []}
+        both = _recorded(run.agent)
         for at, entry in effects(run):
-            if entry.get("phase") in phases:
+            if entry.get("phase") in phases and entry.get("by") in both:
                 label = f"{entry.get('by')} {at.call_id}"
                 phases[str(entry["phase"])].append(label)
         if phases["enter"]:
@@ -119,6 +123,12 @@ def _begins(seen: Observation) -> bool:
     return hook or seen.kind == "model_request"
 
 
+def _made(run: RunView) -> set[str]:
+    """Return the calls that the model made in a run."""
+    answers = (each.message for each in run.iterations if each.message is not None)
+    return {call.id for answer in answers for call in answer.tool_calls}
+
+
 def _last_calls(messages: Sequence[Message]) -> tuple[list[str], list[Message]]:
     """Return the calls of the last answer that has some, and what stands after it."""
     for at in range(len(messages) - 1, -1, -1):
@@ -127,6 +137,25 @@ def _last_calls(messages: Sequence[Message]) -> tuple[list[str], list[Message]]:
             results = [each for each in messages[at + 1 :] if each.role == "tool"]
             return [each.id for each in calls], results
     return [], []
+
+
+def _recorded(agent: AgentSpec) -> set[str]:
+    """Return the labels of wrappers that put down when they are entered and left.
+
+    Those that stop before what they wrap, and those that tell only the one, are none.
+    """
+    wraps = [*tool_wraps(agent)]
+    models = [each.wrap_model for each in agent.handlers if each.wrap_model is not None]
+    half = {w.record_enter for w in wraps} | {w.record for w in wraps if _stops(w)}
+    both = {each.record for each in wraps} | {each.record for each in models}
+    labels = both - half
+    return {each for each in labels if each is not None}
+
+
+def _stops(wrap: ToolWrapSpec) -> bool:
+    """Tell whether a wrapper may end before it calls what it wraps."""
+    ends = wrap.short_circuit, wrap.error, wrap.interrupt, wrap.ask
+    return any(each is not None for each in ends)
 
 
 def _streams(run: RunView) -> Counter[tuple[str, str | None]]:

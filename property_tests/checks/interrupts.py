@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.kept_runs import (
     address_of,
+    begins_anew,
     begun,
     cuts,
     cuts_in,
@@ -16,6 +17,7 @@ from property_tests.checks.kept_runs import (
     interrupts,
     keeps,
     left_open,
+    plain_calls,
     rows,
     text_of,
 )
@@ -132,6 +134,8 @@ def answered(case: PlayedWorld) -> Iterator[Decision]:
         given: dict[str, Json] = {}
         payloads = _payloads(row[0].agent)
         for cut in cuts_in(row):
+            if begins_anew(cut, case.profile):
+                break
             now = {str(e.data["payload"]): e for e in cut.questions if cut.goes_on(e)}
             for payload, question in now.items():
                 answers = cut.answers
@@ -200,7 +204,9 @@ def changed_refused(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def _refusal(error: str, run: RunView) -> Decision:
-    done = [str(each.kind) for each in begun(run)]
+    # An agent that is built anew for it may run hooks of its building.
+    built = {id(each.enter) for each in run.before_agent if run.spec.rebuild}
+    done = [str(each.kind) for each in begun(run) if id(each) not in built]
     nothing: list[str] = []
     return Decision(
         REFUSED, [error, nothing], [run.failed_as, done], run.error or run.end
@@ -255,8 +261,8 @@ def _kind(event: Observation) -> str:
 
 CHECKS: Final = (
     Check(clause="INT-001", decide=raised_again, needs=RESUME, meant=_catches),
-    Check(clause="INT-006", decide=siblings, needs=RESUME, meant=keeps),
-    Check(clause="INT-007", decide=own_addresses, needs=RESUME, meant=keeps),
+    Check(clause="INT-006", decide=siblings, needs=RESUME, meant=plain_calls),
+    Check(clause="INT-007", decide=own_addresses, needs=RESUME, meant=plain_calls),
     Check(clause="INT-008", decide=reported, needs=RESUME, meant=keeps),
     Check(clause="INT-009", decide=answered, needs=RESUME, meant=keeps),
     Check(clause="INT-010", decide=partly, needs=RESUME, meant=keeps),

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, cast
 
+from property_tests.checks.specs import keeps_ids, keeps_results, tool_wraps
 from property_tests.view import RunView, View
 from refengine.messages import Json
+from refengine.profile import Profile
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Observation
 
@@ -50,6 +52,20 @@ class ResumedRun:
 def keeps(scenario: Scenario) -> bool:
     """Tell whether some run of a scenario is kept."""
     return scenario.keeps
+
+
+def runs_once(scenario: Scenario) -> bool:
+    """Tell whether runs are kept, and no wrapper may execute a tool a second time."""
+    wraps = (each for agent in scenario.all_agents for each in tool_wraps(agent))
+    return keeps(scenario) and all(each.call_next == 1 for each in wraps)
+
+
+def plain_calls(scenario: Scenario) -> bool:
+    """Tell whether a call in a kept run is one execution, under its id, to its end."""
+    agents = scenario.all_agents
+    return runs_once(scenario) and all(
+        keeps_ids(a) and keeps_results(a) for a in agents
+    )
 
 
 def rows(view: View) -> Iterator[Sequence[RunView]]:
@@ -107,6 +123,17 @@ def answers_to(run: RunView) -> Mapping[str, Json] | None:
     if resumed is None:
         return None
     return cast("Mapping[str, Json] | None", resumed.data.get("answers"))
+
+
+def begins_anew(cut: ResumedRun, profile: Profile) -> bool:
+    """Tell whether a run that went on may not have come to what was answered.
+
+    Where an interrupted iteration begins again it is counted again, and may ask again.
+    """
+    if profile.resumed_iteration != "begins_again":
+        return False
+    after = cut.after
+    return after.status in {"interrupted", "error"} or not after.iterations
 
 
 def left_open(run: RunView) -> list[Observation]:

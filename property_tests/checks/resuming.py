@@ -10,20 +10,31 @@ from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.kept_runs import (
     ResumedRun,
     address_of,
+    begins_anew,
     cuts,
     effects,
     interrupts,
     is_again,
     keeps,
     left_open,
+    plain_calls,
     rows,
+    runs_once,
     who,
 )
-from property_tests.checks.specs import tool_wraps
+from property_tests.checks.specs import (
+    all_tools,
+    answers_itself,
+    keeps_results,
+    ops_of,
+    tool_wraps,
+)
 from property_tests.variants import UNASKED
 from property_tests.view import AFTER, BEFORE, RunView
 from refengine.messages import Json
-from refengine.testing.scenario import Scenario
+from refengine.testing.notation import parse_message
+from refengine.testing.ops import RunLocalRead, RunLocalSet
+from refengine.testing.scenario import ModelWrapSpec, ToolWrapSpec
 from refengine.testing.trace import Observation, in_call_order
 
 RESUME: Final = frozenset(("resume",))
@@ -64,7 +75,8 @@ def finished_once(case: PlayedWorld) -> Iterator[Decision]:
             claim = "executions of a tool that had ended, after the run went on"
             yield Decision(claim, 0, len(mine), (mine or [end])[0])
             shown = _shown_result(cut.after, end.call_id)
-            if shown is not None and end.call_id in cut.calls:
+            kept = keeps_results(cut.after.agent)
+            if shown is not None and kept and end.call_id in cut.calls:
                 claim = "the result that its wrappers are given again"
                 text = str(end.data["result"])
                 yield Decision(claim, text, text if text in shown else shown, end)
@@ -76,6 +88,8 @@ def entered_again(case: PlayedWorld) -> Iterator[Decision]:
         open_ = [e for e in left_open(cut.before) if e.call_id in cut.calls]
         if cut.after.status == "interrupted" and not cut.in_tools:
             continue  # what stands further in may not have been reached
+        if begins_anew(cut, case.profile):
+            continue
         for each in open_:
             same = (e for e in cut.after.entries if e.kind == each.kind)
             entry = next((e for e in same if who(e) == who(each)), None)
@@ -93,7 +107,7 @@ def law(case: PlayedWorld) -> Iterator[Decision]:
         return
     plain = case[UNASKED].runs
     for at, (row, end) in enumerate(_ended(case)):
-        if at < len(plain) and len(row) > 1:
+        if at < len(plain) and len(row) > 1 and not _asks_an_answer(row):
             yield Decision(
                 "a run that was interrupted, without what was entered again",
                 _compared([plain[at]]),
@@ -119,13 +133,16 @@ def reported_once(case: PlayedWorld) -> Iterator[Decision]:
             for each in run.events
             if each.data.get("kind") == "tool"
         ]
-        calls = [
+        if any(answers_itself(run.agent) for run in row):
+            continue  # it may have a result of a tool that was never executed
+        executed = {
             each.call_id
             for run in row
             for each in run.entries
-            if each.kind == "tool_start" and not is_again(each)
-        ]
-        expected, got = [*dict.fromkeys(map(str, calls))], [*map(str, events)]
+            if each.kind == "tool_start"
+        }
+        expected = [each for each in _asked_for(row) if each in executed]
+        got = [*map(str, events)]
         profile = case.profile
         in_order = profile.tool_events == "call_order"
         if not in_order or profile.events_at_interrupt != "held":
@@ -160,6 +177,8 @@ def same_surroundings(case: PlayedWorld) -> Iterator[Decision]:
                 yield Decision(claim, each.data["ctx"], again.data["ctx"], again)
         kept = _locals(cut)
         for at, entry in effects(cut.after):
+            if entry.get("at") == "before_agent":
+                continue  # what was kept is read later
             read = entry.get("runlocal_get")
             if read is not None and read["key"] in kept:
                 claim = f"run-local value {read['key']!r} after the run went on"
@@ -174,12 +193,6 @@ def own_options(case: PlayedWorld) -> Iterator[Decision]:
                 claim = "options of a run that goes on: those of its resume"
                 expected = dict(cut.after.spec.options)
                 yield Decision(claim, expected, each.data["options"], each)
-
-
-def runs_once(scenario: Scenario) -> bool:
-    """Tell whether runs are kept, and no wrapper may execute a tool a second time."""
-    wraps = (each for agent in scenario.all_agents for each in tool_wraps(agent))
-    return keeps(scenario) and all(each.call_next == 1 for each in wraps)
 
 
 def _ended(case: PlayedWorld) -> Iterator[tuple[Sequence[RunView], Observation]]:
@@ -198,13 +211,20 @@ def _ended(case: PlayedWorld) -> Iterator[tuple[Sequence[RunView], Observation]]
             yield row, last.end
 
 
+def _asked_for(row: Sequence[RunView]) -> list[str]:
+    """Return the ids of the calls that the model asked for, in order."""
+    iterations = (each for run in row for each in run.iterations)
+    answers = (each.message for each in iterations if each.message is not None)
+    return [call.id for answer in answers for call in answer.tool_calls]
+
+
 def _compared(row: Sequence[RunView]) -> list[Json]:
     """Return the runs of a row as one, in call order."""
     entries = [
         each.canonical()
         for run in row
         for each in run.entries
-        if each.kind in COMPARED and not is_again(each)
+        if each.kind in COMPARED and not is_again(each) and not _of_building(run, each)
     ]
     kept: list[dict[str, Json]] = []
     for at, each in enumerate(entries):
@@ -212,8 +232,28 @@ def _compared(row: Sequence[RunView]) -> list[Json]:
         middle = each["kind"] == "run_end" and at < len(entries) - 1
         resumed = each["kind"] == "run_start" and "resume" in data
         if not (middle or resumed or data.get("kind") == "interrupt"):
-            kept.append({**each, "run": 0, "seq": 0})
+            # Struct middlewares share another state once they are entered again.
+            bare = {name: part for name, part in data.items() if name != "state"}
+            kept.append({**each, "run": 0, "seq": 0, "data": bare})
     return cast("list[Json]", in_call_order(kept))
+
+
+def _asks_an_answer(row: Sequence[RunView]) -> bool:
+    """Tell whether a wrapper asks when an open answer may have come back to it.
+
+    What is asked then is kept with the whole answer, which no stream has waited for.
+    """
+    agent, streaming = row[0].agent, row[0].spec.streaming
+    wraps = [each.wrap_model for each in agent.handlers if each.wrap_model is not None]
+    asks: list[ModelWrapSpec | ToolWrapSpec] = [*wraps] if streaming else []
+    if streaming or any(tool.kind != "invokable" for tool in all_tools(agent)):
+        asks += tool_wraps(agent)
+    return any(each.ask is not None and each.ask.after for each in asks)
+
+
+def _of_building(run: RunView, seen: Observation) -> bool:
+    """Tell whether a hook ran because the agent was built anew for a run."""
+    return run.spec.rebuild and seen.data.get("hook") == "before_agent"
 
 
 def _is_again(seen: Observation, first: Observation) -> bool:
@@ -221,23 +261,36 @@ def _is_again(seen: Observation, first: Observation) -> bool:
 
 
 def _locals(cut: ResumedRun) -> Mapping[str, Json]:
-    """Return the run-local values that were kept when a run was interrupted."""
+    """Return the run-local values that were kept when a run was interrupted.
+
+    Only those that are set in one place, and so stay as they are.
+    """
     written = [each for each in cut.before.entries if each.kind == "checkpoint"]
-    return cast("Any", written[-1].data["locals"]) if written else {}
+    kept = cast("Mapping[str, Any]", written[-1].data["locals"] if written else {})
+    keys = Counter(
+        op.key
+        for op in ops_of(cut.after.agent)
+        if isinstance(op, RunLocalSet)
+        or (isinstance(op, RunLocalRead) and op.op == "runlocal_delete")
+    )
+    return {key: value for key, value in kept.items() if keys[key] == 1}
 
 
 def _shown_result(run: RunView, call_id: str | None) -> str | None:
     """Return the result of a call as the consumer saw it."""
     for each in run.events:
         if each.call_id == call_id and each.data.get("kind") == "tool":
-            return str(each.data.get("message") or each.data.get("stream"))
+            chunks = cast("Sequence[str] | None", each.data.get("stream"))
+            if chunks is not None:
+                return "".join(parse_message(chunk).content for chunk in chunks)
+            return str(each.data.get("message"))
     return None
 
 
 CHECKS: Final = (
     Check(clause="INT-002", decide=hooks_once, needs=RESUME, meant=keeps),
     Check(clause="INT-003", decide=finished_once, needs=RESUME, meant=runs_once),
-    Check(clause="INT-004", decide=entered_again, needs=RESUME, meant=keeps),
+    Check(clause="INT-004", decide=entered_again, needs=RESUME, meant=plain_calls),
     Check(
         clause="INT-005",
         decide=law,

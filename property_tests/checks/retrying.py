@@ -10,7 +10,7 @@ from typing import Final, cast
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.kept_runs import effects
 from property_tests.view import AFTER, BEFORE, RunView
-from refengine.testing.scenario import RetrySpec, Scenario
+from refengine.testing.scenario import ModelWrapSpec, RetrySpec, Scenario
 from refengine.testing.trace import Observation
 
 RETRY: Final = frozenset(("retry",))
@@ -20,7 +20,8 @@ RETRY: Final = frozenset(("retry",))
 class ModelAttempt:
     """One call of the model, ``number`` from 1 in its iteration, and how it ended.
 
-    ``then`` is the attempt that follows in the same iteration.
+    ``streamed`` says whether it was a stream that was begun and closed, ``then`` is the
+    attempt that follows in the same iteration.
     """
 
     number: int
@@ -28,6 +29,7 @@ class ModelAttempt:
     error: Observation | None = None
     response: Observation | None = None
     waits: list[int] = field(default_factory=list[int])
+    streamed: bool = False
     then: ModelAttempt | None = None
 
     def is_retried(self, spec: RetrySpec) -> bool:
@@ -108,7 +110,9 @@ def distinguishable(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a stream's error says whether another attempt follows."""
     for run, spec, attempts in _retrying(case):
         broken = [each for each in run.events if "stream_error" in each.data]
-        failed = [each for each in attempts if each.error is not None]
+        failed = [each for each in attempts if each.error is not None and each.streamed]
+        if any(_joins(each.wrap_model) for each in run.agent.handlers):
+            continue  # its consumer is told nothing of a stream that breaks
         for event, attempt in zip(broken, failed, strict=False):
             claim = "whether the error of a stream says that the model is asked again"
             expected = attempt.is_retried(spec)
@@ -118,7 +122,8 @@ def distinguishable(case: PlayedWorld) -> Iterator[Decision]:
 def not_kept(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a history holds the answers, and nothing of attempts that failed."""
     for run, _, attempts in _retrying(case):
-        if any(each.error is not None for each in attempts):
+        failed = any(each.error is not None for each in attempts)
+        if failed and not run.is_edited:
             answers = sum(each.response is not None for each in attempts)
             kept = sum(m.role == "assistant" for m in run.final)
             given = sum(m.role == "assistant" for m in run.given)
@@ -151,9 +156,15 @@ def _attempts(run: RunView) -> list[ModelAttempt]:
             last.error = each
         elif last is not None and each.kind == "model_response":
             last.response = each
+        elif last is not None and each.kind == "stream_close":
+            last.streamed |= each.data["of"] == "model"
         elif last is not None and noted.get(id(each), {}).get("at") == "backoff":
             last.waits.append(int(noted[id(each)]["attempt"]))
     return found
+
+
+def _joins(wrap: ModelWrapSpec | None) -> bool:
+    return wrap is not None and wrap.concat_stream
 
 
 def _entered(run: RunView) -> Counter[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from refengine.testing.ops import AppendTools, ToolSpec
+from refengine.testing.ops import AppendTools, Op, ToolSpec
 from refengine.testing.scenario import AgentSpec, Scenario, ToolWrapSpec
 
 DEFAULT_LIMIT: Final = 20
@@ -38,6 +38,20 @@ def keeps_ids(agent: AgentSpec) -> bool:
     return all(each.set_input_call_id is None for each in tool_wraps(agent))
 
 
+def answers_itself(agent: AgentSpec) -> bool:
+    """Tell whether some wrapper answers a call without the tool."""
+    wraps = tool_wraps(agent)
+    return any(each.short_circuit is not None or each.catch_error for each in wraps)
+
+
+def keeps_results(agent: AgentSpec) -> bool:
+    """Tell whether what a tool gave is part of every result that wrappers make."""
+    return all(
+        (each.set_result, each.set_stream, each.map_result) == (None, None, None)
+        for each in tool_wraps(agent)
+    ) and not answers_itself(agent)
+
+
 def all_tools(agent: AgentSpec) -> Iterator[ToolSpec]:
     """Yield every tool that the agent may have, whoever brings it."""
     yield from agent.tools
@@ -47,6 +61,18 @@ def all_tools(agent: AgentSpec) -> Iterator[ToolSpec]:
         for op in handler.before_agent or ():
             if isinstance(op, AppendTools):
                 yield from op.tools
+
+
+def ops_of(agent: AgentSpec) -> Iterator[Op]:
+    """Yield the operations of all hooks and tools of an agent."""
+    for struct in agent.middlewares:
+        yield from (*struct.before_chat_model, *struct.after_chat_model)
+    for each in agent.handlers:
+        passes = each.before_model, each.after_model, each.after_agent
+        for todo in (each.before_agent, *passes):
+            yield from todo or ()
+    for tool in all_tools(agent):
+        yield from tool.body
 
 
 def tools_of(scenario: Scenario) -> Iterator[ToolSpec]:

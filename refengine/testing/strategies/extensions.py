@@ -46,7 +46,8 @@ def tools(draw: DrawFn, choices: WorldChoices = ANYTHING) -> ToolSpec:
     """Draw a tool of any kind, with a name that others may have too."""
     kind = draw(st.sampled_from(["invokable", "streamable", "both"]))
     spec: dict[str, object] = {"name": draw(tool_names(choices)), "kind": kind}
-    other = st.sampled_from(["got <args>", "got <args>", LONG])
+    long = "<args> of it" if choices.small else LONG
+    other = st.sampled_from(["got <args>", "got <args>", long])
     spec["result"] = draw(st.one_of(texts(choices), other))
     if kind != "invokable" and draw(st.booleans()):
         chunks = draw(st.lists(texts(choices), min_size=1, max_size=3))

@@ -33,6 +33,14 @@ KEYS: Final = st.sampled_from(["h", "k"])
 VALUES: Final = (0, 1.5, True, None, ["a"], {"a": 1})
 """Values of the context that are no text."""
 
+QUIET: Final = frozenset(
+    (
+        *("record", "record_enter", "record_factory", "prefix_result", "ctx_append"),
+        *("runlocal_get", "rewrite_args"),
+    )
+)
+"""What a wrapper does that leaves a call one execution, with all of its result."""
+
 _CONFIG: Final[TypeAdapter[ConfigOp]] = TypeAdapter(ConfigOp)
 _MESSAGE: Final[TypeAdapter[MessageOp]] = TypeAdapter(MessageOp)
 _BODY: Final[TypeAdapter[BodyOp]] = TypeAdapter(BodyOp)
@@ -74,6 +82,9 @@ def message_ops(
 ) -> SearchStrategy[tuple[MessageOp, ...]]:
     """Operations of a hook that sees messages, before or after the model."""
     msg = messages(choices)
+    if choices.small:
+        more = [] if after else [_op("append", msg=msg), _op("prepend", msg=msg)]
+        return _ops([*_any_ops(choices), *more], choices, _MESSAGE)
     kinds = [
         *_any_ops(choices),
         _op("keep_first_and_last"),
@@ -108,11 +119,12 @@ def tool_wraps(
 ) -> SearchStrategy[ToolWrapSpec]:
     """Wrappers around tool calls, with up to three of their fields."""
     fields = _allowed(_tool_fields(choices, label), TOOL_WRAP, choices)
-    named: Fields = {}
-    if not nested:
+    named: Fields = {} if nested else {"id": label}
+    if choices.small:
+        fields = {name: each for name, each in fields.items() if name in QUIET}
+    elif not nested:
         own = tool_wraps(choices, label, nested=True)
         fields["by_tool"] = st.dictionaries(tool_names(choices), own, max_size=2)
-        named["id"] = label
     return _some_of(_each(fields)).map(
         lambda chosen: ToolWrapSpec.model_validate({**chosen, **named})
     )

@@ -30,6 +30,10 @@ class WorldChoices:
     counting: bool = False
     delays: bool = True
     options: bool = False
+    retry: bool = False
+    asks: bool = False
+    cancels: bool = False
+    small: bool = False
     max_runs: int = 2
     words: tuple[str, ...] = ()
 
@@ -69,18 +73,23 @@ def texts(choices: WorldChoices = ANYTHING) -> SearchStrategy[str]:
 @cache
 def instructions(choices: WorldChoices) -> SearchStrategy[str]:
     """Instructions: often none, sometimes a very long one."""
+    if choices.small:
+        return st.sampled_from(["", "be brief"])
     return st.one_of(st.sampled_from(INSTRUCTIONS), texts(choices))
 
 
 @cache
 def arguments(choices: WorldChoices) -> SearchStrategy[str]:
     """Raw argument texts, usually JSON; the notation keeps ``)]`` out of them."""
-    return _or_long(_some(ARGUMENTS, choices, 6).filter(_is_arguments))
+    short = _some(ARGUMENTS, choices, 6).filter(_is_arguments)
+    return short if choices.small else _or_long(short)
 
 
 @cache
 def messages(choices: WorldChoices = ANYTHING) -> SearchStrategy[str]:
     """Messages that may stand anywhere in a history, in the notation; no calls."""
+    if choices.small:
+        return st.tuples(st.just("user"), texts(choices)).map(":".join)
     heads = st.sampled_from(["user", "assistant", "system", "tool(c0)"])
     return st.tuples(heads, _or_long(texts(choices))).map(":".join)
 
@@ -97,7 +106,7 @@ def calls(
 @cache
 def answers(choices: WorldChoices = ANYTHING) -> SearchStrategy[str]:
     """Plain answers of a model, in the notation."""
-    said = _or_long(texts(choices))
+    said = texts(choices) if choices.small else _or_long(texts(choices))
     return said.map(lambda text: show_message(Message("assistant", text)))
 
 

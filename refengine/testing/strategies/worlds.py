@@ -29,6 +29,7 @@ from refengine.testing.strategies.extensions import (
     tools,
 )
 from refengine.testing.strategies.operations import tool_wraps
+from refengine.testing.strategies.stopping import asking, cancelled, retrying
 from refengine.testing.strategies.variants import recut
 from refengine.testing.strategies.words import (
     WorldChoices,
@@ -56,6 +57,8 @@ def calls_of(entry: ScriptEntry) -> int:
     """Return how many tools an answer calls."""
     if isinstance(entry, ModelFailure):
         return 0
+    if not isinstance(entry, str) and not entry.chunks:
+        return 0  # it fails before it begins
     last = entry if isinstance(entry, str) else entry.chunks[-1]
     return len(parse_message(last).tool_calls)
 
@@ -112,6 +115,8 @@ ABSENT: Final = ("no-such-tool", "T", "t ", "wörk")
 """Names that no tool has; some are almost one, and whoever guesses is found out."""
 MANY: Final = 3
 """So many tools, and extensions of one kind, an agent has at most."""
+FEW: Final = 2
+"""So many extensions of a kind a small agent has at most."""
 
 
 def scenarios(  # noqa: PLR0913  # choices by name, and all have a default
@@ -126,6 +131,10 @@ def scenarios(  # noqa: PLR0913  # choices by name, and all have a default
     counting: bool = False,
     delays: bool = True,
     options: bool = False,
+    retry: bool = False,
+    asks: bool = False,
+    cancels: bool = False,
+    small: bool = False,
     max_runs: int = 2,
     words: Sequence[str] = (),
 ) -> SearchStrategy[Scenario]:
@@ -143,6 +152,10 @@ def scenarios(  # noqa: PLR0913  # choices by name, and all have a default
       the number of the run.
     - ``delays``: tools may take time, on a virtual clock.
     - ``options``: runs have options for model and tools.
+    - ``retry``: the model fails now and then, and is asked again.
+    - ``asks``: hooks, wrappers and tools stop to ask; the first run is kept, resumed.
+    - ``cancels``: one of the runs is cancelled.
+    - ``small``: few extensions, short texts, and nothing that hides a call or a result.
     - ``words`` join the neutral names and texts, as a subject's own literals should.
     """
     return _scenarios(
@@ -157,6 +170,10 @@ def scenarios(  # noqa: PLR0913  # choices by name, and all have a default
             counting=counting,
             delays=delays,
             options=options,
+            retry=retry,
+            asks=asks,
+            cancels=cancels,
+            small=small,
             max_runs=max_runs,
             words=tuple(words),
         )
@@ -181,7 +198,9 @@ def _scenarios(draw: DrawFn, choices: WorldChoices) -> Scenario:
         said = [_numbered(each, number) for each in draw(_turns(names, choices))]
         script += [draw(_entries(text, choices)) for text in said]
     calling = [entry for entry in script if calls_of(entry)]
-    endless = bool(calling) and draw(st.integers(0, 4)) == 4
+    # The same answer again has the same call ids, which is for other worlds.
+    may = bool(calling) and not choices.small
+    endless = may and draw(st.integers(0, 4)) == 4
     if endless:  # the last answer calls tools for ever, up to a low limit
         agent = agent.model_copy(update={"max_iterations": draw(st.integers(1, 4))})
         script = calling
@@ -191,6 +210,13 @@ def _scenarios(draw: DrawFn, choices: WorldChoices) -> Scenario:
         script_end="repeat_last" if endless else "exhausted",
         runs=runs,
     )
+    for wanted, happening in (
+        (choices.retry, retrying),
+        (choices.asks, asking),
+        (choices.cancels, cancelled),
+    ):
+        if wanted:
+            scenario = draw(happening(scenario))
     tell(scenario)
     return scenario
 
@@ -198,23 +224,24 @@ def _scenarios(draw: DrawFn, choices: WorldChoices) -> Scenario:
 @st.composite
 def _agents(draw: DrawFn, choices: WorldChoices) -> AgentSpec:
     names = tool_names(choices)
+    most = FEW if choices.small else MANY
     unknown = st.none() | st.just("there is no <name>")
     return AgentSpec(
         name="agent",
         instruction=draw(instructions(choices)),
-        tools=draw(_up_to(MANY, lambda _: tools(choices))),
+        tools=draw(_up_to(MANY, lambda _: tools(choices), choices.small)),
         return_directly=draw(st.dictionaries(names, st.booleans(), max_size=2)),
         tool_call_middlewares=draw(
             _up_to(
-                MANY * choices.tool_call_middlewares,
+                most * choices.tool_call_middlewares,
                 lambda n: tool_wraps(choices, f"w{n}"),
             )
         ),
         middlewares=draw(
-            _up_to(MANY * choices.middlewares, lambda n: middlewares(choices, f"m{n}"))
+            _up_to(most * choices.middlewares, lambda n: middlewares(choices, f"m{n}"))
         ),
         handlers=draw(
-            _up_to(MANY * choices.handlers, lambda n: handlers(choices, f"h{n}"))
+            _up_to(most * choices.handlers, lambda n: handlers(choices, f"h{n}"))
         ),
         max_iterations=draw(st.sampled_from([20, 20, 3, 2, 1])),
         unknown_tools_handler=draw(unknown) if choices.unknown_calls else None,
@@ -267,7 +294,7 @@ def _turns(
 ) -> list[Message]:
     """Draw what the model answers in one run: some calls of tools, then an answer."""
     turns: list[Message] = []
-    for _ in range(draw(st.integers(0, 3)) if names else 0):
+    for _ in range(draw(st.integers(choices.small, 3)) if names else 0):
         content = draw(st.one_of(st.just(""), texts(choices)))
         turns.append(Message("assistant", content, tuple(draw(calls(names, choices)))))
     turns.append(parse_message(draw(answers(choices))))

@@ -1,0 +1,90 @@
+"""Generated worlds that fail, stop and are cancelled show what fixed cases do not.
+
+Each fault below is small, and in a place that no fixed case reaches: a retry with
+options, a second iteration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from property_tests.checks import CHECKS
+from property_tests.corpus import CorpusWorld, fixed_worlds
+from property_tests.defaults import SEED
+from property_tests.drawing import drawn
+from property_tests.generating import FAMILIES, FOR
+from property_tests.judging.world import judge
+from property_tests.mutants.patching import Patch, PatchedEngine
+from property_tests.mutants.steps import EngineStep
+from property_tests.playing import VariantPlayer
+from refengine.loop import Loop
+from refengine.model_calls import Attempts
+from refengine.profile import SEED_001
+from refengine.resume.keeper import KeptRun
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.strategies import scenarios
+
+MADE = [
+    CorpusWorld(scenario, name, fixed=False, only=only)
+    for name, only in FOR.items()
+    for scenario in drawn(scenarios(**FAMILIES[name]), 40, SEED)
+]
+FIXED = [each for each in fixed_worlds() if each.only]
+
+
+def _without_options(right: Any) -> Any:
+    """Ask again without the options of the run."""
+
+    def new_attempt(self: Any) -> Any:
+        if self.number > 1:
+            self._request = replace(self._request, options={})
+        return right(self)
+
+    return new_attempt
+
+
+def _counted_anew(right: Any) -> Any:
+    """Go on in the first iteration, whichever it was."""
+
+    async def begin(self: Any) -> Any:
+        part = await right(self)
+        self.loop.iterations = min(self.loop.iterations, 1)
+        return part
+
+    return begin
+
+
+def _dangling_later(right: Any) -> Any:
+    """Leave calls without a result where they were not the first ones."""
+
+    def left_whole(self: Any) -> Any:
+        return self.history if self.iterations > 1 else right(self)
+
+    return left_whole
+
+
+FAULTS = {
+    "ERR-026": Patch(EngineStep(Attempts, "_new_attempt"), _without_options),
+    "INT-011": Patch(EngineStep(KeptRun, "begin"), _counted_anew),
+    "RUN-023": Patch(EngineStep(Loop, "left_whole"), _dangling_later),
+}
+
+
+def failing(engine: Any, worlds: list[CorpusWorld]) -> set[str]:
+    player = VariantPlayer(engine, SEED_001)
+    return {c for each in worlds for c in judge(player, each, CHECKS).failed}
+
+
+@pytest.mark.parametrize("clause", FAULTS)
+def test_a_fault_that_no_fixed_case_shows_is_shown(clause: str) -> None:
+    engine = PatchedEngine("wrong", SEED_001, [FAULTS[clause]])
+
+    assert clause in failing(engine, MADE)
+    assert clause not in failing(engine, FIXED)
+
+
+def test_the_reference_engine_is_right_in_them() -> None:
+    assert not failing(ReferenceEngine(SEED_001), MADE)
