@@ -12,6 +12,7 @@ from property_tests.checks.kept_runs import (
     address_of,
     begins_anew,
     cuts,
+    cuts_in,
     effects,
     interrupts,
     is_again,
@@ -68,7 +69,8 @@ def hooks_once(case: PlayedWorld) -> Iterator[Decision]:
 
 def finished_once(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a tool that had ended is not executed again, and its result is there."""
-    for cut in cuts(case.played):
+    plain = (row for row in rows(case.played) if not _comes_again(row))
+    for cut in (cut for row in plain for cut in cuts_in(row)):
         again = [each for each in cut.after.entries if each.kind == "tool_start"]
         for end in (each for each in cut.before.entries if each.kind == "tool_end"):
             mine = [each for each in again if each.call_id == end.call_id]
@@ -133,7 +135,7 @@ def reported_once(case: PlayedWorld) -> Iterator[Decision]:
             for each in run.events
             if each.data.get("kind") == "tool"
         ]
-        if any(answers_itself(run.agent) for run in row):
+        if any(answers_itself(run.agent) for run in row) or _comes_again(row):
             continue  # it may have a result of a tool that was never executed
         executed = {
             each.call_id
@@ -209,6 +211,12 @@ def _ended(case: PlayedWorld) -> Iterator[tuple[Sequence[RunView], Observation]]
             continue
         if not (begins and any(address_of(e).get("tool") is None for e in questions)):
             yield row, last.end
+
+
+def _comes_again(row: Sequence[RunView]) -> bool:
+    """Tell whether the model asks for a second call of the same id."""
+    ids = _asked_for(row)
+    return len(set(ids)) < len(ids)
 
 
 def _asked_for(row: Sequence[RunView]) -> list[str]:
