@@ -34,7 +34,8 @@ class CorpusWorld:
     judged by the checks it is made for.
     ``repeat`` says how often the last entry of a list of the agent stands there in all:
     such a world is written with that entry once. ``recorded`` names the session it is,
-    or is made of; "" for a world that nobody ever had.
+    or is made of; "" for a world that nobody ever had. ``lot`` says in which
+    variants it is played, of those that worlds share (``variants.LOTS``); None: in all.
     """
 
     scenario: Scenario
@@ -44,6 +45,7 @@ class CorpusWorld:
     only: tuple[str, ...] = ()
     repeat: tuple[tuple[str, int], ...] = ()
     recorded: str = ""
+    lot: int | None = None
 
     @property
     def written(self) -> Scenario:
@@ -71,6 +73,8 @@ class CorpusWorld:
             entry["repeat"] = dict(self.repeat)
         if self.recorded:
             entry["recorded"] = self.recorded
+        if self.lot is not None:
+            entry["lot"] = self.lot
         return {**entry, "scenario": scenario}
 
 
@@ -153,6 +157,7 @@ def _entry(
         only,
         tuple(sorted(repeat.items())),
         str(data.get("recorded", "")),
+        data.get("lot"),
     )
 
 

@@ -65,7 +65,18 @@ def generated(
     With ``fixed`` a third of them are grafts: one of these cases, and around it what
     was drawn. So a clause that needs a rare thing is met in many neighbourhoods.
     """
-    grafted = examples // GRAFTED if fixed else 0
+    among = neighbours(seed) if fixed else None
+    for lot, each in enumerate(_whole(examples, seed, fixed, among)):
+        yield replace(each, lot=lot)
+    if among is not None:
+        yield from _narrowed(fixed, examples / FULL, seed, among)
+
+
+def _whole(
+    examples: int, seed: int, fixed: Sequence[CorpusWorld], among: Neighbours | None
+) -> Iterator[CorpusWorld]:
+    """Yield the worlds that all checks judge."""
+    grafted = examples // GRAFTED if among else 0
     names = list(FAMILIES)
     share, more = divmod(examples - grafted, len(names))
     for at, name in enumerate(names):
@@ -73,11 +84,9 @@ def generated(
             scenarios(**FAMILIES[name]), share + (at < more), seed + at
         ):
             yield CorpusWorld(scenario, name, fixed=False, only=FOR.get(name, ()))
-    if fixed:
-        among = neighbours(seed)
+    if among is not None:
         cases = [each for each in fixed if not each.only]
         yield from _spread(cases, grafted, seed + 1_000, among)
-        yield from _narrowed(fixed, examples / FULL, seed, among)
 
 
 def _narrowed(

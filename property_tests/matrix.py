@@ -28,7 +28,7 @@ from typing import Any, Final
 from property_tests.check import PLAYED, Check, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
-from property_tests.judging.world import decide, looks_at, settle
+from property_tests.judging.world import decide, looks_at, settle, variants_of
 from property_tests.mutants import MUTANTS, Mutant, mutant
 from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.registry import FAMILIES, Contract
@@ -174,9 +174,8 @@ def _case(
     player: VariantPlayer, entry: CorpusWorld, checks: Sequence[Check]
 ) -> PlayedWorld | None:
     """Play a world; None if an exception came out of it. Raises WorldRefusedError."""
-    variants = dict.fromkeys(name for each in checks for name in each.variants)
     try:
-        return player.case(entry.scenario, tuple(variants))
+        return player.case(entry.scenario, variants_of(checks, entry))
     except WorldRefusedError:
         raise
     except (Exception, asyncio.CancelledError):  # noqa: BLE001  # as it is broken

@@ -195,7 +195,7 @@ def _phases(
     for at, entry in enumerate(worlds):
         with spent.on("choosing"):
             chosen = looking(CHECKS, entry)
-        case = player.case(entry.scenario, variants_of(chosen))
+        case = player.case(entry.scenario, variants_of(chosen, entry))
         with spent.on("checks"):
             judged = decide(case, chosen)
         for clause in (*judged.failed, *judged.errors):

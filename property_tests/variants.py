@@ -6,7 +6,7 @@ checks look at it. A variant that a scenario does not have is None.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -204,3 +204,22 @@ CHANGES: Final[Mapping[str, Change]] = MappingProxyType(
     }
 )
 """Every variant, and how its scenario is made; ``adapted`` also changes the door."""
+
+LOTS: Final[tuple[frozenset[str], ...]] = (
+    frozenset((AGAIN, RUN_TWICE)),
+    frozenset((IDENTITY_FIRST, IDENTITY_LAST)),
+    frozenset((BUILT_TWICE, PLAIN)),
+)
+"""Variants that generated worlds share among them: each is played in one lot.
+
+They are about the engine and not about the world, so that another world tells more than
+one more variant of the same; all others, and all of a fixed case, are always played.
+"""
+
+
+def allotted(variants: Iterable[str], lot: int | None) -> tuple[str, ...]:
+    """Return those of the variants that a world of this lot is played in, None: all."""
+    if lot is None:
+        return tuple(variants)
+    others = frozenset[str]().union(*LOTS) - LOTS[lot % len(LOTS)]
+    return tuple(each for each in variants if each not in others)

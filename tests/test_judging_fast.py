@@ -305,11 +305,11 @@ def test_a_glance_decides_as_writing_everything_out_does(monkeypatch, name):
     player = VariantPlayer(ReferenceEngine(under), under)
     for entry in SAMPLE:
         chosen = [each for each in looking(CHECKS, entry) if each.variants]
-        case = player.case(entry.scenario, variants_of(chosen))
+        case = player.case(entry.scenario, variants_of(chosen, entry))
         glanced = decide(case, chosen)
         with monkeypatch.context() as patch:
             patch.setattr(comparing, "_plainly", lambda *_: False)
-            case = player.case(entry.scenario, variants_of(chosen))
+            case = player.case(entry.scenario, variants_of(chosen, entry))
             assert decide(case, chosen) == glanced
 
 
@@ -347,6 +347,17 @@ def test_what_a_change_leaves_out_may_differ():
 def test_the_checks_that_look_are_those_that_would_be_asked_one_by_one():
     for entry in WORLDS:
         assert looking(CHECKS, entry) == [e for e in CHECKS if looks_at(e, entry)]
+
+
+def test_generated_worlds_share_the_variants_and_fixed_cases_have_all():
+    fixed = next(each for each in WORLDS if each.fixed and not each.only)
+    everything = set(variants_of(CHECKS, fixed))
+    lots = [set(variants_of(CHECKS, replace(fixed, lot=lot))) for lot in range(3)]
+    assert everything == {name for each in CHECKS for name in each.variants}
+    assert set.union(*lots) == everything
+    assert all(lot < everything for lot in lots)
+    for check in CHECKS:
+        assert any(lot.issuperset(check.variants) for lot in lots), check.clause
 
 
 @pytest.fixture

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from property_tests.check import Check, Decision, Meant, PlayedWorld
 from property_tests.corpus import CorpusWorld
 from property_tests.playing import VariantPlayer, WorldRefusedError
+from property_tests.variants import allotted
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +35,15 @@ def judge(player: VariantPlayer, entry: CorpusWorld, checks: Sequence[Check]) ->
     if not chosen:
         return Judged()
     try:
-        return decide(player.case(entry.scenario, variants_of(chosen)), chosen)
+        return decide(player.case(entry.scenario, variants_of(chosen, entry)), chosen)
     except WorldRefusedError as error:
         return Judged(refused=str(error))
 
 
-def variants_of(checks: Sequence[Check]) -> tuple[str, ...]:
-    """Return the variants that some of these checks need, each once."""
-    return tuple(dict.fromkeys(name for each in checks for name in each.variants))
+def variants_of(checks: Sequence[Check], entry: CorpusWorld) -> tuple[str, ...]:
+    """Return the variants of a world that some of these checks need, each once."""
+    needed = dict.fromkeys(name for each in checks for name in each.variants)
+    return allotted(needed, entry.lot)
 
 
 def decide(case: PlayedWorld, checks: Sequence[Check]) -> Judged:
@@ -79,9 +81,7 @@ def looking(checks: Sequence[Check], entry: CorpusWorld) -> list[Check]:
     """
     meant: dict[Meant, bool] = {}
     found: list[Check] = []
-    for check in checks:
-        if not _is_for(entry, check):
-            continue
+    for check in checks if not entry.only else _for(checks, entry.only):
         sign = check.meant
         if sign not in meant:
             meant[sign] = sign(entry.scenario)
@@ -101,12 +101,11 @@ def settle() -> None:
     gc.freeze()
 
 
+def _for(checks: Sequence[Check], only: Sequence[str]) -> Iterator[Check]:
+    """Yield the checks of these families and clauses."""
+    return (each for each in checks if each.family in only or each.clause in only)
+
+
 def looks_at(check: Check, entry: CorpusWorld) -> bool:
     """Tell whether a check is meant to look at a world."""
-    return _is_for(entry, check) and check.meant(entry.scenario)
-
-
-def _is_for(entry: CorpusWorld, check: Check) -> bool:
-    """Tell whether a world is for everybody, or for this family or clause."""
-    only = entry.only
-    return not only or check.family in only or check.clause in only
+    return bool(looking([check], entry))
