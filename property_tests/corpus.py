@@ -133,6 +133,21 @@ def read_corpus(text: str) -> SuiteCorpus:
     return SuiteCorpus(tuple(worlds), data["seed"])
 
 
+class StoredCorpus:
+    """A corpus as ``SuiteCorpus.json`` wrote it, whose worlds are read one by one.
+
+    A worker judges some of them, and to read them all takes as long as to judge 100.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._worlds: list[Mapping[str, Any]] = json.loads(text)["worlds"]
+
+    def world(self, at: int) -> CorpusWorld:
+        """Read a world by its place; raises ScenarioError."""
+        data = self._worlds[at]
+        return _entry(data, data["family"], data["fixed"])
+
+
 def _entries(
     data: Iterable[Mapping[str, Any]], family: str, *, fixed: bool
 ) -> Iterator[CorpusWorld]:

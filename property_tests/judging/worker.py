@@ -20,7 +20,7 @@ from compat.engines.needs import is_crowded
 from compat.migration.shrinking import shrink
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
-from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
+from property_tests.corpus import CorpusWorld, StoredCorpus
 from property_tests.judging.world import Judged, decide, judge, settle
 from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.wording import failure_of, lines
@@ -69,9 +69,9 @@ class EngineWorker:
         return VariantPlayer(engine, loaded.profile, loaded.capabilities)
 
     @cached_property
-    def corpus(self) -> SuiteCorpus:
+    def corpus(self) -> StoredCorpus:
         """The worlds, as the parent wrote them."""
-        found = read_corpus(Path(self._about["corpus"]).read_text("utf-8"))
+        found = StoredCorpus(Path(self._about["corpus"]).read_text("utf-8"))
         settle()
         return found
 
@@ -163,7 +163,7 @@ class EngineWorker:
 
     def _world(self, request: Mapping[str, Any]) -> CorpusWorld:
         at: int = request["world"]
-        return self.corpus.worlds[at]
+        return self.corpus.world(at)
 
     def _fails(self, check: Check, world: Scenario) -> bool:
         if not check.meant(world):
