@@ -10,6 +10,7 @@ from compat.adapters import adapt
 from compat.engines.capabilities import CAPABILITIES, CapabilityError, refusal_of
 from compat.engines.needs import hidden_needs
 from property_tests.check import PLAYED, PlayedWorld
+from property_tests.placing import place_events
 from property_tests.reducing import reduced
 from property_tests.variants import ADAPTED, AGAIN, CHANGES
 from property_tests.view import View, view
@@ -119,4 +120,7 @@ class VariantPlayer:
 
     def viewed(self, scenario: Scenario, trace: Trace, variant: str) -> View:
         """Read a trace of a scenario."""
-        return view(scenario, self.profile, trace, variant)
+        found = view(scenario, self.profile, trace, variant)
+        if found.late:
+            place_events(found)
+        return found

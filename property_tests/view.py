@@ -182,6 +182,8 @@ class View:
     """Everything observed before the first run."""
     build_error: Observation | None = None
     runs: list[RunView] = field(default_factory=list[RunView])
+    late: bool = False
+    """Whether an event came when another iteration than its own had begun, maybe."""
     read: dict[object, object] = field(default_factory=dict[object, object])
     """What checks have read of it, by the function that reads (``remembering``)."""
 
@@ -219,6 +221,7 @@ class _Reader:
         self._found = found
         self._open: dict[tuple[object, ...], list[HookView]] = {}
         self._run: RunView | None = None
+        self._told = 0
 
     def take(self, seen: Observation) -> None:
         """Take the next observation."""
@@ -263,6 +266,7 @@ class _Reader:
         spec = specs[seen.run - 1]
         agent = self._found.scenario.all_agents[spec.agent]
         self._run = RunView(seen.run, spec, agent)
+        self._told = 0
         self._found.runs.append(self._run)
         return self._run
 
@@ -289,6 +293,8 @@ class _Reader:
         if now is None:
             return
         now.entries.append(seen)
+        if seen.kind == "event":
+            self._event(now, seen)
         if hook is not None and hook.name in BEFORE:
             now.before.append(hook)
         elif hook is not None and hook.name in AFTER:
@@ -296,9 +302,17 @@ class _Reader:
         elif hook is not None and hook.name == "wrap_model":
             now.model_wraps.append(hook)
         elif seen.call_id is not None:
-            _put(_call(now, seen.call_id), seen, hook)
+            _put(call_of(now, seen.call_id), seen, hook)
         else:
             _model(now, seen)
+
+    def _event(self, now: Iteration, seen: Observation) -> None:
+        """Look whether an event may belong to an iteration before this one."""
+        late = now.number > max(self._told, 1)
+        if _kind(seen) == "model":
+            late = now.number != self._told + 1 or now.response is None
+            self._told = now.number
+        self._found.late |= late
 
     def _iteration(
         self, run: RunView, seen: Observation, hook: HookView | None
@@ -324,7 +338,8 @@ def _begins(last: Iteration, seen: Observation, hook: HookView | None) -> bool:
     )
 
 
-def _call(now: Iteration, call_id: str) -> Call:
+def call_of(now: Iteration, call_id: str) -> Call:
+    """Return the call of that id in an iteration, a new one if there is none yet."""
     if call_id not in now.calls:
         calls = now.message.tool_calls if now.message else ()
         call = next((each for each in calls if each.id == call_id), None)

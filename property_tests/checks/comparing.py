@@ -24,7 +24,6 @@ from refengine.messages import Json, Message
 from refengine.testing.json_values import is_mapping
 from refengine.testing.scenario import Scenario, ScriptEntry
 from refengine.testing.trace import (
-    LAST,
     MISSING,
     Observation,
     difference,
@@ -38,6 +37,8 @@ Data: TypeAlias = "Mapping[str, Any]"
 """What an observation holds, as it was seen or as JSON values."""
 
 ALIKE: Final = "alike"
+TAKEN: Final = frozenset(("event", "interrupt"))
+"""What is observed when the consumer takes it."""
 ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -125,13 +126,16 @@ def _in_order(found: Sequence[Observation]) -> Sequence[Observation] | None:
     It is not where an answer is not a message of ours.
     """
     out: list[Observation] = []
+    taken: list[Observation] = []
     order: dict[str, int] = {}
     block: list[tuple[int, Observation]] = []
     for each in found:
+        if each.kind in TAKEN:
+            taken.append(each)
+            continue
         call_id = each.call_id
         if call_id is not None:
-            position = order.setdefault(call_id, len(order))
-            block.append((LAST if each.kind == "event" else position, each))
+            block.append((order.setdefault(call_id, len(order)), each))
             continue
         if block:
             out.extend(one for _, one in sorted(block, key=_placed))
@@ -144,7 +148,7 @@ def _in_order(found: Sequence[Observation]) -> Sequence[Observation] | None:
             numbered = reversed(list(enumerate(message.tool_calls)))
             order = {call.id or "": at for at, call in numbered}
     out.extend(one for _, one in sorted(block, key=_placed))
-    return out
+    return [*out, *taken]
 
 
 def _placed(each: tuple[int, Observation]) -> int:
@@ -175,7 +179,19 @@ def _plain(value: Json) -> Json:
 
 
 def _entries(found: Iterable[Observation], change: Change) -> list[ObservationJson]:
-    return list(_kept(in_call_order(each.canonical() for each in found), change))
+    seen = (each.canonical() for each in apart(found))
+    return list(_kept(in_call_order(seen), change))
+
+
+def apart(found: Iterable[Observation]) -> list[Observation]:
+    """Return observations, and behind them those of the consumer, which has its time.
+
+    What it takes is in order of itself; when it is taken, beside what the engine does,
+    is no matter of most clauses: an engine may run ahead.
+    """
+    entries = list(found)
+    taken = [each for each in entries if each.kind in TAKEN]
+    return [*(each for each in entries if each.kind not in TAKEN), *taken]
 
 
 def _kept(

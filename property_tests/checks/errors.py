@@ -30,6 +30,7 @@ from refengine.testing.ops import (
     SetTools,
 )
 from refengine.testing.scenario import AgentSpec
+from refengine.testing.trace import Observation
 
 _DEFAULT: Final = 20
 """So many iterations a run has where fewer than one are asked for (a posture)."""
@@ -153,13 +154,15 @@ def hook_error_stops(case: PlayedWorld) -> Iterator[Decision]:
     claim = "after a hook that raised nothing follows but the error and the end"
     for run in case.played.runs:
         for hook in _raised(pipeline_hooks(run))[:1]:
-            later = [
-                each
-                for each in run.entries
-                if each.seq > hook.enter.seq and each.kind not in _QUIET
-            ]
+            later = [e for e in run.entries if e.seq > hook.enter.seq and _acts(e)]
             kinds = [each.kind for each in later]
             yield Decision(claim, ["event", "run_end"], kinds, hook.enter)
+
+
+def _acts(seen: Observation) -> bool:
+    """Tell whether an entry is of the engine or its error: others may be taken late."""
+    told = seen.kind == "event" and seen.data.get("kind") != "error"
+    return seen.kind not in _QUIET and not told
 
 
 def hook_error_reported(case: PlayedWorld) -> Iterator[Decision]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from property_tests.check import Check, Decision, PlayedWorld
+from property_tests.checks.comparing import apart
 from property_tests.checks.kept_runs import (
     ResumedRun,
     address_of,
@@ -228,16 +229,18 @@ def _asked_for(row: Sequence[RunView]) -> list[str]:
 
 def _compared(row: Sequence[RunView]) -> list[Json]:
     """Return the runs of a row as one, in call order."""
-    entries = [
-        each.canonical()
+    compared = (
+        each
         for run in row
         for each in run.entries
         if each.kind in COMPARED and not is_again(each) and not _of_building(run, each)
-    ]
+    )
+    entries = [each.canonical() for each in apart(compared)]
+    ends = [each for each in entries if each["kind"] == "run_end"]
     kept: list[dict[str, Json]] = []
-    for at, each in enumerate(entries):
+    for each in entries:
         data = cast("Mapping[str, Any]", each["data"])
-        middle = each["kind"] == "run_end" and at < len(entries) - 1
+        middle = each["kind"] == "run_end" and each is not ends[-1]
         resumed = each["kind"] == "run_start" and "resume" in data
         if not (middle or resumed or data.get("kind") == "interrupt"):
             # Struct middlewares share another state once they are entered again.
