@@ -24,7 +24,7 @@ from refengine.profile import options
 
 FAMILIES: Final = (
     *("ORD", "INS", "TOOL", "RD", "MSG", "WRAP", "STR", "ERR", "CTX", "EVT", "RUN"),
-    *("CONC", "DEEP", "EXT", "COMPAT", "SER", "INT", "SURF"),
+    *("CONC", "DEEP", "EXT", "COMPAT", "SER", "INT", "SURF", "STO"),
 )
 """The families of clauses, in the order they are shown."""
 

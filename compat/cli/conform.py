@@ -17,6 +17,7 @@ from compat.cli.command import (
     refuse,
     refusing,
 )
+from compat.cli.conform_store import check_arguments
 from compat.cli.values import FILE_THERE, OUTPUT, OUTPUT_FOLDER, WHOLE, at_least
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from compat.verdicts.conformance import AnyEvent
     from property_tests.judging.engines import EnginesJudgement
-    from property_tests.registry import Clause
+    from property_tests.registry import Clause, Contract
+    from property_tests.stores.judging import StoreJudgement
 
 NOT_CHECKED: Final = "is chosen, but no check decides it: "
 
@@ -35,7 +37,13 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
     "engines",
     "names of engines, module:factory or file.py:factory",
     nargs=-1,
-    required=True,
+)
+@option(
+    "--store",
+    "stores",
+    about="judge a checkpoint store, module:Store, in place of engines",
+    multiple=True,
+    metavar="STORE",
 )
 @option("-k", "words", about="a family (ORD) or part of an id", multiple=True)
 @option("--clause", "ids", about="exactly this one", multiple=True)
@@ -71,6 +79,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
 def conform(  # noqa: PLR0913  # options of a command line
     *,
     engines: tuple[str, ...],
+    stores: tuple[str, ...],
     words: tuple[str, ...],
     ids: tuple[str, ...],
     exclude: tuple[str, ...],
@@ -89,7 +98,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     html: Path | None,
     failures: Path | None,
 ) -> int:
-    """Judge engines in the same worlds, clause by clause.
+    """Judge engines in the same worlds, clause by clause; or stores of checkpoints.
 
     Exit codes: 0 conformant, 1 not, 2 usage, 3 an engine, its door or the harness broke
     down, 4 nothing ran, 5 a known failure that is none any more.
@@ -98,13 +107,33 @@ def conform(  # noqa: PLR0913  # options of a command line
     from compat.report.terminal import console
     from property_tests.judging.engines import judging
     from property_tests.judging.inputs import ConformRequest
+    from property_tests.registry import contract
+    from property_tests.stores.clauses import store_contract
+    from property_tests.stores.judging import StoreJudgement, StoreRequest
 
+    check_arguments(engines=bool(engines), stores=bool(stores))
     line = shlex.join(["refengine", "conform", *sys.argv[2:]])
     out = console()
     reports = {"json": json, "junit": junit, "markdown": markdown, "html": html}
     with refusing("conform", *_mistakes()):
         check_paths({"events": events, **reports})
-        clauses, excluded = _chosen(words, ids, exclude, shown)
+        if stores:
+            clauses, excluded = _chosen(words, ids, exclude, shown, store_contract())
+            stored = StoreRequest(
+                stores=stores,
+                clauses=clauses,
+                examples=examples,
+                seed=seed,
+                timeout=timeout,
+                jobs=jobs,
+                strict=strict,
+                excluded=excluded,
+            )
+            with _opened(events) as file:
+                found, code = _judged(StoreJudgement(stored, line), out, file)
+            write_reports(reports, found)
+            return code
+        clauses, excluded = _chosen(words, ids, exclude, shown, contract())
         request = ConformRequest(
             engines=engines,
             profile=profile,
@@ -141,11 +170,9 @@ def _chosen(
     ids: Sequence[str],
     without: Sequence[str],
     shown: str | None,
+    of: Contract,
 ) -> tuple[tuple[Clause, ...], Mapping[str, int]]:
     """Return the selected clauses, and what was excluded; raises what select raises."""
-    from property_tests.registry import contract
-
-    of = contract()
     if shown is not None:
         of.clause(shown)
     found = of.select(words, ids, without)
@@ -165,7 +192,7 @@ def _opened(path: Path | None) -> Generator[TextIO | None, None, None]:
 
 
 def _judged(
-    judgement: EnginesJudgement, console: Console, out: TextIO | None
+    judgement: EnginesJudgement | StoreJudgement, console: Console, out: TextIO | None
 ) -> tuple[list[AnyEvent], int]:
     """Judge and show it on the way; return the events and the exit code."""
     from rich.console import Console

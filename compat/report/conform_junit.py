@@ -34,7 +34,7 @@ def junit_text(judgement: JudgementReport) -> str:
 
 
 def _suite(root: Element, report: EngineReport, judgement: JudgementReport) -> None:
-    name = plain(f"{report.info.engine}.{report.info.profile}")
+    name = plain(f"{report.info.engine}.{report.info.profile}".rstrip("."))
     suite = SubElement(root, "testsuite", name=name)
     for smoke in report.broken:
         case = _case(suite, f"{name}.door", smoke.name)

@@ -62,7 +62,7 @@ class Page:
 
 def header_lines(header: StreamHeader, page: Page) -> Iterator[Text]:
     """Yield what is judged, and of what."""
-    engines = counted(len(header.engines), "engine")
+    engines = counted(len(header.engines), header.subject)
     clauses = counted(len(header.selected), "clause")
     drawn = header.worlds - header.fixed
     worlds = (
@@ -106,7 +106,12 @@ def engine_lines(
 
 def name_of(report: EngineReport) -> str:
     """Return engine and profile."""
-    return plain(f"{report.info.engine}, profile {report.info.profile}")
+    return named(report.info.engine, report.info.profile)
+
+
+def named(engine: str, profile: str) -> str:
+    """Return engine and profile; a store has none."""
+    return plain(f"{engine}, profile {profile}" if profile else engine)
 
 
 def verdict_lines(report: EngineReport) -> Iterator[Text]:
@@ -127,7 +132,7 @@ def verdict_line(summary: EngineSummary) -> Text:
     judged = f"{summary.checked} of {counted(summary.clauses, 'clause')} judged"
     if summary.known:
         judged = f"{judged}, {counted(summary.known, 'known failure')}"
-    name = plain(f"{summary.engine}, profile {summary.profile}")
+    name = named(summary.engine, summary.profile)
     return line.append(f"  {name}: {judged}", "default")
 
 

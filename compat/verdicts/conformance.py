@@ -38,6 +38,8 @@ class StreamHeader(Event):
 
     event: Literal["header"] = "header"
     version: Literal[1] = VERSION
+    subject: Literal["engine", "store"] = "engine"
+    """What is judged; a store is told of as an engine is, without a profile."""
     contract: str
     corpus: str
     """SHA-256 of the corpus."""

@@ -47,6 +47,7 @@ TITLES: Final[Mapping[str, str]] = MappingProxyType(
         "SER": "state that lasts",
         "INT": "interrupt and resume",
         "SURF": "the surface that handlers are written to",
+        "STO": "what a checkpoint store does",
     }
 )
 """What each family is about."""
