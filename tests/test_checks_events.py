@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from property_tests.check import PlayedWorld
-from property_tests.checks.events import CHECKS
+from property_tests.checks import events, pacing
 from property_tests.mutants.engines.events import MUTANTS
 from property_tests.view import view
 from refengine.profile import SEED_001
@@ -13,6 +13,7 @@ from refengine.testing import Trace, clock, play
 from refengine.testing.doors import ReferenceEngine
 from tests.deciding import accused, decisions, scenario, surviving, undecided
 
+CHECKS = (*events.CHECKS, *pacing.CHECKS)
 OF = {check.clause: check for check in CHECKS}
 CALL = "assistant:[c1:t({})]"
 DONE = "assistant:done"

@@ -85,6 +85,28 @@ async def _results_first(_: Given, events: Events) -> Events:
         yield held
 
 
+def _held(kind: str) -> Patch:
+    """Hold events of a kind until the run has come to its next one, or its end."""
+
+    async def held(_: Given, events: Events) -> Events:
+        waiting: list[AgentEvent] = []
+        try:
+            async for event in events:
+                while waiting:
+                    yield waiting.pop()
+                waiting = [event] if event.kind == kind else []
+                if not waiting:
+                    yield event
+        except Exception:
+            for each in waiting:
+                yield each
+            raise
+        for each in waiting:
+            yield each
+
+    return given_to_consumer(held)
+
+
 async def _failures_given(loop: Given, events: Events) -> Events:
     try:
         async for event in events:
@@ -165,6 +187,18 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The event of a response comes after those of its calls.",
         "EVT-011",
         given_to_consumer(_results_first),
+    ),
+    broken(
+        "responses-taken-late",
+        "A response is told when the run has come to its next event.",
+        "EVT-016",
+        _held("model"),
+    ),
+    broken(
+        "results-taken-late",
+        "A result is told when the run has come to its next event.",
+        "EVT-017",
+        _held("tool"),
     ),
     wrong(
         "error-not-told",
