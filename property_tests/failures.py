@@ -27,6 +27,7 @@ from compat.verdicts.conformance import (
     EngineInfo,
     StreamHeader,
 )
+from property_tests.blocking import right_player, stopped
 from property_tests.check import Check
 from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.wording import failure_of
@@ -38,13 +39,15 @@ from refengine.testing.scenario_files import read_scenario
 class ReplayedWorld:
     """What came of it.
 
-    ``failure`` is there if the clause fails. ``decided`` counts the decisions; none,
-    with ``lost`` to say why, is no answer at all. ``broken`` says what broke down, and
-    ``usage`` what is wrong with the engine that was named.
+    ``failure`` is there if the clause fails, ``blocked`` if the engine stops before its
+    check can decide, and the reference engine does not. ``decided`` counts the
+    decisions; none, with ``lost`` to say why, is no answer at all. ``broken`` says what
+    broke down, and ``usage`` what is wrong with the engine that was named.
     """
 
     decided: int = 0
     failure: ClauseFailure | None = None
+    blocked: ClauseFailure | None = None
     lost: str = ""
     broken: str = ""
     usage: str = ""
@@ -70,6 +73,7 @@ class Asks(Protocol):
 def here(player: VariantPlayer, checks: Sequence[Check]) -> Replay:
     """Return the replay on an engine of this process."""
     by_clause = {each.clause: each for each in checks}
+    right = right_player(player)
 
     def replay(clause: str, world: Scenario) -> ReplayedWorld:
         check = by_clause.get(clause)
@@ -81,8 +85,12 @@ def here(player: VariantPlayer, checks: Sequence[Check]) -> Replay:
             return ReplayedWorld(lost=str(error))
         decided = list(check.decisions(case))
         failing = next((each for each in decided if not each.holds), None)
-        found = None if failing is None else failure_of(case, failing)
-        return ReplayedWorld(len(decided), found, _undecided(clause, len(decided)))
+        return ReplayedWorld(
+            len(decided),
+            None if failing is None else failure_of(case, failing),
+            stopped(check, case, right),
+            _undecided(clause, len(decided)),
+        )
 
     return replay
 
@@ -103,10 +111,15 @@ def replayed(clause: str, reply: Mapping[str, Any]) -> ReplayedWorld:
     said = {name: reply[name] for name in ("lost", "broken", "usage") if name in reply}
     if said:
         return ReplayedWorld(**said)
-    failure, decided = reply.get("failure"), int(reply["decided"])
+    decided = int(reply["decided"])
+    failure, blocked = (
+        None if reply.get(each) is None else ClauseFailure.model_validate(reply[each])
+        for each in ("failure", "blocked")
+    )
     return ReplayedWorld(
         decided,
-        None if failure is None else ClauseFailure.model_validate(failure),
+        failure,
+        blocked,
         _undecided(clause, decided),
     )
 

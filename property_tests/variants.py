@@ -223,3 +223,22 @@ def allotted(variants: Iterable[str], lot: int | None) -> tuple[str, ...]:
         return tuple(variants)
     others = frozenset[str]().union(*LOTS) - LOTS[lot % len(LOTS)]
     return tuple(each for each in variants if each not in others)
+
+
+ABOUT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        PLAYED: "",
+        AGAIN: "played a second time",
+        INVOKED: "no run streams",
+        STREAMED: "every run streams",
+        RECHUNKED: f"every run streams, its texts cut after {PIECE} characters",
+        IDENTITY_FIRST: "with a first handler that changes nothing",
+        IDENTITY_LAST: "with a last handler that changes nothing",
+        BUILT_TWICE: "all runs on one agent, then on another that is built alike",
+        RUN_TWICE: "the first run twice on one agent",
+        PLAIN: "coroutine functions for plain hooks, and plain ones for the others",
+        ADAPTED: "struct middlewares as adapted handlers",
+        UNASKED: "nobody asks, and nothing is kept",
+    }
+)
+"""What each variant is, for a reader of a report; "" for the scenario as it is."""

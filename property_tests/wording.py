@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from compat.verdicts.conformance import ClauseFailure, SeenLine
 from property_tests.check import Decision, PlayedWorld
+from property_tests.variants import ABOUT
 from refengine.messages import Json
 from refengine.testing.trace import Observation, Trace, to_json
 
@@ -30,16 +31,28 @@ def failure_of(case: PlayedWorld, decision: Decision) -> ClauseFailure:
     return ClauseFailure(
         variant=decision.variant,
         asked=decision.claim,
-        expected=cast("Any", _plain(expected)),
-        got=cast("Any", _plain(got)),
+        expected=shown_value(expected),
+        got=shown_value(got),
         path=path,
         around=around(case[decision.variant].trace, decision.at),
-        scenario=case.scenario.model_dump(mode="json", exclude_defaults=True),
+        **world_of(case, decision.variant),
     )
 
 
-def _plain(value: Json) -> Json:
+def world_of(case: PlayedWorld, variant: str) -> dict[str, Any]:
+    """Return the fields of a failure that tell its world, also as it was played."""
+    scenario = case.scenario.model_dump(mode="json", exclude_defaults=True)
+    found = case[variant].scenario.model_dump(mode="json", exclude_defaults=True)
+    played = found if found != scenario else None
+    return {"scenario": scenario, "played": played, "how": ABOUT.get(variant, "")}
+
+
+def shown_value(value: Json) -> Any:  # noqa: ANN401  # JSON values
     """Return the value with lone surrogates written out, so that it can be stored."""
+    return _plain(value)
+
+
+def _plain(value: Json) -> Json:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, list):
@@ -106,7 +119,8 @@ def _message(message: Mapping[str, Any]) -> str:
         for call in message.get("tool_calls", ())
     )
     whose = f"({message.get('tool_call_id')})" if message["role"] == "tool" else ""
-    return f"{message['role']}{whose}:{message.get('content', '')}{calls}"
+    named = f" {message['name']!r}" if message.get("name") else ""
+    return f"{message['role']}{named}{whose}:{message.get('content', '')}{calls}"
 
 
 def _short(text: str) -> str:

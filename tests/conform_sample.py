@@ -84,7 +84,7 @@ def result(id_: str, verdict: str = "pass", **given: Any) -> ClauseResult:
 
 
 def summary(results: Sequence[ClauseResult], **given: Any) -> EngineSummary:
-    found = [each.verdict for each in results]
+    found = [each.verdict for each in results if each.known != "known"]
     red = [e for e in results if e.verdict in {"fail", "blocked", "error"}]
     filled = {
         "engine": "swift",
@@ -94,6 +94,8 @@ def summary(results: Sequence[ClauseResult], **given: Any) -> EngineSummary:
         "verdicts": {each: found.count(each) for each in VERDICTS},
         "conformant": not any(e.level == "MUST" and not e.known for e in red),
         "known": sum(each.known == "known" for each in results),
+        "stale": sum(each.known == "stale" for each in results),
+        "thin": tuple(each.clause for each in results if each.thin),
         "expected": len(results),
         "run": len(results),
     }

@@ -148,7 +148,7 @@ def code_of(found: ReplayedWorld) -> int:
         return USAGE
     if found.broken:
         return FAULT
-    if found.failure is not None:
+    if found.failure is not None or found.blocked is not None:
         return DIFFERS
     return OK if found.holds else NOTHING_RAN
 
@@ -163,9 +163,10 @@ def lines(failure: FailureFile, found: ReplayedWorld) -> Iterator[Text]:
     who = f"{failure.clause} on {plain(failure.engine)} ({plain(failure.profile)})"
     if found.broken:
         yield Text(f"error: {who}: {plain(found.broken)}", "bold red")
-    elif found.failure is not None:
-        yield Text(f"still fails: {who}", "bold red")
-        shown = failure_texts(found.failure)
+    elif (now := found.failure or found.blocked) is not None:
+        what = "still fails" if found.failure is not None else "blocked"
+        yield Text(f"{what}: {who}", "bold red")
+        shown = failure_texts(now)
         yield Text(f"  asked     {shown.asked}  [{shown.variant}]")
         yield Text(f"  expected  {shown.expected}")
         yield Text(f"  got       {shown.got}")

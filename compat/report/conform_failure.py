@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from compat.report.conform_stream import finite
 from compat.report.conform_text import LONGEST, brief, plain, value_text
 from compat.report.story import story
-from compat.verdicts.conformance import ClauseFailure, SeenLine
+from compat.verdicts.conformance import ClauseFailure, FirstDivergence, SeenLine
 from refengine.testing.scenario_files import ScenarioError, read_scenario
 from refengine.testing.trace import difference
 
@@ -26,6 +26,8 @@ class FailureText:
     """A failure as a report shows it; every text is plain and of a bearable length."""
 
     variant: str
+    how: str
+    """What the variant is, in words; empty for the world as it is."""
     asked: str
     expected: str
     got: str
@@ -34,6 +36,23 @@ class FailureText:
     around: tuple[SeenLine, ...]
     world: tuple[str, ...]
     reproduce: str
+    begins: str = ""
+    """Where the engine first does otherwise than the reference engine, and in what."""
+
+    @property
+    def asked_where(self) -> str:
+        """What was asked for, and in which variant if it was one."""
+        where = f" (variant {self.variant})" if self.variant != "played" else ""
+        return f"{self.asked}{where}"
+
+    @property
+    def world_title(self) -> str:
+        """What stands over the world, which is told as it was played."""
+        title = "the smallest world found"
+        if self.variant == "played":
+            return title
+        how = f": {self.how}" if self.how else ""
+        return f"{title}, as it was played ({self.variant}{how})"
 
 
 def failure_texts(failure: ClauseFailure, longest: int = LONGEST) -> FailureText:
@@ -42,14 +61,23 @@ def failure_texts(failure: ClauseFailure, longest: int = LONGEST) -> FailureText
     expected, got = finite(failure.expected), finite(failure.got)
     return FailureText(
         variant=plain(failure.variant),
+        how=plain(failure.how),
         asked=plain(failure.asked),
         expected=value_text(expected, longest),
         got=value_text(got, longest),
         differs=_differs(expected, got),
         around=tuple(seen_lines(failure.around)),
-        world=tuple(world_lines(failure.scenario)),
+        world=tuple(world_lines(failure.played or failure.scenario)),
         reproduce=plain(failure.reproduce),
+        begins=_begins(failure.divergence, longest),
     )
+
+
+def _begins(found: FirstDivergence | None, longest: int) -> str:
+    if found is None:
+        return ""
+    ours, theirs = (value_text(finite(e), longest) for e in (found.expected, found.got))
+    return f"{plain(found.sign)}: expected {ours}, got {theirs}"
 
 
 def seen_lines(around: Iterable[SeenLine]) -> Iterator[SeenLine]:

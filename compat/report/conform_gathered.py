@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from compat.report.conform_text import cleaned, counted, plain
+from compat.report.conform_text import cleaned
 from compat.verdicts.conformance import (
-    VERDICTS,
     AnyEvent,
     Breakdown,
     ClauseInfo,
@@ -103,18 +102,6 @@ def engine_report(events: Sequence[Event]) -> EngineReport:
         results=_all(events, ClauseResult),
         faults=_all(events, Breakdown),
     )
-
-
-def counts(results: Iterable[ClauseResult], level: Level) -> dict[Verdict, int]:
-    """Return how many clauses of a level have each verdict."""
-    mine = [each.verdict for each in results if each.level == level]
-    return {verdict: mine.count(verdict) for verdict in VERDICTS}
-
-
-def excluded_text(header: StreamHeader) -> str:
-    """Return what was taken out of the clauses that are judged; empty if nothing."""
-    each = (f"{w} ({counted(n, 'clause')})" for w, n in header.excluded.items())
-    return plain(", ".join(each))
 
 
 @dataclass(slots=True)

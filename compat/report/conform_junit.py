@@ -14,8 +14,16 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from compat.report.conform_failure import FailureText, failure_texts
 from compat.report.conform_gathered import EngineReport, JudgementReport
-from compat.report.conform_text import brief, plain, plain_lines
-from compat.verdicts.conformance import ClauseInfo, ClauseResult
+from compat.report.conform_says import (
+    cause_text,
+    excluded_text,
+    groups,
+    notes,
+    summary_text,
+    totals,
+)
+from compat.report.conform_text import brief, counted, plain, plain_lines
+from compat.verdicts.conformance import THIN, ClauseInfo, ClauseResult, StreamHeader
 
 LONGEST: Final = 1000
 """So many characters of one value stand in the file."""
@@ -34,32 +42,59 @@ def junit_text(judgement: JudgementReport) -> str:
 
 
 def _suite(root: Element, report: EngineReport, judgement: JudgementReport) -> None:
+<<<<<<< HEAD
     name = plain(f"{report.info.engine}.{report.info.profile}".rstrip("."))
     suite = SubElement(root, "testsuite", name=name)
+=======
+    who = plain(f"{report.info.engine}.{report.info.profile}")
+    suite = SubElement(root, "testsuite", name=who)
+    _properties(suite, report, judgement.header)
+    first = {b.clause: g.first.clause for g in groups(report) for b in g.behind}
+>>>>>>> f3ea0a4 (Name the likely cause of many failures first, and what blocks a clause; count alike in every report)
     for smoke in report.broken:
-        case = _case(suite, f"{name}.door", smoke.name)
+        case = _case(suite, f"{who}.door", smoke.name)
         found = _outcome(case, "failure", f"the door is wrong: {smoke.asked}", "door")
         found.text = brief(smoke.got, LONGEST)
     for fault in report.faults:
-        case = _case(suite, f"{name}.fault", fault.headline)
+        case = _case(suite, f"{who}.fault", fault.headline)
         found = _outcome(case, "error", fault.headline, fault.whose)
         found.text = "\n".join(["", *plain_lines(fault.text)])
     for result in report.results:
         clause = judgement.by_id[result.clause]
         title = f"{result.clause} {result.level} {clause.sentence}"
-        _decided(_case(suite, f"{name}.{clause.family}", title), result, clause)
+        case = _case(suite, f"{who}.{clause.family}", title)
+        _decided(case, result, clause, first.get(result.clause, ""))
     tags = {"failures": "failure", "errors": "error", "skipped": "skipped"}
-    suite.set("tests", str(len(suite)))
-    for counted, tag in tags.items():
-        suite.set(counted, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for name, tag in tags.items():
+        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
+
+
+def _properties(suite: Element, report: EngineReport, header: StreamHeader) -> None:
+    """Put into a suite what no case of it says: counts, causes, what it rests on."""
+    said = {f"clauses {name}": str(n) for name, n in totals(report.summary).items()}
+    said["judged"] = summary_text(report.summary)
+    if excluded := excluded_text(header):
+        said["excluded"] = excluded
+    causes = [cause_text(each) for each in groups(report) if each.behind]
+    said |= {f"likely cause {at}": each for at, each in enumerate(causes, 1)}
+    said |= {f"note {at}": each for at, each in enumerate(notes(report), 1)}
+    found = SubElement(suite, "properties")
+    for name, value in said.items():
+        SubElement(found, "property", name=name, value=plain(value))
 
 
 def _case(suite: Element, of: str, name: str) -> Element:
     return SubElement(suite, "testcase", classname=of, name=plain(name))
 
 
-def _decided(case: Element, result: ClauseResult, clause: ClauseInfo) -> None:
-    """Put the outcome into a test case; one that passed has none."""
+def _decided(
+    case: Element, result: ClauseResult, clause: ClauseInfo, behind: str
+) -> None:
+    """Put the outcome into a test case; one that passed has none.
+
+    ``behind`` is the clause that it likely fails together with.
+    """
     if result.known == "known":
         issue = f" ({result.known_issue})" if result.known_issue else ""
         text = f"known failure: {result.known_reason}{issue}"
@@ -73,7 +108,10 @@ def _decided(case: Element, result: ClauseResult, clause: ClauseInfo) -> None:
         tag = "error" if result.verdict == "error" else "failure"
         said = result.failure.asked if result.failure else result.reason
         found = _outcome(case, tag, said, f"{result.verdict} {result.level}")
-        found.text = "\n".join(_text(result, clause))
+        found.text = "\n".join(_text(result, clause, behind))
+    elif result.thin:
+        text = f"thin: it passes in {counted(result.worlds, 'world')}"
+        SubElement(case, "system-out").text = f"{text}, fewer than {THIN}"
 
 
 def _outcome(case: Element, tag: str, message: str, kind: str = "") -> Element:
@@ -83,23 +121,29 @@ def _outcome(case: Element, tag: str, message: str, kind: str = "") -> Element:
     return found
 
 
-def _text(result: ClauseResult, clause: ClauseInfo) -> Iterator[str]:
+def _text(result: ClauseResult, clause: ClauseInfo, behind: str) -> Iterator[str]:
     yield ""
     yield plain(clause.sentence)
     if result.reason:
         yield f"because   {brief(result.reason, LONGEST)}"
+    if result.blocked_by:
+        yield f"blocker   likely {result.blocked_by}"
+    elif behind:
+        yield f"behind    likely {behind}: their worlds begin to differ alike"
     if result.failure is not None:
         yield from _failure(failure_texts(result.failure, LONGEST))
 
 
 def _failure(found: FailureText) -> Iterator[str]:
-    yield f"asked     {found.asked} (variant {found.variant})"
+    yield f"asked     {found.asked_where}"
     yield f"expected  {found.expected}"
     yield f"got       {found.got}"
     if found.differs:
         yield f"differs   {found.differs}"
     yield "observations around it, > decided:"
     yield from (f"  {each.mark} {each.text}" for each in found.around)
-    yield "the smallest world found:"
+    if found.begins:
+        yield f"begins    {found.begins}"
+    yield f"{found.world_title}:"
     yield from (f"  {each}" for each in found.world)
     yield f"again     {found.reproduce}"

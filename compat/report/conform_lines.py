@@ -10,15 +10,21 @@ from typing import Final
 from rich.text import Text
 
 from compat.report.conform_failure import FailureText, failure_texts, seen_lines
-from compat.report.conform_gathered import (
-    LEVELS,
-    EngineReport,
+from compat.report.conform_gathered import LEVELS, EngineReport
+from compat.report.conform_says import (
+    COLUMNS,
+    GUESS,
+    FailureGroup,
+    cause_text,
     counts,
     excluded_text,
+    groups,
+    notes,
+    summary_text,
+    worlds_text,
 )
 from compat.report.conform_text import brief, counted, plain, plain_lines
 from compat.verdicts.conformance import (
-    VERDICTS,
     ClauseInfo,
     ClauseResult,
     EngineSummary,
@@ -31,6 +37,8 @@ DETAILED: Final = 12
 """So many clauses are shown with observations and world, the others without."""
 WIDTH: Final = 80
 STYLES: Final = {"fail": "red", "blocked": "red", "error": "magenta"}
+DOUBTS: Final = ("declared", "found by", "thin")
+"""Notes that begin so are for somebody to act on."""
 _LABEL: Final = 10
 """What stands before a value: ``expected``, and two spaces."""
 
@@ -64,11 +72,7 @@ def header_lines(header: StreamHeader, page: Page) -> Iterator[Text]:
     """Yield what is judged, and of what."""
     engines = counted(len(header.engines), header.subject)
     clauses = counted(len(header.selected), "clause")
-    drawn = header.worlds - header.fixed
-    worlds = (
-        f"{counted(header.worlds, 'world')} ({header.fixed:,} fixed,"
-        f" {drawn:,} generated from seed {header.seed})"
-    )
+    worlds = f"{counted(header.worlds, 'world')} ({worlds_text(header)})"
     text = f"{engines}, {clauses} of contract {header.contract}, {worlds}, corpus"
     yield from page.wrap(plain(f"{text} {header.corpus[:12]}"))
     if header.versions:
@@ -92,13 +96,7 @@ def engine_lines(
         yield Text(f"{fault.headline.upper()}:", "bold magenta")
         for each in plain_lines(fault.text):
             yield from page.wrap(each, "magenta", "  ", "    ")
-    must = [each for each in report.failing if each.level == "MUST"]
-    others = [each for each in report.failing if each.level != "MUST"]
-    yield from _failing(must, DETAILED, clauses, page)
-    if others:
-        yield Text()
-        yield Text("Not kept, and not a MUST:", "bold")
-    yield from _failing(others, max(DETAILED - len(must), 0), clauses, page)
+    yield from _failing(groups(report), clauses, page)
     yield from _listed(report, page)
     yield from _rests_on(report, page)
     yield from verdict_lines(report)
@@ -118,10 +116,10 @@ def verdict_lines(report: EngineReport) -> Iterator[Text]:
     """Yield the verdict and a table of the verdicts on clauses by level."""
     yield Text()
     yield verdict_line(report.summary)
-    yield Text("".join([f"  {'':8}", *(f"  {each}" for each in VERDICTS)]), "dim")
+    yield Text("".join([f"  {'':8}", *(f"  {each}" for each in COLUMNS)]), "dim")
     for level in LEVELS:
         found = counts(report.results, level)
-        cells = "".join(f"  {found[each]:>{len(each)}}" for each in VERDICTS)
+        cells = "".join(f"  {found[each]:>{len(each)}}" for each in COLUMNS)
         yield Text(f"  {level:8}{cells}")
 
 
@@ -129,11 +127,16 @@ def verdict_line(summary: EngineSummary) -> Text:
     """Return the verdict on an engine in one line."""
     word = "CONFORMANT" if summary.conformant else "NOT CONFORMANT"
     line = Text(word, "bold green" if summary.conformant else "bold red")
+<<<<<<< HEAD
     judged = f"{summary.checked} of {counted(summary.clauses, 'clause')} judged"
     if summary.known:
         judged = f"{judged}, {counted(summary.known, 'known failure')}"
     name = named(summary.engine, summary.profile)
     return line.append(f"  {name}: {judged}", "default")
+=======
+    name = plain(f"{summary.engine}, profile {summary.profile}")
+    return line.append(f"  {name}: {summary_text(summary)}", "default")
+>>>>>>> f3ea0a4 (Name the likely cause of many failures first, and what blocks a clause; count alike in every report)
 
 
 def trace_lines(
@@ -152,14 +155,43 @@ def _smoke(smoke: SmokeResult, page: Page) -> Iterator[Text]:
 
 
 def _failing(
-    results: Sequence[ClauseResult],
+    found: Sequence[FailureGroup], clauses: dict[str, ClauseInfo], page: Page
+) -> Iterator[Text]:
+    """Yield what fails: first what many likely fail for, then MUST, then the others."""
+    yield from _causes([each for each in found if each.behind], page)
+    must = [each for each in found if each.behind or each.first.level == "MUST"]
+    others = [each for each in found if each not in must]
+    yield from _groups(must, DETAILED, clauses, page)
+    if others:
+        yield Text()
+        yield Text("Not kept, and not a MUST:", "bold")
+    yield from _groups(others, max(DETAILED - len(must), 0), clauses, page)
+
+
+def _causes(found: Sequence[FailureGroup], page: Page) -> Iterator[Text]:
+    if found:
+        yield Text()
+        yield from page.wrap(f"{GUESS[0].upper()}{GUESS[1:]}:", "bold")
+    for each in found:
+        yield from page.wrap(cause_text(each), "", "  ", "    ")
+
+
+def _groups(
+    found: Sequence[FailureGroup],
     detailed: int,
     clauses: dict[str, ClauseInfo],
     page: Page,
 ) -> Iterator[Text]:
-    for at, each in enumerate(results):
-        yield from _result(each, clauses[each.clause], page, full=at < detailed)
-    short = len(results) - detailed
+    for at, each in enumerate(found):
+        clause = clauses[each.first.clause]
+        yield from _result(each, clause, page, full=at < detailed)
+        if each.behind:
+            yield Text("  likely behind it, shown in full by --clause:")
+        for other in each.behind:
+            said = f"{other.verdict:8} {other.clause}  {other.level}"
+            text = f"{said}  {plain(clauses[other.clause].sentence)}"
+            yield from page.wrap(text, STYLES.get(other.verdict, ""), "    ", " " * 13)
+    short = len(found) - detailed
     if short > 0:
         text = f"{counted(short, 'clause')} above without observations and world:"
         yield Text()
@@ -167,8 +199,9 @@ def _failing(
 
 
 def _result(
-    result: ClauseResult, clause: ClauseInfo, page: Page, *, full: bool
+    group: FailureGroup, clause: ClauseInfo, page: Page, *, full: bool
 ) -> Iterator[Text]:
+    result = group.first
     style = STYLES.get(result.verdict, "")
     head = f"{result.verdict.upper()}  {result.clause}  {result.level}"
     yield Text()
@@ -176,6 +209,8 @@ def _result(
     yield from page.wrap(plain(clause.sentence), indent="  ")
     if result.reason:
         yield from page.labelled("because", brief(result.reason, 400), style)
+    if result.blocked_by:
+        yield from page.labelled("blocker", f"likely {result.blocked_by}", style)
     if result.failure is None:
         return
     found = failure_texts(result.failure)
@@ -183,6 +218,8 @@ def _result(
     if result.worlds:
         worlds = f"{result.failing:,} of {counted(result.worlds, 'world')} that decide"
         yield from page.labelled("fails in", worlds)
+    if group.behind and result.verdict == "fail":
+        yield from page.labelled("begins", found.begins)
     if full:
         yield from _evidence(found, page)
     if found.reproduce:
@@ -190,8 +227,7 @@ def _result(
 
 
 def _values(found: FailureText, page: Page) -> Iterator[Text]:
-    where = f" (variant {found.variant})" if found.variant != "played" else ""
-    yield from page.labelled("asked", f"{found.asked}{where}")
+    yield from page.labelled("asked", found.asked_where)
     yield from page.labelled("expected", found.expected, "green")
     yield from page.labelled("got", found.got, "red")
     if found.differs:
@@ -202,7 +238,7 @@ def _evidence(found: FailureText, page: Page) -> Iterator[Text]:
     if found.around:
         yield Text("  observations around it, > decided:")
         yield from _seen(found.around, page)
-    yield Text("  the smallest world found:")
+    yield from page.wrap(f"{found.world_title}:", "", "  ", "    ")
     for each in found.world:
         depth = len(each) - len(each.lstrip())
         indent = " " * (4 + depth)
@@ -230,21 +266,9 @@ def _listed(report: EngineReport, page: Page) -> Iterator[Text]:
 
 def _rests_on(report: EngineReport, page: Page) -> Iterator[Text]:
     """Yield what the verdict rests on: capabilities, checks, worlds."""
-    summary, info = report.summary, report.info
     yield Text()
-    if info.absent:
-        text = f"declared, but its probe found nothing: {', '.join(info.absent)}"
-        yield from page.wrap(plain(text), "yellow", hang="  ")
-    if info.undeclared:
-        text = f"found by its probe, but not declared: {', '.join(info.undeclared)}"
-        yield from page.wrap(plain(text), "yellow", hang="  ")
-    never = len(summary.never)
-    text = (
-        f"checks: {summary.expected} expected, {summary.run} run, {never} never reached"
-    )
-    ids = f": {', '.join(summary.never)}" if never else ""
-    yield from page.wrap(f"{text}{ids}", "yellow" if never else "", hang="  ")
-    if summary.refused:
-        worlds = counted(summary.refused, "world")
-        what = "not played: a capability needed there is not declared"
-        yield from page.wrap(f"{worlds} {what}", hang="  ")
+    for each in notes(report):
+        doubt = each.startswith(DOUBTS) or bool(
+            each.startswith("checks") and report.summary.never
+        )
+        yield from page.wrap(each, "yellow" if doubt else "", hang="  ")

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from compat.report.conform_failure import failure_texts
-from compat.report.conform_gathered import EngineReport, JudgementReport, excluded_text
+from compat.report.conform_gathered import EngineReport, JudgementReport
+from compat.report.conform_says import (
+    COLUMNS,
+    GUESS,
+    FailureGroup,
+    cause_text,
+    checked_of,
+    excluded_text,
+    groups,
+    judged_text,
+    thin_text,
+    totals,
+    worlds_text,
+)
 from compat.report.conform_text import brief, counted, plain
-from compat.verdicts.conformance import VERDICTS, ClauseResult
+from compat.verdicts.conformance import ClauseInfo, ClauseResult
 
 SHOWN: Final = 50
 """So many failing clauses of an engine are shown; a summary page has a limit."""
@@ -29,8 +42,9 @@ def _lines(judgement: JudgementReport) -> Iterator[str]:
     yield "## Conformance"
     yield ""
     yield (
-        f"{counted(len(header.selected), 'clause')} of contract"
-        f" {_safe(header.contract)}, {counted(header.worlds, 'world')},"
+        f"{judged_text(checked_of(judgement), len(header.selected))}, contract"
+        f" {_safe(header.contract)}, {counted(header.worlds, 'world')}"
+        f" ({worlds_text(header)}),"
         f" corpus {_code(header.corpus[:12])}, digest"
         f" {_code(judgement.footer.digest[:12])}"
     )
@@ -43,21 +57,22 @@ def _lines(judgement: JudgementReport) -> Iterator[str]:
 
 
 def _table(reports: Sequence[EngineReport]) -> Iterator[str]:
-    columns = ["engine", "profile", "verdict", *VERDICTS, "known", "never reached"]
+    more = ["stale", "thin", "never reached"]
+    columns = ["engine", "profile", "verdict", *COLUMNS, *more]
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * 3}{'--:|' * (len(columns) - 3)}"
     for report in reports:
         summary = report.summary
         word = "conformant" if summary.conformant else "**NOT CONFORMANT**"
-        numbers = [summary.verdicts.get(each, 0) for each in VERDICTS]
+        numbers = [*totals(summary).values()]
         cells = [_safe(summary.engine), _safe(summary.profile), word]
-        numbers += [summary.known, len(summary.never)]
+        numbers += [summary.stale, len(summary.thin), len(summary.never)]
         yield f"| {' | '.join([*cells, *map(str, numbers)])} |"
 
 
 def _engine(report: EngineReport, judgement: JudgementReport) -> Iterator[str]:
-    stale = report.listed("stale")
-    if not (report.broken or report.faults or report.failing or stale):
+    stale, thin = report.listed("stale"), thin_text(report)
+    if not (report.broken or report.faults or report.failing or stale or thin):
         return
     yield from ("", f"### {_safe(report.info.engine)}", "")
     for smoke in report.broken:
@@ -68,10 +83,27 @@ def _engine(report: EngineReport, judgement: JudgementReport) -> Iterator[str]:
         yield f"- **{said}**: {_code(brief(fault.text, 400))}"
     for each in stale:
         yield f"- **{each.clause}** is listed as a known failure, but no longer fails"
-    for result in report.failing[:SHOWN]:
-        yield from _result(result, judgement.by_id[result.clause].sentence)
-    if len(report.failing) > SHOWN:
-        yield f"- and {counted(len(report.failing) - SHOWN, 'clause')} more"
+    if thin:
+        yield f"- {_safe(thin)}"
+    yield from _failing(groups(report), judgement.by_id)
+
+
+def _failing(
+    found: Sequence[FailureGroup], clauses: Mapping[str, ClauseInfo]
+) -> Iterator[str]:
+    """Yield what fails; what is likely behind a clause stands under it, shortly."""
+    causes = [each for each in found if each.behind]
+    if causes:
+        yield f"- {GUESS[0].upper()}{GUESS[1:]}:"
+        yield from (f"  - {_safe(cause_text(each))}" for each in causes)
+    for each in found[:SHOWN]:
+        yield from _result(each.first, clauses[each.first.clause].sentence)
+        if each.behind:
+            behind = (f"{e.clause} {e.level}, {e.verdict}" for e in each.behind)
+            yield f"  - likely behind it: {'; '.join(behind)}"
+    left = sum(1 + len(each.behind) for each in found[SHOWN:])
+    if left:
+        yield f"- and {counted(left, 'clause')} more"
 
 
 def _result(result: ClauseResult, sentence: str) -> Iterator[str]:
@@ -79,10 +111,12 @@ def _result(result: ClauseResult, sentence: str) -> Iterator[str]:
     yield f"- {what}: {_safe(sentence)}"
     if result.reason:
         yield f"  - because {_safe(brief(result.reason, 400))}"
+    if result.blocked_by:
+        yield f"  - blocked by: likely {result.blocked_by}"
     if result.failure is None:
         return
     found = failure_texts(result.failure)
-    yield f"  - asked: {_safe(found.asked)}"
+    yield f"  - asked: {_safe(found.asked_where)}"
     yield f"  - expected {_code(found.expected)}, got {_code(found.got)}"
     if found.differs:
         yield f"  - differs {_code(found.differs)}"

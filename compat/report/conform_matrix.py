@@ -30,10 +30,12 @@ class ClauseCell:
     id: str
     engine: str
     kind: str
-    """The class of its colours: a verdict, ``known``, ``stale``, ``soft``, ``none``."""
+    """The class of its colours: a verdict, or one of known, stale, soft, thin, none."""
     letter: str
     word: str
     reason: str = ""
+    blocker: tuple[str, str] | None = None
+    """The clause that likely blocks it, and the place to look at."""
     worlds: str = ""
     failure: FailureText | None = None
 
@@ -88,7 +90,7 @@ def _row(
     results: Sequence[Mapping[str, ClauseResult]],
 ) -> ClauseRow:
     cells = (
-        _cell(anchor_of(clause.id, at), plain(report.info.engine), mine.get(clause.id))
+        _cell(at, clause.id, plain(report.info.engine), mine.get(clause.id))
         for at, (report, mine) in enumerate(
             zip(judgement.engines, results, strict=True), 1
         )
@@ -96,7 +98,8 @@ def _row(
     return ClauseRow(clause, plain(clause.sentence), tuple(cells))
 
 
-def _cell(id_: str, engine: str, result: ClauseResult | None) -> ClauseCell:
+def _cell(at: int, clause: str, engine: str, result: ClauseResult | None) -> ClauseCell:
+    id_ = anchor_of(clause, at)
     if result is None:
         return ClauseCell(id_, engine, "none", "·", "not judged")
     kind, letter, word = _look(result)
@@ -107,15 +110,23 @@ def _cell(id_: str, engine: str, result: ClauseResult | None) -> ClauseCell:
         letter=letter,
         word=word,
         reason=brief(_reason(result), LONGEST),
+        blocker=_blocker(result, at),
         worlds=_worlds(result),
         failure=failure_texts(result.failure, LONGEST) if result.failure else None,
     )
+
+
+def _blocker(result: ClauseResult, at: int) -> tuple[str, str] | None:
+    found = plain(result.blocked_by)
+    return (found, anchor_of(found, at)) if found else None
 
 
 def _look(result: ClauseResult) -> tuple[str, str, str]:
     """Return class, letter and word of a verdict."""
     if result.known:
         return result.known, *KNOWN[result.known]
+    if result.thin:
+        return "thin", "✓?", "pass, thin"
     if result.verdict == "fail" and result.level != "MUST":
         return "soft", "f", "fail"
     return result.verdict, LETTERS[result.verdict], result.verdict.replace("-", " ")

@@ -12,18 +12,23 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Final
+from typing import Final, TypeAlias
 
-from compat.report.conform_gathered import (
-    LEVELS,
-    EngineReport,
-    JudgementReport,
+from compat.report.conform_gathered import LEVELS, EngineReport, JudgementReport
+from compat.report.conform_matrix import anchor_of, families
+from compat.report.conform_says import (
+    COLUMNS,
+    checked_of,
     counts,
     excluded_text,
+    groups,
+    judged_text,
+    notes,
+    summary_text,
+    worlds_text,
 )
-from compat.report.conform_matrix import anchor_of, families
 from compat.report.conform_text import brief, counted, plain, plain_lines, without_paths
-from compat.verdicts.conformance import VERDICTS, Breakdown, ClauseInfo, SmokeResult
+from compat.verdicts.conformance import Breakdown, ClauseInfo, ClauseResult, SmokeResult
 
 SCRIPT: Final = """
 addEventListener("hashchange", () => {
@@ -33,6 +38,10 @@ addEventListener("hashchange", () => {
 });
 """
 """Opens the clause that was followed to; all it reads is the address."""
+
+
+Link: TypeAlias = "tuple[str, str]"
+"""A clause, and the place of the page to look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +56,10 @@ class EngineColumn:
     levels: tuple[tuple[str, tuple[int, ...]], ...]
     notes: tuple[str, ...]
     troubles: tuple[str, ...]
-    failing: tuple[tuple[str, str], ...]
-    """Clauses that are not kept, each with the place to look at."""
+    causes: tuple[tuple[Link, str, tuple[Link, ...]], ...]
+    """What many clauses likely fail for: the first, where, and those behind it."""
+    failing: tuple[Link, ...]
+    """The other clauses that are not kept."""
 
 
 def page_text(judgement: JudgementReport) -> str:
@@ -68,7 +79,7 @@ def page_text(judgement: JudgementReport) -> str:
     return template.render(
         script=SCRIPT,
         script_hash=base64.b64encode(digest).decode(),
-        verdicts=VERDICTS,
+        verdicts=COLUMNS,
         facts=tuple(_facts(judgement)),
         notes=tuple(map(plain, judgement.header.told)),
         columns=tuple(_columns(judgement)),
@@ -81,13 +92,12 @@ def page_text(judgement: JudgementReport) -> str:
 def _facts(judgement: JudgementReport) -> Iterator[tuple[str, str]]:
     """Yield what was judged: names and values for the head of the page."""
     header = judgement.header
-    drawn = header.worlds - header.fixed
-    yield "contract", plain(header.contract)
-    yield "clauses", f"{len(header.selected):,} of {len(judgement.clauses):,} judged"
+    whole = counted(len(judgement.clauses), "clause")
+    yield "contract", plain(f"{header.contract}, {whole}")
+    yield "judged", judged_text(checked_of(judgement), len(header.selected))
     if excluded := excluded_text(header):
         yield "excluded", excluded
-    yield "worlds", f"{header.worlds:,}: {header.fixed:,} fixed, {drawn:,} generated"
-    yield "seed", str(header.seed)
+    yield "worlds", f"{header.worlds:,}: {worlds_text(header)}"
     yield "corpus", plain(header.corpus[:12])
     yield "digest", plain(judgement.footer.digest[:12])
     tool, python = plain(header.tool), plain(header.python)
@@ -100,44 +110,37 @@ def _facts(judgement: JudgementReport) -> Iterator[tuple[str, str]]:
 
 def _columns(judgement: JudgementReport) -> Iterator[EngineColumn]:
     for at, report in enumerate(judgement.engines, 1):
-        summary = report.summary
+        summary, found = report.summary, groups(report)
         yield EngineColumn(
             name=plain(report.info.engine),
             profile=plain(report.info.profile),
             version=plain(judgement.header.versions.get(report.info.engine, "")),
             conformant=summary.conformant,
-            judged=f"{summary.checked} of {counted(summary.clauses, 'clause')} judged",
+            judged=summary_text(summary),
             levels=tuple(_levels(report)),
-            notes=tuple(_notes(report)),
+            notes=tuple(_sentence(each) for each in notes(report)),
             troubles=tuple(_troubles(report)),
-            failing=tuple((e.clause, anchor_of(e.clause, at)) for e in report.failing),
+            causes=tuple(
+                (_link(e.first, at), e.sign, tuple(_link(b, at) for b in e.behind))
+                for e in found
+                if e.behind
+            ),
+            failing=tuple(_link(e.first, at) for e in found if not e.behind),
         )
+
+
+def _link(result: ClauseResult, at: int) -> Link:
+    return result.clause, anchor_of(result.clause, at)
+
+
+def _sentence(note: str) -> str:
+    return f"{note[0].upper()}{note[1:]}."
 
 
 def _levels(report: EngineReport) -> Iterator[tuple[str, tuple[int, ...]]]:
     for level in LEVELS:
         found = counts(report.results, level)
-        yield level, tuple(found[each] for each in VERDICTS)
-
-
-def _notes(report: EngineReport) -> Iterator[str]:
-    info, summary = report.info, report.summary
-    never = f": {', '.join(summary.never)}" if summary.never else ""
-    yield plain(
-        f"Checks: {summary.expected} expected, {summary.run} run,"
-        f" {len(summary.never)} never reached{never}."
-    )
-    if summary.refused:
-        worlds = counted(summary.refused, "world")
-        yield f"{worlds} not played: a capability needed there is not declared."
-    if summary.known:
-        yield f"{counted(summary.known, 'known failure')}."
-    if info.absent:
-        yield plain(f"Declared, but not found by a probe: {', '.join(info.absent)}.")
-    if info.undeclared:
-        yield plain(
-            f"Found by a probe, but not declared: {', '.join(info.undeclared)}."
-        )
+        yield level, tuple(found[each] for each in COLUMNS)
 
 
 def _troubles(report: EngineReport) -> Iterator[str]:

@@ -13,6 +13,8 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 VERSION: Final = 1
+THIN: Final = 30
+"""A clause that passes in fewer worlds is marked, if all worlds were generated."""
 
 Verdict: TypeAlias = Literal["pass", "fail", "not-applicable", "blocked", "error"]
 """Only ``pass`` is a pass; blocked counts as a failure (verdicts, Conformance)."""
@@ -118,8 +120,22 @@ class SeenLine(Event):
     text: str
 
 
+class FirstDivergence(Event):
+    """Where an engine first does otherwise than the reference engine, in a world."""
+
+    sign: str
+    """What differs there, without its values: failures of one sign go together."""
+    expected: JsonValue
+    """What the reference engine does there."""
+    got: JsonValue
+
+
 class ClauseFailure(Event):
-    """The first failing decision of a clause, in the smallest world found for it."""
+    """The first failing decision of a clause, in the smallest world found for it.
+
+    Of a clause that is blocked: where the engine stops in a world that would let its
+    check decide.
+    """
 
     event: Literal["failure"] = "failure"
     variant: str
@@ -132,6 +148,11 @@ class ClauseFailure(Event):
     around: tuple[SeenLine, ...] = ()
     scenario: dict[str, JsonValue]
     """The smallest world found, without defaults."""
+    played: dict[str, JsonValue] | None = None
+    """The same as the variant has it, where it differs."""
+    how: str = ""
+    """What the variant is, in words."""
+    divergence: FirstDivergence | None = None
     reproduce: str = ""
     """The command that shows it again."""
 
@@ -152,6 +173,10 @@ class ClauseResult(Event):
     """So many of the worlds that decide are recorded sessions, or made of them."""
     reason: str = ""
     """Why it does not apply, was blocked, or could not be judged."""
+    blocked_by: str = ""
+    """The failing clause that likely blocks it; empty if none is near."""
+    thin: bool = False
+    """Whether it passes in so few worlds that a fault may have been missed."""
     known: Literal["", "known", "stale"] = ""
     """Whether the failure is listed as known; stale: it is, and no longer fails."""
     known_reason: str = ""
@@ -175,6 +200,17 @@ class Breakdown(Event):
         return f"the {self.whose} broke down"
 
 
+class LikelyCause(Event):
+    """A clause that fails, and others whose worlds begin to differ in the same way.
+
+    Likely is all it is: nobody proves that one fault makes all of them fail.
+    """
+
+    clause: str
+    sign: str
+    behind: tuple[str, ...]
+
+
 class EngineSummary(Event):
     """What all verdicts on an engine come to."""
 
@@ -182,12 +218,18 @@ class EngineSummary(Event):
     engine: str
     profile: str
     clauses: int
-    """All clauses of the contract."""
+    """The clauses that were chosen."""
     checked: int
-    """Those of them that were judged."""
+    """Those of them that a check decides: so many verdicts there are."""
     verdicts: dict[Verdict, int]
+    """Without the known failures; with them they come to ``checked``."""
     conformant: bool
     known: int = 0
+    stale: int = 0
+    """So many that pass are listed as known failures."""
+    thin: tuple[str, ...] = ()
+    """The clauses that pass in fewer than ``THIN`` worlds."""
+    causes: tuple[LikelyCause, ...] = ()
     expected: int = 0
     """So many checks were to run; ``never`` names those that no world let decide."""
     run: int = 0

@@ -10,19 +10,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from compat.report.conform_text import counted
 from compat.verdicts.conformance import (
+    THIN,
+    VERDICTS,
     Breakdown,
     ClauseFailure,
     ClauseResult,
     EngineInfo,
     EngineSummary,
+    LikelyCause,
     Progress,
     SmokeResult,
     Verdict,
 )
+from property_tests.blocking import blocker
 from property_tests.corpus import SuiteCorpus
 from property_tests.defaults import EXAMPLES
 from property_tests.failures import by_worker
+from property_tests.judging.causes import likely_causes, with_blockers
 from property_tests.judging.inputs import ConformRequest, Emit
 from property_tests.judging.pool import LONG, EngineLostError, Pool, Reply
 from property_tests.known.entries import KnownFailures
@@ -150,11 +156,13 @@ class EngineJudge:
         except EngineLostError as error:
             self._fault("engine", str(error))
         results = self._with_known(tuple(self._results(tally)))
+        causes = likely_causes(results)
+        results = tuple(with_blockers(results, causes))
         for each in results:
             emit(each)
         for fault in self._faults:
             emit(fault)
-        summary = self._summary(info, results, tally)
+        summary = self._summary(info, results, causes, tally)
         emit(summary)
         return EngineJudged(results, summary, self._broke_down)
 
@@ -232,17 +240,21 @@ class EngineJudge:
         ]
         meant = self._meant(silent, tally)
         failures, luck = self._failures(tally)
+        failures = {**failures, **self._stops(meant)}
         for each in self._clauses:
             verdict, reason = self._verdict(each, applying, meant, tally)
+            worlds = tally.decided[each.id]
             yield ClauseResult(
                 engine=self.name,
                 clause=each.id,
                 level=each.level,
                 verdict=verdict,
-                worlds=tally.decided[each.id],
+                worlds=worlds,
                 failing=len(tally.failing.get(each.id, ())),
                 recorded=tally.recorded[each.id],
                 reason=reason or luck.get(each.id, ""),
+                blocked_by=blocker(meant.get(each.id, ()), tally.failing),
+                thin=verdict == "pass" and worlds < THIN and self._asked.whole,
                 failure=failures.get(each.id),
             )
 
@@ -250,7 +262,7 @@ class EngineJudge:
         self,
         clause: Clause,
         applying: set[str],
-        meant: Mapping[str, str],
+        meant: Mapping[str, Sequence[int]],
         tally: Tally,
     ) -> tuple[Verdict, str]:
         if clause.id not in applying:
@@ -262,36 +274,49 @@ class EngineJudge:
             return "error", f"its check cannot read the trace of world {world}: {text}"
         if tally.decided[clause.id]:
             return "pass", ""
-        return (
-            ("blocked", meant[clause.id])
-            if clause.id in meant
-            else ("not-applicable", self._meaningless(clause))
-        )
+        if clause.id in meant:
+            worlds = counted(len(meant[clause.id]), "world")
+            why = f"{worlds} would let it decide, and this engine comes so far in none"
+            return "blocked", why
+        return "not-applicable", self._meaningless(clause)
 
     def _meaningless(self, clause: Clause) -> str:
         postures = ", ".join(clause.postures) or "its postures"
         return f"it has no meaning here: the profile ({postures}) or capabilities"
 
-    def _meant(self, silent: Sequence[str], tally: Tally) -> Mapping[str, str]:
-        """Return which undecided clauses should have been decided, and why.
+    def _meant(self, silent: Sequence[str], tally: Tally) -> Mapping[str, list[int]]:
+        """Return in which worlds undecided clauses should have been decided.
 
         The reference engine is asked under the same profile, in the worlds that this
         engine did not refuse: where it lets a check decide, another engine has to.
         """
         if not silent:
             return {}
-        found: Counter[str] = Counter()
+        found: dict[str, list[int]] = {}
         worlds = [
             at for at in range(len(self._corpus.worlds)) if at not in tally.refused
         ]
         request = ({"op": "reference", "world": at, "clauses": silent} for at in worlds)
-        for _, reply in self._pool.each(request, LONG):
-            found.update(reply.get("decided", {}).keys())
-        return {
-            clause: f"never reached: {count} worlds let it decide under this profile,"
-            " and in none of them did this engine come so far"
-            for clause, count in found.items()
-        }
+        for at, reply in self._pool.each(request, LONG):
+            for clause in reply.get("decided", {}):
+                found.setdefault(clause, []).append(worlds[at])
+        return found
+
+    def _stops(self, meant: Mapping[str, Sequence[int]]) -> dict[str, ClauseFailure]:
+        """Return where the engine stops before each blocked clause can be decided."""
+        clauses = sorted(meant)
+        request = (
+            {"op": "blocked", "clause": each, "world": self._smallest(meant[each])}
+            for each in clauses
+        )
+        found: dict[str, ClauseFailure] = {}
+        try:
+            for at, reply in self._pool.each(request, LONG):
+                if "failure" in reply:
+                    found[clauses[at]] = self._reproducible(reply, clauses[at])
+        except EngineLostError as error:
+            self._fault("engine", str(error))
+        return found
 
     def _failures(
         self, tally: Tally
@@ -346,9 +371,13 @@ class EngineJudge:
         return self._sizes[at]
 
     def _summary(
-        self, info: EngineInfo, results: Sequence[ClauseResult], tally: Tally
+        self,
+        info: EngineInfo,
+        results: Sequence[ClauseResult],
+        causes: tuple[LikelyCause, ...],
+        tally: Tally,
     ) -> EngineSummary:
-        counts: Counter[Verdict] = Counter(each.verdict for each in results)
+        counts = Counter(each.verdict for each in results if each.known != "known")
         applicable = [each for each in results if each.verdict != "not-applicable"]
         bad = [e for e in applicable if e.verdict != "pass" and e.known != "known"]
         wrong = [e for e in bad if e.level == "MUST" or self._asked.strict]
@@ -358,9 +387,12 @@ class EngineJudge:
             profile=info.profile,
             clauses=len(self._asked.clauses),
             checked=len(results),
-            verdicts=dict(counts),
+            verdicts={each: counts[each] for each in VERDICTS},
             conformant=ran and not (wrong or info.absent or self._broke_down),
             known=sum(each.known == "known" for each in results),
+            stale=sum(each.known == "stale" for each in results),
+            thin=tuple(each.clause for each in results if each.thin),
+            causes=causes,
             expected=len(applicable),
             run=sum(bool(each.worlds) for each in applicable),
             never=tuple(e.clause for e in applicable if e.verdict == "blocked"),

@@ -47,6 +47,11 @@ class ConformRequest:
     excluded: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
+    def whole(self) -> bool:
+        """Whether as many worlds are asked for as each clause needs."""
+        return self.examples >= EXAMPLES
+
+    @property
     def workers(self) -> int:
         """So many workers, one a core unless it was said."""
         return self.jobs or min(os.cpu_count() or 1, 8)

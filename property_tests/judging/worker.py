@@ -18,6 +18,8 @@ from compat.engines.load_errors import LoadError
 from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.needs import is_crowded
 from compat.migration.shrinking import shrink
+from compat.verdicts.conformance import ClauseFailure
+from property_tests.blocking import divergence, right_player, stopped
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, StoredCorpus
@@ -27,7 +29,6 @@ from property_tests.wording import failure_of, lines
 from refengine.errors import UnknownProfileError
 from refengine.testing import Scenario
 from refengine.testing.child import CallError, Connection, Function, Params
-from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
 
 Reply: TypeAlias = "dict[str, Any]"
@@ -64,9 +65,7 @@ class EngineWorker:
     @cached_property
     def right(self) -> VariantPlayer:
         """What plays worlds on the reference engine under the same profile."""
-        loaded = self.loaded
-        engine = ReferenceEngine(loaded.profile)
-        return VariantPlayer(engine, loaded.profile, loaded.capabilities)
+        return right_player(self.player)
 
     @cached_property
     def corpus(self) -> StoredCorpus:
@@ -131,14 +130,24 @@ class EngineWorker:
         decision = self._first(check, case)
         for _ in range(AGAIN):
             if decision is not None:
-                failure = failure_of(case, decision)
-                return {"failure": failure.model_dump(mode="json")}
+                return {"failure": self._told(case, decision).model_dump(mode="json")}
             case = self.player.case(entry.scenario, check.variants)
             decision = self._first(check, case)
         return {"lost": LUCK}
 
+    def blocked(self, request: Mapping[str, Any]) -> Reply:
+        """Return where the engine stops in a world that would decide a clause."""
+        clause = str(request["clause"])
+        check = next(each for each in self._checks if each.clause == clause)
+        world = self._world(request).scenario
+        if not is_crowded(world):
+            still = self._stopped
+            world = shrink(world, lambda e: still(check, e) is not None, TRIES)
+        failure = self._stopped(check, world)
+        return {} if failure is None else {"failure": failure.model_dump(mode="json")}
+
     def replay(self, request: Mapping[str, Any]) -> Reply:
-        """Say whether a clause fails in a given scenario, and how."""
+        """Say whether a clause fails in a given scenario, or is blocked, and how."""
         clause = str(request["clause"])
         check = next((each for each in CHECKS if each.clause == clause), None)
         if check is None:
@@ -150,10 +159,12 @@ class EngineWorker:
             return {"lost": str(error)}
         decided = list(check.decisions(case))
         failed = next((each for each in decided if not each.holds), None)
-        if failed is None:
-            return {"fails": False, "decided": len(decided)}
-        failure = failure_of(case, failed).model_dump(mode="json")
-        return {"fails": True, "decided": len(decided), "failure": failure}
+        found: Reply = {"fails": failed is not None, "decided": len(decided)}
+        if failed is not None:
+            found["failure"] = failure_of(case, failed).model_dump(mode="json")
+        elif (stop := stopped(check, case, self.right)) is not None:
+            found["blocked"] = stop.model_dump(mode="json")
+        return found
 
     def trace(self, request: Mapping[str, Any]) -> Reply:
         """Return every observation of a variant of a scenario, one line each."""
@@ -173,6 +184,20 @@ class EngineWorker:
             return check.clause in decide(case, [check]).failed
         except Exception:  # noqa: BLE001  # then it is another failure
             return False
+
+    def _stopped(self, check: Check, world: Scenario) -> ClauseFailure | None:
+        if not check.meant(world):
+            return None
+        try:
+            case = self.player.case(world, check.variants)
+            return stopped(check, case, self.right)
+        except Exception:  # noqa: BLE001  # then it is stopped by something else
+            return None
+
+    def _told(self, case: PlayedWorld, decision: Decision) -> ClauseFailure:
+        """Return a failure, with where the engine first does otherwise in its world."""
+        found = divergence(self.right, case, decision.variant)
+        return failure_of(case, decision).model_copy(update={"divergence": found})
 
     def _first(self, check: Check, case: PlayedWorld) -> Decision | None:
         return next((each for each in check.decisions(case) if not each.holds), None)
@@ -196,6 +221,7 @@ def functions(worker: EngineWorker) -> Mapping[str, Function]:
         worker.judge,
         worker.reference,
         worker.failure,
+        worker.blocked,
         worker.replay,
         worker.trace,
     )

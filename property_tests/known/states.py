@@ -46,6 +46,8 @@ class KnownState:
     known: Known
     state: State
     why: str = ""
+    blocked: bool = False
+    """Whether the engine stops there before the check can decide."""
 
 
 def known_of(engine: str, file: Path | None = None) -> KnownFailures:
@@ -69,8 +71,8 @@ def state_of(known: Known, replay: Replay) -> KnownState:
     found = replay(known.clause, known.world)
     if found.broken or found.usage:
         raise PinnedWorldError(known, found.broken or found.usage)
-    if found.failure is not None:
-        return KnownState(known, "known")
+    if found.failure is not None or found.blocked is not None:
+        return KnownState(known, "known", blocked=found.failure is None)
     return KnownState(known, "stale", found.lost or "its world no longer fails")
 
 
@@ -133,6 +135,8 @@ def _marked(result: ClauseResult, state: KnownState | None) -> ClauseResult:
     marks: dict[str, Any] = {"known": state.state, "known_issue": known.issue}
     marks["known_reason"] = known.reason if state.state == "known" else state.why
     if state.state == "known" and result.verdict in {"pass", "not-applicable"}:
-        marks |= {"verdict": "fail", "worlds": result.worlds + 1}
-        marks |= {"failing": result.failing + 1, "reason": "in its pinned world only"}
+        marks |= {"reason": "in its pinned world only", "verdict": "blocked"}
+        if not state.blocked:
+            marks |= {"verdict": "fail", "worlds": result.worlds + 1}
+            marks |= {"failing": result.failing + 1}
     return result.model_copy(update=marks)
