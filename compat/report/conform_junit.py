@@ -42,15 +42,10 @@ def junit_text(judgement: JudgementReport) -> str:
 
 
 def _suite(root: Element, report: EngineReport, judgement: JudgementReport) -> None:
-<<<<<<< HEAD
-    name = plain(f"{report.info.engine}.{report.info.profile}".rstrip("."))
-    suite = SubElement(root, "testsuite", name=name)
-=======
-    who = plain(f"{report.info.engine}.{report.info.profile}")
+    who = plain(f"{report.info.engine}.{report.info.profile}".rstrip("."))
     suite = SubElement(root, "testsuite", name=who)
     _properties(suite, report, judgement.header)
     first = {b.clause: g.first.clause for g in groups(report) for b in g.behind}
->>>>>>> f3ea0a4 (Name the likely cause of many failures first, and what blocks a clause; count alike in every report)
     for smoke in report.broken:
         case = _case(suite, f"{who}.door", smoke.name)
         found = _outcome(case, "failure", f"the door is wrong: {smoke.asked}", "door")

@@ -127,16 +127,8 @@ def verdict_line(summary: EngineSummary) -> Text:
     """Return the verdict on an engine in one line."""
     word = "CONFORMANT" if summary.conformant else "NOT CONFORMANT"
     line = Text(word, "bold green" if summary.conformant else "bold red")
-<<<<<<< HEAD
-    judged = f"{summary.checked} of {counted(summary.clauses, 'clause')} judged"
-    if summary.known:
-        judged = f"{judged}, {counted(summary.known, 'known failure')}"
     name = named(summary.engine, summary.profile)
-    return line.append(f"  {name}: {judged}", "default")
-=======
-    name = plain(f"{summary.engine}, profile {summary.profile}")
     return line.append(f"  {name}: {summary_text(summary)}", "default")
->>>>>>> f3ea0a4 (Name the likely cause of many failures first, and what blocks a clause; count alike in every report)
 
 
 def trace_lines(
