@@ -12,6 +12,7 @@ from property_tests.check import Check, Decision
 from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.explaining import examples, shown, violating
 from property_tests.registry import Clause, OwnSource, contract
+from property_tests.stores.clauses import store_contract
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
 
@@ -55,7 +56,10 @@ def test_list_shows_every_clause_and_counts_them(monkeypatch, capsys) -> None:
 
     told = capsys.readouterr().out
     assert all(each.id in told and each.sentence in told for each in contract().clauses)
-    assert f"{len(contract().clauses)} clauses: {len(CHECKED)} checked" in told
+    stores = [each.id for each in store_contract().clauses]
+    assert all(each in told for each in stores)
+    count = len(contract().clauses) + len(stores)
+    assert f"{count} clauses: {len(CHECKED) + len(stores)} checked" in told
 
 
 def test_list_shows_one_status(monkeypatch, capsys) -> None:
@@ -63,7 +67,8 @@ def test_list_shows_one_status(monkeypatch, capsys) -> None:
     assert run("list", "--status", "checked", "--json") == 0
 
     told = json.loads(capsys.readouterr().out)
-    assert [each["id"] for each in told["clauses"]] == CHECKED
+    stores = [each.id for each in store_contract().checked]
+    assert [each["id"] for each in told["clauses"]] == [*CHECKED, *stores]
     assert told["version"] == contract().version
 
 
@@ -113,6 +118,16 @@ def test_explain_shows_a_world_and_a_mutant_that_fails_in_it(id_) -> None:
     assert "in that world" in text
     assert "  asked for: " in text
     assert all(each.about in text for each in violating(id_))
+
+
+@pytest.mark.parametrize("id_", ["STO-010", "STO-025"])
+def test_explain_shows_calls_and_a_broken_store(id_) -> None:
+    text = text_of(store_contract().clause(id_))
+
+    assert "A world that decides it:\n  1a: append(" in text
+    assert "Store: " in text.partition("Broken stores that violate it:")[2]
+    assert "  got:       " in text
+    assert ("Only for a store that declares lasting" in text) is (id_ == "STO-025")
 
 
 def test_explain_marks_the_deciding_observation_among_those_near_it(capsys) -> None:

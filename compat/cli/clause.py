@@ -37,9 +37,10 @@ def list_(status: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
     from rich.console import Console
 
     from property_tests.registry import UnknownSelectorError, contract
+    from property_tests.stores.clauses import with_stores
 
     with refusing("clause list", UnknownSelectorError):
-        chosen = contract().select(words)
+        chosen = with_stores(contract()).select(words)
     found = [each for each in chosen if status in {None, each.status}]
     if not found:
         sys.stderr.write(f"refengine clause list: no clause is {status}\n")
@@ -77,9 +78,10 @@ def explain(id_: str) -> int:
     from rich.console import Console
 
     from property_tests.registry import UnknownSelectorError, contract
+    from property_tests.stores.clauses import with_stores
 
     with refusing("clause explain", UnknownSelectorError):
-        clause = contract().clause(id_)
+        clause = with_stores(contract()).clause(id_)
     console = Console(highlight=False, soft_wrap=True)
     for line in explained(clause):
         console.print(line)
@@ -98,7 +100,9 @@ def explained(clause: Clause) -> Iterator[Text]:
     if clause.why:
         yield Text(f"Not checked ({clause.status}): {clause.why}")
     yield from map(Text, _postures(clause))
-    if clause.status == "checked":
+    if clause.family == "STO":
+        yield from map(Text, _in_calls(clause))
+    elif clause.status == "checked":
         yield from _in_worlds(clause)
 
 
@@ -132,6 +136,25 @@ def _in_worlds(clause: Clause) -> Iterator[Text]:
     if found is not None:
         yield Text()
         yield from _decision(found)
+
+
+def _in_calls(clause: Clause) -> Iterator[str]:
+    """Yield a world of a store's clause, and what a broken store does in it."""
+    from property_tests.stores.explaining import breaking, check_of, explained_store
+
+    if needs := check_of(clause.id).needs:
+        yield f"Only for a store that declares {', '.join(sorted(needs))}"
+    found = explained_store(clause.id)
+    if found is not None:
+        yield from ("", "A world that decides it:", *(f"  {e}" for e in found.world))
+    yield from ("", "Broken stores that violate it:")
+    yield from (f"  {each.id}: {each.about}" for each in breaking(clause.id))
+    if found is not None:
+        yield from ("", f"What {found.store.id} does in that world:")
+        yield from (f"  {each}" for each in found.lines)
+        yield f"  asked for: {found.fault.asked}"
+        yield f"  expected:  {_value(found.fault.expected)}"
+        yield f"  got:       {_value(found.fault.got)}"
 
 
 def _decision(found: ExplainedClause) -> Iterator[Text]:

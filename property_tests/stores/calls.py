@@ -47,7 +47,8 @@ class StoreStep:
     - ``kill``: its process is killed.
     - ``doom``: an append or delete (``call``) in which its process is killed, at that
       ``line`` of the store's code, or ``after`` milliseconds of appends, one after
-      another. With ``torn``, the append comes back, the process is killed, and of what
+      another. ``point`` says which line: of those where a kill makes a difference.
+      With ``torn``, the append comes back, the process is killed, and of what
       it added to its files that many thousandths stay.
     """
 
@@ -63,6 +64,7 @@ class StoreStep:
     racers: tuple[tuple[str, str], ...] = ()
     """Who races, and under which key: ``("1a", "k")``."""
     call: Literal["append", "delete"] = "append"
+    point: int = -1
     line: int = 0
     after: float = 0.0
     torn: int | None = None
@@ -147,7 +149,8 @@ def _doom(step: StoreStep) -> str:
         return f"{call}, kill -9, and {stay}"
     if step.after:
         return f"{call} and so on, kill -9 after {step.after:g} ms"
-    return f"{call}, kill -9 at line {step.line} of the store's code"
+    where = f"at line {step.line} of the store's code" if step.line else "in it"
+    return f"{call}, kill -9 {where}"
 
 
 _TOLD: Final = {

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from property_tests.registry import Contract, contract, read_contract
+from property_tests.registry import Contract, read_contract
 
 FILE: Final = Path(__file__).with_name("contract.toml")
 FAMILY: Final = "STO"
@@ -19,8 +19,7 @@ def store_contract() -> Contract:
     return read_contract(FILE.read_text("utf-8"), f"stores/{FILE.name}")
 
 
-def all_clauses() -> Contract:
+def with_stores(engines: Contract) -> Contract:
     """Return the clauses about engines and, behind them, those about stores."""
-    engines, stores = contract(), store_contract()
-    clauses = (*engines.clauses, *stores.clauses)
+    clauses = (*engines.clauses, *store_contract().clauses)
     return engines.model_copy(update={"clauses": clauses})

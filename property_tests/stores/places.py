@@ -1,8 +1,8 @@
 """Worlds of several writers, several processes, and processes that are killed.
 
-Where in a call a process is killed is a line of the store's own code, counted from the
-call, or a time in milliseconds: the lines are the same in every judgement, and where a
-time falls is the machine's.
+Where in a call a process is killed is a line of the store's own code, or a time in
+milliseconds. The lines are found by making the call once before: those before which a
+file was changed, and some between. Where a time falls is the machine's.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from property_tests.stores.calls import Do, How, StoreStep
 Draw: TypeAlias = Callable[[Random], Sequence[StoreStep]]
 Fixed: TypeAlias = Callable[[], Iterator[Sequence[StoreStep]]]
 
-LINES: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40)
-"""Lines of an append or delete at which it is killed; most have fewer."""
-FARTHEST: Final = 80
-"""The line that is drawn at most."""
+POINTS: Final = range(15)
+"""Places in an append or delete at which it is killed: after each change of a file."""
+FARTHEST: Final = 40
+"""The place that is drawn at most."""
 BIG: Final = 20_000
 """Characters of a record that no buffer keeps back as a whole."""
 MIXED: Final[tuple[Do, ...]] = ("append", "append", "read", "delete")
@@ -245,10 +245,10 @@ def _draw_between(chance: Random) -> Sequence[StoreStep]:
     ]
 
 
-def _doomed(call: str, line: int = 0, after: float = 0.0) -> StoreStep:
+def _doomed(call: str, point: int = -1, after: float = 0.0) -> StoreStep:
     if call == "delete":
-        return StoreStep("doom", call="delete", line=line, after=after)
-    return StoreStep("doom", record="d", times=BIG, line=line, after=after)
+        return StoreStep("doom", call="delete", point=point, after=after)
+    return StoreStep("doom", record="d", times=BIG, point=point, after=after)
 
 
 def _inside(call: str) -> tuple[Fixed, Draw]:
@@ -260,11 +260,11 @@ def _inside(call: str) -> tuple[Fixed, Draw]:
             StoreStep("read", "2a", "other"),
             StoreStep("keys", "2a"),
         ]
-        for line in LINES:
-            yield [*rows, other, _doomed(call, line), *seen]
+        for point in POINTS:
+            yield [*rows, other, _doomed(call, point), *seen]
         if call == "append":
-            for line in LINES[::2]:
-                yield [_doomed(call, line), *ENDS]
+            for point in POINTS[::2]:
+                yield [_doomed(call, point), *ENDS]
             for after in (0.3, 1, 2, 3, 5, 8, 13, 21):
                 yield [*rows, _doomed(call, after=after), *ENDS]
 
@@ -272,20 +272,20 @@ def _inside(call: str) -> tuple[Fixed, Draw]:
         rows = [
             StoreStep("append", record=f"r{at}") for at in range(chance.randint(1, 5))
         ]
-        line = chance.randint(1, FARTHEST)
+        point = chance.randint(0, FARTHEST)
         timed = call == "append" and chance.random() < 0.3
         after = round(chance.uniform(0.1, 12), 2) if timed else 0.0
-        return [*rows, _doomed(call, 0 if timed else line, after), *ENDS]
+        return [*rows, _doomed(call, -1 if timed else point, after), *ENDS]
 
     return fixed, draw
 
 
 def _going_on() -> Iterator[Sequence[StoreStep]]:
     for call in ("append", "delete"):
-        for line in LINES:
+        for point in POINTS:
             rows = [StoreStep("append", record=f"r{at}") for at in range(2)]
             other = StoreStep("append", key="other", record="o")
-            yield [*rows, other, _doomed(call, line), *_on()]
+            yield [*rows, other, _doomed(call, point), *_on()]
 
 
 def _on() -> Sequence[StoreStep]:
@@ -298,29 +298,29 @@ def _draw_going_on(chance: Random) -> Sequence[StoreStep]:
     steps: list[StoreStep] = []
     for at in range(chance.randint(1, 3)):
         call = chance.choice(("append", "append", "delete"))
-        line = chance.randint(1, FARTHEST)
+        point = chance.randint(0, FARTHEST)
         steps += [
             StoreStep("append", record=f"r{at}"),
-            _doomed(call, line),
+            _doomed(call, point),
             StoreStep("read"),
         ]
     return [*steps, StoreStep("append", record="new"), *ENDS]
 
 
 def _beside() -> Iterator[Sequence[StoreStep]]:
-    for line in LINES:
+    for point in POINTS:
         mine = [
             StoreStep("append", record="r"),
             StoreStep("append", "2a", record="theirs"),
         ]
         after = [StoreStep("append", "2a", record="after"), StoreStep("read", "2a")]
-        yield [*mine, _doomed("append", line), StoreStep("read", "2a"), *after]
+        yield [*mine, _doomed("append", point), StoreStep("read", "2a"), *after]
         other = StoreStep("append", "2a", "other", record="o")
         seen = [StoreStep("read", "2a", "other"), StoreStep("keys", "2a")]
         yield [
             *mine,
             other,
-            _doomed("delete", line),
+            _doomed("delete", point),
             StoreStep("read", "2a"),
             *seen,
             *ENDS,
@@ -333,7 +333,7 @@ def _draw_beside(chance: Random) -> Sequence[StoreStep]:
         for _ in range(chance.randint(1, 5))
     ]
     call = chance.choice(("append", "delete"))
-    doom = _doomed(call, chance.randint(1, FARTHEST))
+    doom = _doomed(call, chance.randint(0, FARTHEST))
     first = StoreStep("append", "2a", record="first")
     seen = [StoreStep("read", "2a"), StoreStep("append", "2a", "other", record="after")]
     return [

@@ -98,13 +98,34 @@ class StorePlayer:
     def _outcomes(
         self, steps: Sequence[StoreStep], place: str, expected: ExpectedStore
     ) -> Iterator[tuple[StoreStep, Outcome]]:
-        if any(each.line for each in steps):
-            for process in {each.process for each in steps if each.line}:
-                self._kill(process)
-                self._child(process).call("trace", {}, LONG)
-        for chunk in chunks(steps):
+        for process in {each.process for each in steps if each.point >= 0}:
+            self._kill(process)
+            self._child(process).call("trace", {}, LONG)
+        for chunk in chunks([*self._pointed(steps)]):
             resolved = numbered(chunk, expected)
             yield from zip(resolved, self._done(resolved, place), strict=True)
+
+    def _pointed(self, steps: Sequence[StoreStep]) -> Iterator[StoreStep]:
+        """Yield the steps; those with a point have its line in place of it."""
+        for at, each in enumerate(steps):
+            if each.point < 0:
+                yield each
+                continue
+            before = [e for e in steps[:at] if e.do in {"append", "delete"}]
+            points = self._sounded([replace(e, by=each.by) for e in before], each)
+            yield replace(each, line=points[each.point % len(points)])
+
+    def _sounded(self, before: Sequence[StoreStep], doom: StoreStep) -> Sequence[int]:
+        """Return the lines at which to be killed in a call, by making it elsewhere."""
+        place = str(self._place())
+        child = self._child(doom.process)
+        *calls, last = numbered([*before, replace(doom, do=doom.call)], ExpectedStore())
+        given = {"place": place, "steps": [each.json for each in calls]}
+        child.call("play", given, self._timeout)
+        step = {"place": place, "step": last.json}
+        points: Sequence[int] = child.call("sound", step, self._timeout)
+        child.call("forget", {"place": place}, self._timeout)
+        return points or [1]
 
     def _done(self, steps: Sequence[StoreStep], place: str) -> Sequence[Outcome]:
         """Do what one chunk asks for; a process that is lost is an outcome, too."""
@@ -266,8 +287,8 @@ def came_of(outcome: Outcome) -> str:  # noqa: PLR0911  # a case each
         case {"racers": racers}:
             return "; ".join(_racer(each) for each in racers)
         case {"begun": begun, "safe": safe}:
-            met = "in an append" if begun else "between two"
-            return f"killed {met}, {len(safe)} before it came back"
+            met = "in a call" if begun else "between two calls"
+            return f"killed {met}" + (f", {len(safe)} came back before" if safe else "")
         case {"lost": why} | {"not grown": why}:
             return str(why)
         case {"cancelled": _}:

@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -33,6 +34,8 @@ from refengine.testing.child import CallError, Connection, Function, Params
 Reply: TypeAlias = "dict[str, Any]"
 T = TypeVar("T")
 
+SPREAD: Final = 12
+"""So many lines of a call are points to be killed at, beside those after changes."""
 TRIES: Final = 500
 """So often a racer is refused one after the other before it gives up."""
 NAMED: Final = (
@@ -95,6 +98,12 @@ class StoreWorker:
         """Follow the store's code in every thread from here on, to be killed in it."""
         threading.settrace(self._doom.follow)
         sys.settrace(self._doom.follow)
+
+    def sound(self, params: Params) -> Sequence[int]:
+        """Make a call, and return the lines at which to be killed in it."""
+        self._doom.begin(Path(params["place"]).parent)
+        self._one(params["place"], {**params["step"], "do": params["step"]["call"]})
+        return self._doom.points()
 
     def doom(self, params: Params) -> Reply:
         """Make a call, and be killed in it or, at the latest, when it is done."""
@@ -296,10 +305,18 @@ def _in_threads(climbs: Sequence[Climb]) -> list[Reply]:
 
 
 class Doom:
-    """Kills this process at a line of the store's code, counted from when it is set."""
+    """Kills this process at a line of the store's code, counted from when it is set.
+
+    Before that it sounds a call: which lines it has, and before which of them a file
+    was changed. To be killed at any other would make the same state again.
+    """
 
     def __init__(self) -> None:
         self.line = 0
+        self._folder: Path | None = None
+        self._changes: list[int] = []
+        self._lines = 0
+        self._state: object = None
         library = sysconfig.get_paths()
         self._packages = tuple({library["purelib"], library["platlib"]})
         self._library = library["stdlib"]
@@ -309,17 +326,48 @@ class Doom:
         """Count a line; a tracer for ``sys.settrace``."""
         if not self._is_of_store(frame.f_code.co_filename):
             return None
+        if event == "line" and self._folder is not None:
+            self._look(self._folder)
         if event == "line" and self.line:
             self.line -= 1
             if not self.line:
                 os.kill(os.getpid(), signal.SIGKILL)
         return self.follow
 
+    def begin(self, folder: Path) -> None:
+        """Look from here on at the lines, and at what they change in the folder."""
+        self._folder, self._state = folder, _state(folder)
+
+    def points(self) -> Sequence[int]:
+        """Return the lines to be killed at: after each change, then others, spread."""
+        self._folder = None
+        step = max(self._lines // SPREAD, 1)
+        spread = range(1, self._lines + 2, step)  # at the last one it has come back
+        return [*dict.fromkeys((*self._changes, *spread))]
+
+    def _look(self, folder: Path) -> None:
+        self._lines += 1
+        state = _state(folder)
+        if state != self._state:
+            self._changes.append(self._lines)
+            self._state = state
+
     def _is_of_store(self, file: str) -> bool:
         """Tell whether it is a store's own: neither Python's library nor ours."""
         if file in self._ours or file.startswith("<"):
             return False
         return file.startswith(self._packages) or not file.startswith(self._library)
+
+
+def _state(folder: Path) -> object:
+    """Return what stands in a folder, and how long and old it is."""
+    found: list[tuple[str, int, int]] = []
+    for where, _, files in os.walk(folder):
+        for name in files:
+            with suppress(FileNotFoundError):
+                state = Path(where, name).stat()
+                found.append((name, state.st_size, state.st_mtime_ns))
+    return sorted(found)
 
 
 def functions(worker: StoreWorker) -> Mapping[str, Function]:
@@ -329,6 +377,7 @@ def functions(worker: StoreWorker) -> Mapping[str, Function]:
         worker.play,
         worker.race,
         worker.trace,
+        worker.sound,
         worker.doom,
         worker.files,
         worker.forget,

@@ -123,7 +123,7 @@ def _rows(chance: Random, keys: Sequence[str] = KEYS, most: int = 6) -> list[Sto
 
 
 def _order() -> Iterator[Sequence[StoreStep]]:
-    for count in range(1, 9):
+    for count in range(1, 10):
         yield [*(add("k", f"r{at}") for at in range(count)), get()]
     for count in (11, 101):
         yield [*(add("k", f"r{at}") for at in range(count)), get()]
@@ -187,9 +187,8 @@ def _missing() -> Iterator[Sequence[StoreStep]]:
             yield [*first, missing, missing, add("other", "r"), get("other")]
     yield [add("k", "r", seq=3), get()]
     yield [add(), StoreStep("delete", "1a", "k"), StoreStep("delete", "1a", "k"), get()]
-    for key in ("kk", "K", "key", "k ", "", "k\0"):
-        if key:
-            yield [add(), get(key), StoreStep("delete", "1a", key), get()]
+    for key in ("kk", "K", "key", "k ", "k\0", "k/", "%", "*"):
+        yield [add(), get(key), StoreStep("delete", "1a", key), get()]
 
 
 def _draw_missing(chance: Random) -> Sequence[StoreStep]:
@@ -203,7 +202,7 @@ def _draw_missing(chance: Random) -> Sequence[StoreStep]:
 
 def _delete() -> Iterator[Sequence[StoreStep]]:
     gone = StoreStep("delete", "1a", "k")
-    for count in (1, 2, 3, 12):
+    for count in (1, 2, 3, 4, 12):
         rows = [add("k", f"r{at}") for at in range(count)]
         yield [*rows, gone, get(), add("k", "new"), get(), StoreStep("keys")]
         yield [*rows, gone, StoreStep("keys"), *rows, get()]
@@ -229,7 +228,7 @@ def _delete_others() -> Iterator[Sequence[StoreStep]]:
                 *map(get, KEYS),
                 StoreStep("keys"),
             ]
-    for key in ("kk", "k2", "k/x", "k.x", "K", "xk", "k_", "k%"):
+    for key in ("kk", "k2", "k/x", "k.x", "K", "xk", "k_", "k%", "k*"):
         both = (add("k", "mine"), add(key, "theirs"))
         yield [*both, StoreStep("delete", "1a", "k"), get(key), StoreStep("keys")]
 
@@ -389,7 +388,7 @@ def _many() -> Iterator[Sequence[StoreStep]]:
     rows = [add("k", f"r{at}") for at in range(MANY)]
     yield [*rows, get(), add("k", "one more"), get()]
     yield [*(add(f"key {at:04}", "r") for at in range(MANY)), StoreStep("keys")]
-    for count in (33, 65, 101, 129, 201, 257):
+    for count in (17, 33, 65, 101, 129, 201, 257):
         rows = [add("k", f"r{at}") for at in range(count)]
         yield [*rows, get(), StoreStep("delete", "1a", "k"), get()]
         yield [*(add(f"key {at:03}", "r") for at in range(count)), StoreStep("keys")]
