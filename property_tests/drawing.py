@@ -6,11 +6,12 @@ what is drawn: not which modules are loaded, nor where the project is installed.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, configuration, given, seed, settings
 from hypothesis.internal.conjecture.providers import (
     AVAILABLE_PROVIDERS,
     HypothesisProvider,
@@ -18,6 +19,8 @@ from hypothesis.internal.conjecture.providers import (
 from hypothesis.strategies import SearchStrategy
 
 BACKEND: Final = "refengine-steady"
+_HOME: Final = "__hypothesis_home_directory"
+"""Where Hypothesis notes which folder was set; it has no function that tells it."""
 
 UNCHECKED: Final = (
     HealthCheck.too_slow,
@@ -47,7 +50,7 @@ def drawn(values: SearchStrategy[T], count: int, number: int) -> list[T]:
     if not count:
         return found
 
-    with _registered():
+    with _registered(), _nothing_kept():
 
         @seed(number)
         @settings(
@@ -65,6 +68,22 @@ def drawn(values: SearchStrategy[T], count: int, number: int) -> list[T]:
 
         draw()
     return found[:count]
+
+
+@contextmanager
+def _nothing_kept() -> Generator[None, None, None]:
+    """Let Hypothesis keep what it looks up in a folder that goes, not in the user's.
+
+    Its own folder is only for its database, which is not used here.
+    """
+    kept: Any = configuration
+    before = getattr(kept, _HOME, None)
+    with tempfile.TemporaryDirectory(prefix="refengine-") as folder:
+        kept.set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            kept.set_hypothesis_home_dir(before)
 
 
 @contextmanager

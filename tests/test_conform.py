@@ -263,6 +263,15 @@ def test_the_same_seed_gives_the_same_digest_whatever_is_loaded(tmp_path: Path) 
     assert len(digests) == 1
 
 
+def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
+    options = ("--clause", "ORD-001", "--examples", "9", "--jobs", "1")
+
+    done = conform("reference", *options, at=tmp_path, PYTHONHASHSEED="0")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_other_seeds_draw_other_worlds_and_one_seed_always_the_same() -> None:
     def drawn(seed: int) -> list[str]:
         return [each.scenario.model_dump_json() for each in generated(27, seed=seed)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -75,6 +75,18 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
     kind=OUTPUT,
     metavar="FILE",
 )
+@option(
+    "--badge",
+    about="for a project's page: a picture if .svg, else JSON for shields.io",
+    kind=OUTPUT,
+    metavar="FILE",
+)
+@option(
+    "--history",
+    about="add a line: a row of a table if .md, else JSON",
+    kind=OUTPUT,
+    metavar="FILE",
+)
 @option("--failures", about="write each failure there, for replay", kind=OUTPUT_FOLDER)
 def conform(  # noqa: PLR0913  # options of a command line
     *,
@@ -96,6 +108,8 @@ def conform(  # noqa: PLR0913  # options of a command line
     junit: Path | None,
     markdown: Path | None,
     html: Path | None,
+    badge: Path | None,
+    history: Path | None,
     failures: Path | None,
 ) -> int:
     """Judge engines in the same worlds, clause by clause; or stores of checkpoints.
@@ -115,7 +129,8 @@ def conform(  # noqa: PLR0913  # options of a command line
     line = shlex.join(["refengine", "conform", *sys.argv[2:]])
     out = console()
     reports = {"json": json, "junit": junit, "markdown": markdown, "html": html}
-    with refusing("conform", *_mistakes()):
+    reports |= {"badge": badge, "history": history}
+    with waiting() as wait, refusing("conform", *_mistakes()):
         check_paths({"events": events, **reports})
         if stores:
             clauses, excluded = _chosen(words, ids, exclude, shown, store_contract())
@@ -129,6 +144,7 @@ def conform(  # noqa: PLR0913  # options of a command line
                 strict=strict,
                 excluded=excluded,
             )
+            wait.close()
             with _opened(events) as file:
                 found, code = _judged(StoreJudgement(stored, line), out, file)
             write_reports(reports, found)
@@ -147,6 +163,7 @@ def conform(  # noqa: PLR0913  # options of a command line
             excluded=excluded,
         )
         with judging(request, line) as judgement, _opened(events) as file:
+            wait.close()
             found, code = _judged(judgement, out, file)
             write_reports(reports, found)
             _write_failures(failures, found)
@@ -180,6 +197,18 @@ def _chosen(
         first = found[0]
         refuse("conform", f"{first.id} {NOT_CHECKED}it is {first.status}: {first.why}")
     return found, of.taken_out(words, ids, without)
+
+
+@contextmanager
+def waiting() -> Generator[ExitStack, None, None]:
+    """Show at a terminal that worlds are drawn, from the start until it is closed."""
+    from rich.console import Console
+
+    live = Console(stderr=True)
+    with ExitStack() as stack:
+        if live.is_terminal:
+            stack.enter_context(live.status("drawing worlds and starting engines"))
+        yield stack
 
 
 @contextmanager

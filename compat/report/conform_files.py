@@ -6,6 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from compat.report.conform_badge import (
+    TITLE,
+    badge_json,
+    badge_svg,
+    history_lines,
+    history_rows,
+)
 from compat.report.conform_gathered import JudgementReport, gather
 from compat.report.conform_json import json_text
 from compat.report.conform_junit import junit_text
@@ -42,11 +49,26 @@ def write_reports(paths: Mapping[str, Path | None], events: Sequence[AnyEvent]) 
         return
     gathered = gather(events)
     for kind, path in wanted.items():
-        path.write_text(_writer(kind)(gathered), "utf-8")
+        if kind == "history":
+            _append(path, gathered)
+        else:
+            path.write_text(_writer(kind, path)(gathered), "utf-8")
 
 
-def _writer(kind: str) -> Writer:
+def _append(path: Path, gathered: JudgementReport) -> None:
+    """Let a history grow: lines of JSON, or a table where the file is Markdown."""
+    table = path.suffix == ".md"
+    new = not path.exists() or not path.stat().st_size
+    with path.open("a", encoding="utf-8") as out:
+        if table and new:
+            out.write(TITLE)
+        out.write((history_rows if table else history_lines)(gathered))
+
+
+def _writer(kind: str, path: Path) -> Writer:
     """Return what writes one kind of report."""
+    if kind == "badge":
+        return badge_svg if path.suffix == ".svg" else badge_json
     if kind == "html":
         from compat.report.conform_page import page_text  # noqa: PLC0415  # loads jinja2
 
