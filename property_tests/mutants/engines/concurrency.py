@@ -51,6 +51,15 @@ def _nothing_beside_error(right: Right) -> Right:
     return next_event
 
 
+def _one_an_id(right: Right) -> Right:
+    """Make one call for each id of a message: the last one that has it."""
+
+    def batch_of(self: Given, calls: Sequence[Given], ctx: Given) -> Given:
+        return right(self, list({call.id: call for call in calls}.values()), ctx)
+
+    return batch_of
+
+
 def _last_error(_: Right) -> Right:
     def error(self: Given) -> Exception | None:
         errors = [call.error for call in self.calls if call.error is not None]
@@ -131,6 +140,12 @@ class _LastBuilt:
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
+    broken(
+        "calls-kept-by-id",
+        "Of calls of one message that have the same id only the last one runs.",
+        "CONC-014",
+        patch("loop.batch_of", _one_an_id),
+    ),
     wrong(
         "calls-one-by-one",
         "The calls of one message are made one after the other.",
