@@ -100,7 +100,7 @@ def _narrowed(
         cases = [each for each in fixed if each.clause == clause]
         first = seed + 100_000 + 100 * number
         for world in _spread(cases, round(count * share), first, among):
-            yield replace(world, only=(clause.partition("-")[0],))
+            yield replace(world, only=world.only or (clause.partition("-")[0],))
 
 
 def _spread(
@@ -122,4 +122,5 @@ def around(
     random = Random(seed)  # noqa: S311  # worlds are no secrets
     for _ in range(count):
         world = graft(case.scenario, among, random)
-        yield CorpusWorld(world, f"around {case.clause}", fixed=False)
+        name = f"around {case.clause}"
+        yield CorpusWorld(world, name, fixed=False, only=case.only)

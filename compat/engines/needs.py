@@ -106,6 +106,9 @@ def _of_agent(agent: AgentSpec) -> Iterator[tuple[str, str]]:
         for capability, kinds in _OF_CONFIG.items():
             if any(isinstance(op, kinds) for op in edits):
                 yield capability, f"handlers[{at}].before_agent"
+        around = handler.wrap_model
+        if around is not None and around.set_options is not None:
+            yield "run_options", f"handlers[{at}].wrap_model"
     for where, todo in _all_ops(agent):
         yield from _of_ops(todo, where)
     for where, wrap in _wraps(agent):
@@ -131,6 +134,8 @@ def _of_wrap(wrap: ToolWrapSpec, where: str) -> Iterator[tuple[str, str]]:
         yield "next_twice", where
     if wrap.runlocal_get is not None:
         yield "run_locals", where
+    if wrap.set_options is not None:
+        yield "run_options", where
 
 
 def _asking(agent: AgentSpec) -> Iterator[str]:

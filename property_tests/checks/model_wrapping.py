@@ -20,6 +20,7 @@ from property_tests.checks.model_onions import (
     shown_model,
     text_of_model,
 )
+from property_tests.checks.specs import writes_options
 from property_tests.view import HookView, Iteration, RunView
 from refengine.messages import Message
 from refengine.testing.trace import Observation
@@ -95,7 +96,7 @@ def changed_answer(case: PlayedWorld) -> Iterator[Decision]:
 def options(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the options of a run reach every model call as they are."""
     for run in case.played.runs:
-        for now in run.iterations:
+        for now in () if writes_options(run.agent) else run.iterations:
             if now.request is not None:
                 got = now.request.data.get("options")
                 claim = "the run's options reach the model"

@@ -30,6 +30,7 @@ from property_tests.checks.specs import (
     keeps_results,
     ops_of,
     tool_wraps,
+    writes_options,
 )
 from property_tests.variants import UNASKED
 from property_tests.view import AFTER, BEFORE, RunView
@@ -191,6 +192,8 @@ def same_surroundings(case: PlayedWorld) -> Iterator[Decision]:
 def own_options(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a run that goes on has the options it is given, and none from before."""
     for cut in cuts(case.played):
+        if writes_options(cut.after.agent):
+            continue
         for each in cut.after.entries:
             if each.kind in {"tool_start", "model_request"}:
                 claim = "options of a run that goes on: those of its resume"

@@ -29,6 +29,14 @@ def tool_wraps(agent: AgentSpec) -> Iterator[ToolWrapSpec]:
             yield from each.with_own()
 
 
+def writes_options(agent: AgentSpec) -> bool:
+    """Tell whether some wrapper writes options of a call."""
+    models = (each.wrap_model for each in agent.handlers)
+    return any(each.set_options is not None for each in tool_wraps(agent)) or any(
+        each is not None and each.set_options is not None for each in models
+    )
+
+
 def keeps_ids(agent: AgentSpec) -> bool:
     """Tell whether no wrapper asks for another call id.
 

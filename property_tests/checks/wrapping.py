@@ -22,7 +22,7 @@ from property_tests.checks.onions import (
     returned,
 )
 from property_tests.checks.passages import calls_next
-from property_tests.checks.specs import tool_wraps
+from property_tests.checks.specs import tool_wraps, writes_options
 from property_tests.remembering import each_once
 from property_tests.view import Call, Iteration, RunView, View
 from refengine.messages import ToolCall
@@ -280,7 +280,7 @@ def call_id(case: PlayedWorld) -> Iterator[Decision]:
 def tool_options(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that the options of a run reach every tool as they are."""
     for run in case.played.runs:
-        for now in run.iterations:
+        for now in () if writes_options(run.agent) else run.iterations:
             for call in now.calls.values():
                 for start in call.starts:
                     got = start.data.get("options")

@@ -50,7 +50,7 @@ class ToolWrapSpec(Spec):
     ``error`` it raises a ScriptedError of that text when it is called, before ``next``;
     its own ``catch_error`` does not catch that, and neither an ``interrupt`` or what
     it asks; those that come out of ``next`` it does. ``<answer>`` in a text of it
-    stands for what it was answered.
+    stands for what it was answered. ``set_options`` joins the options of this call.
     """
 
     id: str = ""
@@ -70,6 +70,7 @@ class ToolWrapSpec(Spec):
     rewrite_args: str | None = None
     set_input_name: str | None = None
     set_input_call_id: str | None = None
+    set_options: dict[str, JsonValue] | None = None
     call_next: PositiveInt = 1
     catch_error: str | None = None
     prefix_result: str | None = None
@@ -89,7 +90,9 @@ class ModelWrapSpec(Spec):
 
     With ``error`` it raises a ScriptedError of that text when it is called, before
     ``next``; so it does with ``interrupt``. ``<answer>`` in a text of it stands for
-    what it was answered. ``hide_tools`` takes tools out of this request only.
+    what it was answered. ``hide_tools`` takes tools out of this request only, with
+    ``hide_on_call`` only out of the nth that it wraps. ``set_options`` joins the
+    options of this request.
     """
 
     record_factory: bool = False
@@ -103,6 +106,8 @@ class ModelWrapSpec(Spec):
     prefix_user_input: str | None = None
     append_input: MessageText | None = None
     hide_tools: tuple[str, ...] = ()
+    hide_on_call: PositiveInt | None = None
+    set_options: dict[str, JsonValue] | None = None
 
 
 class WrapToolCallSpec(Spec):

@@ -130,6 +130,8 @@ class Made(Generic[R]):
             value.name = spec.set_input_name
         if spec.set_input_call_id is not None:
             value.call_id = spec.set_input_call_id
+        if spec.set_options is not None:
+            value.call_options = {**value.call_options, **spec.set_options}
 
     async def _next(
         self,
@@ -315,7 +317,9 @@ async def _next_of(
     if spec.interrupt is not None:
         me.stop(spec.interrupt)
     spec = _answered(me, spec, after=False)
-    answer = await inner(ctx, _changed(spec, request))
+    if not is_reentry():
+        me.runs["wrap_model"] += 1
+    answer = await inner(ctx, _changed(spec, request, me.runs["wrap_model"]))
     return answer, _answered(me, spec, after=True)
 
 
@@ -328,7 +332,8 @@ def _answered(me: Extension, spec: ModelWrapSpec, *, after: bool) -> ModelWrapSp
     return with_answer(spec, answer_text(answer))
 
 
-def _changed(spec: ModelWrapSpec, request: ModelRequest) -> ModelRequest:
+def _changed(spec: ModelWrapSpec, request: ModelRequest, nth: int) -> ModelRequest:
+    """Return the request as the spec changes the nth one that it wraps."""
     messages = request.messages
     if spec.prefix_user_input is not None:
         prefix = spec.prefix_user_input
@@ -338,10 +343,12 @@ def _changed(spec: ModelWrapSpec, request: ModelRequest) -> ModelRequest:
         )
     if spec.append_input is not None:
         messages = (*messages, parse_message(spec.append_input))
-    tools = request.tools
-    if spec.hide_tools:
+    tools, options = request.tools, request.options
+    if spec.hide_tools and spec.hide_on_call in (None, nth):
         tools = [info for info in tools if info.name not in spec.hide_tools]
-    return replace(request, messages=messages, tools=tools)
+    if spec.set_options is not None:
+        options = {**options, **spec.set_options}
+    return replace(request, messages=messages, tools=tools, options=options)
 
 
 async def _edited(
