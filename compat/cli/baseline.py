@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from compat.cli.command import argument, group, option, refuse, refusing
-from compat.cli.values import OUTPUT, WHOLE, at_least
+from compat.cli.values import ENGINE, OUTPUT, WHOLE, at_least
 from compat.verdicts.exit_codes import (
     DIFFERS,
     FAULT,
@@ -43,7 +43,7 @@ def _options(of: Function) -> Function:
         option("--exclude", about="all but these, as for -k", multiple=True),
         option("-k", "words", about="a family (ORD) or part of an id", multiple=True),
         option("--known", about="the file; ENGINE-known.toml if not", kind=OUTPUT),
-        argument("engine", "the engine, as for conform"),
+        argument("engine", "the engine, as for conform", ENGINE),
     ):
         of = declare(of)
     return of

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, flag, group, option, refusing
-from compat.cli.values import one_of
+from compat.cli.values import CLAUSE, one_of
 from compat.verdicts.exit_codes import NOTHING_RAN, OK
 from refengine.profile import PROFILES
 
@@ -72,7 +72,7 @@ def _table(clauses: list[Clause]) -> Table:
 
 
 @app.command()
-@argument("id_", metavar="ID")
+@argument("id_", kind=CLAUSE, metavar="ID")
 def explain(id_: str) -> int:
     """Show what a clause means: where it comes from, a world, and a mutant in it."""
     from rich.console import Console

@@ -110,7 +110,7 @@ class CommandGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read a line; one that names no command is answered with the help."""
-        if not args:
+        if not args and not ctx.resilient_parsing:  # as a shell completes
             click.echo(ctx.get_help(), err=True)
             ctx.exit(USAGE)
         return super().parse_args(ctx, args)

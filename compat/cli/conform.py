@@ -18,7 +18,16 @@ from compat.cli.command import (
     refusing,
 )
 from compat.cli.conform_store import check_arguments
-from compat.cli.values import FILE_THERE, OUTPUT, OUTPUT_FOLDER, WHOLE, at_least
+from compat.cli.values import (
+    CLAUSE,
+    ENGINE,
+    FILE_THERE,
+    OUTPUT,
+    OUTPUT_FOLDER,
+    PROFILE,
+    WHOLE,
+    at_least,
+)
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 
 if TYPE_CHECKING:
@@ -36,6 +45,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
 @argument(
     "engines",
     "names of engines, module:factory or file.py:factory",
+    ENGINE,
     nargs=-1,
 )
 @option(
@@ -45,10 +55,18 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
     multiple=True,
     metavar="STORE",
 )
-@option("-k", "words", about="a family (ORD) or part of an id", multiple=True)
-@option("--clause", "ids", about="exactly this one", multiple=True)
-@option("--exclude", about="all but these, as for -k", multiple=True, metavar="WORD")
-@option("--profile", about="judge under this one")
+@option(
+    "-k", "words", about="a family (ORD) or part of an id", kind=CLAUSE, multiple=True
+)
+@option("--clause", "ids", about="exactly this one", kind=CLAUSE, multiple=True)
+@option(
+    "--exclude",
+    about="all but these, as for -k",
+    kind=CLAUSE,
+    multiple=True,
+    metavar="WORD",
+)
+@option("--profile", about="judge under this one", kind=PROFILE)
 @option(
     "--examples",
     about="generated worlds beside the fixed cases",
@@ -61,7 +79,11 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
 @option("--known", about="known failures, as TOML", kind=FILE_THERE)
 @flag("--strict", about="a failed SHOULD counts as well")
 @option(
-    "--show-trace", "shown", about="all that a clause's failure rests on", metavar="ID"
+    "--show-trace",
+    "shown",
+    about="all that a clause's failure rests on",
+    kind=CLAUSE,
+    metavar="ID",
 )
 @option(
     "--events", about="every event, a line of JSON each", kind=OUTPUT, metavar="FILE"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.cli.command import argument, group, option, refuse, refusing
-from compat.cli.values import PATH, at_least
+from compat.cli.values import ENGINE, PATH, at_least
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, OK, USAGE
 from property_tests.defaults import FAILURES, TIMEOUT
 
@@ -80,7 +80,7 @@ def _line(path: Path, failure: FailureFile) -> Text:
 
 @app.command()
 @argument("file", "a failure file", PATH)
-@argument("engine", "the engine, as for conform")
+@argument("engine", "the engine, as for conform", ENGINE)
 @option("--timeout", about="seconds", kind=at_least(0.1), default=TIMEOUT)
 def replay(file: Path, engine: str, timeout: float) -> int:
     """Play the world of a failure again, under the profile it was found under.

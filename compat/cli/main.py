@@ -7,6 +7,7 @@ answer at once.
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,6 +15,7 @@ from typing import Final, NoReturn
 
 OK: Final = 0
 USAGE: Final = 2
+COMPLETING: Final = "_REFENGINE_COMPLETE"
 """As in ``compat.verdicts.exit_codes``; nothing is imported for the two."""
 
 COMMANDS: Final = {
@@ -38,6 +40,10 @@ COMMANDS: Final = {
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command; exits with its code (0 ok, 2 usage, others as documented)."""
+    if COMPLETING in os.environ:
+        from compat.cli.completing import complete
+
+        sys.exit(complete(COMMANDS))
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in {"-h", "--help"}:
         sys.stdout.write(_help())

@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, flag, group, refusing
+from compat.cli.values import ENGINE, PROFILE
 from compat.verdicts.exit_codes import DIFFERS, OK
 from refengine.errors import UnknownProfileError
 from refengine.profile import PROFILES, Profile, options, profile
@@ -62,8 +63,8 @@ def listed() -> dict[str, Json]:
 
 
 @app.command()
-@argument("a", "a profile")
-@argument("b", "another profile")
+@argument("a", "a profile", PROFILE)
+@argument("b", "another profile", PROFILE)
 def diff(a: str, b: str) -> int:
     """Show each posture in which two profiles differ, by a run that shows it.
 
@@ -101,7 +102,7 @@ def _difference(each: PostureDifference, meaning: str, left: str, right: str) ->
 
 
 @app.command()
-@argument("engine", "an installed engine, module:name or file.py:name")
+@argument("engine", "an installed engine, module:name or file.py:name", ENGINE)
 @flag("--json", "as_json", about="print it as JSON")
 def infer(engine: str, *, as_json: bool) -> int:
     """Find out which profile an engine has, posture by posture, from what it does.

@@ -7,13 +7,17 @@ and a number that is none "not a valid integer"; these say what our reports say.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
+
+from compat.cli.completing import clause_ids, engine_names, profile_names
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[object]
@@ -30,9 +34,14 @@ class Kind(ParamType):
     name = "value"
 
     def __init__(
-        self, label: str, read: Callable[[str], object] = str, many: str = ""
+        self,
+        label: str,
+        read: Callable[[str], object] = str,
+        many: str = "",
+        names: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self.label = label
+        self._names = names
         self._read = read
         self._many = many or label
 
@@ -44,6 +53,19 @@ class Kind(ParamType):
         """Return what stands for the value in help."""
         several = isinstance(param, click.Option) and param.multiple
         return self.label_of(several=several)
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002  # click's
+        param: click.Parameter,  # noqa: ARG002  # click's
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Return what a shell may put there: names in any case, or the shell's own."""
+        if self.label in _PATHS:
+            return [CompletionItem(incomplete, type=_PATHS[self.label])]
+        wanted = incomplete.lower()
+        found = (each for each in self._names() if each.lower().startswith(wanted))
+        return [CompletionItem(each) for each in found]
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
@@ -109,7 +131,7 @@ def one_of(*names: str) -> Kind:
             raise ValueError(f"{text!r} is not one of {', '.join(map(repr, names))}.")
         return text
 
-    return Kind("|".join(names), read)
+    return Kind("|".join(names), read, names=lambda: names)
 
 
 def _day(text: str) -> date:
@@ -154,8 +176,13 @@ def _output(text: str, *, folder: bool = False) -> Path:
 
 
 _DAY: Final = "%Y-%m-%d"
+_PATHS: Final = MappingProxyType({"path": "file", "file": "file", "dir": "dir"})
 
 TEXT: Final = Kind("str")
+CLAUSE: Final = Kind("str", names=clause_ids)
+PROFILE: Final = Kind("str", names=profile_names)
+ENGINE: Final = Kind("str", names=engine_names)
+"""Texts that a shell can complete; whether there is such a one is told later."""
 WHOLE: Final = Number(int)
 DAY: Final = Kind(_DAY, _day)
 PATH: Final = Kind("path", _path, many="Path")
