@@ -29,6 +29,7 @@ from property_tests.checks import (
     runs,
     streaming,
     timing,
+    told,
     tools,
     wrapping,
 )
@@ -39,6 +40,7 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
         order,
         instruction,
         tools,
+        told,
         direct,
         messages,
         wrapping,

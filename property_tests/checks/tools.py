@@ -27,6 +27,7 @@ from property_tests.checks.phases import (
     offered,
     tools_in,
 )
+from property_tests.checks.specs import all_tools
 from property_tests.view import HookView, RunView
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec, Scenario
@@ -166,12 +167,15 @@ def taken_out(case: PlayedWorld) -> Iterator[Decision]:
 
 def described(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the model is told of a tool what the tool says of itself."""
+    agents = case.scenario.all_agents
+    # Of those with a description of their own another clause tells.
+    own = {e.name for agent in agents for e in all_tools(agent) if e.description}
     for now in case.played.iterations:
         if now.request is None:
             continue
         for each in cast("Sequence[object]", now.request.data["tools"]):
             name, text = names_shown(each)
-            if text is not None:
+            if text is not None and name not in own:
                 claim = "a tool is offered with its own description"
                 yield Decision(claim, f"tool {name}", text, now.request)
 

@@ -26,6 +26,7 @@ from property_tests.mutants.engines import (
     runs,
     streaming,
     timing,
+    told,
     tools,
     wrapping,
 )
@@ -37,6 +38,7 @@ ENGINES: Final[tuple[Mutant, ...]] = tuple(
         order,
         instruction,
         tools,
+        told,
         called_tools,
         direct,
         messages,
