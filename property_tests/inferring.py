@@ -25,7 +25,7 @@ from refengine.testing.clock import run
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
-from refengine.testing.trace import Trace, first_divergence
+from refengine.testing.trace import Observation, Trace, first_divergence
 
 Seen: TypeAlias = "Sequence[Mapping[str, Json]]"  # what two engines are compared by
 Status: TypeAlias = Literal["shown", "not shown", "contradicts itself"]
@@ -36,6 +36,8 @@ PLAYED: Final = 2000
 """So many traces of the reference engine are kept, for several engines one by one."""
 WARNED: Final = frozenset(("both_lists", "struct_middleware"))
 """Postures that are about a warning, which is otherwise no matter of comparison."""
+SLIPS: Final = frozenset(("NameError", "UnboundLocalError", "ImportError"))
+"""Errors that no scenario raises: what an engine does then is no choice of its own."""
 _LACKS: Final = re.compile(r"does not declare '(\w+)'")
 
 
@@ -187,12 +189,21 @@ def _tried(
     except Exception as error:  # noqa: BLE001  # whatever a stranger's engine raises
         why = f"playing it raised {type(error).__name__}: {error}"
         return _Trial(posture, number, scenario, None, why)
+    slip = next((c for c in map(_class_of, trace.of("event")) if c in SLIPS), "")
+    if slip:
+        why = f"playing it ended with {slip}, a mistake in the engine's own code"
+        return _Trial(posture, number, scenario, None, why)
     refusal = refusal_of(trace)
     if refusal is not None:
         lacks = _LACKS.search(refusal)
         why = _needs(lacks[1]) if lacks else refusal
         return _Trial(posture, number, scenario, None, why, refused=True)
     return _Trial(posture, number, scenario, _seen(posture, trace))
+
+
+def _class_of(event: Observation) -> str:
+    """Return the class of the error that an event tells, "" for another event."""
+    return str(event.data.get("class", ""))
 
 
 def _needs(capability: str) -> str:

@@ -109,7 +109,7 @@ def test_clauses_that_were_not_selected_have_no_row() -> None:
     text = page_text(gather([chosen, *found[1:]]))
 
     assert [each["href"] for each in Reader(text).classed("cell")] == ["#ORD-002-1"]
-    assert "<dd>1 of 1 clause judged</dd>" in text
+    assert "<dd>1 of 1 clause</dd>" in text
     assert "<dd>0.1, 2 clauses</dd>" in text
 
 

@@ -12,6 +12,7 @@ from compat.profiles.comparing import unconfirmed
 from compat.verdicts.exit_codes import DIFFERS, OK, USAGE
 from property_tests.inferring import Inferred, infer
 from refengine.profile import PROFILES, SEED_001, choosing, options
+from refengine.testing import doors
 
 ALL = frozenset(CAPABILITIES)
 
@@ -111,6 +112,31 @@ class Raises:
 
     def run(self):
         raise NotImplementedError
+
+
+class SlippingAgent:
+    """Runs end with a name that its author forgot to import."""
+
+    name = "slips"
+
+    async def run(self, *_: object, **__: object):
+        raise NameError("name 'asnycio' is not defined")
+        yield
+
+
+class Slips(ReferenceDoor):
+    """Builds agents that slip."""
+
+    async def build(self, config, on_notice):
+        return doors.door_agent(config.name, SlippingAgent().run)
+
+
+def test_a_slip_in_an_engines_code_is_no_evidence_of_a_posture() -> None:
+    seen = found(Slips(SEED_001))
+    unknown = {each.name: each for each in seen.postures}["unknown_tool"]
+
+    assert unknown.option is None
+    assert "a mistake in the engine's own code" in unknown.reason
 
 
 def test_an_engine_that_builds_nothing_shows_only_what_it_refuses() -> None:

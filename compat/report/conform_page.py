@@ -94,7 +94,8 @@ def _facts(judgement: JudgementReport) -> Iterator[tuple[str, str]]:
     header = judgement.header
     whole = counted(len(judgement.clauses), "clause")
     yield "contract", plain(f"{header.contract}, {whole}")
-    yield "judged", judged_text(checked_of(judgement), len(header.selected))
+    judged = judged_text(checked_of(judgement), len(header.selected))
+    yield "judged", judged.removesuffix(" judged")
     if excluded := excluded_text(header):
         yield "excluded", excluded
     yield "worlds", f"{header.worlds:,}: {worlds_text(header)}"
