@@ -139,6 +139,8 @@ def conform(  # noqa: PLR0913  # options of a command line
     Exit codes: 0 conformant, 1 not, 2 usage, 3 an engine, its door or the harness broke
     down, 4 nothing ran, 5 a known failure that is none any more.
     """
+    check_arguments(engines=bool(engines), stores=bool(stores))
+
     from compat.report.conform_files import check_paths, write_reports
     from compat.report.terminal import console
     from property_tests.judging.engines import judging
@@ -147,7 +149,6 @@ def conform(  # noqa: PLR0913  # options of a command line
     from property_tests.stores.clauses import store_contract
     from property_tests.stores.judging import StoreJudgement, StoreRequest
 
-    check_arguments(engines=bool(engines), stores=bool(stores))
     line = shlex.join(["refengine", "conform", *sys.argv[2:]])
     out = console()
     reports = {"json": json, "junit": junit, "markdown": markdown, "html": html}
