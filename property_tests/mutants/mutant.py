@@ -44,7 +44,8 @@ class Mutant:
     stands ("seed 001 §4.1", with ``quote``), or "own". ``violates`` are the clauses of
     the contract, one of which at least has to kill it. ``worlds`` are the choices of
     ``scenarios`` under which its witness is searched for, None if it has none;
-    ``under`` is the profile of both sides.
+    ``under`` is the profile of both sides. ``says`` is the sentence that it breaks if
+    no clause has that alone; ``violates`` are the nearest ones then.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Mutant:
     worlds: Mapping[str, bool | int] | None = None
     quote: str = ""
     under: str = "seed-001"
+    says: str = ""
 
     @property
     def is_own(self) -> bool:

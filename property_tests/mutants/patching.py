@@ -90,19 +90,31 @@ def patched(name: str, *patches: Patch) -> PatchedDoor:
     return PatchedDoor(name, lambda: patches)
 
 
-def wrong(
-    id_: str, about: str, violates: str, door: Door, under: str = "seed-001"
+def wrong(  # what tells a mutant
+    id_: str,
+    about: str,
+    violates: str,
+    door: Door,
+    under: str = "seed-001",
+    says: str = "",
 ) -> Mutant:
     """Return the mutant behind a door; ``violates`` are clauses, spaces between."""
     clauses = tuple(violates.split())
-    return Mutant(id=id_, about=about, violates=clauses, wrong=door, under=under)
+    return Mutant(
+        id=id_, about=about, violates=clauses, wrong=door, under=under, says=says
+    )
 
 
 def broken(
-    id_: str, about: str, violates: str, *patches: Patch, under: str = "seed-001"
+    id_: str,
+    about: str,
+    violates: str,
+    *patches: Patch,
+    under: str = "seed-001",
+    says: str = "",
 ) -> Mutant:
     """Return the mutant under these patches."""
-    return wrong(id_, about, violates, patched(id_, *patches), under)
+    return wrong(id_, about, violates, patched(id_, *patches), under, says)
 
 
 class _Agent:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Final
 
-from refengine import agent, chain, extensions, plan, tool_onion
+from refengine import agent, chain, extensions, loop, plan, tool_onion
 from refengine.agent import Agent
 from refengine.chain import Onion, Pipeline
 from refengine.context import Context
 from refengine.extensions import Extensions
 from refengine.loop import Loop
-from refengine.model_calls import ModelOnion, ModelRetry
+from refengine.model_calls import Attempts, ModelOnion, ModelRetry
 from refengine.plan import Planner, ToolFold
 from refengine.resume import keeper
 from refengine.resume.journal import Journal, LiveEntry
@@ -71,25 +71,33 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "loop.batch_of": EngineStep(Loop, "batch_of"),
         "loop.prepare_call": EngineStep(Loop, "prepare_call"),
         "loop.direct_call": EngineStep(Loop, "direct_call"),
+        "loop.join_chunks": EngineStep(loop, "join_chunks"),
         "loop.settle": EngineStep(Loop, "settle"),
         "loop.leave": EngineStep(Loop, "leave"),
         "loop.left_whole": EngineStep(Loop, "left_whole"),
         "model.bare": EngineStep(ModelOnion, "bare"),
         "model.leaving": EngineStep(ModelOnion, "leaving"),
         "retry.after": EngineStep(ModelRetry, "after"),
+        "attempts.ask": EngineStep(Attempts, "ask"),
+        "attempts.broke": EngineStep(Attempts, "broke"),
+        "attempts.reader": EngineStep(Attempts, "reader"),
         "tool.endpoint": EngineStep(BoundTool, "endpoint"),
         "tool.arrive": EngineStep(tool_onion, "arrive"),
         "tool.invoke": EngineStep(tool_onion, "invoke_tool"),
+        "tool.stream": EngineStep(tool_onion, "stream_tool"),
         "call.open": EngineStep(ToolCallRun, "open"),
         "call.leaving": EngineStep(ToolCallRun, "leaving"),
         "batch.next_event": EngineStep(CallBatch, "next_event"),
         "batch.error": EngineStep(CallBatch, "error"),
+        "batch.pending": EngineStep(CallBatch, "pending"),
         "stream.reader": EngineStep(SharedStream, "reader"),
         "stream.drain": EngineStep(SharedStream, "drain"),
         "stream.close": EngineStep(SharedStream, "close"),
         "resume.refuse": EngineStep(keeper, "refuse_resuming"),
         "resume.begin": EngineStep(KeptRun, "begin"),
+        "resume.after_agent": EngineStep(KeptRun, "after_agent"),
         "resume.rewrite": EngineStep(KeptPass, "rewrite"),
+        "resume.root": EngineStep(Journal, "root"),
         "resume.recall": EngineStep(LiveEntry, "recall"),
         "resume.asks": EngineStep(Journal, "asks"),
         "resume.answered": EngineStep(Journal, "answered"),

@@ -1,0 +1,144 @@
+"""Engines that are wrong about limits and ends: the last iteration, the first call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from property_tests.mutants.around import configured
+from property_tests.mutants.mutant import Door, Mutant
+from property_tests.mutants.patching import (
+    Given,
+    Right,
+    broken,
+    patch,
+    wrong,
+)
+from refengine.agent import ChatModelAgentConfig
+from refengine.chain import Pipeline
+from refengine.context import Context
+from refengine.errors import ModelError, ToolError
+from refengine.messages import Message
+
+DEFAULT: Final = "An agent that is given no max_iterations has twenty."
+
+
+def _limit(given: int, taken: int) -> Door:
+    """Take one max_iterations for another."""
+
+    def changed(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
+        below = given < 1 and config.max_iterations < 1
+        chosen = below or config.max_iterations == given
+        return replace(config, max_iterations=taken) if chosen else config
+
+    return configured(changed)
+
+
+def _one_more_streamed(right: Right) -> Right:
+    def next_iteration(self: Given) -> Given:
+        if self.streaming and self.iterations == self.machine.max_iterations:
+            self.iterations += 1
+            return True
+        return right(self)
+
+    return next_iteration
+
+
+def _last_calls_unrun(right: Right) -> Right:
+    def route(self: Given, response: Message) -> Given:
+        calls = right(self, response)
+        if calls and self.iterations == self.machine.max_iterations:
+            return None
+        return calls
+
+    return route
+
+
+def _not_for_direct(right: Right) -> Right:
+    """Leave the after-agent hooks out where a direct call ends the run."""
+
+    def settle(self: Given, batch: Given) -> Given:
+        direct = right(self, batch)
+        if direct:
+            self.machine = replace(self.machine, after_agent=Pipeline(()))
+        return direct
+
+    return settle
+
+
+def _later_model_errors(right: Right) -> Right:
+    """Take an error of the model for an empty answer, once it had answered."""
+
+    async def ask_model(self: Given, ctx: Context) -> Given:
+        try:
+            return await right(self, ctx)
+        except ModelError:
+            if self.iterations == 1:
+                raise
+            return Message("assistant")
+
+    return ask_model
+
+
+def _first_is_to_blame(right: Right) -> Right:
+    """Blame the first call of a message for what any of them raised."""
+
+    def error(self: Given) -> Given:
+        found = right(self)
+        first = self.calls[0]
+        if not isinstance(found, ToolError) or first.error is found:
+            return found
+        made = ToolError(first.call.name, first.call.id, found.cause)
+        made.__cause__ = found.cause
+        return made
+
+    return error
+
+
+MUTANTS: Final[tuple[Mutant, ...]] = (
+    wrong(
+        "default-of-twelve",
+        "An agent that is given no max_iterations has twelve.",
+        "RUN-011",
+        _limit(20, 12),
+        says=DEFAULT,
+    ),
+    wrong(
+        "default-of-twenty-five",
+        "An agent that is given no max_iterations has 25, as of a graph's steps.",
+        "RUN-010",
+        _limit(20, 25),
+        "langchain-1",
+        says=DEFAULT,
+    ),
+    broken(
+        "streamed-run-passes-its-limit",
+        "A streaming run has one iteration more than it may.",
+        "RUN-010",
+        patch("loop.next_iteration", _one_more_streamed),
+    ),
+    broken(
+        "last-calls-unrun",
+        "The calls of the last iteration are not run.",
+        "RUN-004 MSG-012",
+        patch("loop.route", _last_calls_unrun),
+    ),
+    broken(
+        "no-after-agent-for-direct",
+        "The after-agent hooks do not run where a direct call ends the run.",
+        "RUN-017",
+        patch("loop.settle", _not_for_direct),
+    ),
+    broken(
+        "later-model-errors-swallowed",
+        "From the second iteration on an error of the model is an empty answer.",
+        "ERR-005",
+        patch("loop.ask_model", _later_model_errors),
+    ),
+    broken(
+        "first-call-to-blame",
+        "What any call of a message raised is told as an error of the first.",
+        "ERR-007",
+        patch("batch.error", _first_is_to_blame),
+    ),
+)

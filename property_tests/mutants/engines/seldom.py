@@ -1,0 +1,367 @@
+"""Engines that are wrong at the second or third of something, or beside others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from property_tests.mutants.engines import lists
+from property_tests.mutants.engines.tools import names
+from property_tests.mutants.mutant import Mutant
+from property_tests.mutants.patching import (
+    Given,
+    Patch,
+    PatchedDoor,
+    Right,
+    broken,
+    patch,
+    wrong,
+)
+from refengine.context import Context
+from refengine.messages import Message
+from refengine.stream import StreamReader
+from refengine.tool_onion import ToolLayer
+from refengine.tools import ToolInfo, as_meta
+
+
+def _first_two_edit(right: Right) -> Right:
+    """Pass on what the first two hooks of a pass leave."""
+
+    async def rewrite(self: Given, ctx: Context, messages: Given) -> Given:
+        for at, (_, one) in enumerate(self.one_by_one()):
+            ctx, left = await right(one, ctx, messages)
+            messages = left if at < 2 else messages
+        return ctx, messages
+
+    return rewrite
+
+
+def _except_at(step: str, iteration: int) -> Patch:
+    """Leave the after-hooks out in one iteration."""
+
+    def replaced(right: Right) -> Right:
+        async def after_model(self: Given, ctx: Context) -> Context:
+            if self.iterations == iteration:
+                return ctx
+            left: Context = await right(self, ctx)
+            return left
+
+        return after_model
+
+    return patch(step, replaced)
+
+
+def _second_run() -> Sequence[Patch]:
+    """Leave the before-hooks out of the second run of an agent."""
+    runs: dict[int, list[Given]] = {}
+
+    def replaced(right: Right) -> Right:
+        async def before_model(self: Given) -> Context:
+            own = runs.setdefault(id(self.machine), [self.machine])
+            if all(each is not self for each in own):
+                own.append(self)
+            if len(own) > 2 and own[2] is self:
+                return self.ctx  # type: ignore[no-any-return]  # it is one
+            ctx: Context = await right(self)
+            return ctx
+
+        return before_model
+
+    return (patch("loop.before_model", replaced),)
+
+
+def _second_agent() -> Sequence[Patch]:
+    """Leave the last handler out of the second agent that is built."""
+    built: list[Given] = []
+
+    def replaced(right: Right) -> Right:
+        def collect(structs: Given, handlers: Sequence[Given], *more: Given) -> Given:
+            found = right(structs, handlers, *more)
+            built.append(found)
+            if len(built) < 2:
+                return found
+            return replace(found, handlers=found.handlers[:-1])
+
+        return collect
+
+    return (patch("extensions.collect", replaced),)
+
+
+def _of_equal_names(right: Right) -> Right:
+    """Register handlers by their names."""
+
+    def collect(structs: Given, handlers: Sequence[Given], *more: Given) -> Given:
+        found = right(structs, handlers, *more)
+        given = [str(getattr(each, "name", each)) for each in handlers]
+        last = dict(zip(given, found.handlers, strict=True))
+        kept = tuple(each for each in found.handlers if each in last.values())
+        return replace(found, handlers=kept)
+
+    return collect
+
+
+def _streamed_without_handlers(right: Right) -> Right:
+    """Wrap streamed calls by structs alone, if there are both."""
+
+    def tool_layers(self: Given, kind: str, config: Given) -> Given:
+        found = right(self, kind, config)
+        structs = lists.factories(found)
+        return structs if kind == "streamable" and structs else found
+
+    return tool_layers
+
+
+def _streamed_last_missing(right: Right) -> Right:
+    """Leave the innermost of several model wrappers out of streaming runs."""
+
+    def compile_(self: Given, layers: Given, innermost: Given, first: int = 0) -> Given:
+        streams = self.result_type is StreamReader and len(layers) > 1
+        return right(self, layers[:-1] if streams else layers, innermost, first)
+
+    return compile_
+
+
+def _third_missing(found: lists.Found) -> lists.Found:
+    return [*found[:2], *found[3:]]
+
+
+def _own_tools_only(right: Right) -> Right:
+    """Let wrappers of the tools configuration wrap the configured tools alone."""
+
+    def tool_layers(self: Given, kind: str, config: Given) -> Given:
+        own = names(map(as_meta, config.tools))
+
+        def around(layer: ToolLayer) -> ToolLayer:
+            factory = layer.factory
+            if factory is None or not layer.name.owner.startswith("tool_call"):
+                return layer
+
+            def bind(info: ToolInfo, endpoint: Given) -> Given:
+                return factory(info, endpoint) if info.name in own else endpoint
+
+            return ToolLayer(layer.name, factory=bind)
+
+        return list(map(around, right(self, kind, config)))
+
+    return tool_layers
+
+
+def _streamed_context(right: Right) -> Right:
+    """Give tools of a streaming run the context that the run began with."""
+
+    def batch_of(self: Given, calls: Given, ctx: Context) -> Given:
+        return right(self, calls, self.ctx if self.streaming else ctx)
+
+    return batch_of
+
+
+def _streamed_failures(right: Right) -> Right:
+    """Take what a tool of a streaming run raised for its result."""
+
+    async def opened(self: Given, ctx: Context, streaming: bool) -> None:
+        await right(self, ctx, streaming)
+        if streaming and self.error is not None:
+            self.text, self.error = str(self.error), None
+
+    return opened
+
+
+def _asked_till_it_speaks(right: Right) -> Right:
+    """Ask a model again that answered nothing."""
+
+    def route(self: Given, response: Message) -> Given:
+        calls = right(self, response)
+        silent = not response.content and not response.tool_calls
+        return None if silent and not calls else calls
+
+    return route
+
+
+def _something_given(right: Right) -> Right:
+    """Begin a run that is given nothing with an empty message."""
+
+    def run(self: Given, messages: Given, *more: Given, **how: Given) -> Given:
+        return right(self, messages or (Message("user"),), *more, **how)
+
+    return run
+
+
+def _given_system_first(right: Right) -> Right:
+    """Put system messages that a run is given before its others."""
+
+    def run(self: Given, messages: Given, *more: Given, **how: Given) -> Given:
+        ordered = sorted(messages, key=lambda each: each.role != "system")
+        return right(self, ordered, *more, **how)
+
+    return run
+
+
+def _once_direct(right: Right) -> Right:
+    """Run nothing of a message of which the first call is direct but that call."""
+
+    def batch_of(self: Given, calls: Given, ctx: Context) -> Given:
+        first = calls[0]
+        return right(self, (first,) if first.name in self.plan.direct else calls, ctx)
+
+    return batch_of
+
+
+def _first_value(right: Right) -> Right:
+    """Keep the value that a key had first."""
+
+    def with_value(self: Context, key: str, value: object) -> Given:
+        return self if key in dict(self.items()) else right(self, key, value)
+
+    return with_value
+
+
+def _last_answer_as_limit(right: Right) -> Right:
+    """Answer with nothing where calls used up the iterations."""
+
+    def next_iteration(self: Given) -> Given:
+        goes_on = right(self)
+        answer = self.answer
+        if not goes_on and answer is not None and not answer.content:
+            self.answer = None
+        return goes_on
+
+    return next_iteration
+
+
+def _edits_of_first_iteration(right: Right) -> Right:
+    """Drop what before-hooks leave from the second iteration on, once it was sent."""
+
+    async def before_model(self: Given) -> Given:
+        kept = self.history
+        ctx = await right(self)
+        if self.iterations > 1:
+            self.this_call, self.history = self.history, kept
+            self.sends_history = False
+        return ctx
+
+    return before_model
+
+
+MUTANTS: Final[tuple[Mutant, ...]] = (
+    broken(
+        "third-hook-edits-nothing",
+        "What the third and later hooks of a pass leave is dropped.",
+        "MSG-003 MSG-011",
+        patch("pipeline.rewrite", _first_two_edit),
+    ),
+    broken(
+        "no-after-hooks-in-the-second",
+        "The after-model hooks do not run in the second iteration.",
+        "ORD-004",
+        _except_at("loop.after_model", 2),
+    ),
+    broken(
+        "no-after-hooks-in-the-third",
+        "The after-model hooks do not run in the third iteration.",
+        "ORD-004",
+        _except_at("loop.after_model", 3),
+    ),
+    broken(
+        "later-edits-not-kept",
+        "What before-model hooks leave is not kept from the second iteration on.",
+        "MSG-005",
+        patch("loop.before_model", _edits_of_first_iteration),
+    ),
+    wrong(
+        "no-before-hooks-in-the-second-run",
+        "The before-model hooks do not run in the second run of an agent.",
+        "ORD-002 CONC-008",
+        PatchedDoor("no-before-hooks-in-the-second-run", _second_run),
+    ),
+    wrong(
+        "second-agent-lacks-a-handler",
+        "The second agent that an engine builds lacks its last handler.",
+        "EXT-002",
+        PatchedDoor("second-agent-lacks-a-handler", _second_agent),
+    ),
+    broken(
+        "handlers-by-name",
+        "Of handlers with one name the last one acts.",
+        "ORD-002 EXT-002 EXT-006",
+        patch("extensions.collect", _of_equal_names),
+    ),
+    broken(
+        "streamed-without-handlers",
+        "Beside structs, wrappers of handlers are not around streamed calls.",
+        "ORD-014",
+        patch("extensions.tool_layers", _streamed_without_handlers),
+    ),
+    broken(
+        "streamed-model-wrapper-missing",
+        "In a streaming run the innermost of several model wrappers is left out.",
+        "ORD-010",
+        patch("onion.compile", _streamed_last_missing),
+    ),
+    broken(
+        "third-tool-wrapper-missing",
+        "The third of a handler's wrappers around tool calls is left out.",
+        "ORD-014",
+        lists.handlers_layers(_third_missing),
+    ),
+    broken(
+        "third-before-agent-missing",
+        "The third before_agent hook is never called.",
+        "ORD-006",
+        lists.hooks(_third_missing, "before_agent"),
+    ),
+    broken(
+        "configured-wrappers-for-configured-tools",
+        "Wrappers of the tools configuration are not around tools that are added.",
+        "ORD-014 ORD-012",
+        patch("extensions.tool_layers", _own_tools_only),
+    ),
+    broken(
+        "streamed-tools-without-context",
+        "In a streaming run what model hooks left in the context misses the tools.",
+        "CTX-006",
+        patch("loop.batch_of", _streamed_context),
+    ),
+    broken(
+        "streamed-failures-are-results",
+        "In a streaming run what a tool raised is its result.",
+        "ERR-007",
+        patch("call.open", _streamed_failures),
+    ),
+    broken(
+        "silent-model-asked-again",
+        "A model that answers nothing is asked again.",
+        "MSG-012",
+        patch("loop.route", _asked_till_it_speaks),
+    ),
+    broken(
+        "empty-input-filled-in",
+        "A run that is given no messages begins with an empty one.",
+        "MSG-001",
+        patch("agent.run", _something_given),
+    ),
+    broken(
+        "given-system-messages-first",
+        "System messages that a run is given stand before its other messages.",
+        "MSG-002",
+        patch("agent.run", _given_system_first),
+    ),
+    broken(
+        "first-direct-call-alone",
+        "Where the first call of a message is direct the others do not run.",
+        "RD-011 RUN-004",
+        patch("loop.batch_of", _once_direct),
+    ),
+    broken(
+        "context-keeps-first-values",
+        "A key of a context keeps the value that it had first.",
+        "CTX-007",
+        patch("context.with_value", _first_value),
+    ),
+    broken(
+        "no-silent-answer-at-the-limit",
+        "A run that used up its iterations has no answer if that has no text.",
+        "RUN-012",
+        patch("loop.next_iteration", _last_answer_as_limit),
+    ),
+)
