@@ -96,8 +96,11 @@ def _identity_last(scenario: Scenario) -> Scenario:
 
 
 def _built_twice(scenario: Scenario) -> Scenario | None:
-    """Build the agent twice, and play all runs on the one, then on the other."""
-    if scenario.agent is None:
+    """Build the agent twice, and play all runs on the one, then on the other.
+
+    None where runs are kept: those of the second agent have keys that are taken.
+    """
+    if scenario.agent is None or scenario.keeps:
         return None
     second = [each.model_copy(update={"agent": 1}) for each in scenario.runs]
     return scenario.model_copy(
@@ -110,8 +113,13 @@ def _built_twice(scenario: Scenario) -> Scenario | None:
 
 
 def _run_twice(scenario: Scenario) -> Scenario | None:
-    """Give the agent its first run twice, each time with the same answers."""
+    """Give the agent its first run twice, each time with the same answers.
+
+    None where runs are kept, as above.
+    """
     if scenario.agent is None or not (scenario.runs and scenario.model_script):
+        return None
+    if scenario.keeps:
         return None
     run = scenario.runs[0]
     steps = min(scenario.agent.max_iterations, 2)
@@ -176,11 +184,21 @@ def _without_questions(value: Any) -> Any:  # noqa: ANN401  # JSON values
         return [_without_questions(each) for each in value if not _asks(each)]
     if is_mapping(value):
         return {
-            key: _without_questions(part)
+            key: part if key == "parameters" else _quiet(key, part)
             for key, part in value.items()
             if key not in {"ask", "interrupt"}
         }
     return value
+
+
+def _quiet(key: str, part: Any) -> Any:  # noqa: ANN401  # as above
+    """Return the value of a key; a callback of a struct that only asks stays one."""
+    left = _without_questions(part)
+    return left or ([{"op": "record"}] if key in _CALLBACKS and part else left)
+
+
+_CALLBACKS: Final = frozenset(("before_chat_model", "after_chat_model"))
+"""Without an operation a struct has none, where a handler's hook stays."""
 
 
 def _asks(op: Any) -> bool:  # noqa: ANN401  # as above

@@ -109,12 +109,14 @@ def law(case: PlayedWorld) -> Iterator[Decision]:
     held = profile.events_at_interrupt == "held"
     if not (goes_on and held and profile.tool_events == "call_order"):
         return
-    plain = case[UNASKED].runs
-    for at, (row, end) in enumerate(_ended(case)):
-        if at < len(plain) and len(row) > 1 and not _asks_an_answer(row):
+    begun = [run.number for run in case.played.runs if run.spec.resume is None]
+    plain = dict(zip(begun, case[UNASKED].runs, strict=False))
+    for row, end in _ended(case):
+        once = plain.get(row[0].number)
+        if once is not None and len(row) > 1 and not _asks_an_answer(row):
             yield Decision(
                 "a run that was interrupted, without what was entered again",
-                _compared([plain[at]]),
+                _compared([once]),
                 _compared(row),
                 end,
             )
