@@ -13,7 +13,13 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, Final
 
-from property_tests.corpus import CorpusWorld, narrowed
+from property_tests.corpus import (
+    CANCELLING,
+    RETRYING,
+    STOPPING,
+    CorpusWorld,
+    narrowed,
+)
 from property_tests.drawing import drawn
 from property_tests.grafting import Neighbours, graft, neighbours
 from refengine.testing.strategies import scenarios
@@ -37,14 +43,10 @@ FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 )
 """The choices of ``scenarios`` that worlds are drawn under, in equal shares."""
 
-CANCELLING: Final = ("ERR-022", "RUN-022", "RUN-023", "RUN-024", "RUN-025", "RUN-026")
-RETRYING: Final = (
-    *("STR-022", "STR-023", "ERR-026", "ERR-027", "ERR-028", "ERR-029", "ERR-030"),
-)
 FOR: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "asking again": RETRYING,
-        "stopping": ("INT", "SER", "RUN-022"),
+        "stopping": STOPPING,
         "cancelled": CANCELLING,
     }
 )

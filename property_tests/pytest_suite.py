@@ -19,6 +19,8 @@ from typing import Any, Final, NoReturn
 
 import pytest
 
+from compat.models.errors import GivenFileError, MissingSessionsError, UnusedFileError
+from compat.models.importing import import_files
 from compat.report.conform_failure import failure_texts
 from compat.report.conform_text import counted, plain
 from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult, EngineInfo
@@ -91,11 +93,14 @@ def some(ids: Sequence[str]) -> str:
 
 
 MISTAKES: Final = (
+    GivenFileError,
     KnownFailuresError,
     OSError,
     UnknownProfileError,
     UnknownSelectorError,
     UnusableEngineError,
+    UnusedFileError,
+    MissingSessionsError,
     EngineLostError,
 )
 
@@ -128,6 +133,7 @@ def request_of(given: Mapping[str, Any]) -> ConformRequest:
         examples=EXAMPLES if examples is None else examples,
         seed=SEED if seed is None else seed,
         known=None if known is None else Path(known),
+        worlds=tuple(map(Path, given["refengine_engine_worlds"] or ())),
     )
 
 
@@ -177,6 +183,7 @@ class EngineTests:
         self._loaded: dict[str, Mapping[str, Any]] = {}
         with mistakes():
             self.request = request_of(given)
+            import_files(self.request.worlds)  # a mistake in one comes before all else
             if not hasattr(config, "workerinput"):
                 self._loaded |= {
                     each: self._load(each) for each in self.request.engines

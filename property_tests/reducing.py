@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from compat.engines.capabilities import CAPABILITIES
+from compat.engines.needs import is_usual
 from refengine.messages import ToolCall, join_chunks
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import (
@@ -236,7 +237,7 @@ def _with_changed(entry: Doc, change: Calls) -> Doc:
 
 
 def _objects_only(doc: Doc) -> None:
-    """Let every call have the arguments of an object."""
+    """Let every call have the arguments of an object, as Python writes it."""
     script = doc.get("model_script", [])
     doc["model_script"] = [_with_objects(each) for each in script]
 
@@ -258,9 +259,15 @@ def _with_objects(entry: Doc) -> Doc:
 
 def _plain(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
     return tuple(
-        each if _is_object(each.arguments) else replace(each, arguments="{}")
+        each
+        if is_usual(each.arguments)
+        else replace(each, arguments=_usual(each.arguments))
         for each in calls
     )
+
+
+def _usual(arguments: str) -> str:
+    return json.dumps(json.loads(arguments)) if _is_object(arguments) else "{}"
 
 
 def _is_object(arguments: str) -> bool:

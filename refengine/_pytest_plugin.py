@@ -43,6 +43,11 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
             "metavar": "N",
             "help": "other numbers, other worlds",
         },
+        "--engine-worlds": {
+            "action": "append",
+            "metavar": "FILE",
+            "help": "sessions of your own: chats, scenarios, cassettes",
+        },
         "--engine-known": {"metavar": "FILE", "help": "known failures, as TOML"},
     }
 )

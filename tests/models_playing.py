@@ -7,23 +7,16 @@ pass everything through, whether it is streamed or not, and wherever a stream is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Final, TypeAlias
 
-from refengine.messages import Json, Message, MessageChunk, ToolCallChunk, join_chunks
+from refengine.messages import Json
 from refengine.profile import SEED_001, Profile
 from refengine.testing.channels import Seen, project
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
-from refengine.testing.notation import parse_chunk, parse_message, write_chunk
-from refengine.testing.scenario import (
-    ModelChunks,
-    ModelFailure,
-    Scenario,
-    ScriptEntry,
-)
+from refengine.testing.scenario import Scenario
 from refengine.testing.session import play
-from refengine.testing.strategies.variants import with_identity
+from refengine.testing.strategies.variants import cut_anywhere, with_identity
 from refengine.testing.subjects import Subject, play_subject
 from refengine.testing.trace import Trace
 
@@ -74,60 +67,6 @@ def with_passing(scenario: Scenario, count: int) -> Scenario:
 
 
 def recut(scenario: Scenario, cuts: Sequence[int]) -> Scenario:
-    """Return the scenario with each answer in chunks, cut at these places.
-
-    A place counts characters of the content and then of the arguments of each call;
-    one past the end starts from the front again, so the same cuts fit every answer.
-    The same place twice gives an empty chunk.
-    """
-    script = tuple(_recut(entry, cuts) for entry in scenario.model_script)
+    """Return the scenario with each answer in chunks, cut at these places."""
+    script = tuple(cut_anywhere(entry, cuts) for entry in scenario.model_script)
     return scenario.model_copy(update={"model_script": script})
-
-
-def _recut(entry: ScriptEntry, cuts: Sequence[int]) -> ScriptEntry:
-    if isinstance(entry, ModelFailure):
-        return entry
-    if isinstance(entry, ModelChunks):
-        whole = join_chunks(map(parse_chunk, entry.chunks))
-    else:
-        whole = parse_message(entry)
-    chunks = tuple(map(write_chunk, chunks_of(whole, cuts)))
-    failure = entry.stream_error if isinstance(entry, ModelChunks) else None
-    return ModelChunks(chunks=chunks, stream_error=failure)
-
-
-def chunks_of(message: Message, cuts: Sequence[int]) -> list[MessageChunk]:
-    """Return the chunks of a message between the cuts; joined they are the message."""
-    calls = message.tool_calls
-    lengths = [len(message.content), *(len(call.arguments) for call in calls)]
-    total = sum(lengths)
-    edges = [0, *sorted(cut % (total + 1) for cut in cuts), total]
-    chunks: list[MessageChunk] = []
-    for at, (start, end) in enumerate(pairwise(edges)):
-        last = at == len(edges) - 2
-        text = message.content[start:end]
-        pieces = _pieces(message, lengths, (start, end + last))
-        chunks.append(MessageChunk(text, pieces))
-    named = (message.id, message.name, message.extra)
-    chunks[-1] = MessageChunk(chunks[-1].content, chunks[-1].tool_calls, *named)
-    return chunks
-
-
-def _pieces(
-    message: Message, lengths: Sequence[int], span: tuple[int, int]
-) -> tuple[ToolCallChunk, ...]:
-    """Return the pieces of calls within a span; the first of a call has its name.
-
-    A call stands where its arguments begin, so one without any is found as well.
-    """
-    found: list[ToolCallChunk] = []
-    offset = lengths[0]
-    for index, call in enumerate(message.tool_calls):
-        start, end = (max(each - offset, 0) for each in span)
-        text = call.arguments[start:end]
-        if span[0] <= offset < span[1]:
-            found.append(ToolCallChunk(index, call.id, call.name, text))
-        elif text:
-            found.append(ToolCallChunk(index, "", "", text))
-        offset += lengths[index + 1]
-    return tuple(found)

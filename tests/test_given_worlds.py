@@ -7,10 +7,10 @@ import pytest
 
 from compat.migration.checking import corpus_of
 from compat.migration.corpus import Corpus
-from compat.migration.given import GivenData, Samples, UnusedFileError, read_given
+from compat.migration.given import GivenData, Samples, read_given
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
-from compat.models.errors import GivenFileError
+from compat.models.errors import GivenFileError, UnusedFileError
 from compat.verdicts.migration import GivenWorlds
 from refengine.testing.subject_worlds.seeded import document_worlds, seeded, texts_of
 from refengine.testing.subject_worlds.words import Words

@@ -16,9 +16,9 @@ from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine, run
 from refengine.testing.scenario import ModelChunks, Scenario
 from refengine.testing.session import Session
+from refengine.testing.strategies.variants import chunks_of
 from tests.models_playing import (
     Outcome,
-    chunks_of,
     in_mode,
     outcome,
     played,

@@ -350,7 +350,7 @@ def test_what_stays_together_is_told_from_the_name_of_a_test() -> None:
         {
             f"refengine_{key}": None
             for key in ("engine_clause", "engine_profile", "engine_examples",
-                        "engine_seed", "engine_known")
+                        "engine_seed", "engine_known", "engine_worlds")
         }
         | {"refengine_engine": ["a", "a-b"]}
     )  # fmt: skip

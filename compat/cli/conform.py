@@ -74,6 +74,12 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
     default=EXAMPLES,
 )
 @option("--seed", about="other numbers, other worlds", kind=WHOLE, default=SEED)
+@option(
+    "--worlds",
+    about="sessions of your own: chats, scenarios, cassettes",
+    kind=FILE_THERE,
+    multiple=True,
+)
 @option("--timeout", about="seconds for one world", kind=at_least(0.1), default=TIMEOUT)
 @option("--jobs", about="workers; 0: one a core", kind=at_least(0), default=0)
 @option("--known", about="known failures, as TOML", kind=FILE_THERE)
@@ -120,6 +126,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     profile: str | None,
     examples: int,
     seed: int,
+    worlds: tuple[Path, ...],
     timeout: float,
     jobs: int,
     known: Path | None,
@@ -184,6 +191,7 @@ def conform(  # noqa: PLR0913  # options of a command line
             known=known,
             strict=strict,
             excluded=excluded,
+            worlds=worlds,
         )
         with judging(request, line) as judgement, _opened(events) as file:
             wait.close()
@@ -196,13 +204,26 @@ def conform(  # noqa: PLR0913  # options of a command line
 
 
 def _mistakes() -> tuple[type[Exception], ...]:
+    from compat.models.errors import (
+        GivenFileError,
+        MissingSessionsError,
+        UnusedFileError,
+    )
     from compat.report.conform_files import SamePathError
     from property_tests.judging.engine import UnusableEngineError
     from property_tests.known.entries import KnownFailuresError
     from property_tests.registry import EverythingExcludedError, UnknownSelectorError
 
     selection = (UnknownSelectorError, EverythingExcludedError)
-    return *selection, UnusableEngineError, KnownFailuresError, SamePathError, OSError
+    given = (GivenFileError, UnusedFileError, MissingSessionsError)
+    return (
+        *selection,
+        *given,
+        UnusableEngineError,
+        KnownFailuresError,
+        SamePathError,
+        OSError,
+    )
 
 
 def _chosen(

@@ -238,12 +238,11 @@ def _plays(given: int | None, least: float, *, wire: bool, several: bool) -> int
 def _mistakes() -> tuple[type[Exception], ...]:
     """Return what a user can get wrong: reported without a traceback."""
     from compat.migration.folder import NoPiecesError
-    from compat.migration.given import UnusedFileError
     from compat.migration.refs import RefError
     from compat.migration.reproducer import NotOursError
     from compat.migration.settings import SettingsError
     from compat.migration.wire import NoWorldsError
-    from compat.models.errors import GivenFileError
+    from compat.models.errors import GivenFileError, UnusedFileError
     from compat.wire.errors import WireError
     from refengine.testing.world import WorldExtraError
 

@@ -77,7 +77,7 @@ def _extensions(agent: AgentSpec) -> int:
 def _of_calls(calls: Sequence[ToolCall], where: str) -> Iterator[tuple[str, str]]:
     """Yield what the calls of one message need."""
     for call in calls:
-        if not _is_object(call.arguments):
+        if not is_usual(call.arguments):
             yield "arguments_text", f"{where}, call {call.id!r}"
     if len(calls) > 1:
         yield "parallel_calls", where
@@ -201,6 +201,19 @@ def _calls(entry: ScriptEntry) -> Sequence[ToolCall]:
     if isinstance(entry, str):
         return parse_message(entry).tool_calls
     return join_chunks(map(parse_chunk, entry.chunks)).tool_calls
+
+
+def is_usual(arguments: str) -> bool:
+    """Tell whether arguments are an object, written as Python writes one.
+
+    Only those come out as they were where an engine reads them and writes them again.
+    """
+    try:
+        tree: object = json.loads(arguments)
+    except ValueError:
+        return False
+    written = (json.dumps(tree), json.dumps(tree, ensure_ascii=False))
+    return isinstance(tree, dict) and arguments in written
 
 
 def _is_object(arguments: str) -> bool:

@@ -15,7 +15,7 @@ from rich.text import Text
 from compat.migration.checking import check, code_of, over_the_wire
 from compat.migration.corpus import NoExamplesError
 from compat.migration.folder import given_of, terms_of
-from compat.migration.given import UnusedFileError, read_given
+from compat.migration.given import read_given
 from compat.migration.judging import Terms
 from compat.migration.options import (
     DOMAINS,
@@ -31,7 +31,7 @@ from compat.migration.refs import RefError, SubjectRef, parse_ref
 from compat.migration.settings import SettingsError
 from compat.migration.subject_runner import CheckOptions
 from compat.migration.wire import NoWorldsError
-from compat.models.errors import GivenFileError
+from compat.models.errors import GivenFileError, UnusedFileError
 from compat.report.migration import lines
 from compat.report.wire import wire_lines
 from compat.verdicts.migration import Migration

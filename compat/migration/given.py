@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from compat.migration.corpus import AS_GIVEN, Corpus
-from compat.models.errors import BadPlace, GivenFileError
-from compat.models.importing import ImportedFile, import_file
+from compat.models.errors import BadPlace, GivenFileError, UnusedFileError
+from compat.models.importing import ImportedFile, import_file, refuse_twice
 from compat.models.tool_schemas import read_tools
 from compat.verdicts.migration import GivenWorlds
 from refengine.testing.subject_worlds.declared import DeclaredTool, declared_worlds
@@ -33,14 +33,6 @@ TEXTS: Final = 40
 """So many texts of sessions join the words; the sessions themselves hold all."""
 LONGEST: Final = 400
 """Longer texts are in their own sessions only."""
-
-
-class UnusedFileError(ValueError):
-    """A file that was given, and of which nothing is in any world."""
-
-    def __init__(self, file: str, why: str) -> None:
-        self.file = file
-        super().__init__(f"{file}: nothing of it is in any world: {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +186,7 @@ def read_given(
     worlds: Sequence[Path], tools: Sequence[Path], samples: Samples = NOTHING.samples
 ) -> GivenData:
     """Return what files hold; raises GivenFileError or OSError."""
-    for path in _twice([*worlds, *tools]):
-        problem = BadPlace("", "is given twice: leave one out")
-        raise GivenFileError(str(path), [problem])
+    refuse_twice([*worlds, *tools])
     return GivenData(
         tuple(map(import_file, worlds)),
         tuple(ToolsFile(each.name, read_tools(each)) for each in tools),
@@ -219,14 +209,6 @@ def _for_graphs(file: ImportedFile) -> None:
     ]
     if problems:
         raise GivenFileError(file.name, problems)
-
-
-def _twice(paths: Iterable[Path]) -> Iterator[Path]:
-    seen: set[Path] = set()
-    for path in paths:
-        if path.resolve() in seen:
-            yield path
-        seen.add(path.resolve())
 
 
 def _text(value: object) -> str:

@@ -7,6 +7,8 @@
     ├── NoTrafficError      a folder without cassettes
     ├── SourcesError        an index that does not say where cassettes come from
     ├── GivenFileError      a user's file that holds no worlds, or wrong ones
+    ├── UnusedFileError     a user's file of which nothing is in any world
+    ├── MissingSessionsError  what ships of recorded sessions is not all there
     └── OutputFolderError   scripts would be written among the cassettes
 
 A response is never an error here: what no client could read is a failure that the
@@ -124,4 +126,26 @@ class GivenFileError(TrafficError):
         more = len(self.problems) - SHOWN
         super().__init__(
             f"{file}:{shown}" + (f"\n  and {more} more" if more > 0 else "")
+        )
+
+
+class UnusedFileError(TrafficError):
+    """A file that was given, and of which nothing is in any world."""
+
+    def __init__(self, file: str, why: str) -> None:
+        self.file = file
+        super().__init__(f"{file}: nothing of it is in any world: {why}")
+
+
+class MissingSessionsError(TrafficError):
+    """Recorded sessions that ship are not there: an installation with a part left out.
+
+    Fewer worlds would be judged than elsewhere, and nobody would be told.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        super().__init__(
+            f"the recorded sessions of refengine are not all there: {file} is missing;"
+            " install it anew"
         )

@@ -88,6 +88,21 @@ def import_file(path: Path) -> ImportedFile:
     return ImportedFile(path.name, tuple(reading.worlds))
 
 
+def import_files(paths: Sequence[Path]) -> tuple[ImportedFile, ...]:
+    """Return the worlds of several files, none of which is given twice; as above."""
+    refuse_twice(paths)
+    return tuple(map(import_file, paths))
+
+
+def refuse_twice(paths: Sequence[Path]) -> None:
+    """Raise GivenFileError for a path that is there a second time."""
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise _wrong(path, "", "is given twice: leave one out")
+        seen.add(path.resolve())
+
+
 def _wrong(path: Path, where: str, problem: str) -> GivenFileError:
     return GivenFileError(str(path), [BadPlace(where, problem)])
 

@@ -57,7 +57,7 @@ def _lines(judgement: JudgementReport) -> Iterator[str]:
 
 
 def _table(reports: Sequence[EngineReport]) -> Iterator[str]:
-    more = ["stale", "thin", "never reached"]
+    more = ["stale", "thin", "never reached", "on recorded worlds"]
     columns = ["engine", "profile", "verdict", *COLUMNS, *more]
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * 3}{'--:|' * (len(columns) - 3)}"
@@ -67,6 +67,7 @@ def _table(reports: Sequence[EngineReport]) -> Iterator[str]:
         numbers = [*totals(summary).values()]
         cells = [_safe(summary.engine), _safe(summary.profile), word]
         numbers += [summary.stale, len(summary.thin), len(summary.never)]
+        numbers += [summary.recorded]
         yield f"| {' | '.join([*cells, *map(str, numbers)])} |"
 
 

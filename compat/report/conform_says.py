@@ -119,6 +119,14 @@ def checks_text(summary: EngineSummary) -> str:
     )
 
 
+def recorded_text(summary: EngineSummary) -> str:
+    """Return how many clauses rest on recorded worlds; empty if none does."""
+    if not summary.recorded:
+        return ""
+    of = counted(summary.run, "clause")
+    return f"recorded sessions: {summary.recorded} of {of} rest on their worlds, too"
+
+
 def thin_text(report: EngineReport) -> str:
     """Return which verdicts rest on few worlds; empty if none does."""
     found = [f"{e.clause} ({e.worlds})" for e in report.results if e.thin]
@@ -139,6 +147,8 @@ def notes(report: EngineReport) -> Iterator[str]:
         undeclared = ", ".join(info.undeclared)
         yield plain(f"found by its probe, but not declared: {undeclared}")
     yield checks_text(summary)
+    if recorded := recorded_text(summary):
+        yield recorded
     if summary.refused:
         worlds = counted(summary.refused, "world")
         yield f"{worlds} not played: a capability needed there is not declared"

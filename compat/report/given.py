@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from compat.verdicts.migration import GivenWorlds
 
 
-def given_lines(given: Sequence[GivenWorlds]) -> Iterator[str]:
+def given_lines(given: Iterable[GivenWorlds]) -> Iterator[str]:
     """Yield a line for each file."""
     for each in given:
         if each.played:

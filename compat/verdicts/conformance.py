@@ -233,6 +233,8 @@ class EngineSummary(Event):
     expected: int = 0
     """So many checks were to run; ``never`` names those that no world let decide."""
     run: int = 0
+    recorded: int = 0
+    """So many of the clauses that were decided rest on recorded worlds, too."""
     never: tuple[str, ...] = ()
     refused: int = 0
     """So many worlds were not played, because they need undeclared capabilities."""

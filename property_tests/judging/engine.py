@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -357,7 +358,8 @@ class EngineJudge:
         for option, value in options.items():
             if value is not None:
                 command += f" --{option} {value}"
-        return command
+        given = (f" --worlds {shlex.quote(str(each))}" for each in request.worlds)
+        return command + "".join(given)
 
     def _smallest(self, worlds: Sequence[int]) -> int:
         """Return the world to start from: the least text, and of equals the first."""
@@ -395,6 +397,7 @@ class EngineJudge:
             causes=causes,
             expected=len(applicable),
             run=sum(bool(each.worlds) for each in applicable),
+            recorded=sum(bool(each.recorded) for each in applicable),
             never=tuple(e.clause for e in applicable if e.verdict == "blocked"),
             refused=len(tally.refused),
         )

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TextIO
 
+from compat.models.importing import import_files
 from compat.report.conform_stream import JudgementStream
 from compat.verdicts.conformance import AnyEvent, Footer, StreamHeader
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
@@ -120,9 +121,11 @@ def judging(
 ) -> Generator[EnginesJudgement, None, None]:
     """Make the corpus, start the workers of all engines, and end them afterwards.
 
-    Raises UnusableEngineError before anything is reported.
+    Raises UnusableEngineError before anything is reported, GivenFileError and
+    UnusedFileError for a file of worlds, and MissingSessionsError.
     """
-    made = make_corpus(request.examples, request.seed)
+    given = import_files(request.worlds)
+    made = make_corpus(request.examples, request.seed, given)
     with ExitStack() as stack:
         path = stack.enter_context(stored(made.corpus))
         judges = [

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from compat.models.importing import ImportedFile
+from compat.report.given import given_lines
 from compat.verdicts.conformance import AnyEvent, ClauseInfo
 from property_tests.corpus import CorpusWorld, SuiteCorpus, fixed_worlds
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
+from property_tests.recorded.worlds import given_counts, recorded_worlds
 from property_tests.registry import Clause, Contract, contract
 from refengine.testing.extras import install_line
 
@@ -32,7 +35,8 @@ class ConformRequest:
     ``examples`` worlds are generated, none without Hypothesis. ``timeout`` are seconds
     that one world may take; ``jobs`` workers share an engine's worlds. ``known`` is a
     file of known failures, in place of the one that comes with a door. ``excluded`` are
-    the words that took clauses out, and how many each.
+    the words that took clauses out, and how many each. ``worlds`` are files of the
+    user's own sessions.
     """
 
     engines: tuple[str, ...]
@@ -45,6 +49,7 @@ class ConformRequest:
     known: Path | None = None
     strict: bool = False
     excluded: Mapping[str, int] = field(default_factory=dict[str, int])
+    worlds: tuple[Path, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -65,36 +70,42 @@ class MadeCorpus:
     told: tuple[str, ...] = ()
 
 
-def make_corpus(examples: int, seed: int) -> MadeCorpus:
-    """Return the fixed cases and so many generated worlds.
+def make_corpus(
+    examples: int, seed: int, given: Sequence[ImportedFile] = ()
+) -> MadeCorpus:
+    """Return the fixed cases, the recorded worlds and so many generated ones.
 
-    It is the same one whatever clauses are selected: the worlds of one clause are
-    worlds like any other, and its failure is found again when it is judged alone.
-    Without Hypothesis there are no generated ones, and the report says so.
+    ``given`` are files of the user's own sessions, which join those that ship. It is
+    the same one whatever clauses are selected: the worlds of one clause are worlds like
+    any other, and its failure is found again when it is judged alone. Without
+    Hypothesis there are no generated ones, and the report says so. Raises
+    UnusedFileError and MissingSessionsError.
     """
     fixed = tuple(fixed_worlds())
+    there = (*fixed, *recorded_worlds(seed, given))
+    told = tuple(given_lines(given_counts(given, there)))
     if not examples:
+        none = "no world was generated: none was asked for; all rests on fixed cases"
         return MadeCorpus(
-            SuiteCorpus(fixed, seed),
-            ("no world was generated: none was asked for; all rests on fixed cases",),
+            SuiteCorpus(there, seed), (*told, f"{none} and recorded sessions")
         )
     try:
         from property_tests.generating import generated  # noqa: PLC0415  # an extra
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "hypothesis":
             raise
-        return MadeCorpus(SuiteCorpus(fixed, seed), (_without(examples),))
+        return MadeCorpus(SuiteCorpus(there, seed), (*told, _without(examples)))
     worlds: tuple[CorpusWorld, ...] = (
-        *fixed,
+        *there,
         *generated(examples, seed=seed, fixed=fixed),
     )
-    return MadeCorpus(SuiteCorpus(worlds, seed))
+    return MadeCorpus(SuiteCorpus(worlds, seed), told)
 
 
 def _without(examples: int) -> str:
     return (
         f"{examples} generated worlds were not run: they need Hypothesis"
-        f" ({install_line('testing')}); the fixed cases were"
+        f" ({install_line('testing')}); the fixed cases and recorded sessions were"
     )
 
 

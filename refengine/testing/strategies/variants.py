@@ -13,14 +13,20 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
-from refengine.messages import Message
-from refengine.testing.notation import parse_message, show_message
+from refengine.messages import Message, MessageChunk, ToolCallChunk, join_chunks
+from refengine.testing.notation import (
+    parse_chunk,
+    parse_message,
+    show_message,
+    write_chunk,
+)
 from refengine.testing.ops import Op, Spec
 from refengine.testing.scenario import (
     AgentSpec,
     HandlerSpec,
     MiddlewareSpec,
     ModelChunks,
+    ModelFailure,
     ModelWrapSpec,
     Scenario,
     ScriptEntry,
@@ -74,6 +80,61 @@ def recut(entry: ScriptEntry, cuts: Sequence[int]) -> ScriptEntry:
     chunks = [Message("assistant", each) for each in texts[:-1]]
     chunks.append(Message("assistant", texts[-1], message.tool_calls))
     return ModelChunks(chunks=tuple(map(show_message, chunks)))
+
+
+def cut_anywhere(entry: ScriptEntry, cuts: Sequence[int]) -> ScriptEntry:
+    """Return an answer in the chunks between ``cuts``, whatever it consists of.
+
+    A cut counts characters of the content and then of the arguments of each call; one
+    past the end starts from the front again, so the same cuts fit every answer. A
+    failure comes back as it is, and a stream that fails does so after the last chunk.
+    """
+    if isinstance(entry, ModelFailure):
+        return entry
+    if isinstance(entry, ModelChunks):
+        whole = join_chunks(map(parse_chunk, entry.chunks))
+    else:
+        whole = parse_message(entry)
+    chunks = tuple(map(write_chunk, chunks_of(whole, cuts)))
+    failure = entry.stream_error if isinstance(entry, ModelChunks) else None
+    return ModelChunks(chunks=chunks, stream_error=failure)
+
+
+def chunks_of(message: Message, cuts: Sequence[int]) -> list[MessageChunk]:
+    """Return the chunks of a message between cuts; joined they are the message."""
+    calls = message.tool_calls
+    lengths = [len(message.content), *(len(call.arguments) for call in calls)]
+    total = sum(lengths)
+    edges = [0, *sorted(cut % (total + 1) for cut in cuts), total]
+    chunks: list[MessageChunk] = []
+    for at, (start, end) in enumerate(pairwise(edges)):
+        last = at == len(edges) - 2
+        text = message.content[start:end]
+        pieces = _pieces(message, lengths, (start, end + last))
+        chunks.append(MessageChunk(text, pieces))
+    named = (message.id, message.name, message.extra)
+    chunks[-1] = MessageChunk(chunks[-1].content, chunks[-1].tool_calls, *named)
+    return chunks
+
+
+def _pieces(
+    message: Message, lengths: Sequence[int], span: tuple[int, int]
+) -> tuple[ToolCallChunk, ...]:
+    """Return the pieces of calls within a span; the first of a call has its name.
+
+    A call stands where its arguments begin, so one without any is found as well.
+    """
+    found: list[ToolCallChunk] = []
+    offset = lengths[0]
+    for index, call in enumerate(message.tool_calls):
+        start, end = (max(each - offset, 0) for each in span)
+        text = call.arguments[start:end]
+        if span[0] <= offset < span[1]:
+            found.append(ToolCallChunk(index, call.id, call.name, text))
+        elif text:
+            found.append(ToolCallChunk(index, "", "", text))
+        offset += lengths[index + 1]
+    return tuple(found)
 
 
 def _moved(handler: HandlerSpec, position: int) -> HandlerSpec:
