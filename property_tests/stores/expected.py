@@ -15,9 +15,12 @@ from pydantic import JsonValue
 from property_tests.stores.calls import StoreStep, record_of, shown
 
 Outcome: TypeAlias = Mapping[str, Any]
-FaultKind: TypeAlias = Literal["answer", "row", "keys", "fields", "sorted", "type"]
-"""What is wrong: how a call ended, a row, a set of keys, what a conflict tells, the
-order of keys, the type of what came back. The last three are each one clause's."""
+FaultKind: TypeAlias = Literal[
+    "answer", "row", "keys", "missing", "fields", "sorted", "type"
+]
+"""What is wrong: how a call ended, a row, a set of keys; how a key without records is
+told, what a conflict tells, the order of keys, the type of what came back. The last
+four are each one clause's."""
 
 DONE: Final = {"done": None}
 _BAD_KEYS: Final = {"bytes", "int", "no key"}
@@ -119,6 +122,11 @@ class ExpectedStore:
         if outcome.get("error") != "CheckpointNotFoundError":
             if step.do == "spoil" and outcome == DONE and choices[0]:
                 return
+            empty = not outcome.get("rows") and "lost" not in outcome
+            if choices[0] is None and empty:
+                asked = "a key without records is told"
+                yield _missing(asked, outcome)
+                return
             if "rows" not in outcome:
                 asked = "the records of the key, or CheckpointNotFoundError"
                 yield _wrong(asked, _row_of(choices[0]), outcome)
@@ -171,8 +179,7 @@ class ExpectedStore:
         if there[0]:
             yield _wrong("the records are deleted", DONE, outcome)
         else:
-            asked = "there is nothing to delete under that key"
-            yield from _raised(asked, missing, outcome)
+            yield _missing("there is nothing to delete under that key", outcome)
 
     def _keys(self, outcome: Outcome) -> Iterator[StoreFault]:
         if "type" in outcome:
@@ -255,6 +262,10 @@ def refused(step: StoreStep) -> str:
 def _raised(asked: str, error: str, outcome: Outcome) -> Iterator[StoreFault]:
     if outcome.get("error") != error:
         yield StoreFault("answer", asked, error, _text(outcome))
+
+
+def _missing(asked: str, outcome: Outcome) -> StoreFault:
+    return StoreFault("missing", asked, "CheckpointNotFoundError", _text(outcome))
 
 
 def _wrong(asked: str, expected: object, outcome: Outcome) -> StoreFault:

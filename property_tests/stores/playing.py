@@ -75,7 +75,8 @@ class StorePlayer:
         expected = ExpectedStore()
         lines: list[str] = []
         try:
-            for step, outcome in self._outcomes(world.steps, place, expected):
+            for step, found in self._outcomes(world.steps, place, expected):
+                outcome = self._without_folder(found)
                 lines.append(f"{told(step)} → {came_of(outcome)}")
                 for fault in expected.take(step, outcome):
                     if fault.kind not in ignored:
@@ -88,6 +89,15 @@ class StorePlayer:
         """End all processes."""
         for each in self._children.values():
             each.kill()
+
+    def _without_folder(self, outcome: Outcome) -> Outcome:
+        """Return an outcome whose text does not tell where on this machine it was."""
+        told = {
+            name: each.replace(str(self._folder), "…")
+            for name, each in outcome.items()
+            if isinstance(each, str)
+        }
+        return {**outcome, **told}
 
     def _place(self) -> Path:
         self._places += 1
