@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from property_tests.mutants.around import configured
 from property_tests.mutants.mutant import Door
@@ -52,7 +52,7 @@ class ChangedModel:
         answer = await self._model.stream(ctx, *self._ask(given))
         if not isinstance(answer, StreamReader):
             return answer
-        chunks: StreamReader[MessageChunk] = answer
+        chunks = cast("StreamReader[MessageChunk]", answer)
         return convert_stream(chunks, self._hear)
 
 

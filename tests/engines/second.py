@@ -174,7 +174,7 @@ class Run:
         if not self.history:
             raise errors.NoMessagesLeftError
         last = self.history[-1]
-        return last.tool_calls if last.role == "assistant" else ()
+        return last.tool_calls if last and last.role == "assistant" else ()
 
     def prepared(self, call, ctx):
         shown = {info.name for info in self.shown}
