@@ -19,8 +19,12 @@ from property_tests.mutants.engines import (
     errors,
     events,
     extensions,
+<<<<<<< HEAD
     flags,
     going_on,
+=======
+    failed_runs,
+>>>>>>> fb8b59f (Ask that a failed run hands back its history before what failed)
     instruction,
     leaving,
     limits,
@@ -62,6 +66,7 @@ ENGINES: Final[tuple[Mutant, ...]] = tuple(
         streaming,
         timing,
         errors,
+        failed_runs,
         context,
         concurrency,
         depth,
