@@ -19,12 +19,9 @@ from property_tests.mutants.engines import (
     errors,
     events,
     extensions,
-<<<<<<< HEAD
+    failed_runs,
     flags,
     going_on,
-=======
-    failed_runs,
->>>>>>> fb8b59f (Ask that a failed run hands back its history before what failed)
     instruction,
     leaving,
     limits,
