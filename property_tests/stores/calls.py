@@ -6,7 +6,7 @@ first process, ``2a`` is one in the second; all of a world are made for one plac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Final, Literal, TypeAlias
@@ -153,7 +153,7 @@ def _doom(step: StoreStep) -> str:
     return f"{call}, kill -9 {where}"
 
 
-_TOLD: Final = {
+_TOLD: Final[Mapping[Do, Callable[[StoreStep], str]]] = {
     "append": _append,
     "read": lambda step: f"read({_key(step)}){_loop(step)}",
     "delete": lambda step: f"delete({_key(step)})",

@@ -276,10 +276,10 @@ def _text(outcome: Any) -> JsonValue:  # noqa: ANN401  # outcome or expectation
     """Return what came of a call in words."""
     if outcome == DONE:
         return "it comes back"
-    if isinstance(outcome, dict) and "error" in outcome:
-        said = str(outcome.get("text", ""))
-        return f"{outcome['error']}: {said}" if said else str(outcome["error"])
     found: JsonValue = outcome if outcome is not None else "nothing"
+    if isinstance(found, dict) and "error" in found:
+        said = str(found.get("text", ""))
+        return f"{found['error']}: {said}" if said else str(found["error"])
     return found
 
 
@@ -287,5 +287,6 @@ def _row_of(row: Sequence[str] | None) -> JsonValue:
     return "CheckpointNotFoundError" if row is None else list(row)
 
 
-def _listed(keys: Any) -> JsonValue:  # noqa: ANN401  # a set or a list
-    return sorted(keys) if isinstance(keys, set | frozenset) else list(keys)
+def _listed(keys: set[str] | list[str]) -> JsonValue:
+    found: list[JsonValue] = [*(sorted(keys) if isinstance(keys, set) else keys)]
+    return found

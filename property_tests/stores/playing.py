@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from compat.engines.importing import GENERIC
-from compat.process import ChildDiedError, ChildError, ChildProcess, python
+from compat.process import ChildCall, ChildDiedError, ChildError, ChildProcess, python
 from property_tests.stores.calls import (
     NEXT,
     StoreStep,
@@ -32,7 +32,7 @@ from property_tests.stores.expected import (
     StoreFault,
     refused,
 )
-from refengine.testing.child import CallError
+from refengine.testing.child import CallError, Function
 
 LONG: Final = 60.0
 """Seconds to start a child and import what it needs."""
@@ -162,7 +162,7 @@ class StorePlayer:
             child = self._child(step.racers[0][0][:-1])
             given = {"place": place, "racers": step.racers, "step": step.json}
             return {"racers": child.call("race", given, self._timeout)}
-        calls = []
+        calls: list[tuple[ChildProcess, ChildCall]] = []
         for racer in step.racers:
             child = self._child(racer[0][:-1])
             given = {"place": place, "racers": [racer], "step": step.json}
@@ -217,7 +217,7 @@ class StorePlayer:
         if process not in self._children or self._children[process].over is not None:
             said = self._told[process] = []
 
-            def tell(method: str) -> Any:  # noqa: ANN401  # a function of the child's
+            def tell(method: str) -> Function:
                 return lambda params: said.append((method, params))
 
             child = ChildProcess(
