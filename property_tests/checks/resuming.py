@@ -209,7 +209,7 @@ def _ended(case: PlayedWorld) -> Iterator[tuple[Sequence[RunView], Observation]]
     Where a profile begins an interrupted iteration again, only calls are left.
     """
     begins = case.profile.resumed_iteration == "begins_again"
-    for row in rows(case.played):
+    for row in map(_to_its_end, rows(case.played)):
         questions = [each for run in row for each in interrupts(run)]
         last = row[-1]
         refused = any(run.error is not None for run in row)
@@ -217,6 +217,12 @@ def _ended(case: PlayedWorld) -> Iterator[tuple[Sequence[RunView], Observation]]
             continue
         if not (begins and any(address_of(e).get("tool") is None for e in questions)):
             yield row, last.end
+
+
+def _to_its_end(row: Sequence[RunView]) -> Sequence[RunView]:
+    """Return a row without the runs that must have been refused: it had ended."""
+    at = next((at for at, run in enumerate(row, 1) if not interrupts(run)), len(row))
+    return row[:at]
 
 
 def _comes_again(row: Sequence[RunView]) -> bool:

@@ -32,6 +32,8 @@ FAILURES: Final = ("no-model", "büm", "no-model")
 MOST_RETRIES: Final = 3
 MOST_QUESTIONS: Final = 3
 """So many places of an agent ask at most."""
+RESUMES: Final = (1, 3, 5, 7, 7, 7)
+"""How often a run is resumed, if it asks as often; most of them come to an end."""
 POINTS: Final = (
     *("tool_start", "model_request", "tool_start", "hook_enter", "tool_start"),
     *("model_chunk", "tool_chunk"),
@@ -82,8 +84,8 @@ Place: TypeAlias = "tuple[str, int, str]"
 def asking(draw: DrawFn, scenario: Scenario) -> Scenario:
     """Draw the scenario with places that ask, its first run kept and resumed in turn.
 
-    It is resumed as often as it may ask, or less often: then it stays interrupted; or
-    once more: then it has come to its end. What has no place to ask stays as it is.
+    It is resumed as often as it asks, or less often: then it stays interrupted; or more
+    often: then it has come to its end. What has no place to ask stays as it is.
     """
     agent = scenario.all_agents[0]
     places = _places(agent)
@@ -98,7 +100,7 @@ def asking(draw: DrawFn, scenario: Scenario) -> Scenario:
         agent = _put(agent, place, draw(_questions(place, counts)), nth)
     first = scenario.runs[0].model_copy(update={"checkpoint": KEY})
     resumed = _resumed(first, anew=not counts)
-    more = [draw(resumed) for _ in range(draw(st.integers(1, MOST_QUESTIONS + 1)))]
+    more = [draw(resumed) for _ in range(draw(st.sampled_from(RESUMES)))]
     return _with_agents(scenario, (agent,), runs=(first, *more))
 
 
