@@ -21,7 +21,7 @@ from property_tests.checks.kept_runs import (
 )
 from property_tests.checks.passages import layers, origin
 from property_tests.checks.specs import all_tools, keeps_ids, limit, tool_wraps
-from property_tests.view import RunView, View
+from property_tests.view import Iteration, RunView, View
 from refengine.messages import Json
 from refengine.testing import ops
 from refengine.testing.scenario import AgentSpec, ModelWrapSpec, Scenario, ToolWrapSpec
@@ -81,18 +81,17 @@ def _begun_anew(case: PlayedWorld, cut: ResumedRun) -> int | None:
     anew = case.profile.resumed_iteration == "begins_again" and not cut.in_tools
     if anew or "after_agent" in hooks:
         return found
-    first = next(iter(begun(cut.after)), None)
-    if first is None:
+    built = {id(each.enter) for each in cut.after.before_agent}
+    first = next((e for e in begun(cut.after) if id(e) not in built), None)
+    if first is None or not cut.after.iterations:
         return 0
-    if first.kind == "tool_start" and not cut.after.iterations[:1]:
-        return 0
-    inside = first.kind != "tool_start" or _holds(cut.after, first)
+    inside = first.kind != "tool_start" or _is_rest(cut.after.iterations[0])
     return found - inside
 
 
-def _holds(run: RunView, seen: Observation) -> bool:
-    """Tell whether an entry stands in an iteration that the view found."""
-    return any(seen is each for now in run.iterations for each in now.entries)
+def _is_rest(first: Iteration) -> bool:
+    """Tell whether an iteration holds calls alone: those of one that had begun."""
+    return first.request is None and not first.before and not first.model_wraps
 
 
 def _too_early(view: View) -> Iterator[Decision]:
