@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final, TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
+from pydantic import JsonValue
 
 from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import HandlerSpec, MiddlewareSpec, ToolWrapSpec
@@ -31,6 +32,25 @@ Fields: TypeAlias = "dict[str, object]"
 Parts: TypeAlias = "Callable[[WorldChoices, str], dict[str, SearchStrategy[object]]]"
 
 TOOL_HOOKS: Final = ("wrap_invokable", "wrap_streamable")
+DESCRIPTIONS: Final = ("", " says  what\n", "e\u0301")
+PARAMETERS: Final[Sequence[dict[str, JsonValue]]] = (
+    {
+        "type": "object",
+        "properties": {
+            "q": {"type": "string", "description": " e\u0301 "},
+            "a": {"type": "integer", "default": 1, "enum": [2, 1]},
+        },
+        "required": ["q"],
+        "additionalProperties": False,
+    },
+    {
+        "$defs": {"z": {"type": ["number", "null"]}},
+        "type": "object",
+        "properties": {"b": {"items": {"$ref": "#/$defs/z"}, "type": "array"}},
+    },
+)
+"""Schemas of what tools are called with, nested and with keys in no order."""
+
 HANDLER_HOOKS: Final = (
     "before_model",
     "after_model",
@@ -54,6 +74,9 @@ def tools(draw: DrawFn, choices: WorldChoices = ANYTHING) -> ToolSpec:
         spec["chunks"] = tuple(chunks)
         if kind == "both" and choices.distributes:  # one result in both kinds
             spec["result"] = "".join(chunks)
+    if draw(st.integers(0, 2)) == 2:
+        spec["description"] = draw(st.sampled_from(DESCRIPTIONS))
+        spec["parameters"] = draw(st.sampled_from(PARAMETERS))
     if choices.delays:
         spec["delay_ms"] = draw(st.sampled_from([0, 0, 0, 1, 2, 5]))
     if choices.failures and draw(st.integers(0, 3)) == 3:

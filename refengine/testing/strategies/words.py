@@ -42,9 +42,16 @@ ANYTHING: Final = WorldChoices()
 """The default of every part."""
 
 
-NAMES: Final = ("t", "u", "v", "wörk-1", "検索")
-TEXTS: Final = ("a", "b", "", "a b", "zwei Wörter", "one\ntwo", "end\n", "🦜 é ", "[x")
-ARGUMENTS: Final = ("{}", '{"q":"a"}', '{"q":[1,2]}', "", "not json", '{"é":"(x) ]"}')
+NAMES: Final = ("t", "u", "wörk-1", "wo\u0308rk-1", " 検 索 ")
+"""Two of them look alike, and one has spaces where many would trim them."""
+TEXTS: Final = (
+    *("a", "b", "", "a b", " zwei  Wörter ", "one\ntwo", "end\n", "🦜 é ", "[x"),
+    "e\u0301\t",
+)
+ARGUMENTS: Final = (
+    *("{}", '{"q":"a"}', ' {"b": [1, 2.0],"a":"e\u0301"} ', "", "not json"),
+    '{"é":"(x) ]"}',
+)
 INSTRUCTIONS: Final = ("", "be brief", "", "a very long one, " * 400)
 LONG: Final = "a long text, " * 400
 PLACE: Final = re.compile(rf"<[a-z_]+>|{SURROGATE.pattern}")
