@@ -52,6 +52,10 @@ COMPARED: Final = frozenset(
 """What is the same in a run whether or not it was interrupted (the law of INT)."""
 
 
+OTHERS: Final = frozenset(("state", "times"))
+"""Another in each run: the state that struct middlewares share, and the clock."""
+
+
 def hooks_once(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that hooks of a pass are entered once an iteration, however often asked."""
     for row, end in _ended(case):
@@ -254,8 +258,7 @@ def _compared(row: Sequence[RunView]) -> list[Json]:
         middle = each["kind"] == "run_end" and each is not ends[-1]
         resumed = each["kind"] == "run_start" and "resume" in data
         if not (middle or resumed or data.get("kind") == "interrupt"):
-            # Struct middlewares share another state once they are entered again.
-            bare = {name: part for name, part in data.items() if name != "state"}
+            bare = {name: part for name, part in data.items() if name not in OTHERS}
             kept.append({**each, "run": 0, "seq": 0, "data": bare})
     return cast("list[Json]", in_call_order(kept))
 

@@ -72,6 +72,8 @@ def tools(draw: DrawFn, choices: WorldChoices = ANYTHING) -> ToolSpec:
     if kind != "invokable" and draw(st.booleans()):
         chunks = draw(st.lists(texts(choices), min_size=1, max_size=3))
         spec["chunks"] = tuple(chunks)
+        if choices.delays:
+            spec["chunk_ms"] = draw(st.sampled_from([0, 0, 0, 3]))
         if kind == "both" and choices.distributes:  # one result in both kinds
             spec["result"] = "".join(chunks)
     if draw(st.integers(0, 2)) == 2:

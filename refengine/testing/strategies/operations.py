@@ -27,7 +27,7 @@ from refengine.testing.strategies.words import (
 Fields: TypeAlias = "dict[str, object]"
 T = TypeVar("T")
 
-KEYS: Final = st.sampled_from(["h", "k"])
+KEYS: Final = st.sampled_from(["h", "k", "h", "k", " K", "e\u0301"])
 """Keys of the context; ``h`` is the one that traces show."""
 
 VALUES: Final = (0, 1.5, True, None, ["a"], {"a": 1})

@@ -42,11 +42,11 @@ ANYTHING: Final = WorldChoices()
 """The default of every part."""
 
 
-NAMES: Final = ("t", "u", "wörk-1", "wo\u0308rk-1", " 検 索 ")
-"""Two of them look alike, and one has spaces where many would trim them."""
+NAMES: Final = ("t", "u", "wörk-1", "wo\u0308rk-1", " get it ", "get_it")
+"""Some of them are one name to who composes them, trims them or fills spaces."""
 TEXTS: Final = (
-    *("a", "b", "", "a b", " zwei  Wörter ", "one\ntwo", "end\n", "🦜 é ", "[x"),
-    "e\u0301\t",
+    *("a", "b", "", "a b", " zwei  Wörter ", "one\r\ntwo\n", "🦜\u200d é ", "[x"),
+    *("e\u0301\t", "{{x}} {a}"),
 )
 ARGUMENTS: Final = (
     *("{}", '{"q":"a"}', ' {"b": [1, 2.0],"a":"e\u0301"} ', "", "not json"),
@@ -81,7 +81,7 @@ def texts(choices: WorldChoices = ANYTHING) -> SearchStrategy[str]:
 def instructions(choices: WorldChoices) -> SearchStrategy[str]:
     """Instructions: often none, sometimes a very long one."""
     if choices.small:
-        return st.sampled_from(["", "be brief"])
+        return st.sampled_from(["", "be brief", " {{be}} brie\u0301f\r\n"])
     return st.one_of(st.sampled_from(INSTRUCTIONS), texts(choices))
 
 

@@ -32,6 +32,7 @@ from refengine.testing.strategies.operations import tool_wraps
 from refengine.testing.strategies.stopping import asking, cancelled, retrying
 from refengine.testing.strategies.variants import recut
 from refengine.testing.strategies.words import (
+    NAMES,
     WorldChoices,
     answers,
     calls,
@@ -111,8 +112,11 @@ def _fields(middleware: MiddlewareSpec) -> set[str]:
 
 T = TypeVar("T")
 
-ABSENT: Final = ("no-such-tool", "T", "t ", "wörk")
-"""Names that no tool has; some are almost one, and whoever guesses is found out."""
+ABSENT: Final = ("no-such-tool", "T", "t ", "wörk", *NAMES)
+"""Names that perhaps no tool has; who guesses which one is meant is found out."""
+AGENTS: Final = ("agent", "agent", " A\u0308gent 1 ")
+PREFIXES: Final = ("c", "c", " C ")
+"""What the ids of calls begin with."""
 MANY: Final = 3
 """So many tools, and extensions of one kind, an agent has at most."""
 FEW: Final = 2
@@ -192,7 +196,7 @@ def _scenarios(draw: DrawFn, choices: WorldChoices) -> Scenario:
     agent = draw(_agents(choices))
     names = tuple(sorted(_callable(agent, choices)))
     runs = draw(_up_to(choices.max_runs, lambda at: _runs(choices, at), 1))
-    number = Ids("c")
+    number = Ids(draw(st.sampled_from(PREFIXES)))
     script: list[ScriptEntry] = []
     for _ in runs:
         said = [_numbered(each, number) for each in draw(_turns(names, choices))]
@@ -227,7 +231,7 @@ def _agents(draw: DrawFn, choices: WorldChoices) -> AgentSpec:
     most = FEW if choices.small else MANY
     unknown = st.none() | st.just("there is no <name>")
     return AgentSpec(
-        name="agent",
+        name=draw(st.sampled_from(AGENTS)),
         instruction=draw(instructions(choices)),
         tools=draw(_up_to(MANY, lambda _: tools(choices), choices.small)),
         return_directly=draw(st.dictionaries(names, st.booleans(), max_size=2)),
