@@ -8,6 +8,7 @@ from typing import Any
 
 from property_tests.check import Check, PlayedWorld
 from property_tests.corpus import CorpusWorld, fixed_worlds
+from property_tests.judging.world import looks_at
 from property_tests.mutants.mutant import Mutant
 from property_tests.playing import VariantPlayer
 from refengine.profile import PROFILES, profile
@@ -69,7 +70,7 @@ def accused(checks: Sequence[Check], family: str) -> set[tuple[str, str]]:
         for check in checks
         for each in PROFILES
         for world in worlds(family)
-        if check.meant(world.scenario)
+        if looks_at(check, world)
         for decision in decisions(check, world.scenario, under=each.name)
         if not decision.holds
     }

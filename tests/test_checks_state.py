@@ -5,6 +5,7 @@ import json
 import pytest
 
 from property_tests.checks import (
+    asking,
     borders,
     cancelling,
     interrupts,
@@ -14,6 +15,7 @@ from property_tests.checks import (
 from property_tests.checks.kept_runs import cuts, left_open
 from property_tests.corpus import CorpusWorld
 from property_tests.judging.world import looks_at
+from property_tests.mutants.engines.asking import MUTANTS as ASKING
 from property_tests.mutants.engines.cancelling import MUTANTS as CANCELLING
 from property_tests.mutants.engines.resuming import MUTANTS as RESUMING
 from property_tests.mutants.engines.retrying import MUTANTS as RETRYING
@@ -32,13 +34,14 @@ from tests.deciding import (
 )
 
 CHECKS = (
+    *asking.CHECKS,
     *interrupts.CHECKS,
     *resuming.CHECKS,
     *borders.CHECKS,
     *cancelling.CHECKS,
     *retrying.CHECKS,
 )
-MUTANTS = (*RESUMING, *CANCELLING, *RETRYING)
+MUTANTS = (*ASKING, *RESUMING, *CANCELLING, *RETRYING)
 OF = {check.clause: check for check in CHECKS}
 ASKS = {"name": "a", "result": "r", "body": [{"op": "ask", "payload": "a?"}]}
 CALL = "assistant:[c1:a({})]"

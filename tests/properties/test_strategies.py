@@ -161,6 +161,7 @@ NOT_GENERATED = {
     *("resume", "targets", "answers", "rebuild", "tool", "address", "data"),  # cuts
     *("cancel", "mode", "when", "nth", "block_until_cancel"),  # are put into them
     *("retry", "max_retries", "retry_on", "backoff"),
+    *("set_options", "hide_on_call"),  # of worlds with options, and of one clause
 }
 
 

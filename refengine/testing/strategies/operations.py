@@ -20,6 +20,7 @@ from refengine.testing.strategies.words import (
     WorldChoices,
     arguments,
     messages,
+    run_options,
     texts,
     tool_names,
 )
@@ -36,7 +37,7 @@ VALUES: Final = (0, 1.5, True, None, ["a"], {"a": 1})
 QUIET: Final = frozenset(
     (
         *("record", "record_enter", "record_factory", "prefix_result", "ctx_append"),
-        *("runlocal_get", "rewrite_args"),
+        *("runlocal_get", "rewrite_args", "set_options"),
     )
 )
 """What a wrapper does that leaves a call one execution, with all of its result."""
@@ -151,6 +152,8 @@ def _tool_fields(
         "catch_error": text.map("{}<error>".format),
         "set_stream": st.lists(text, max_size=3).map(tuple),
     }
+    if choices.options:
+        fields["set_options"] = run_options()
     if choices.counting:
         fields["closure_counter"] = st.just(label)
         fields["count_factory"] = st.just(value=True)
@@ -178,6 +181,8 @@ def model_wraps(
     }
     if choices.failures:
         fields["error"] = st.just("not so")
+    if choices.options:
+        fields["set_options"] = run_options()
     if choices.unknown_calls:
         fields["hide_tools"] = st.lists(tool_names(choices), max_size=2).map(tuple)
     # On one chunk every mapping distributes.

@@ -171,6 +171,7 @@ TOOL_WRAP: Final = MappingProxyType(
         "error": True,
         "interrupt": True,
         "ask": True,  # at the latest when ``next`` has come back, stream or not
+        "set_options": True,
         "short_circuit": True,
         "rewrite_args": True,
         "set_input_name": True,
@@ -198,6 +199,8 @@ MODEL_WRAP: Final = MappingProxyType(
         "prefix_user_input": True,
         "append_input": True,
         "hide_tools": True,
+        "hide_on_call": True,
+        "set_options": True,
     }
 )
 """By field of a model wrap. After ``concat_stream`` there is one chunk: then all do."""
