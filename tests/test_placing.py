@@ -72,7 +72,9 @@ def test_every_event_of_an_engine_that_runs_ahead_is_in_its_iteration() -> None:
     [run] = played.runs
     first = run.events[0].seq
 
-    assert first > run.iterations[-1].response.seq
+    last = run.iterations[-1].response
+    assert last is not None
+    assert first > last.seq
     told = [
         [e.data["kind"] for e in now.entries if e.kind == "event"]
         for now in run.iterations

@@ -204,7 +204,12 @@ def _calls_tools(scenario: Scenario) -> bool:
 
 
 CHECKS: Final = (
-    Check(clause="CONC-001", decide=concurrent, meant=_calls_tools),
+    Check(
+        clause="CONC-001",
+        decide=concurrent,
+        needs=frozenset(("concurrent_calls",)),
+        meant=_calls_tools,
+    ),
     Check(clause="CONC-002", decide=every_call_runs, meant=_calls_tools),
     Check(clause="CONC-003", decide=every_call_ends, meant=_calls_tools),
     Check(clause="CONC-004", decide=events_in_order, meant=_calls_tools),

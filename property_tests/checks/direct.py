@@ -307,23 +307,25 @@ def with_handlers(scenario: Scenario) -> bool:
     return any(each.handlers for each in scenario.all_agents)
 
 
-EDITED: Final = frozenset(("before_agent", "edited_config"))
+DIRECT: Final = frozenset(("return_directly",))
+SEVERAL: Final = DIRECT | {"parallel_calls"}
+EDITED: Final = DIRECT | {"before_agent", "edited_config"}
 ANSWERED: Final = frozenset(("unknown_tools_handler",))
 
 CHECKS: Final[tuple[Check, ...]] = (
-    Check(clause="RD-001", decide=configured_true),
+    Check(clause="RD-001", decide=configured_true, needs=DIRECT),
     Check(clause="RD-002", decide=unflagged),
-    Check(clause="RD-003", decide=configured_false),
+    Check(clause="RD-003", decide=configured_false, needs=DIRECT),
     Check(clause="RD-004", decide=set_true, needs=EDITED, meant=with_handlers),
     Check(clause="RD-005", decide=set_false, needs=EDITED, meant=with_handlers),
     Check(clause="RD-006", decide=last_write, needs=EDITED, meant=with_handlers),
     Check(clause="RD-007", decide=unset_keeps, needs=EDITED, meant=with_handlers),
-    Check(clause="RD-008", decide=several),
-    Check(clause="RD-009", decide=one_among_others),
-    Check(clause="RD-010", decide=answer),
-    Check(clause="RD-011", decide=all_kept),
+    Check(clause="RD-008", decide=several, needs=SEVERAL),
+    Check(clause="RD-009", decide=one_among_others, needs=SEVERAL),
+    Check(clause="RD-010", decide=answer, needs=DIRECT),
+    Check(clause="RD-011", decide=all_kept, needs=SEVERAL),
     Check(clause="RD-012", decide=unknown_has_none, needs=ANSWERED),
-    Check(clause="RD-013", decide=held_event),
+    Check(clause="RD-013", decide=held_event, needs=DIRECT),
     Check(clause="RD-014", decide=first_flags, needs=EDITED, meant=with_handlers),
     Check(clause="RD-015", decide=next_flags, needs=EDITED, meant=with_handlers),
     Check(clause="RD-016", decide=folded_flags, needs=EDITED, meant=with_handlers),

@@ -300,18 +300,19 @@ def _calls(
 
 
 _TOOLS: Final = frozenset(("streamable_tools",))
+_MODE: Final = frozenset(("streaming",))
 
 CHECKS: Final = (
     Check(clause="STR-001", decide=tool_mode, needs=_TOOLS),
     Check(clause="STR-002", decide=wrapper_kind, needs=_TOOLS, any_of=_WRAPPERS),
     Check(clause="STR-003", decide=no_wrapper_dropped, needs=_TOOLS, any_of=_WRAPPERS),
     Check(clause="STR-004", decide=model_mode),
-    Check(clause="STR-005", decide=model_chunks),
+    Check(clause="STR-005", decide=model_chunks, needs=_MODE),
     Check(clause="STR-006", decide=tool_chunks, needs=_TOOLS),
     Check(clause="STR-007", decide=streams_closed),
-    Check(clause="STR-008", decide=model_stream_error),
+    Check(clause="STR-008", decide=model_stream_error, needs=_MODE),
     Check(clause="STR-009", decide=tool_stream_error, needs=_TOOLS),
-    Check(clause="STR-010", decide=joined_answer),
+    Check(clause="STR-010", decide=joined_answer, needs=_MODE),
     Check(clause="STR-011", decide=joined_result, needs=_TOOLS),
     *modes.CHECKS,
 )

@@ -24,27 +24,26 @@ from __future__ import annotations
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
-    Awaitable,
     Callable,
     Iterable,
     Mapping,
     Sequence,
 )
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeAlias
+from typing import Final, Protocol, Self, TypeAlias
 
 from refengine.agent import Agent, ChatModelAgentConfig, build_agent
-from refengine.awaiting import settled
 from refengine.context import Context, at_point
 from refengine.events import AgentEvent, EventKind
 from refengine.extensions import as_hooks
-from refengine.hooks import AnyHook, hooks_of
+from refengine.hooks import hooks_of
 from refengine.loop import Status
 from refengine.messages import History, Json, Message
 from refengine.plan import OnNotice
 from refengine.profile import Profile
 from refengine.run import RunResult
+from refengine.testing.blaming import AsyncHook, as_async, blamed
 from refengine.tools import NO_OPTIONS, Options
 
 
@@ -169,9 +168,16 @@ class Thread:
         return result
 
 
-Yielded: TypeAlias = "AsyncGenerator[AgentEvent | RunResult, None]"
+@dataclass(frozen=True, slots=True)
+class FailedRun:
+    """How a run ended that failed: what was raised, and what it had come to."""
+
+    error: Exception
+    outcome: RunResult
+
+
+Yielded: TypeAlias = "AsyncGenerator[AgentEvent | RunResult | FailedRun, None]"
 """What a run tells: its events, and at last how it ended."""
-AsyncHook: TypeAlias = Callable[..., Awaitable[Any]]
 Start: TypeAlias = Callable[[Sequence[Message], bool, Options], Yielded]
 """Starts a run over messages; the flag is whether it streams."""
 
@@ -210,6 +216,23 @@ def ended(
     return RunResult(status, history, answer, (), iterations, first)
 
 
+def failed(
+    error: Exception,
+    messages: Iterable[Message],
+    *,
+    iterations: int = 0,
+    first: Message | None = None,
+) -> FailedRun:
+    """Return how a run failed, for the last ``yield`` of its generator.
+
+    ``messages`` is the history as it was before what failed began: a pass of hooks that
+    failed has left nothing, and calls of which one failed have no results. A generator
+    that raises instead leaves what the run was given.
+    """
+    how = ended(messages, "error", iterations=iterations, first=first)
+    return FailedRun(error, how)
+
+
 def handler_hooks(handler: object) -> Mapping[str, AsyncHook]:
     """Return the hooks that a handler has, by name, all of them async.
 
@@ -217,14 +240,7 @@ def handler_hooks(handler: object) -> Mapping[str, AsyncHook]:
     Raises ConfigurationError for a handler that is none.
     """
     _, found = hooks_of(handler, set())
-    return {name: _async(hook) for name, hook in as_hooks(found).items()}
-
-
-def _async(hook: AnyHook) -> AsyncHook:
-    async def call(*arguments: object) -> Any:  # noqa: ANN401  # what that hook returns
-        return await settled(hook(*arguments))
-
-    return call
+    return {name: as_async(hook) for name, hook in as_hooks(found).items()}
 
 
 def run_context(*run_path: str) -> Context:
@@ -309,7 +325,9 @@ class GeneratedRun:
         except StopAsyncIteration:
             raise DoorError("ended without saying how the run ended") from None
         except Exception as error:  # noqa: BLE001  # becomes the run's last event
-            return self._failed(error)
+            return self._failed(FailedRun(error, ended(self._given, "error")))
+        if isinstance(yielded, FailedRun):
+            return self._failed(yielded)
         if isinstance(yielded, RunResult):
             self._end(yielded)
             raise StopAsyncIteration
@@ -318,10 +336,10 @@ class GeneratedRun:
         self._events.append(yielded)
         return yielded
 
-    def _failed(self, error: Exception) -> AgentEvent:
-        event = AgentEvent("error", (self._name,), error=error)
+    def _failed(self, told: FailedRun) -> AgentEvent:
+        event = AgentEvent("error", (self._name,), error=blamed(told.error))
         self._events.append(event)
-        self._end(ended(self._given, "error"))
+        self._end(told.outcome)
         return event
 
     def _end(self, outcome: RunResult) -> None:

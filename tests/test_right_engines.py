@@ -1,0 +1,53 @@
+"""Engines of different build, written from the contract: none of them is accused."""
+
+from pathlib import Path
+
+import pytest
+
+from compat.engines.loading import load_engine
+from property_tests.checks import CHECKS
+from property_tests.corpus import fixed_worlds
+from property_tests.judging.world import judge
+from property_tests.playing import VariantPlayer
+from property_tests.probing import probe
+from property_tests.registry import contract
+from property_tests.smoke import smoke
+
+RIGHT = sorted((Path(__file__).parent / "engines/right").glob("*.py"))
+MUST = {each.id for each in contract().clauses if each.level == "MUST"}
+ENOUGH = 50
+"""So many clauses, at least, a right engine is judged by here."""
+
+
+@pytest.fixture(scope="module")
+def worlds():
+    return [each for each in fixed_worlds() if not each.repeat][::2]
+
+
+@pytest.mark.parametrize("path", RIGHT, ids=lambda each: each.stem)
+def test_an_engine_that_is_right_is_not_accused(path, worlds) -> None:
+    engine = load_engine(f"{path}:Door")
+    checks = [each for each in CHECKS if each.applies(engine.capabilities)]
+    player = VariantPlayer(engine.engine, engine.profile, engine.capabilities)
+    judged = [judge(player, each, checks) for each in worlds]
+
+    failed = {clause for each in judged for clause in each.failed}
+    assert any("ERR-031" in each.decided for each in judged)  # it can say what it kept
+    assert failed & MUST == set()
+    assert {clause for each in judged for clause in each.errors} == set()
+    assert len({clause for each in judged for clause in each.decided}) > ENOUGH
+
+
+@pytest.mark.parametrize("path", RIGHT, ids=lambda each: each.stem)
+def test_the_door_of_a_right_engine_works_and_has_what_it_declares(path) -> None:
+    engine = load_engine(f"{path}:Door")
+
+    assert [each.got for each in smoke(engine) if not each.passed] == []
+    assert probe(engine)[0] == frozenset()
+
+
+def test_an_engine_without_streaming_and_hooks_is_among_them() -> None:
+    declared = [load_engine(f"{each}:Door").capabilities for each in RIGHT]
+
+    assert any("streaming" not in each for each in declared)
+    assert any("lock_step" not in each for each in declared)
