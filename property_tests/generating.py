@@ -97,14 +97,12 @@ def _narrowed(
     """Yield more grafts for clauses that other worlds seldom let their check decide.
 
     They are judged by the checks of that family alone: it is their clause they are for.
-    What is around a case for a few checks is judged by that of its clause.
     """
     for number, (clause, count) in enumerate(narrowed().items()):
         cases = [each for each in fixed if each.clause == clause]
         first = seed + 100_000 + 100 * number
         for world in _spread(cases, round(count * share), first, among):
-            only = clause if world.only else clause.partition("-")[0]
-            yield replace(world, only=(only,))
+            yield replace(world, only=world.only or (clause.partition("-")[0],))
 
 
 def _spread(

@@ -81,8 +81,6 @@ def _grafted(agent: AgentSpec, among: Neighbours, random: Random) -> AgentSpec:
 
 
 def _run(run: RunSpec, random: Random) -> RunSpec:
-    if run.resume is not None:  # goes on as it began
-        return run
     history = tuple(f"user:{at}" for at in range(random.choice(HISTORIES)))
     streaming = random.random() < 1 / 2
     return run.model_copy(
