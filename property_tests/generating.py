@@ -7,11 +7,14 @@ around a fixed case keep all that the case has, and neighbours join it (``grafti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from types import MappingProxyType
 from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 from property_tests.corpus import (
     CANCELLING,
@@ -22,7 +25,9 @@ from property_tests.corpus import (
 )
 from property_tests.drawing import drawn
 from property_tests.grafting import Neighbours, graft, neighbours
+from refengine.testing.scenario import Scenario
 from refengine.testing.strategies import scenarios
+from refengine.testing.strategies.stopping import asking, cancelled, retrying
 
 FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
@@ -36,12 +41,26 @@ FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         "handlers": {"middlewares": False, "tool_call_middlewares": False},
         "threads": {"max_runs": 4, "counting": True},
         "options": {"options": True},
-        "asking again": {"retry": True, "options": True, "small": True},
-        "stopping": {"asks": True, "options": True, "small": True, "max_runs": 1},
-        "cancelled": {"cancels": True, "small": True},
+        "small failures": {"failures": True, "small": True, "options": True},
     }
 )
 """The choices of ``scenarios`` that worlds are drawn under, in equal shares."""
+
+SMALL: Final[Mapping[str, Any]] = MappingProxyType({"small": True, "options": True})
+"""The choices of the worlds that something happens to."""
+BASES: Final = 60
+"""So many of them are drawn; what happens to each is drawn several times."""
+
+HAPPENINGS: Final[
+    Mapping[str, tuple[Callable[[Scenario], SearchStrategy[Scenario]], int]]
+] = MappingProxyType(
+    {
+        "asking again": (retrying, 90),
+        "stopping": (asking, 100),
+        "cancelled": (cancelled, 150),
+    }
+)
+"""What may happen to a small world, and how many such worlds there are (``FULL``)."""
 
 FOR: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -50,7 +69,7 @@ FOR: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "cancelled": CANCELLING,
     }
 )
-"""Whom the worlds of a family are for, if not for every check."""
+"""Whom these worlds are for: they end in ways that other checks know nothing of."""
 
 FULL: Final = 400
 """The number of examples for which the narrowed worlds are counted."""
@@ -70,8 +89,19 @@ def generated(
     among = neighbours(seed) if fixed else None
     for lot, each in enumerate(_whole(examples, seed, fixed, among)):
         yield replace(each, lot=lot)
+    yield from happening(examples / FULL, seed)
     if among is not None:
         yield from _narrowed(fixed, examples / FULL, seed, among)
+
+
+def happening(share: float, seed: int) -> Iterator[CorpusWorld]:
+    """Yield small worlds that fail and are asked again, that ask, or are cancelled."""
+    count = round(BASES * min(share, 1)) or 1
+    bases = drawn(scenarios(**SMALL), count, seed + 2_000)
+    for at, (name, (happen, often)) in enumerate(HAPPENINGS.items()):
+        worlds = st.sampled_from(bases).flatmap(happen)
+        for scenario in drawn(worlds, round(often * share), seed + 2_001 + at):
+            yield CorpusWorld(scenario, name, fixed=False, only=FOR[name])
 
 
 def _whole(
@@ -85,7 +115,7 @@ def _whole(
         for scenario in drawn(
             scenarios(**FAMILIES[name]), share + (at < more), seed + at
         ):
-            yield CorpusWorld(scenario, name, fixed=False, only=FOR.get(name, ()))
+            yield CorpusWorld(scenario, name, fixed=False)
     if among is not None:
         cases = [each for each in fixed if not each.only]
         yield from _spread(cases, grafted, seed + 1_000, among)

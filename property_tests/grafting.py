@@ -81,6 +81,8 @@ def _grafted(agent: AgentSpec, among: Neighbours, random: Random) -> AgentSpec:
 
 
 def _run(run: RunSpec, random: Random) -> RunSpec:
+    if run.resume is not None:
+        return run
     history = tuple(f"user:{at}" for at in range(random.choice(HISTORIES)))
     streaming = random.random() < 1 / 2
     return run.model_copy(

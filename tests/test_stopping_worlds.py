@@ -14,8 +14,7 @@ import pytest
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.defaults import SEED
-from property_tests.drawing import drawn
-from property_tests.generating import FAMILIES, FOR
+from property_tests.generating import happening
 from property_tests.judging.world import judge
 from property_tests.mutants.patching import Patch, PatchedEngine
 from property_tests.mutants.steps import EngineStep
@@ -25,13 +24,8 @@ from refengine.model_calls import Attempts
 from refengine.profile import SEED_001
 from refengine.resume.keeper import KeptRun
 from refengine.testing.doors import ReferenceEngine
-from refengine.testing.strategies import scenarios
 
-MADE = [
-    CorpusWorld(scenario, name, fixed=False, only=only)
-    for name, only in FOR.items()
-    for scenario in drawn(scenarios(**FAMILIES[name]), 40, SEED)
-]
+MADE = list(happening(0.5, SEED))
 FIXED = [each for each in fixed_worlds() if each.only]
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.kept_runs import effects, interrupts
-from property_tests.checks.specs import answers_itself, tool_wraps
+from property_tests.checks.specs import answers_itself, keeps_ids, tool_wraps
 from property_tests.view import AFTER, BEFORE, RunView
 from refengine.messages import Message
 from refengine.testing.recorder import ENTRIES
@@ -44,6 +44,8 @@ def no_dangling_call(case: PlayedWorld) -> Iterator[Decision]:
         calls, results = _last_calls(run.final)
         if run.is_edited or not _made(run).issuperset(calls):
             continue
+        if not keeps_ids(run.agent):
+            continue  # what becomes of another id is a posture
         if calls:
             ids = [each.tool_call_id for each in results]
             yield Decision("results that a cancelled run leaves", calls, ids, run.end)

@@ -21,7 +21,7 @@ from property_tests.checks.kept_runs import (
     rows,
     text_of,
 )
-from property_tests.checks.specs import tool_wraps, tools_of
+from property_tests.checks.specs import all_tools, tool_wraps, tools_of
 from property_tests.view import RunView
 from refengine.messages import Json
 from refengine.testing.ops import Ask
@@ -36,7 +36,9 @@ def raised_again(case: PlayedWorld) -> Iterator[Decision]:
     """Ask whether an interrupt that a wrapper catches ends the run all the same."""
     expected = case.profile.swallowed_interrupt == "raised_again"
     for run in case.played.runs:
-        askers = {tool.name for tool in run.agent.tools if tool.interrupt}
+        tools = [*all_tools(run.agent)]
+        others = {tool.name for tool in tools if tool.interrupt is None}
+        askers = {tool.name for tool in tools} - others
         first = next(
             (
                 each
