@@ -25,7 +25,7 @@ def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
 def test_every_clause_has_a_mutant():
     named = {clause for mutant in MUTANTS for clause in mutant.violates}
 
-    assert named == set(OF)
+    assert named >= set(OF)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)

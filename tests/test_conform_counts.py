@@ -156,7 +156,7 @@ def test_markdown(judgement: JudgementReport) -> None:
     cells = [int(each) for each in row.split("|")[4:-1]]
 
     assert dict(zip(COLUMNS, cells, strict=False)) == EXPECTED
-    assert cells[len(COLUMNS) :] == [1, 1, 2]  # stale, thin, never reached
+    assert cells[len(COLUMNS) :] == [1, 1, 2, 0]  # stale, thin, never reached, recorded
     assert text.startswith("## Conformance\n\n11 of 12 clauses judged, contract 0.1")
     failing = re.findall(
         r"^- \*\*(\w+-\d+)\*\* \w+, (fail|blocked|error)", text, re.MULTILINE

@@ -167,7 +167,8 @@ def test_version_is_the_distribution_s() -> None:
 def test_wheel_holds_the_four_packages_typed_and_said_what_for() -> None:
     config = pyproject()["tool"]["hatch"]["build"]["targets"]["wheel"]
 
-    assert config["packages"] == PACKAGES
+    assert config["only-include"] == [*PACKAGES, "cassettes/derived"]
+    assert config["sources"] == {"cassettes/derived": "compat/models/derived"}
     for package in PACKAGES:
         assert (ROOT / package / "py.typed").is_file()
         assert importlib.import_module(package).__doc__

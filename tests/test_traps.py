@@ -351,7 +351,11 @@ def test_trap_8_no_file_of_a_package_is_kept_from_the_wheel() -> None:
         if any(fnmatch.fnmatch(part, pattern.rstrip("/")) for pattern in patterns)
     ]
 
-    wheel = {"packages": list(SHIPPED), "exclude": ["benchmarks/results"]}
+    wheel = {
+        "only-include": [*SHIPPED, "cassettes/derived"],
+        "exclude": ["benchmarks/results"],
+        "sources": {"cassettes/derived": "compat/models/derived"},
+    }
     assert build == {"targets": {"wheel": wheel}}
     assert lost == []
     assert {path.name for path in data} >= {
@@ -368,6 +372,7 @@ def test_trap_8_the_packages_alone_judge_and_report(tmp_path: Path) -> None:
     for path in shipped():
         (site / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, site / path)
+    shutil.copytree(ROOT / "cassettes/derived", site / "compat/models/derived")
     quick = ("--clause", "ORD-001", "--examples", "0", "--html", "page.html")
 
     for arguments in (

@@ -62,7 +62,7 @@ class ViewingStore(MemoryStore):
     """Gives what its driver has: views of memory, and no bytes."""
 
     async def read(self, key: str) -> Sequence[bytes]:
-        return [memoryview(each) for each in await super().read(key)]  # type: ignore[misc]
+        return [memoryview(each) for each in await super().read(key)]  # type: ignore[misc]  # wrong on purpose
 
 
 class OverwritingStore(MemoryStore):

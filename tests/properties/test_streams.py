@@ -101,7 +101,8 @@ def with_whole_stream(entry: Entry) -> Entry:
     chunks = [parse_message(chunk) for chunk in entry["data"]["stream"]]
     text = "".join(chunk.content for chunk in chunks)
     calls = [call for chunk in chunks for call in chunk.tool_calls]
-    data = {**without(entry["data"], "stream"), "text": text, "calls": calls}
+    left = without(entry["data"], "stream", "times")
+    data = {**left, "text": text, "calls": calls}
     return {**entry, "data": data}
 
 
