@@ -9,6 +9,10 @@ import pytest
 
 from compat.cli.skeletons import DOORS, ENGINES
 from compat.engines.loading import load_engine
+from property_tests.checks import CHECKS
+from property_tests.corpus import fixed_worlds
+from property_tests.judging.world import judge
+from property_tests.playing import VariantPlayer
 from property_tests.probing import probe
 from property_tests.smoke import smoke
 from tests.commands import refengine
@@ -95,6 +99,19 @@ def test_the_engine_is_judged_at_once(kind, tmp_path) -> None:
     done = refengine("conform", DOORS[kind], *QUICK, at=folder)
 
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("clause", ["ERR-031", "ERR-014", "EXT-004", "TOOL-003"])
+def test_the_engine_tells_whose_an_error_is_and_what_it_kept(clause, tmp_path) -> None:
+    written("async", tmp_path)
+    loaded = load_engine(f"{tmp_path}/conformance/{DOORS['async']}")
+    [check] = [each for each in CHECKS if each.clause == clause]
+    player = VariantPlayer(loaded.engine, loaded.profile, loaded.capabilities)
+    worlds = [each for each in fixed_worlds() if not each.repeat]
+    judged = [judge(player, each, [check]) for each in worlds]
+
+    assert any(clause in each.decided for each in judged)
+    assert not any(each.failed for each in judged)
 
 
 LOUD = """

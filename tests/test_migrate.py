@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from compat.cli.main import main
-from compat.cli.skeletons import MIGRATION
+from compat.cli.migration_skeleton import MIGRATION
 from compat.migration import corpus
 from compat.migration.corpus import fixed_worlds
 from compat.migration.words import Words

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from compat.cli.command import argument, group, option, refusing
-from compat.cli.skeletons import DOORS, ENGINES, MIGRATION
+from compat.cli.migration_skeleton import MIGRATION
+from compat.cli.skeletons import DOORS, ENGINES
 from compat.cli.values import PATH, one_of
 from compat.verdicts.exit_codes import OK
 

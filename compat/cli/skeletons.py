@@ -1,8 +1,8 @@
-"""Skeletons: the files that ``refengine init`` writes, which run at once.
+"""The skeleton of a door to an engine: what ``refengine init engine`` writes.
 
-Both sides of a migration are small and real, so the first check says "holds"; what is
-in them is then replaced by what is to be migrated. So is the engine behind a door, and
-the door is changed until it drives that. Every file is run by a test.
+The engine behind the door is small, and keeps nearly all that it declares; it is then
+replaced by one's own, and the door is changed until it drives that. Every file is run
+by a test.
 """
 
 from __future__ import annotations
@@ -11,105 +11,29 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-OLD: Final = '''"""The old side: put the struct middleware that you have here."""
-
-from refengine import AgentMiddleware
-
-LIMIT = 10
-
-
-def subject(world):
-    """Return what an agent is extended with; called once for every session.
-
-    Take time, ids and random numbers from world.now(), world.new_id() and world.random,
-    and tell what leaves the agent by world.effect(name, data).
-    """
-    return [AgentMiddleware(additional_instruction="Be brief.", before_chat_model=trim)]
-
-
-def trim(ctx, state):
-    """Keep the last messages."""
-    state.messages = state.messages[-LIMIT:]
-'''
-
-NEW: Final = '''"""The new side: put the port to handlers here."""
-
-LIMIT = 10
-
-
-def subject(world):
-    """Return what an agent is extended with; called once for every session."""
-    return [Trim()]
-
-
-class Trim:
-    """Asks for short answers and keeps the last messages."""
-
-    name = "trim"
-
-    def before_agent(self, ctx, config):
-        """Add a line to the instruction, as the struct did."""
-        config.instruction += "\\nBe brief."
-        return ctx
-
-    def before_model_rewrite_history(self, ctx, messages):
-        """Keep the last messages."""
-        return ctx, messages[-LIMIT:]
-'''
-
-SETTINGS: Final = """about = "What this piece does."
-old = "old.py"
-# same-answer, same-state, same-effects, same-up-to-volatile or identical
-require = "same-effects"
-
-[cases."new.py"]
-holds = "same-effects"
-
-# A field that differs from run to run by its nature:
-# [[volatile]]
-# channel = "effects"
-# path = "[*].data.at"
-# reason = "a time stamp of the vendor"
-
-# A difference that is meant. "world" is the smallest world that needs it, as
-# "refengine migrate check old.py new.py --reproducer DIR" writes it (world.json).
-# [[cases."new.py".allow]]
-# channel = "requests"
-# path = "[*].messages[0].content"
-# reason = "one newline less"
-# world = "worlds/newline.json"
-"""
-
-MIGRATION_TEST: Final = '''"""The same check in pytest; needs refengine[testing]."""
-
-from pathlib import Path
-
-HERE = Path(__file__).parent
-
-
-def test_port_does_what_the_old_side_did(assert_migrates):
-    assert_migrates(HERE / "old.py", HERE / "new.py")
-'''
-
-MIGRATION: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "old.py": OLD,
-        "new.py": NEW,
-        "migration.toml": SETTINGS,
-        "test_migration.py": MIGRATION_TEST,
-    }
-)
-"""The files of a migration by name."""
-
 LOOP: Final = '''"""A small agent engine, in the place of yours.
 
 One loop, and handlers around its parts: hooks by name, in the shape that refengine has.
+What a run ends with says whose error it was:
+
+    ConfigurationError    an agent that cannot be built (in door.py)
+    ModelError            the model raised
+    ToolNotFound          the model called a tool that there is not
+    ToolError             a tool raised
+    HookError             a hook raised (named_hooks of door.py notes it)
+    HookReturnError       a hook returned something of another type
+    NoMessagesLeftError   hooks left no message to go on from
+
+Inside a chain of wrappers an error travels as it is, so that "except X" of a wrapper
+further out matches; blame() notes what the run ends with if nobody caught it.
 """
 
 import asyncio
 from dataclasses import dataclass, field
 
-from refengine import Message, ToolCallInput, ToolCallResult
+from refengine import Message, ToolCallInput, ToolCallResult, ToolError, ToolNotFound
+from refengine.errors import HookReturnError, ModelError, NoMessagesLeftError
+from refengine.testing.blaming import blame
 from refengine.testing.doors import at_call
 
 BEFORE = "before_model_rewrite_history"
@@ -122,50 +46,85 @@ class Agent:
     """A model, its tools, and handlers; made anew for every run."""
 
     model: object
-    tools: list
+    tools: dict
     handlers: list
     instruction: str
     steps: int
     history: list = field(default_factory=list)
+    first: Message | None = None
     asked: int = 0
     status: str = "max_iterations"
 
     async def run(self, given, ctx):
         """Yield every answer of the model and every result of a tool."""
-        first = [Message("system", self.instruction)] if self.instruction else []
-        self.history = [*first, *given]
-        infos = [each.info for each in self.tools]
+        self.first = Message("system", self.instruction) if self.instruction else None
+        self.history = [*([self.first] if self.first else []), *given]
         while self.asked < self.steps:
-            here = await self.hooks(BEFORE, ctx)
-            answer = await self.model.invoke(here, tuple(self.history), infos, {})
             self.asked += 1
+            here = await self.hooks(BEFORE, ctx, ctx)
+            answer = await self.ask(here)
             self.history.append(answer)
             yield answer
-            here = await self.hooks(AFTER, here)
+            here = await self.hooks(AFTER, here, ctx)
+            if not self.history:
+                raise NoMessagesLeftError
             calls = self.history[-1].tool_calls
             if not calls:
                 self.status = "completed"
                 return
-            done = (self.call(at_call(here, ctx, each.id), each, ctx) for each in calls)
-            for result in await asyncio.gather(*done):
-                self.history.append(result)
-                yield result
+            for each in calls:
+                if each.name not in self.tools:
+                    raise ToolNotFound(each.name, self.tools)
+            results, failed = await self.all_of(calls, here, ctx)
+            for each in results:
+                yield each
+            if failed is not None:
+                raise failed
+            self.history += results
 
-    async def hooks(self, hook, ctx):
-        """Let every handler change the history, one after the other."""
+    async def ask(self, ctx):
+        """Ask the model for its answer."""
+        infos = [each.info for each in self.tools.values()]
+        try:
+            return await self.model.invoke(ctx, tuple(self.history), infos, {})
+        except Exception as error:
+            raise ModelError(error) from error
+
+    async def hooks(self, hook, ctx, run):
+        """Let every handler change the history, one after the other.
+
+        If one fails, what those before it changed is forgotten.
+        """
+        left = tuple(self.history)
         for each in self.handlers:
             if hook in each:
-                ctx, left = await each[hook](ctx, tuple(self.history))
-                self.history = list(left)
-        return ctx
+                got = await each[hook](ctx, left)
+                if not isinstance(got, tuple) or len(got) != 2:
+                    wanted = "a pair (ctx, messages)"
+                    raise HookReturnError("a handler", hook, got, wanted)
+                ctx, left = got[0], tuple(got[1])
+        self.history = list(left)
+        return at_call(ctx, run, None)
+
+    async def all_of(self, calls, ctx, run):
+        """Return the results of the calls that worked, and the first error if any."""
+        done = (self.call(at_call(ctx, run, each.id), each, run) for each in calls)
+        got = await asyncio.gather(*done, return_exceptions=True)
+        failed = [each for each in got if isinstance(each, BaseException)]
+        results = [each for each in got if not isinstance(each, BaseException)]
+        return results, failed[0] if failed else None
 
     async def call(self, ctx, call, run):
         """Call a tool inside the handlers that wrap it."""
 
         async def endpoint(ctx, asked):
-            tool = {each.info.name: each for each in self.tools}[call.name]
             here = at_call(ctx, run, call.id)
-            return ToolCallResult(await tool.invoke(here, asked.arguments, {}))
+            tool = self.tools[call.name]
+            try:
+                return ToolCallResult(await tool.invoke(here, asked.arguments, {}))
+            except Exception as error:
+                blame(error, ToolError(call.name, call.id, error))
+                raise
 
         for each in reversed(self.handlers):
             if WRAP in each:
@@ -187,7 +146,9 @@ ASYNC_DOOR: Final = '''"""The door to an engine: what refengine drives it throug
 
 import loop
 
+from refengine.errors import ConfigurationError, MaxIterationsError
 from refengine.testing import doors
+from refengine.testing.blaming import named_hooks
 
 
 class Door:
@@ -205,14 +166,27 @@ class Door:
     )
 
     async def build(self, config, on_notice):
-        handlers = [doors.handler_hooks(each) for each in config.handlers]
+        """Return an agent; raise a ConfigurationError if there can be none."""
+        if config.max_iterations < 1:
+            raise MaxIterationsError(config.max_iterations)
+        if len(set(map(id, config.handlers))) < len(config.handlers):
+            raise ConfigurationError("a handler is given twice: make two of its class")
+        handlers = named_hooks(config.handlers)
+        tools = {each.info.name: each for each in config.tools_config.tools}
 
         async def start(messages, stream, options):
             given = (handlers, config.instruction, config.max_iterations)
-            agent = loop.Agent(config.model, config.tools_config.tools, *given)
-            async for told in agent.run(messages, doors.run_context(config.name)):
-                yield doors.event_of(told, config.name)
-            yield doors.ended(agent.history, agent.status, iterations=agent.asked)
+            agent = loop.Agent(config.model, tools, *given)
+            try:
+                async for told in agent.run(messages, doors.run_context(config.name)):
+                    yield doors.event_of(told, config.name)
+            except Exception as error:
+                # The history as it was before what failed: a run hands it back, too.
+                how = {"iterations": agent.asked, "first": agent.first}
+                yield doors.failed(error, agent.history, **how)
+                return
+            how = {"iterations": agent.asked, "first": agent.first}
+            yield doors.ended(agent.history, agent.status, **how)
 
         return doors.door_agent(config.name, start)
 '''
