@@ -19,17 +19,17 @@ from tests.commands import refengine
 
 ROOT = Path(__file__).parent.parent
 QUICK = ("--clause", "ORD-001", "--examples", "0", "--jobs", "1")
-OURS = ("refengine", "compat", "property_tests")
 
 
 @pytest.fixture(autouse=True)
-def _own_modules(monkeypatch):
+def _own_modules(monkeypatch, tmp_path):
     """Forget what a test imported, and where it was found."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = dict(sys.modules)
     yield
     for name in set(sys.modules) - set(before):
-        if name.partition(".")[0] not in OURS:
+        where = getattr(sys.modules[name], "__file__", None) or ""
+        if where.startswith(str(tmp_path)):
             del sys.modules[name]
 
 
