@@ -46,7 +46,9 @@ def _before_failure(run: RunView) -> Sequence[Message] | None:
         return cast("Sequence[Message]", now.after[0].seen)
     if now.model_error is not None and now.response is None:
         return _asked_with(now)
-    if any(call.errors for call in now.calls.values()):
+    # Calls of a run that has used up its iterations ended, whatever was caught in them.
+    used_up = run.failed_as == "MaxIterationsExceededError"
+    if not used_up and any(call.errors for call in now.calls.values()):
         return _with_response(now)
     return None
 

@@ -192,8 +192,18 @@ def _tool_onions(view: View) -> Iterator[tuple[SeenOnion, list[str]]]:
     for run, call in _calls(view):
         kind: positions.Kind = "streamable" if _streams(call) else "invokable"
         layers = positions.around_tool(run.agent, kind)
-        if layers:
+        if layers and not _has_twin(run, call):
             yield onion(call.entries, layers, "tool_start"), layers
+
+
+def _has_twin(run: RunView, call: Call) -> bool:
+    """Tell whether two calls of a message have one id: their entries are mixed."""
+    messages = (now.message for now in run.iterations if call.id in now.calls)
+    return any(
+        sum(each.id == call.id for each in message.tool_calls) > 1
+        for message in messages
+        if message is not None
+    )
 
 
 def _calls(view: View) -> Iterator[tuple[RunView, Call]]:
