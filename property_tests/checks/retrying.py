@@ -131,6 +131,11 @@ def not_kept(case: PlayedWorld) -> Iterator[Decision]:
             yield Decision(claim, answers + given, kept, run.end)
 
 
+def iterations(run: RunView) -> int:
+    """Count the iterations of a run that asks again: the first attempts in it."""
+    return sum(each.number == 1 for each in _attempts(run))
+
+
 def _retrying(
     case: PlayedWorld,
 ) -> Iterator[tuple[RunView, RetrySpec, Sequence[ModelAttempt]]]:

@@ -20,6 +20,7 @@ from refengine.context import Context
 from refengine.errors import (
     HookError,
     ModelError,
+    RetriesExhaustedError,
     WillRetryError,
 )
 from refengine.messages import Message
@@ -66,6 +67,51 @@ def _no_tools(request: ModelRequest) -> ModelRequest:
     return replace(request, tools=())
 
 
+def _as_wrappers_made_it() -> Sequence[Patch]:
+    """Ask again with what the wrappers had made of the request."""
+    made: list[tuple[ModelRequest, ModelRequest]] = []
+
+    def replaced(right: Right) -> Right:
+        def compile_(
+            self: Given, layers: Given, innermost: Given, first: int = 0
+        ) -> Given:
+            if self.result_type not in {Message, StreamReader}:
+                return right(self, layers, innermost, first)
+
+            async def noting(ctx: Context, request: ModelRequest) -> Given:
+                made.append((made.pop()[0], request))
+                return await innermost(ctx, request)
+
+            call = right(self, layers, noting, first)
+
+            async def outer(ctx: Context, request: ModelRequest) -> Given:
+                before = [each for first, each in made if first is request]
+                again = before[-1] if before else request
+                made.append((request, again))
+                return await call(ctx, again)
+
+            return outer
+
+        return compile_
+
+    return (patch("onion.compile", replaced),)
+
+
+def _counted(name: str) -> Patch:
+    """Count each attempt as an iteration."""
+
+    def replaced(right: Right) -> Right:
+        async def ask(self: Given, ctx: Context) -> Given:
+            came = await right(self, ctx)
+            if came is None:
+                self.iterations += 1
+            return came
+
+        return ask
+
+    return patch(name, replaced)
+
+
 def _wrapped_for_policy(right: Right) -> Right:
     def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
         if isinstance(error, (ModelError, HookError)):
@@ -99,6 +145,17 @@ def _used_up(right: Right) -> Right:
     return after
 
 
+def _exhausted_at_once(right: Right) -> Right:
+    def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
+        verdict = right(self, attempt, error, leaving)
+        if verdict.wait is not None or verdict.leaving is not leaving:
+            return verdict
+        last = RetriesExhaustedError(attempt, leaving)
+        return replace(verdict, reader_error=last, leaving=last)
+
+    return after
+
+
 def _broken_is_over(_: Right) -> Right:
     """End the run where an open answer breaks."""
 
@@ -117,6 +174,30 @@ def _opened_once(right: Right) -> Right:
         return await right(self, call, ctx)
 
     return ask
+
+
+def _from_where_it_broke() -> Sequence[Patch]:
+    """Give the consumer only what the attempts before had not given."""
+    had: list[tuple[Given, int]] = []
+
+    def replaced(right: Right) -> Right:
+        def reader(self: Given, live: Given) -> StreamReader[Given]:
+            skip = max((many for each, many in had if each is self), default=0)
+            found = right(self, live)
+
+            async def rest() -> AsyncIterator[Given]:
+                at = 0
+                async for chunk in found:
+                    at += 1
+                    had.append((self, at))
+                    if at > skip:
+                        yield chunk
+
+            return StreamReader(rest())
+
+        return reader
+
+    return (patch("attempts.reader", replaced),)
 
 
 def _quiet_break(right: Right) -> Right:
@@ -174,6 +255,25 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "ERR-026",
         PatchedDoor("retry-loses-tools", _again_with(_no_tools)),
     ),
+    wrong(
+        "retry-goes-on-from-wrapped-request",
+        "Wrappers of a second attempt get the request as those of the first left it.",
+        "ERR-026",
+        PatchedDoor("retry-goes-on-from-wrapped-request", _as_wrappers_made_it),
+    ),
+    broken(
+        "retry-counted-as-iteration",
+        "Each further attempt at the model counts as an iteration.",
+        "RUN-016",
+        _counted("loop.ask_model"),
+        _counted("loop.open_answer"),
+    ),
+    broken(
+        "streamed-retry-counted-as-iteration",
+        "In a streaming run each attempt that did not open counts as an iteration.",
+        "RUN-016",
+        _counted("loop.open_answer"),
+    ),
     broken(
         "policy-sees-wrapped-error",
         "The policy is asked about the engine's error and not about the model's.",
@@ -193,6 +293,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("retry.after", _used_up),
     ),
     broken(
+        "unretried-error-exhausts",
+        "An error that the policy does not retry is told as if attempts were used up.",
+        "ERR-027",
+        patch("retry.after", _exhausted_at_once),
+    ),
+    broken(
         "broken-answer-ends-the-run",
         "A model whose open stream broke is not asked again.",
         "ERR-026",
@@ -203,6 +309,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A model whose stream does not open is not asked again.",
         "ERR-026",
         patch("attempts.ask", _opened_once),
+    ),
+    wrong(
+        "retried-stream-continues",
+        "A second attempt's stream begins where the one that broke had come to.",
+        "STR-005",
+        PatchedDoor("retried-stream-continues", _from_where_it_broke),
     ),
     broken(
         "retried-stream-ends-quietly",

@@ -144,6 +144,18 @@ def _wrapped_whole(right: Right) -> Right:
     return stream_tool
 
 
+def _broken_left_open(right: Right) -> Right:
+    """Close streams that were read to their end, and no others."""
+    held: list[Given] = []
+
+    async def close(self: Given) -> None:
+        held.append(self)
+        if self.whole:
+            await right(self)
+
+    return close
+
+
 def _joined_as(
     change: Callable[[Sequence[MessageChunk]], Sequence[MessageChunk]],
     whole: Callable[[Message], Message] = lambda message: message,
@@ -179,9 +191,36 @@ def _one_call(piece: ToolCallChunk) -> ToolCallChunk:
     return replace(piece, index=0) if piece.index is None else piece
 
 
+def _to_the_last(chunks: Sequence[MessageChunk]) -> Sequence[MessageChunk]:
+    """Put each piece to the call that was begun last."""
+    seen: set[int | None] = set()
+    last: int | None = None
+    found: list[MessageChunk] = []
+    for chunk in chunks:
+        pieces: list[ToolCallChunk] = []
+        for piece in chunk.tool_calls:
+            if piece.index not in seen:
+                seen.add(piece.index)
+                last = piece.index
+            pieces.append(replace(piece, index=last))
+        found.append(replace(chunk, tool_calls=tuple(pieces)))
+    return found
+
+
 def _with_text(chunks: Sequence[MessageChunk]) -> Sequence[MessageChunk]:
     """Leave out chunks that hold neither text nor calls."""
     return [each for each in chunks if each.content or each.tool_calls]
+
+
+def _first_extra(chunks: Sequence[MessageChunk]) -> Sequence[MessageChunk]:
+    """Keep extra values as they came first."""
+    had: set[str] = set()
+    found: list[MessageChunk] = []
+    for chunk in chunks:
+        new = {key: each for key, each in chunk.extra.items() if key not in had}
+        had.update(new)
+        found.append(replace(chunk, extra=new))
+    return found
 
 
 def _anonymous(message: Message) -> Message:
@@ -294,16 +333,34 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         each_event(_closed_when_told),
     ),
     broken(
+        "broken-streams-left-open",
+        "A stream that broke off, or was left, is not closed.",
+        "RUN-024",
+        patch("stream.close", _broken_left_open),
+    ),
+    broken(
         "calls-without-index-joined",
         "Calls that a stream brings whole are joined to one.",
         "STR-010 STR-015",
         _joined_as(_pieces(_one_call)),
     ),
     broken(
+        "pieces-to-the-last-call",
+        "A piece of a call is put to the one that was begun last.",
+        "MSG-008",
+        _joined_as(_to_the_last),
+    ),
+    broken(
         "bare-chunks-lost",
         "Chunks that hold extra values alone are not in the history.",
         "MSG-011 STR-014",
         _joined_as(_with_text),
+    ),
+    broken(
+        "first-extra-counts",
+        "Extra values stay as the first chunk of a stream had them.",
+        "MSG-008",
+        _joined_as(_first_extra),
     ),
     broken(
         "streamed-answers-without-id",

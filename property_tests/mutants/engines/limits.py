@@ -66,6 +66,16 @@ def _not_for_direct(right: Right) -> Right:
     return settle
 
 
+def _direct_at_the_limit(right: Right) -> Right:
+    """Take no direct result in the last iteration."""
+
+    def settle(self: Given, batch: Given) -> Given:
+        direct = right(self, batch)
+        return direct and self.iterations < self.machine.max_iterations
+
+    return settle
+
+
 def _later_model_errors(right: Right) -> Right:
     """Take an error of the model for an empty answer, once it had answered."""
 
@@ -111,6 +121,22 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "langchain-1",
         says=DEFAULT,
     ),
+    wrong(
+        "zero-is-one",
+        "A max_iterations of zero is read as one, and not as the default.",
+        "RUN-011",
+        _limit(0, 1),
+        "eino-0.8",
+        says=DEFAULT,
+    ),
+    wrong(
+        "zero-is-endless",
+        "A max_iterations of zero or less stands for no limit.",
+        "RUN-010",
+        _limit(0, 100),
+        "eino-0.9",
+        says=DEFAULT,
+    ),
     broken(
         "streamed-run-passes-its-limit",
         "A streaming run has one iteration more than it may.",
@@ -128,6 +154,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The after-agent hooks do not run where a direct call ends the run.",
         "RUN-017",
         patch("loop.settle", _not_for_direct),
+    ),
+    broken(
+        "direct-result-at-the-limit",
+        "A direct call in the last iteration does not end the run.",
+        "RD-001",
+        patch("loop.settle", _direct_at_the_limit),
     ),
     broken(
         "later-model-errors-swallowed",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -32,6 +32,18 @@ def _first_two_edit(right: Right) -> Right:
         for at, (_, one) in enumerate(self.one_by_one()):
             ctx, left = await right(one, ctx, messages)
             messages = left if at < 2 else messages
+        return ctx, messages
+
+    return rewrite
+
+
+def _contexts_of_two(right: Right) -> Right:
+    """Pass on the context that the first two hooks of a pass leave."""
+
+    async def rewrite(self: Given, ctx: Context, messages: Given) -> Given:
+        for at, (_, one) in enumerate(self.one_by_one()):
+            left, messages = await right(one, ctx, messages)
+            ctx = left if at < 2 else ctx
         return ctx, messages
 
     return rewrite
@@ -208,11 +220,31 @@ def _once_direct(right: Right) -> Right:
     return batch_of
 
 
+def _values_of(most: int) -> Callable[[Right], Right]:
+    """Let a context hold so many values."""
+
+    def replaced(right: Right) -> Right:
+        def with_value(self: Context, key: str, value: object) -> Given:
+            held = dict(self.items())
+            return right(self, key, value) if key in held or len(held) < most else self
+
+        return with_value
+
+    return replaced
+
+
 def _first_value(right: Right) -> Right:
     """Keep the value that a key had first."""
 
     def with_value(self: Context, key: str, value: object) -> Given:
         return self if key in dict(self.items()) else right(self, key, value)
+
+    return with_value
+
+
+def _plain_keys(right: Right) -> Right:
+    def with_value(self: Context, key: str, value: object) -> Given:
+        return right(self, key.strip(), value)
 
     return with_value
 
@@ -250,6 +282,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "What the third and later hooks of a pass leave is dropped.",
         "MSG-003 MSG-011",
         patch("pipeline.rewrite", _first_two_edit),
+    ),
+    broken(
+        "third-hook-context-lost",
+        "The context that the third and later hooks of a pass leave is dropped.",
+        "CTX-003 EXT-001",
+        patch("pipeline.rewrite", _contexts_of_two),
     ),
     broken(
         "no-after-hooks-in-the-second",
@@ -354,10 +392,22 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("loop.batch_of", _once_direct),
     ),
     broken(
+        "context-of-four-values",
+        "A context holds four values, and no more.",
+        "CTX-012",
+        patch("context.with_value", _values_of(4)),
+    ),
+    broken(
         "context-keeps-first-values",
         "A key of a context keeps the value that it had first.",
         "CTX-007",
         patch("context.with_value", _first_value),
+    ),
+    broken(
+        "context-keys-stripped",
+        "Keys of a context lose the space around them.",
+        "CTX-012",
+        patch("context.with_value", _plain_keys),
     ),
     broken(
         "no-silent-answer-at-the-limit",
