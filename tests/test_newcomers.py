@@ -27,23 +27,22 @@ WRAPS = """
             if WRAP in each:
 """
 GATHERED = """
-            for result in await asyncio.gather(*done):
+        got = await asyncio.gather(*done, return_exceptions=True)
 """
 FINISHED = """
-            finished = []
+        got = []
 
-            async def finish(call):
-                finished.append(await call)
+        async def finish(call):
+            got.append(await call)
 
-            await asyncio.gather(*map(finish, done))
-            for result in finished:
+        await asyncio.gather(*map(finish, done))
 """
-INVOKED = """
-            return ToolCallResult(await tool.invoke(here, asked.arguments, {}))
+CAUGHT = """
+            except Exception as error:
+                blame(error, ToolError(call.name, call.id, error))
+                raise
 """
 TOLD_AS_TEXT = """
-            try:
-                return ToolCallResult(await tool.invoke(here, asked.arguments, {}))
             except Exception as error:
                 return ToolCallResult(f"Error: {error}")
 """
@@ -97,7 +96,7 @@ BROKEN = (
         "the error of a tool becomes a text",
         "ERR-008",
         "loop.py",
-        {INVOKED: TOLD_AS_TEXT},
+        {CAUGHT: TOLD_AS_TEXT},
     ),
 )
 FAMILIES = sorted({each.clause.partition("-")[0] for each in BROKEN})

@@ -93,9 +93,9 @@ def search(options: argparse.Namespace, figures: Figures) -> None:
     left = options.processes
     with TemporaryDirectory() as name:
         folder = Path(name)
-        worlds = [
-            each.scenario for each in generated(options.worlds, seed=options.seed)
-        ]
+        # Those that are for few clauses ask or are cancelled by themselves.
+        drawn = generated(options.worlds, seed=options.seed)
+        worlds = [each.scenario for each in drawn if not each.only]
         for number, scenario in _part(worlds, options):
             judged(scenario, number, options.seed, folder, figures)
             if left and number % 3 == 0:
