@@ -280,7 +280,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "third-hook-edits-nothing",
         "What the third and later hooks of a pass leave is dropped.",
-        "MSG-003 MSG-011",
+        "MSG-003 MSG-004 MSG-011",
         patch("pipeline.rewrite", _first_two_edit),
     ),
     broken(
