@@ -138,9 +138,8 @@ def fixed_worlds(folder: Path = FIXED) -> Iterator[CorpusWorld]:
 
 def read_corpus(text: str) -> SuiteCorpus:
     """Return the corpus that ``SuiteCorpus.json`` wrote; raises ScenarioError."""
-    data: dict[str, Any] = json.loads(text)
-    worlds = (_entry(each, each["family"], each["fixed"]) for each in data["worlds"])
-    return SuiteCorpus(tuple(worlds), data["seed"])
+    stored = StoredCorpus(text)
+    return SuiteCorpus(tuple(map(stored.world, range(stored.size))), stored.seed)
 
 
 class StoredCorpus:
@@ -150,7 +149,14 @@ class StoredCorpus:
     """
 
     def __init__(self, text: str) -> None:
-        self._worlds: list[Mapping[str, Any]] = json.loads(text)["worlds"]
+        data: dict[str, Any] = json.loads(text)
+        self._worlds: list[Mapping[str, Any]] = data["worlds"]
+        self.seed: int = data["seed"]
+
+    @property
+    def size(self) -> int:
+        """So many worlds there are."""
+        return len(self._worlds)
 
     def world(self, at: int) -> CorpusWorld:
         """Read a world by its place; raises ScenarioError."""

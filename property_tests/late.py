@@ -7,14 +7,11 @@ it can. On virtual time that takes none.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
+from property_tests.given_runs import Events, OtherwiseGivenRun
 from refengine.agent import ChatModelAgentConfig
-from refengine.events import AgentEvent
 from refengine.plan import OnNotice
-from refengine.run import RunResult
 from refengine.testing.doors import Engine, EngineAgent, EngineRun
 
 WHILE: Final = 1_000.0
@@ -43,28 +40,8 @@ class _LateAgent:
         return _LateRun(self._agent.run(*given, **how))
 
 
-class _LateRun:
-    def __init__(self, run: EngineRun) -> None:
-        self._run = run
-
-    @property
-    def outcome(self) -> RunResult | None:
-        return self._run.outcome
-
-    async def __aenter__(self) -> Self:
-        self._run = await self._run.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None:
-        await self._run.__aexit__(kind, error, trace)
-
-    async def __aiter__(self) -> AsyncIterator[AgentEvent]:
-        async for event in self._run:
+class _LateRun(OtherwiseGivenRun):
+    async def events(self, given: Events) -> Events:
+        async for event in given:
             await asyncio.sleep(WHILE)
             yield event

@@ -6,12 +6,12 @@ and none of them says why. So fields are looked at before anything is judged by 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import Any, Final, Self, cast, get_args
+from typing import Any, Final, cast, get_args
 
+from property_tests.given_runs import Events, OtherwiseGivenRun
 from refengine.agent import ChatModelAgentConfig
 from refengine.events import AgentAction, AgentEvent, Chunk, EventKind
 from refengine.loop import Status
@@ -200,29 +200,12 @@ class _WatchedAgent:
         return _WatchedRun(self._watch, self._agent.run(messages, stream, **more))
 
 
-class _WatchedRun:
+class _WatchedRun(OtherwiseGivenRun):
     def __init__(self, watch: WatchedDoor, run: EngineRun) -> None:
+        super().__init__(run)
         self._watch = watch
-        self._run = run
 
-    @property
-    def outcome(self) -> RunResult | None:
-        return self._run.outcome
-
-    async def __aenter__(self) -> Self:
-        await self._run.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None:
-        await self._run.__aexit__(kind, error, trace)
-
-    async def __aiter__(self) -> AsyncIterator[AgentEvent]:
-        async for event in self._run:
+    async def events(self, given: Events) -> Events:
+        async for event in given:
             yield self._watch.look(event)
-        self._watch.faults += outcome_faults(self._run.outcome)
+        self._watch.faults += outcome_faults(self.outcome)

@@ -5,7 +5,8 @@ The worlds are counted once, where CI judges our own doors: it reads that report
 
 from typing import Any
 
-from tools.coverage import ENOUGH, check, in_report
+from compat.verdicts.conformance import THIN
+from tools.coverage import check, in_report
 
 
 def report(**worlds: int) -> dict[str, Any]:
@@ -18,7 +19,7 @@ def report(**worlds: int) -> dict[str, Any]:
 
 
 def test_a_clause_that_rests_on_fewer_worlds_is_told(capsys: Any) -> None:
-    assert check(report(ORD_001=ENOUGH - 1, ORD_002=ENOUGH)) == 1
+    assert check(report(ORD_001=THIN - 1, ORD_002=THIN)) == 1
 
     told = capsys.readouterr().out
     assert "ORD-001: 29 worlds, 30 are asked for" in told

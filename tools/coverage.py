@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from compat.verdicts.conformance import THIN
 from compat.verdicts.exit_codes import DIFFERS, OK
 from property_tests.checks import CHECKS
 from property_tests.corpus import NARROWED, CorpusWorld, fixed_worlds
@@ -28,8 +29,6 @@ from property_tests.playing import VariantPlayer
 from refengine.profile import profile
 from refengine.testing.doors import ReferenceEngine
 
-ENOUGH: Final = 30
-"""So many worlds at least let every check decide."""
 MOST: Final = 90
 """So many worlds are drawn for one clause at most, however few of them decide."""
 
@@ -57,7 +56,7 @@ def seldom(found: Mapping[str, int]) -> dict[str, int]:
     return {
         check.clause: found.get(check.clause, 0)
         for check in CHECKS
-        if found.get(check.clause, 0) < ENOUGH and check.family != "DEEP"
+        if found.get(check.clause, 0) < THIN and check.family != "DEEP"
     }
 
 
@@ -83,7 +82,7 @@ def check(report: Mapping[str, Any]) -> int:
     few = {clause: count for clause, count in seldom(found).items() if clause in found}
     sys.stdout.write(f"{table(found)}\n")
     for clause, count in few.items():
-        sys.stdout.write(f"{clause}: {count} worlds, {ENOUGH} are asked for\n")
+        sys.stdout.write(f"{clause}: {count} worlds, {THIN} are asked for\n")
     return DIFFERS if few or not found else OK
 
 
@@ -106,7 +105,7 @@ def _needed(clause: str, count: int, fixed: Sequence[CorpusWorld]) -> int:
     among = neighbours(SEED)
     drawn = [world for case in cases for world in around(case, 8, SEED, among)]
     share = counted(drawn)[clause] / len(drawn)
-    return min(MOST, round((ENOUGH - count) / max(share, 0.05)) + 12)
+    return min(MOST, round((THIN - count) / max(share, 0.05)) + 12)
 
 
 def _player(name: str) -> VariantPlayer:

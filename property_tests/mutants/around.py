@@ -6,14 +6,14 @@ what the consumer is given of a run: its events and its result.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
+from property_tests.given_runs import OtherwiseGivenRun
 from property_tests.mutants.mutant import Door
 from refengine.agent import ChatModelAgentConfig, build_agent
-from refengine.events import AgentEvent, Notice
+from refengine.events import Notice
 from refengine.messages import Message
 from refengine.plan import OnNotice
 from refengine.profile import Profile, choosing
@@ -24,7 +24,6 @@ Build: TypeAlias = Callable[
     [ChatModelAgentConfig, Profile, OnNotice], Awaitable[EngineAgent]
 ]
 Configure: TypeAlias = Callable[[ChatModelAgentConfig], ChatModelAgentConfig]
-Events: TypeAlias = AsyncIterator[AgentEvent]
 HandBack: TypeAlias = Callable[[RunResult], RunResult | None]
 
 
@@ -108,44 +107,6 @@ class OtherwiseBuilt:
     ) -> EngineAgent:
         """Build the agent in that way."""
         return await self._build(config, self.profile, on_notice)
-
-
-class OtherwiseGivenRun:
-    """A run of the reference engine of which the consumer is given something else."""
-
-    def __init__(self, run: EngineRun) -> None:
-        self._run = run
-
-    async def events(self, given: Events) -> Events:
-        """Yield the events that the consumer is given."""
-        async for event in given:
-            yield event
-
-    def result(self, outcome: RunResult) -> RunResult | None:
-        """Return the result that the consumer is given."""
-        return outcome
-
-    @property
-    def outcome(self) -> RunResult | None:
-        """How it ended, once it has."""
-        outcome = self._run.outcome
-        return None if outcome is None else self.result(outcome)
-
-    async def __aenter__(self) -> Self:
-        await self._run.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None:
-        await self._run.__aexit__(kind, error, trace)
-
-    def __aiter__(self) -> AsyncIterator[AgentEvent]:
-        return self.events(self._run.__aiter__())
 
 
 class _Agent:

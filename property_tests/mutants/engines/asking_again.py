@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from property_tests.mutants.engines.retrying import asking_again
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -34,29 +35,13 @@ def _again_with(
 ) -> Callable[[], Sequence[Patch]]:
     """Make a request that was made before with another one."""
 
-    def patches() -> Sequence[Patch]:
-        seen: list[ModelRequest] = []
+    def how(call: Given, _: Given) -> Given:
+        def outer(ctx: Context, request: ModelRequest) -> Given:
+            return call(ctx, change(request))
 
-        def replaced(right: Right) -> Right:
-            def compile_(
-                self: Given, layers: Given, innermost: Given, first: int = 0
-            ) -> Given:
-                call = right(self, layers, innermost, first)
-                if self.result_type not in {Message, StreamReader}:
-                    return call
+        return outer
 
-                async def outer(ctx: Context, request: ModelRequest) -> Given:
-                    again = any(each is request for each in seen)
-                    seen.append(request)
-                    return await call(ctx, change(request) if again else request)
-
-                return outer
-
-            return compile_
-
-        return (patch("onion.compile", replaced),)
-
-    return patches
+    return asking_again(how)
 
 
 def _no_options(request: ModelRequest) -> ModelRequest:

@@ -6,12 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from property_tests.mutants.around import (
-    Events,
-    OtherwiseGivenRun,
-    giving,
-    under,
-)
+from property_tests.given_runs import Events, OtherwiseGivenRun
+from property_tests.mutants.around import giving, under
 from property_tests.mutants.engines.events import each_event
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (

@@ -6,12 +6,8 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
-from property_tests.mutants.around import (
-    Events,
-    OtherwiseGivenRun,
-    giving,
-    handing_back,
-)
+from property_tests.given_runs import Events, OtherwiseGivenRun
+from property_tests.mutants.around import giving, handing_back
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Given, Right, broken, patch, wrong
 from refengine.context import Context

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from property_tests.mutants.around import Events, OtherwiseGivenRun, giving
+from property_tests.given_runs import Events, OtherwiseGivenRun
+from property_tests.mutants.around import giving
 from property_tests.mutants.engines.messages import begun
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Given, Patch, Right, broken, patch, wrong

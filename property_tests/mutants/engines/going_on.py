@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from property_tests.mutants.around import Events
+from property_tests.given_runs import Events
 from property_tests.mutants.engines.events import given_to_consumer
+from property_tests.mutants.engines.resuming import resumed
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -21,22 +22,6 @@ from property_tests.mutants.patching import (
 from refengine.events import AgentEvent
 from refengine.interrupts import Pending
 
-COUNTS_ON: Final = "A resumed run counts its iterations on."
-
-
-def _resumed(change: Callable[[Given], None]) -> Patch:
-    """Change a run that goes on, before it does anything."""
-
-    def replaced(right: Right) -> Right:
-        async def begin(self: Given) -> Given:
-            if self.saved is not None:
-                change(self)
-            return await right(self)
-
-        return begin
-
-    return patch("resume.begin", replaced)
-
 
 def _recalled(change: Callable[[Given, Given], None]) -> Patch:
     """Change each entry that is known again, given it and what was kept of it."""
@@ -49,10 +34,6 @@ def _recalled(change: Callable[[Given, Given], None]) -> Patch:
         return recall
 
     return patch("resume.recall", replaced)
-
-
-def _counted_anew(kept: Given) -> None:
-    kept.loop.iterations = min(kept.loop.iterations, 1)
 
 
 def _invoked(kept: Given) -> None:
@@ -131,30 +112,23 @@ def _all_marked() -> Sequence[Patch]:
         return root
 
     return (
-        _resumed(lambda kept: on.append(kept.writer.journal)),
+        resumed(lambda kept: on.append(kept.writer.journal)),
         patch("resume.root", replaced),
     )
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
-        "resumed-counts-anew",
-        "A run that goes on counts its iterations from the first.",
-        "INT-019",
-        _resumed(_counted_anew),
-        says=COUNTS_ON,
-    ),
-    broken(
         "resumed-run-invoked",
         "A streaming run goes on as one that is invoked.",
         "INT-005 STR-004",
-        _resumed(_invoked),
+        resumed(_invoked),
     ),
     broken(
         "instruction-again-on-resume",
         "A run that goes on has its system message twice.",
         "INT-005",
-        _resumed(_instruction_again),
+        resumed(_instruction_again),
     ),
     broken(
         "finished-siblings-again",

@@ -55,7 +55,7 @@ def _changes_forgotten(entry: Given, _: Given) -> None:
     entry.changes = None
 
 
-def _resumed(change: Callable[[Given], None]) -> Patch:
+def resumed(change: Callable[[Given], None]) -> Patch:
     """Change a run that goes on, once it stands where it stood."""
 
     def replaced(right: Right) -> Right:
@@ -260,13 +260,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "interrupted-iteration-counted-twice",
         "An iteration that was interrupted is counted once more when it goes on.",
         "INT-005",
-        _resumed(_counted_again),
+        resumed(_counted_again),
     ),
     broken(
         "iterations-counted-anew",
         "A run that goes on counts its iterations from the first one again.",
         "INT-019",
-        _resumed(_counted_anew),
+        resumed(_counted_anew),
     ),
     broken(
         "changes-in-place-forgotten",
@@ -290,7 +290,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "addresses-given-again",
         "A question has the address of one that was answered before.",
         "INT-017",
-        _resumed(_addresses_forgotten),
+        resumed(_addresses_forgotten),
     ),
     broken(
         "interrupt-as-error",
@@ -326,7 +326,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "results-told-twice",
         "Events that the consumer had before an interrupt come again after it.",
         "INT-012",
-        _resumed(_events_forgotten),
+        resumed(_events_forgotten),
     ),
     broken(
         "resumed-by-anybody",
@@ -356,7 +356,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "context-lost-in-between",
         "What finished hooks left in the context is gone when a run goes on.",
         "SER-008",
-        _resumed(_context_forgotten),
+        resumed(_context_forgotten),
     ),
     broken(
         "run-locals-lost-in-between",
@@ -368,6 +368,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "options-of-resume-ignored",
         "A run goes on without the options that its resume was given.",
         "SER-009",
-        _resumed(_options_forgotten),
+        resumed(_options_forgotten),
     ),
 )

@@ -89,28 +89,40 @@ def _hooks_each_time(right: Right) -> Right:
     return ask_model
 
 
-def _past_wrappers() -> Sequence[Patch]:
-    """Ask again past the wrappers, just the model."""
-    seen: list[ModelRequest] = []
+def asking_again(
+    how: Callable[[Given, Given], Given],
+) -> Callable[[], Sequence[Patch]]:
+    """Make a request that was made before by what is given the call and the model."""
 
-    def replaced(right: Right) -> Right:
-        def compile_(
-            self: Given, layers: Given, innermost: Given, first: int = 0
-        ) -> Given:
-            call = right(self, layers, innermost, first)
-            if self.result_type not in {Message, StreamReader}:
-                return call
+    def patches() -> Sequence[Patch]:
+        seen: list[ModelRequest] = []
 
-            async def outer(ctx: Context, request: ModelRequest) -> Given:
-                again = any(each is request for each in seen)
-                seen.append(request)
-                return await (innermost if again else call)(ctx, request)
+        def replaced(right: Right) -> Right:
+            def compile_(
+                self: Given, layers: Given, innermost: Given, first: int = 0
+            ) -> Given:
+                call = right(self, layers, innermost, first)
+                if self.result_type not in {Message, StreamReader}:
+                    return call
+                further = how(call, innermost)
 
-            return outer
+                async def outer(ctx: Context, request: ModelRequest) -> Given:
+                    again = any(each is request for each in seen)
+                    seen.append(request)
+                    return await (further if again else call)(ctx, request)
 
-        return compile_
+                return outer
 
-    return (patch("onion.compile", replaced),)
+            return compile_
+
+        return (patch("onion.compile", replaced),)
+
+    return patches
+
+
+def _just_the_model(_: Given, model: Given) -> Given:
+    """Ask again past the wrappers."""
+    return model
 
 
 def _halves_kept() -> Sequence[Patch]:
@@ -160,7 +172,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "retried-inside-the-onion",
         "Wrappers around the model see the first attempt only.",
         "ERR-029",
-        PatchedDoor("retried-inside-the-onion", _past_wrappers),
+        PatchedDoor("retried-inside-the-onion", asking_again(_just_the_model)),
     ),
     wrong(
         "retried-without-waiting",

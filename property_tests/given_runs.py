@@ -1,0 +1,54 @@
+"""Runs whose consumer is given other events, later ones, or another result.
+
+What looks at a run from outside, or is wrong only there, stands around it like this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Self, TypeAlias
+
+from refengine.events import AgentEvent
+from refengine.run import RunResult
+from refengine.testing.doors import EngineRun
+
+Events: TypeAlias = AsyncIterator[AgentEvent]
+
+
+class OtherwiseGivenRun:
+    """A run of which the consumer is given something else, or nothing else."""
+
+    def __init__(self, run: EngineRun) -> None:
+        self._run = run
+
+    async def events(self, given: Events) -> Events:
+        """Yield the events that the consumer is given."""
+        async for event in given:
+            yield event
+
+    def result(self, outcome: RunResult) -> RunResult | None:
+        """Return the result that the consumer is given."""
+        return outcome
+
+    @property
+    def outcome(self) -> RunResult | None:
+        """How it ended, once it has."""
+        outcome = self._run.outcome
+        return None if outcome is None else self.result(outcome)
+
+    async def __aenter__(self) -> Self:
+        self._run = await self._run.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        await self._run.__aexit__(kind, error, trace)
+
+    def __aiter__(self) -> AsyncIterator[AgentEvent]:
+        return self.events(self._run.__aiter__())
