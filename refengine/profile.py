@@ -7,15 +7,36 @@ under every profile (contract §1).
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, get_args, get_type_hints
+from typing import Final, Literal
 
-from refengine.errors import IncompleteProfileError, UnknownProfileError
+from refengine.postures import (
+    choosing,
+    differences,
+    named,
+    options_of,
+    profiles_in,
+    refuse_unknown_options,
+)
+
+__all__ = [
+    "EINO_0_7",
+    "EINO_0_8",
+    "EINO_0_9",
+    "EINO_DRAFT",
+    "LANGCHAIN_1",
+    "LANGGRAPH_PREBUILT_1",
+    "PROFILES",
+    "SEED_001",
+    "Profile",
+    "choosing",
+    "differences",
+    "options",
+    "profile",
+    "read_profiles",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,56 +144,17 @@ class Profile:
     """two handlers of one name"""
 
     def __post_init__(self) -> None:
-        for posture, allowed in options().items():
-            got = getattr(self, posture)
-            if got not in allowed:
-                raise IncompleteProfileError(
-                    self.name, posture, got, ", ".join(allowed)
-                )
+        refuse_unknown_options(self)
 
 
-def choosing(base: Profile, posture: str, option: str) -> Profile:
-    """Return a profile that differs from ``base`` in one posture.
-
-    Raises IncompleteProfileError for a posture or an option that there is not.
-    """
-    if posture not in options():
-        raise IncompleteProfileError(base.name, posture, option, "any posture")
-    changes: dict[str, Any] = {posture: option}
-    return replace(base, **changes)
-
-
-@cache
 def options() -> Mapping[str, tuple[str, ...]]:
-    """Return each posture with its options, in the order of the class."""
-    hints = get_type_hints(Profile)
-    return {
-        each.name: get_args(hints[each.name])
-        for each in fields(Profile)
-        if each.name != "name"
-    }
-
-
-def differences(a: Profile, b: Profile) -> Iterator[tuple[str, str, str]]:
-    """Yield (posture, value in a, value in b) where the two differ."""
-    for posture in options():
-        if getattr(a, posture) != getattr(b, posture):
-            yield posture, getattr(a, posture), getattr(b, posture)
+    """Return each posture of the engine with its options, in the order of the class."""
+    return options_of(Profile)
 
 
 def read_profiles(text: str) -> Iterator[Profile]:
-    """Yield the profiles of a table in TOML; one without a value for a posture is none.
-
-    Raises IncompleteProfileError, which names the profile.
-    """
-    for name, postures in tomllib.loads(text).items():
-        for posture, allowed in options().items():
-            if posture not in postures:
-                raise IncompleteProfileError(name, posture, None, ", ".join(allowed))
-        for posture in postures.keys() - options().keys():
-            got = postures[posture]
-            raise IncompleteProfileError(name, posture, got, "any posture")
-        yield Profile(name=name, **postures)
+    """Yield the engine's profiles of a table in TOML; see ``profiles_in``."""
+    return profiles_in(Profile, text)
 
 
 PROFILES: Final = tuple(
@@ -183,11 +165,7 @@ PROFILES: Final = tuple(
 
 def profile(name: str) -> Profile:
     """Return the profile of that name; raises UnknownProfileError with a suggestion."""
-    known = {each.name: each for each in PROFILES}
-    if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        raise UnknownProfileError(name, known, close[0] if close else None)
-    return known[name]
+    return named(PROFILES, name)
 
 
 SEED_001: Final = profile("seed-001")

@@ -1,6 +1,7 @@
 """One house: no circle of files, and no public class name twice."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -38,10 +39,15 @@ def public_classes(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def homes(root: Path) -> dict[str, list[str]]:
-    """Return the modules by the public class that they define."""
+    """Return the modules by the public class that they define.
+
+    A dialect has the words of its seed, so it is a house of its own: it has an Event
+    because its seed has one, as the engine has.
+    """
     found: dict[str, list[str]] = defaultdict(list)
     for name, module in public_classes(root):
-        found[name].append(module)
+        dialect = re.match(r"compat\.dialects\.\w+", module)
+        found[f"{dialect[0]}.{name}" if dialect else name].append(module)
     return found
 
 

@@ -1,0 +1,172 @@
+"""Profiles of the Flow dialect: where its versions differ, each point with a name.
+
+The choices stand in ``profiles.toml``, in the machinery that the engine's profiles have
+(``refengine.postures``). ``adk-go-0.4`` is what the seed describes; ``flow-safe`` is
+that with each of its bugs off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from refengine.postures import named, profiles_in, refuse_unknown_options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowProfile:
+    """One version's choices. A field left out, or an unknown value, does not load."""
+
+    name: str
+    # Processors and the loop
+    identity: Literal["stub", "told"]
+    """the identity processor does nothing, or tells the model its agent's name and
+    description"""
+    equal_tool_names: Literal["error", "last_wins"]
+    """two tools of one name: the turn fails before the model is asked, or the last one
+    runs and both are declared"""
+    skipped_response: Literal["no_content", "no_content_or_grounding"]
+    """which responses make no event: those without content, error and interruption, or
+    only if they have no grounding either"""
+    thought_only_turn: Literal["ends", "goes_on"]
+    """a whole response of thoughts alone is an end like another, or the model is asked
+    again"""
+    last_partial: Literal["error", "stops"]
+    """a step whose last event is partial: the turn fails, or ends with a warning"""
+    partial_calls: Literal["run", "skipped"]
+    """calls in a partial response"""
+    model_calls: Literal["any", "at_most_500"]
+    """how often one invocation may ask its model"""
+    error_event: Literal["as_its_content", "final"]
+    """whether an event with an error code is a final response whatever it holds"""
+    # Model hooks
+    plugin_errors: Literal["as_raised", "wrapped"]
+    """what leaves a run when a plugin raised: its exception, or a RuntimeError that
+    names plugin and hook and has it as its cause"""
+    plugin_after_model_state: Literal["kept", "lost"]
+    """state that a plugin's after_model writes"""
+    replaced_partial: Literal["as_given", "inherited"]
+    """fields that an after-model hook's response leaves unset: unset, or those of the
+    response that it replaces, the partial flag among them"""
+    call_ids: Literal["after_hooks", "before_hooks"]
+    """when calls without an id are given one: after the after-model hooks, or before"""
+    model_artifacts: Literal["dropped", "kept"]
+    """artifacts that a model hook saves: whether the event's delta has them"""
+    step_delta: Literal["shared", "own"]
+    """state that model hooks write: all events of one step share one delta, or each
+    event has its own"""
+    # Tool hooks
+    tool_failures: Literal["data", "abort"]
+    """an exception of a tool or of a tool hook that nobody recovers becomes the call's
+    response, or ends the run"""
+    after_tool_on_error: Literal["called", "skipped"]
+    """whether after_tool hooks see an error that nobody recovered"""
+    before_tool_error: Literal["recoverable", "raised"]
+    """an exception of a before_tool hook goes to on_tool_error hooks, or past them"""
+    tool_hook_values: Literal["not_none", "truthy"]
+    """what counts as a value of an agent's tool callback: an empty mapping does not if
+    only truthy ones do"""
+    unknown_tool: Literal["answered", "aborts", "hooked_and_answered"]
+    """a call to a tool that is not there: on_tool_error hooks, then an answer that says
+    so or the end of the run; or before_tool hooks as well, then another answer"""
+    after_tool_sees: Literal["mapping", "raw"]
+    """what an after_tool hook is given of a tool that returned no mapping: it wrapped
+    as {"result": ...}, or itself"""
+    long_running_nothing: Literal["answered", "none_held_back", "empty_held_back"]
+    """a long-running tool that returned nothing yet: it is answered all the same, or
+    None is not, or neither None nor an empty mapping is"""
+    # Agent hooks and the runner
+    before_agent_error: Literal["goes_on", "ends"]
+    """an exception of a before_agent hook: told, and the agent runs all the same; or
+    the end of the agent"""
+    after_agent_on_error: Literal["called", "skipped"]
+    """after_agent hooks of an agent whose model failed"""
+    before_run_value: Literal["user_echo", "content"]
+    """what a before_run hook's content becomes: the user's message once more and the
+    content is lost, or an event of the model with it"""
+    on_event_kept: Literal["replacement", "original", "merged"]
+    """what a session keeps of an event that on_event replaced"""
+    after_run: Literal["always", "on_completion", "not_on_exception"]
+    """when after_run hooks are called: however it ends, only if it ran to its end, or
+    also if its consumer left early"""
+    after_run_value: Literal["ignored", "silences"]
+    """whether a value of one plugin's after_run keeps later ones from being called"""
+    # Parallel calls
+    parallel_calls: Literal["sequential", "concurrent"]
+    """the calls of one response, in their order or at the same time"""
+    failing_call: Literal["siblings_finish", "siblings_cancelled"]
+    """what becomes of the other calls when one ends the run"""
+    flags_merge: Literal["any", "last"]
+    """skip_summarization and escalate of several calls: set if any set it, or as the
+    last that said something"""
+    artifacts_merge: Literal["first", "newest", "last"]
+    """artifact versions of several calls: those of the first alone, the highest of each
+    file, or the last of each file"""
+    # Contents
+    hidden_calls: Literal["credential", "and_confirmation", "and_input"]
+    """which of the flow's own calls the model never sees: those for a credential, those
+    for a confirmation as well, those for an input as well"""
+    foreign_wording: Literal["quotes", "backticks_json", "backticks_repr", "fenced"]
+    """how another agent's calls and results are told"""
+    foreign_thoughts: Literal["said", "dropped"]
+    """thoughts of another agent"""
+    unrelated_pairs: Literal["dropped", "kept"]
+    """other calls and responses between a call and its late response"""
+    orphan_response: Literal["error", "dropped"]
+    """a last response whose call is not in the history"""
+    unanswered_call: Literal["kept", "dropped"]
+    """a call without a response, in the contents"""
+    last_content: Literal["as_it_is", "user"]
+    """contents that do not end on the user: left so, or a user's turn is added"""
+    no_pivot: Literal["everything", "nothing"]
+    """include_contents none, and nobody else spoke: the whole history or nothing"""
+    # Instructions
+    template_escapes: Literal["none", "backslash_and_dollar"]
+    """whether a backslash or a dollar before a brace leaves it alone"""
+    artifact_text: Literal["text", "repr"]
+    """what {artifact.NAME} is replaced by: its text, or how the part prints"""
+    # Transfer
+    transfer_reach: Literal["targets", "whole_tree"]
+    """which agents a transfer finds"""
+    transfer_to_self: Literal["refused", "allowed"]
+    """an agent that transfers to itself"""
+    transfer_names: Literal["any_text", "enumerated"]
+    """whether the schema of transfer_to_agent lists the names"""
+    # Output
+    native_schema: Literal["gemini_2_on_vertex", "by_model"]
+    """which models take a schema and tools together"""
+    invalid_answer: Literal["final_error", "raises", "retried"]
+    """set_model_response with arguments that do not fit: an answer that says so, the
+    end of the run, or the model is told and asked again"""
+    output_key: Literal["each_event", "whole_turn"]
+    """what is kept under output_key: the text of each event in turn, or of the turn"""
+    # Confirmation
+    confirmation_place: Literal["before_responses", "after_responses", "after_settled"]
+    """where the event that asks for confirmation stands: before the responses, behind
+    them, or behind them only if another call of the response was settled"""
+    confirmation_ids: Literal["empty", "given"]
+    """whether that event's calls, and the event, have ids"""
+    confirmation_check: Literal["trusted", "checked"]
+    """an answer to a confirmation that was not asked, or was asked of another call: is
+    run as it says, or refused"""
+    # Streams
+    aggregation: Literal["first_part", "progressive"]
+    """how chunks become a response: by the first part of each, flushed where the kind
+    changes; or as ordered runs of all parts, with one closing response"""
+
+    def __post_init__(self) -> None:
+        refuse_unknown_options(self)
+
+
+FLOW_PROFILES: Final = tuple(
+    profiles_in(
+        FlowProfile, Path(__file__).with_name("profiles.toml").read_text("utf-8")
+    )
+)
+"""All profiles of the dialect, in the order of ``profiles.toml``."""
+
+
+def flow_profile(name: str) -> FlowProfile:
+    """Return the profile of that name; raises UnknownProfileError with a suggestion."""
+    return named(FLOW_PROFILES, name)
