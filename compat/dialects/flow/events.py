@@ -31,7 +31,8 @@ class Actions:
     """What an event does besides saying something.
 
     ``artifact_delta`` has the version that was saved of each file;
-    ``requested_confirmations`` is by the id of the call that waits.
+    ``requested_confirmations`` is by the id of the call that waits. A flag that is None
+    was not said, which is another thing than False where later calls win.
     """
 
     state_delta: Mapping[str, Json] = field(default=NOTHING, hash=False)
@@ -41,9 +42,9 @@ class Actions:
     requested_confirmations: Mapping[str, ToolConfirmation] = field(
         default_factory=dict[str, ToolConfirmation], hash=False
     )
-    skip_summarization: bool = False
+    skip_summarization: bool | None = None
     transfer_to_agent: str = ""
-    escalate: bool = False
+    escalate: bool | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "state_delta", "artifact_delta")
