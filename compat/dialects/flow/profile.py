@@ -111,21 +111,41 @@ class FlowProfile:
     """how another agent's calls and results are told"""
     foreign_thoughts: Literal["said", "dropped"]
     """thoughts of another agent"""
+    foreign_responses: Literal["by_author", "by_call"]
+    """whose a function response is: its author's, or that agent's who made the call"""
+    silent_event: Literal["shown", "hidden"]
+    """an event of nothing but thoughts, empty parts and a vendor's additions"""
+    empty_parts: Literal["removed", "kept"]
+    """empty parts beside others, in the contents"""
     unrelated_pairs: Literal["dropped", "kept"]
     """other calls and responses between a call and its late response"""
     orphan_response: Literal["error", "dropped"]
     """a last response whose call is not in the history"""
     unanswered_call: Literal["kept", "dropped"]
     """a call without a response, in the contents"""
+    mixed_responses: Literal["error", "split"]
+    """a last event with responses to calls of several events"""
+    reused_call_ids: Literal["last_response", "following_response"]
+    """two calls of one id: both have the last response of that id, or each has the last
+    of those that follow it"""
+    superseded_text: Literal["kept", "dropped"]
+    """what the model said between two responses to one call"""
     last_content: Literal["as_it_is", "user"]
     """contents that do not end on the user: left so, or a user's turn is added"""
     no_pivot: Literal["everything", "nothing"]
     """include_contents none, and nobody else spoke: the whole history or nothing"""
+    turn_start: Literal["any_event", "visible_event", "asking_event"]
+    """with include_contents none, the turn starts at the last event of the user or of
+    another agent: whatever it is; only if the model sees it; or only if it also is no
+    transfer and no result that answers an earlier call"""
     # Instructions
     template_escapes: Literal["none", "backslash_and_dollar"]
     """whether a backslash or a dollar before a brace leaves it alone"""
     artifact_text: Literal["text", "repr"]
     """what {artifact.NAME} is replaced by: its text, or how the part prints"""
+    value_text: Literal["percent_v", "str"]
+    """how a value of the state is written into an instruction: as Go's %v writes it, or
+    as Python's str does"""
     # Transfer
     transfer_reach: Literal["targets", "whole_tree"]
     """which agents a transfer finds"""
@@ -154,6 +174,14 @@ class FlowProfile:
     aggregation: Literal["first_part", "progressive"]
     """how chunks become a response: by the first part of each, flushed where the kind
     changes; or as ordered runs of all parts, with one closing response"""
+    empty_chunk_part: Literal["passed_over", "as_another"]
+    """an empty part in a chunk: changes nothing, or is a part like any that is no
+    text"""
+    closing_response: Literal["if_pending", "always"]
+    """the response that ends a stream: only if something is left to tell, or after
+    every stream"""
+    no_candidates: Literal["error", "told"]
+    """a chunk without any answer in it: the stream fails, or it is told as it is"""
 
     def __post_init__(self) -> None:
         refuse_unknown_options(self)
