@@ -27,7 +27,7 @@ REPEATED: Final = ("middlewares", "handlers")
 CANCELLING: Final = ("ERR-022", "RUN-022", "RUN-023", "RUN-024", "RUN-025", "RUN-026")
 RETRYING: Final = (
     *("STR-005", "STR-022", "STR-023", "ERR-026", "ERR-027", "ERR-028", "ERR-029"),
-    *("ERR-030", "RUN-016"),
+    *("ERR-030", "ERR-032", "ERR-033", "RUN-016"),
 )
 STOPPING: Final = ("INT", "SER", "RUN-022")
 """Whom worlds are for in which runs are cancelled, models asked again, and runs

@@ -351,6 +351,13 @@ WORLDS: Final[Mapping[str, tuple[ProbeWorld, ...]]] = MappingProxyType(
                 {"retry": {"max_retries": 1}}, _completed, (FAILS, "assistant:done")
             ),
         ),
+        "fall_back": (
+            ProbeWorld(
+                {"retry": {"fall_back": ["other"]}},
+                _completed,
+                (FAILS, "assistant:done"),
+            ),
+        ),
         "lock_step": (ProbeWorld({}, _waited, late=True),),
     }
 )

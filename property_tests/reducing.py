@@ -173,6 +173,11 @@ def _invoked(doc: Doc) -> None:
         run.pop("streaming", None)
 
 
+def _first_model_only(doc: Doc) -> None:
+    for agent in _agents(doc):
+        agent.get("retry", {}).pop("fall_back", None)
+
+
 def _valid_unicode(doc: Doc) -> None:
     found = json.loads(SURROGATE.sub("?", json.dumps(doc)))
     doc.clear()
@@ -303,5 +308,6 @@ _CUTS: Final[Mapping[str, Callable[[Doc], None]]] = {
     "run_options": _without_options,
     "streamed_model_wraps": _in_one_piece,
     "arguments_text": _objects_only,
+    "fall_back": _first_model_only,
 }
 """By capability: what takes out of a document all that needs it."""

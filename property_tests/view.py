@@ -7,7 +7,7 @@ made it: what does not fit anywhere stands in no part, and a check misses it the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from refengine.messages import Message, ToolCall
@@ -79,7 +79,11 @@ class Call:
 
 @dataclass(slots=True, eq=False)
 class Iteration:
-    """One model call and the tools it leads to. ``number`` counts from 1 in its run."""
+    """One model call and the tools it leads to. ``number`` counts from 1 in its run.
+
+    Where the model is asked again all is told of the last attempt; those before it are
+    ``failed``: each is what the iteration was until then, with the same hooks before.
+    """
 
     number: int
     before: list[HookView] = field(default_factory=list[HookView])
@@ -91,6 +95,7 @@ class Iteration:
     model_events: list[Observation] = field(default_factory=list[Observation])
     calls: dict[str, Call] = field(default_factory=dict[str, Call])
     entries: list[Observation] = field(default_factory=list[Observation])
+    failed: list[Iteration] = field(default_factory=list["Iteration"])
     read: dict[object, object] = field(default_factory=dict[object, object])
     """As that of a view."""
 
@@ -105,6 +110,21 @@ class Iteration:
         if self.request is None:
             return None
         return cast("Sequence[Message]", self.request.data["messages"])
+
+    @property
+    def attempts(self) -> tuple[Iteration, ...]:
+        """Its attempts at the model: those that failed, and the last one."""
+        return (*self.failed, self)
+
+    def ask_again(self) -> None:
+        """Begin another attempt at the model, after one that failed."""
+        had = replace(self, failed=[], read={})
+        self.failed.append(had)
+        self.model_wraps, self.model_events, self.read = [], [], {}
+        self.request = self.model_error = None
+        opened = [each.enter for each in had.model_wraps]
+        first = min(e.seq for e in (*opened, had.request) if e is not None)
+        self.entries = [each for each in had.entries if each.seq < first]
 
     @property
     def tool_events(self) -> list[Observation]:
@@ -321,10 +341,23 @@ class _Reader:
         last = run.iterations[-1] if run.iterations else None
         if hook is None and seen.kind != "model_request":
             return last
-        if last is None or _begins(last, seen, hook):
+        if last is not None and run.agent.retry and _asks_again(last, seen, hook):
+            last.ask_again()
+        elif last is None or _begins(last, seen, hook):
             last = Iteration(len(run.iterations) + 1)
             run.iterations.append(last)
         return last
+
+
+def _asks_again(last: Iteration, seen: Observation, hook: HookView | None) -> bool:
+    """Tell whether an entry is the first one of another attempt at the model."""
+    if last.response or last.after or last.calls:
+        return False
+    if seen.kind == "model_request":
+        return last.request is not None
+    if hook is None or hook.name != "wrap_model":
+        return False
+    return any(_who(each.enter) == _who(seen) for each in last.model_wraps)
 
 
 def _begins(last: Iteration, seen: Observation, hook: HookView | None) -> bool:

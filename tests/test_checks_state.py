@@ -17,12 +17,13 @@ from property_tests.corpus import CorpusWorld
 from property_tests.judging.world import looks_at
 from property_tests.mutants.engines.asking import MUTANTS as ASKING
 from property_tests.mutants.engines.cancelling import MUTANTS as CANCELLING
+from property_tests.mutants.engines.falling_back import MUTANTS as FALLING_BACK
 from property_tests.mutants.engines.resuming import MUTANTS as RESUMING
 from property_tests.mutants.engines.retrying import MUTANTS as RETRYING
 from property_tests.variants import CHANGES, UNASKED
 from refengine.profile import SEED_001
 from refengine.testing.doors import ReferenceEngine
-from refengine.testing.scenario_files import read_scenario
+from refengine.testing.scenario_files import ScenarioError, read_scenario
 from tests.deciding import (
     accused,
     case_of,
@@ -41,7 +42,8 @@ CHECKS = (
     *cancelling.CHECKS,
     *retrying.CHECKS,
 )
-MUTANTS = (*ASKING, *RESUMING, *CANCELLING, *RETRYING)
+OTHERS = tuple(each for each in FALLING_BACK if each.violates != ("RUN-016",))
+MUTANTS = (*ASKING, *RESUMING, *CANCELLING, *RETRYING, *OTHERS)
 OF = {check.clause: check for check in CHECKS}
 ASKS = {"name": "a", "result": "r", "body": [{"op": "ask", "payload": "a?"}]}
 CALL = "assistant:[c1:a({})]"
@@ -232,3 +234,34 @@ def test_nothing_is_asked_of_a_model_that_does_not_fail():
     world = scenario({"retry": {"max_retries": 1}}, DONE)
 
     assert not any(told(each, world) for each in ("ERR-026", "ERR-027", "STR-023"))
+
+
+FALLS_BACK = {"max_retries": 1, "wait_ms": 10, "fall_back": ["second", "third"]}
+
+
+def test_each_model_has_the_attempts_of_the_policy():
+    world = scenario({"retry": FALLS_BACK}, FAILS, FAILS, FAILS, DONE)
+
+    models = [each for each in told("ERR-032", world) if isinstance(each, str)]
+    assert models == ["", "", "second", "second"]
+
+
+def test_time_passes_before_a_retry_and_not_before_another_model():
+    world = scenario({"retry": FALLS_BACK}, FAILS, FAILS, FAILS, DONE)
+
+    assert told("ERR-033", world) == [10, 0, 10]
+
+
+def test_a_wrapper_that_raises_is_an_attempt_too():
+    wrap = {"wrap_model": {"error": "refused"}}
+    policy = {"max_retries": 1, "retry_on": "overloaded"}
+    world = scenario({"retry": policy, "handlers": [{"id": "h", **wrap}]}, DONE)
+
+    assert told("ERR-026", world) == [False]
+    assert told("ERR-027", world) == [["error", "model", "refused"]]
+
+
+@pytest.mark.parametrize("names", [["second", "second"], [""]])
+def test_a_model_to_fall_back_on_has_a_name_of_its_own(names):
+    with pytest.raises(ScenarioError, match="'fall_back' names each model once"):
+        scenario({"retry": {"fall_back": names}}, DONE)

@@ -73,6 +73,7 @@ CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
         "resume": "a run is interrupted, kept, and goes on when it is answered",
         "cancellation": "a run that is cancelled leaves a history to go on with",
         "retry": "the model is asked again when it failed",
+        "fall_back": "another model is asked when one failed in all its attempts",
         "lock_step": "nothing goes on before the consumer has taken the last event",
     }
 )
@@ -189,6 +190,8 @@ def _needs(config: ChatModelAgentConfig) -> Iterator[tuple[str, str]]:
         yield "resume", "checkpoints"
     if config.retry is not None:
         yield "retry", "retry"
+        if config.retry.fall_back:
+            yield "fall_back", "retry.fall_back"
 
 
 def _needs_of_tools(config: ChatModelAgentConfig) -> Iterator[tuple[str, str]]:

@@ -99,6 +99,8 @@ def _of_run(run: RunSpec, where: str) -> Iterator[tuple[str, str]]:
 def _of_agent(agent: AgentSpec) -> Iterator[tuple[str, str]]:
     if agent.retry is not None:
         yield "retry", "an agent's retry"
+        if agent.retry.fall_back:
+            yield "fall_back", "an agent's retry"
     for where in _asking(agent):
         yield "resume", where
     for at, handler in enumerate(agent.handlers):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from property_tests.check import Decision, PlayedWorld
-from property_tests.checks import retrying, specs
+from property_tests.checks import specs
 from property_tests.checks.histories import Continuation, turns
 from property_tests.checks.routes import has_after_hooks, last_assistant
 from property_tests.view import RunView
@@ -116,10 +116,7 @@ def counted(case: PlayedWorld) -> Iterator[Decision]:
         if run.end is not None and run.error is None:
             got = run.end.data["iterations"]
             claim = "the result counts the iterations"
-            had = len(run.iterations)
-            if run.agent.retry is not None:
-                had = retrying.iterations(run)  # an attempt is none
-            yield Decision(claim, had, got, run.end)
+            yield Decision(claim, len(run.iterations), got, run.end)
 
 
 def after_agent_sees(case: PlayedWorld) -> Iterator[Decision]:

@@ -5,74 +5,146 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from property_tests.check import Check, Decision, PlayedWorld
-from property_tests.checks.kept_runs import effects
+from property_tests.checks.kept_runs import effects, who
 from property_tests.view import AFTER, BEFORE, RunView
-from refengine.testing.scenario import ModelWrapSpec, RetrySpec, Scenario
+from refengine.testing.scenario import AgentSpec, ModelWrapSpec, RetrySpec, Scenario
 from refengine.testing.trace import Observation
 
 RETRY: Final = frozenset(("retry",))
+FALL_BACK: Final = RETRY | {"fall_back"}
 
 
 @dataclass(slots=True, eq=False)
 class ModelAttempt:
-    """One call of the model, ``number`` from 1 in its iteration, and how it ended.
+    """One attempt at a model, ``number`` from 1 in its iteration, and how it ended.
 
-    ``streamed`` says whether it was a stream that was begun and closed, ``then`` is the
-    attempt that follows in the same iteration.
+    ``entered`` are the wrappers around it. ``request`` is None if the last of these
+    raised: that has failed, too. ``streamed`` says whether it was a stream that was
+    begun and closed, ``then`` is the attempt that follows in the same iteration.
     """
 
     number: int
-    request: Observation
+    entered: list[Observation] = field(default_factory=list[Observation])
+    request: Observation | None = None
     error: Observation | None = None
     response: Observation | None = None
     waits: list[int] = field(default_factory=list[int])
     streamed: bool = False
     then: ModelAttempt | None = None
 
-    def is_retried(self, spec: RetrySpec) -> bool:
+    def failed_of(self, agent: AgentSpec) -> str | None:
+        """Return the name of the error it failed of; None if it did not fail."""
+        if self.error is not None:
+            return str(self.error.data["error"])
+        if self.request is not None or not self.entered:
+            return None
+        at = cast("int", self.entered[-1].data["position"])
+        wrap = agent.handlers[at].wrap_model if at < len(agent.handlers) else None
+        return None if wrap is None else wrap.error
+
+    def is_worth(self, agent: AgentSpec, spec: RetrySpec) -> bool:
+        """Tell whether it failed of an error that the policy has a model asked for."""
+        name = self.failed_of(agent)
+        return name is not None and spec.retry_on in (None, name)
+
+    def is_retried(self, agent: AgentSpec, spec: RetrySpec) -> bool:
         """Tell whether another attempt is to follow one that failed so."""
-        if self.error is None:
-            return False
-        worth = spec.retry_on in (None, self.error.data["error"])
-        return worth and self.number <= spec.max_retries
+        return self.is_worth(agent, spec) and self.number < spec.attempts
+
+    @property
+    def at(self) -> Observation:
+        """The entry that tells of it best."""
+        return self.error or self.request or self.entered[-1]
 
 
 def made_again(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a call is made again, as it was, exactly where the policy says so."""
-    for _, spec, attempts in _retrying(case):
+    for run, spec, attempts in _retrying(case):
         for each in attempts:
-            if each.error is None:
+            if each.failed_of(run.agent) is None or _is_followed(each, spec):
                 continue
             claim = f"whether the model is asked again after attempt {each.number}"
             got = each.then is not None
-            yield Decision(claim, each.is_retried(spec), got, each.error)
-            if each.then is not None:
-                again = each.then.request
-                claim = "what the model is sent when it is asked again"
-                for name in ("messages", "tools", "options"):
-                    expected = each.request.data[name]
-                    yield Decision(claim, expected, again.data[name], again)
+            yield Decision(claim, each.is_retried(run.agent, spec), got, each.at)
+            yield from _as_it_was("when it is asked again", each)
+
+
+def falls_back(case: PlayedWorld) -> Iterator[Decision]:
+    """Ask that the next model is asked the same where all attempts at one failed."""
+    for run, spec, attempts in _retrying(case):
+        for each in attempts if spec.fall_back else ():
+            if each.request is not None:
+                claim = f"which model is asked at attempt {each.number}"
+                got = each.request.data.get("model", "")
+                last = min(each.number, spec.attempts)
+                yield Decision(claim, spec.model_at(last), got, each.request)
+            if _is_followed(each, spec) and each.failed_of(run.agent) is not None:
+                claim = f"whether another model is asked after attempt {each.number}"
+                got = each.then is not None
+                yield Decision(claim, each.is_worth(run.agent, spec), got, each.at)
+                yield from _as_it_was("to fall back on", each)
+
+
+def _is_followed(attempt: ModelAttempt, spec: RetrySpec) -> bool:
+    """Tell whether it is the last attempt at a model that another one follows."""
+    return attempt.number < spec.attempts and not spec.retry_at(attempt.number)
+
+
+def _as_it_was(when: str, attempt: ModelAttempt) -> Iterator[Decision]:
+    """Ask that the attempt after one is made with the request of that one."""
+    again = None if attempt.then is None else attempt.then.request
+    if again is not None and attempt.request is not None:
+        for name in ("messages", "tools", "options"):
+            expected = attempt.request.data[name]
+            claim = f"what a model is sent {when}"
+            yield Decision(claim, expected, again.data[name], again)
+
+
+def paused(case: PlayedWorld) -> Iterator[Decision]:
+    """Ask that the time between two attempts is what the policy says."""
+    for run, spec, attempts in _retrying(case):
+        for each in attempts if spec.wait_ms else ():
+            again = None if each.then is None else each.then.request
+            if (
+                again is None
+                or each.error is None
+                or not each.is_worth(run.agent, spec)
+            ):
+                continue
+            expected = spec.retry_at(each.number) * spec.wait_ms
+            passed = round(1000 * (_time(again) - _time(each.error)))
+            claim = f"milliseconds between attempt {each.number} and the next one"
+            yield Decision(claim, expected, passed, again)
+
+
+def _time(seen: Observation) -> float:
+    return cast("float", seen.data["time"])
 
 
 def last_error(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a run whose last attempt failed ends with that error."""
     for run, spec, attempts in _retrying(case):
         last = attempts[-1]
-        if last.error is None or last.is_retried(spec):
+        name = last.failed_of(run.agent)
+        if name is None or last.is_retried(run.agent, spec):
             continue
-        worth = spec.retry_on in (None, last.error.data["error"])
-        point = "retry_exhausted" if worth else "model"
+        point = "retry_exhausted" if last.is_worth(run.agent, spec) else "model"
         error = None if run.error is None else run.error.data["error"]
         reported = cast("Mapping[str, object]", error or {})
         yield Decision(
             "how a run ends whose last attempt failed, and with which error",
-            ["error", point, last.error.data["error"]],
-            [run.status, reported.get("point"), reported.get("is")],
+            ["error", point, name],
+            [run.status, reported.get("point"), _named(reported)],
             run.error or run.end,
         )
+
+
+def _named(reported: Mapping[str, object]) -> object:
+    """Return the name of the error: that of a wrapper is its whole text."""
+    return reported.get("is", reported.get("text"))
 
 
 def hooks_once(case: PlayedWorld) -> Iterator[Decision]:
@@ -98,12 +170,13 @@ def wrappers_each_time(case: PlayedWorld) -> Iterator[Decision]:
 
 def waited(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that the backoff is asked before each retry, by its number."""
-    for _, spec, attempts in _retrying(case):
+    for run, spec, attempts in _retrying(case):
         for each in attempts if spec.backoff is not None else ():
-            if each.error is not None:
+            if each.failed_of(run.agent) is not None:
                 claim = f"what the backoff is asked after attempt {each.number}"
-                expected = [each.number] if each.is_retried(spec) else []
-                yield Decision(claim, expected, each.waits, each.error)
+                retry = spec.retry_at(each.number)
+                asked = retry and each.is_retried(run.agent, spec)
+                yield Decision(claim, [retry] if asked else [], each.waits, each.at)
 
 
 def distinguishable(case: PlayedWorld) -> Iterator[Decision]:
@@ -115,7 +188,7 @@ def distinguishable(case: PlayedWorld) -> Iterator[Decision]:
             continue  # its consumer is told nothing of a stream that breaks
         for event, attempt in zip(broken, failed, strict=False):
             claim = "whether the error of a stream says that the model is asked again"
-            expected = attempt.is_retried(spec)
+            expected = attempt.is_retried(run.agent, spec)
             yield Decision(claim, expected, event.data.get("will_retry", False), event)
 
 
@@ -131,11 +204,6 @@ def not_kept(case: PlayedWorld) -> Iterator[Decision]:
             yield Decision(claim, answers + given, kept, run.end)
 
 
-def iterations(run: RunView) -> int:
-    """Count the iterations of a run that asks again: the first attempts in it."""
-    return sum(each.number == 1 for each in _attempts(run))
-
-
 def _retrying(
     case: PlayedWorld,
 ) -> Iterator[tuple[RunView, RetrySpec, Sequence[ModelAttempt]]]:
@@ -147,25 +215,52 @@ def _retrying(
 
 
 def _attempts(run: RunView) -> list[ModelAttempt]:
+    """Return the attempts of a run; an answer that came begins another iteration."""
     noted = {id(each): entry for each, entry in effects(run)}
     found: list[ModelAttempt] = []
     for each in run.entries:
         last = found[-1] if found else None
-        if each.kind == "model_request":
+        if _begins(last, each):
             again = last is not None and last.response is None
-            made = ModelAttempt(last.number + 1 if last and again else 1, each)
+            made = ModelAttempt(last.number + 1 if last and again else 1)
             if last and again:
                 last.then = made
             found.append(made)
-        elif last is not None and each.kind == "model_error":
-            last.error = each
-        elif last is not None and each.kind == "model_response":
-            last.response = each
-        elif last is not None and each.kind == "stream_close":
-            last.streamed |= each.data["of"] == "model"
-        elif last is not None and noted.get(id(each), {}).get("at") == "backoff":
-            last.waits.append(int(noted[id(each)]["attempt"]))
+            last = made
+        if last is not None:
+            _put(last, each, noted.get(id(each), {}))
     return found
+
+
+def _begins(last: ModelAttempt | None, seen: Observation) -> bool:
+    """Tell whether an entry is the first one of another attempt than the last."""
+    asks = seen.kind == "model_request"
+    if not (asks or _wraps(seen)):
+        return False
+    if last is None or last.request is not None:
+        return True
+    return not asks and any(who(each) == who(seen) for each in last.entered)
+
+
+def _wraps(seen: Observation) -> bool:
+    return seen.kind == "hook_enter" and seen.data["hook"] == "wrap_model"
+
+
+def _put(
+    attempt: ModelAttempt, seen: Observation, noted: Mapping[str, Any]
+) -> None:  # what it tells of the attempt
+    if _wraps(seen):
+        attempt.entered.append(seen)
+    elif seen.kind == "model_request":
+        attempt.request = seen
+    elif seen.kind == "model_error":
+        attempt.error = seen
+    elif seen.kind == "model_response":
+        attempt.response = seen
+    elif seen.kind == "stream_close":
+        attempt.streamed |= seen.data["of"] == "model"
+    elif noted.get("at") == "backoff":
+        attempt.waits.append(int(noted["attempt"]))
 
 
 def _joins(wrap: ModelWrapSpec | None) -> bool:
@@ -185,6 +280,10 @@ def _retries(scenario: Scenario) -> bool:
     return any(agent.retry is not None for agent in scenario.all_agents)
 
 
+def _falls_back(scenario: Scenario) -> bool:
+    return any(a.retry is not None and a.retry.fall_back for a in scenario.all_agents)
+
+
 CHECKS: Final = (
     Check(clause="STR-022", decide=distinguishable, needs=RETRY, meant=_retries),
     Check(clause="STR-023", decide=not_kept, needs=RETRY, meant=_retries),
@@ -193,4 +292,6 @@ CHECKS: Final = (
     Check(clause="ERR-028", decide=hooks_once, needs=RETRY, meant=_retries),
     Check(clause="ERR-029", decide=wrappers_each_time, needs=RETRY, meant=_retries),
     Check(clause="ERR-030", decide=waited, needs=RETRY, meant=_retries),
+    Check(clause="ERR-032", decide=falls_back, needs=FALL_BACK, meant=_falls_back),
+    Check(clause="ERR-033", decide=paused, needs=RETRY, meant=_retries),
 )

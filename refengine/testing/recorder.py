@@ -84,7 +84,11 @@ class Recorder:
 
     def now(self) -> float:
         """Return the virtual seconds since the run began; 0 where nobody needs them."""
-        if self._clock is None or not self.timed:
+        return self.time() if self.timed else 0.0
+
+    def time(self) -> float:
+        """Return the virtual seconds since the run began; 0 before the first one."""
+        if self._clock is None:
             return 0.0
         return round(self._clock.time() - self._began, 3)
 

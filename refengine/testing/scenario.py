@@ -175,15 +175,39 @@ def _blocks(*hooks: Sequence[Op] | None) -> bool:
 
 
 class RetrySpec(Spec):
-    """How often a model that failed is asked again: ``max_retries`` times.
+    """How often a model that failed is asked again, and which models after it.
 
-    ``retry_on`` is the name of the one error that is worth it; without it all are. No
-    time passes between attempts; with ``backoff`` each one is put down beforehand.
+    The agent's model, and then each of those named in ``fall_back``, has one attempt
+    and ``max_retries`` more; whichever is asked gives the next answer of the script.
+    ``retry_on`` is the name of the one error that is worth it; without it all are.
+    Before the nth retry of a model n times ``wait_ms`` pass; with ``backoff`` it is put
+    down that the policy was asked for it.
     """
 
     max_retries: int = Field(default=0, ge=0)
     retry_on: str | None = None
     backoff: Literal["record"] | None = None
+    wait_ms: int = Field(default=0, ge=0)
+    fall_back: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _names_tell_models_apart(self) -> RetrySpec:
+        if not all(self.fall_back) or len({*self.fall_back}) < len(self.fall_back):
+            raise ValueError("'fall_back' names each model once")
+        return self
+
+    @property
+    def attempts(self) -> int:
+        """How often models are asked in one iteration at most."""
+        return (1 + self.max_retries) * (1 + len(self.fall_back))
+
+    def model_at(self, attempt: int) -> str:
+        """Return who is asked at an attempt, from 1 on: "" is the agent's model."""
+        return ("", *self.fall_back)[(attempt - 1) // (1 + self.max_retries)]
+
+    def retry_at(self, attempt: int) -> int:
+        """Return which retry of its model follows an attempt; 0 if no retry does."""
+        return attempt % (1 + self.max_retries)
 
 
 class AgentSpec(Spec):

@@ -72,7 +72,8 @@ class ScriptedModel:
     An entry is a message in the notation, a failure or chunks. ``at_end`` says what
     comes after the last one; by default the call fails. In a streaming run a plain
     message comes in pieces cut after every space. A call takes ``seconds``, which cost
-    nothing on a virtual clock.
+    nothing on a virtual clock. With ``timed`` it is put down when calls are made and
+    fail.
     """
 
     def __init__(
@@ -82,11 +83,13 @@ class ScriptedModel:
         at_end: AtEnd = "fail",
         recorder: Recorder | None = None,
         seconds: float = 0,
+        timed: bool = False,
     ) -> None:
         self._script = tuple(script)
         self._at_end: AtEnd = at_end
         self._recorder = recorder or Recorder()
         self.seconds = seconds
+        self._timed = timed
         if any(isinstance(each, ModelChunks) and each.chunk_ms for each in script):
             self._recorder.timed = True
         self.calls = 0
@@ -107,9 +110,10 @@ class ScriptedModel:
         messages: Sequence[Message],
         tools: Sequence[ToolInfo],
         options: Options,
+        name: str = "",
     ) -> Message:
-        """Return the next answer in one piece."""
-        chunks, failure = await self._begin(ctx, messages, tools, options)
+        """Return the next answer in one piece; ``name`` is who is asked for it."""
+        chunks, failure = await self._begin(ctx, messages, tools, options, name)
         if failure is not None:
             raise self._failed(failure)
         answer = chunks if isinstance(chunks, Message) else join_chunks(chunks)
@@ -122,9 +126,10 @@ class ScriptedModel:
         messages: Sequence[Message],
         tools: Sequence[ToolInfo],
         options: Options,
+        name: str = "",
     ) -> StreamReader[MessageChunk]:
-        """Return the next answer in its chunks."""
-        answer, failure = await self._begin(ctx, messages, tools, options)
+        """Return the next answer in its chunks; ``name`` is who is asked for it."""
+        answer, failure = await self._begin(ctx, messages, tools, options, name)
         if isinstance(answer, Message):
             if failure is not None:
                 raise self._failed(failure)
@@ -139,6 +144,7 @@ class ScriptedModel:
         messages: Sequence[Message],
         tools: Sequence[ToolInfo],
         options: Options,
+        name: str,
     ) -> tuple[Message | Sequence[MessageChunk], str | None]:
         """Count and record a call; return its answer and how it fails, if it does."""
         self.begin_call(
@@ -147,6 +153,8 @@ class ScriptedModel:
                 "tools": kept(tools),
                 "options": snapshot(options),
                 "ctx": ctx.get("h", "-"),
+                **({"model": name} if name else {}),
+                **self._when(),
             }
         )
         if self._recorder.cancelled:
@@ -183,8 +191,11 @@ class ScriptedModel:
         raise UnexpectedCallError(self.calls, len(self._script))
 
     def _failed(self, name: str) -> ScriptedError:
-        self._recorder.add("model_error", {"error": name})
+        self._recorder.add("model_error", {"error": name, **self._when()})
         return scripted_error(name)
+
+    def _when(self) -> dict[str, float]:
+        return {"time": self._recorder.time()} if self._timed else {}
 
     async def _chunks(
         self, chunks: Sequence[MessageChunk], failure: str | None, pause: int = 0
@@ -203,6 +214,34 @@ class ScriptedModel:
             self._recorder.add("model_response", {"message": join_chunks(chunks)})
         finally:
             self._recorder.add("stream_close", {"of": "model"})
+
+
+class LaterModel:
+    """A model to fall back on: it goes on with another one's script, under its name."""
+
+    def __init__(self, first: ScriptedModel, name: str) -> None:
+        self._first = first
+        self.name = name
+
+    async def invoke(
+        self,
+        ctx: Context,
+        messages: Sequence[Message],
+        tools: Sequence[ToolInfo],
+        options: Options,
+    ) -> Message:
+        """Return the next answer in one piece."""
+        return await self._first.invoke(ctx, messages, tools, options, self.name)
+
+    async def stream(
+        self,
+        ctx: Context,
+        messages: Sequence[Message],
+        tools: Sequence[ToolInfo],
+        options: Options,
+    ) -> StreamReader[MessageChunk]:
+        """Return the next answer in its chunks."""
+        return await self._first.stream(ctx, messages, tools, options, self.name)
 
 
 def answer_text(answer: Json) -> str:

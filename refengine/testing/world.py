@@ -37,6 +37,7 @@ from refengine.testing.recorder import KEPT, RECORDED, Recorder
 from refengine.testing.scenario import AgentSpec, RetrySpec, Scenario
 from refengine.testing.scripted import (
     Body,
+    LaterModel,
     RecordingTool,
     ScriptedModel,
     answer_text,
@@ -107,11 +108,13 @@ class World:
         self.recorder = recorder
         self.checkpoints = keeper or keeper_for(scenario, recorder)
         self.factory_calls = 0
+        policies = [each.retry for each in scenario.all_agents if each.retry]
         self.model = ScriptedModel(
             scenario.model_script,
             at_end=scenario.script_end,
             recorder=recorder,
             seconds=model_seconds,
+            timed=any(each.wait_ms for each in policies),
         )
         self._spec = spec
         self.output_key = spec.output_key
@@ -198,12 +201,13 @@ class World:
         def backoff(attempt: int) -> float:
             if spec.backoff is not None:
                 self.recorder.note({"at": "backoff", "attempt": attempt})
-            return 0.0
+            return attempt * spec.wait_ms / 1000
 
         def is_named(error: Exception) -> bool:
             return spec.retry_on in (None, str(error))
 
-        return ModelRetry(spec.max_retries, is_named, backoff)
+        later = tuple(LaterModel(self.model, name) for name in spec.fall_back)
+        return ModelRetry(spec.max_retries, is_named, backoff, later)
 
     def goes_on_from(self, other: World) -> None:
         """Go on where another world of this agent stands, as in another process.

@@ -160,7 +160,7 @@ NOT_GENERATED = {
     *("interrupt", "ask", "info", "times", "state", "payload"),  # worlds run through;
     *("resume", "targets", "answers", "rebuild", "tool", "address", "data"),  # cuts
     *("cancel", "mode", "when", "nth", "block_until_cancel"),  # are put into them
-    *("retry", "max_retries", "retry_on", "backoff"),
+    *("retry", "max_retries", "retry_on", "backoff", "wait_ms", "fall_back"),
     *("set_options", "hide_on_call"),  # of worlds with options, and of one clause
 }
 

@@ -26,7 +26,7 @@ from refengine.model_calls import ModelRetry, every_error
 from refengine.stream import StreamReader
 
 
-def _policy(change: Callable[[ModelRetry], ModelRetry]) -> Door:
+def with_policy(change: Callable[[ModelRetry], ModelRetry]) -> Door:
     """Give agents another policy than the one that they are configured with."""
 
     def changed(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
@@ -148,13 +148,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "one-attempt-too-few",
         "A model that failed is asked once less than the policy says.",
         "ERR-026",
-        _policy(_one_less),
+        with_policy(_one_less),
     ),
     wrong(
         "every-error-retried",
         "A model is asked again whatever its error was.",
         "ERR-026",
-        _policy(_whatever_it_was),
+        with_policy(_whatever_it_was),
     ),
     broken(
         "first-error-ends-attempts",
@@ -178,7 +178,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "retried-without-waiting",
         "The backoff is not asked how long to wait.",
         "ERR-030",
-        _policy(_at_once),
+        with_policy(_at_once),
     ),
     broken(
         "retries-not-told-apart",

@@ -30,6 +30,8 @@ KEY: Final = "k"
 """The key that runs are kept under."""
 FAILURES: Final = ("no-model", "büm", "no-model")
 MOST_RETRIES: Final = 3
+LATER_MODELS: Final = ((), (), ("second",), ("second", "third"))
+"""The models to fall back on, by name."""
 MOST_QUESTIONS: Final = 3
 """So many places of an agent ask at most."""
 RESUMES: Final = (1, 3, 5, 7, 7, 7)
@@ -47,18 +49,43 @@ ANSWERS: Final[Sequence[JsonValue]] = (True, "yes", None, 0, 1.0, ["a", {"b": " 
 
 @st.composite
 def retrying(draw: DrawFn, scenario: Scenario) -> Scenario:
-    """Draw the scenario with a policy, and with answers that fail before they come."""
+    """Draw the scenario with a policy, and with answers that fail before they come.
+
+    Where wrappers stand around its models, one of them may fail as well.
+    """
+    others = draw(st.sampled_from(LATER_MODELS))
     policy = RetrySpec(
-        max_retries=draw(st.integers(0, MOST_RETRIES)),
+        max_retries=draw(st.integers(0, 1 if others else MOST_RETRIES)),
         retry_on=draw(st.sampled_from([None, None, "no-model"])),
         backoff=draw(st.sampled_from(["record", None])),
+        wait_ms=draw(st.sampled_from([0, 20])),
+        fall_back=others,
     )
     script: list[ScriptEntry] = []
     for entry in scenario.model_script:
         before = range(draw(st.sampled_from([0, 1, 1, 2, 3])))
         script += [*(draw(_failing(entry)) for _ in before), entry]
-    agents = [a.model_copy(update={"retry": policy}) for a in scenario.all_agents]
+    error = draw(st.sampled_from([*[None] * 7, *FAILURES]))
+    agents = [
+        _failing_wrapper(agent, error).model_copy(update={"retry": policy})
+        for agent in scenario.all_agents
+    ]
     return _with_agents(scenario, agents, model_script=tuple(script))
+
+
+def _failing_wrapper(agent: AgentSpec, error: str | None) -> AgentSpec:
+    """Return the agent whose last wrapper around the model raises that, if it has one.
+
+    One that raises is asked as often as a model that does.
+    """
+    wraps = [at for at, each in enumerate(agent.handlers) if each.wrap_model]
+    if error is None or not wraps:
+        return agent
+    own = list(agent.handlers)
+    wrap = own[wraps[-1]].wrap_model
+    failing = None if wrap is None else wrap.model_copy(update={"error": error})
+    own[wraps[-1]] = own[wraps[-1]].model_copy(update={"wrap_model": failing})
+    return agent.model_copy(update={"handlers": tuple(own)})
 
 
 @st.composite
