@@ -58,7 +58,7 @@ def retrying(draw: DrawFn, scenario: Scenario) -> Scenario:
         max_retries=draw(st.integers(0, 1 if others else MOST_RETRIES)),
         retry_on=draw(st.sampled_from([None, None, "no-model"])),
         backoff=draw(st.sampled_from(["record", None])),
-        wait_ms=draw(st.sampled_from([0, 20])),
+        wait_ms=draw(st.sampled_from([0, 20, 20])),
         fall_back=others,
     )
     script: list[ScriptEntry] = []
