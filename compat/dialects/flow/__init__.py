@@ -12,6 +12,7 @@ from compat.dialects.flow.content import (
     FunctionCall,
     FunctionResponse,
     Part,
+    PartialArg,
     text_content,
 )
 from compat.dialects.flow.events import Actions, Event, ToolConfirmation
@@ -41,6 +42,7 @@ __all__ = [
     "LlmRequest",
     "LlmResponse",
     "Part",
+    "PartialArg",
     "ToolConfirmation",
     "Usage",
     "flow_profile",

@@ -15,12 +15,33 @@ from refengine.messages import NOTHING, Json
 
 
 @dataclass(frozen=True, slots=True)
+class PartialArg:
+    """A piece of a call's arguments, in a stream that tells them one by one.
+
+    ``path`` says where it stands, such as ``$.to.city`` or ``$.stops[0]``; text is put
+    behind text that stands there, and any other value takes the place.
+    """
+
+    path: str
+    value: Json = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        freeze(self, "value")
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """What the model asks a tool to do; ``id`` is empty until the flow fills it."""
+    """What the model asks a tool to do; ``id`` is empty until the flow fills it.
+
+    A chunk may hold a call that is not whole: ``partial_args`` are then what it adds,
+    and ``will_continue`` says that more comes. A whole call has neither.
+    """
 
     name: str
     args: Mapping[str, Json] = field(default=NOTHING, hash=False)
     id: str = ""
+    partial_args: tuple[PartialArg, ...] = ()
+    will_continue: bool | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "args")

@@ -121,6 +121,8 @@ class FlowProfile:
     """other calls and responses between a call and its late response"""
     orphan_response: Literal["error", "dropped"]
     """a last response whose call is not in the history"""
+    lone_response: Literal["kept", "dropped"]
+    """a response that is all that the model would be sent"""
     unanswered_call: Literal["kept", "dropped"]
     """a call without a response, in the contents"""
     mixed_responses: Literal["error", "split"]
@@ -134,10 +136,10 @@ class FlowProfile:
     """contents that do not end on the user: left so, or a user's turn is added"""
     no_pivot: Literal["everything", "nothing"]
     """include_contents none, and nobody else spoke: the whole history or nothing"""
-    turn_start: Literal["any_event", "visible_event", "asking_event"]
+    turn_start: Literal["any_event", "branch_event", "visible_event", "asking_event"]
     """with include_contents none, the turn starts at the last event of the user or of
-    another agent: whatever it is; only if the model sees it; or only if it also is no
-    transfer and no result that answers an earlier call"""
+    another agent: whatever it is; only in a branch that the agent sees; only if the
+    model sees it; or only if it also is no transfer and no result of an earlier call"""
     # Instructions
     template_escapes: Literal["none", "backslash_and_dollar"]
     """whether a backslash or a dollar before a brace leaves it alone"""
@@ -180,6 +182,9 @@ class FlowProfile:
     closing_response: Literal["if_pending", "always"]
     """the response that ends a stream: only if something is left to tell, or after
     every stream"""
+    repeated_calls: Literal["kept", "first"]
+    """two calls of one id in a stream: both, or the first alone, in the closing
+    response"""
     no_candidates: Literal["error", "told"]
     """a chunk without any answer in it: the stream fails, or it is told as it is"""
 

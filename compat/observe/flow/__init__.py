@@ -1,0 +1,1 @@
+"""Rows about single decisions of ADK, judged by the Flow dialect."""
