@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from compat.observe.judging import RowVerdict
-    from compat.observe.rows import ObservedRow, Unreadable
+    from compat.observe.rows import AnyRow
 
 SHOWN: Final = {
     "holds": ("holds", "green"),
@@ -78,7 +78,7 @@ def _line(verdict: RowVerdict) -> Text:
     return line
 
 
-def _counts(verdicts: list[RowVerdict], rows: list[ObservedRow | Unreadable]) -> str:
+def _counts(verdicts: list[RowVerdict], rows: list[AnyRow]) -> str:
     from compat.observe.judging import summary
 
     counts = summary(verdicts, rows)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
-from typing import Any, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias
 
 from compat.observe.comparing import first_difference
-from compat.observe.rows import PROFILE_OF, ObservedRow, Unreadable
-from refengine.profile import PROFILES, profile
+from compat.observe.flow.comparing import RowInputError, first_flow_difference
+from compat.observe.flow.rows import FLOW_PROFILE_OF, FlowRow, profile_of
+from compat.observe.rows import PROFILE_OF, AnyRow, ObservedRow, Unreadable
+from refengine.profile import profile
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.json_values import is_list, is_mapping
@@ -20,6 +24,8 @@ from refengine.testing.scenario_files import ScenarioError, read_scenario
 from refengine.testing.session import play
 
 Status: TypeAlias = Literal["holds", "differs", "beyond", "on_purpose", "not_compared"]
+Differ: TypeAlias = Callable[[str], "str | None"]
+"""Tells the first difference from a version, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +37,7 @@ class Purpose:
     versions: frozenset[str]
     reason: str
 
-    def covers(self, row: ObservedRow, version: str) -> bool:
+    def covers(self, row: ObservedRow | FlowRow, version: str) -> bool:
         """Tell whether a difference of this row in this version is this one."""
         return version in self.versions and not self.uses.isdisjoint(operations(row))
 
@@ -52,48 +58,56 @@ class RowVerdict:
     fault: bool = False
 
 
+KNOWN: Final = MappingProxyType({**PROFILE_OF, **FLOW_PROFILE_OF})
+"""The versions that a profile stands for, of the engine and of the Flow dialect."""
+
+
 class RowJudge:
     """Judges rows under the profiles given; all of them by default."""
 
     def __init__(
         self, profiles: Iterable[str] | None = None, purposes: Sequence[Purpose] = ()
     ) -> None:
-        names = {p.name for p in PROFILES} if profiles is None else set(profiles)
-        self._versions = [v for v, name in PROFILE_OF.items() if name in names]
+        names = None if profiles is None else set(profiles)
+        self._versions = [
+            version for version, name in KNOWN.items() if names is None or name in names
+        ]
         self._purposes = purposes
 
-    def judge(self, row: ObservedRow | Unreadable) -> RowVerdict:
+    def judge(self, row: AnyRow) -> RowVerdict:
         """Play and compare one row in every version that has a profile."""
         if isinstance(row, Unreadable):
-            return RowVerdict(row.id, "beyond", f"no row: {row.problem}", unknown=True)
+            return _no_row(row.id, row.problem)
+        if isinstance(row, FlowRow):
+            return self._where_known(row, partial(_flow_difference, row))
         try:
             scenario = read_scenario(_without_nulls(row.scenario), row.id)
         except ScenarioError as error:
             return _beyond(row, error.problems)
         if not row.covered:
             return _beyond(row, ())
-        compared = tuple(v for v in self._versions if v in row.versions)
-        if compared:
-            return self._compared_or_fault(row, scenario, compared)
-        have = ", ".join(row.versions) or "no build of the profiles"
-        return RowVerdict(row.id, "not_compared", f"it is about {have} only")
+        return self._where_known(row, partial(_difference, row, scenario))
 
-    def _compared_or_fault(
-        self, row: ObservedRow, scenario: Scenario, compared: tuple[str, ...]
-    ) -> RowVerdict:
+    def _where_known(self, row: ObservedRow | FlowRow, differ: Differ) -> RowVerdict:
         """Compare; what fails in the harness itself is told, and the rest goes on."""
+        compared = tuple(v for v in self._versions if v in row.versions)
+        if not compared:
+            have = ", ".join(row.versions) or "no build of the profiles"
+            return RowVerdict(row.id, "not_compared", f"it is about {have} only")
         try:
-            return self._compared(row, scenario, compared)
+            return self._compared(row, differ, compared)
+        except RowInputError as error:
+            return _no_row(row.id, str(error))
         except Exception as error:  # noqa: BLE001  # an engine or a row may raise any
             text = f"the harness failed: {type(error).__name__}: {error}"
             return RowVerdict(row.id, "differs", text, compared, fault=True)
 
     def _compared(
-        self, row: ObservedRow, scenario: Scenario, compared: tuple[str, ...]
+        self, row: ObservedRow | FlowRow, differ: Differ, compared: tuple[str, ...]
     ) -> RowVerdict:
         meant: list[str] = []
         for version in compared:
-            found = self._difference(row, scenario, version)
+            found = differ(version)
             if found is None:
                 continue
             purpose = next((p for p in self._purposes if p.covers(row, version)), None)
@@ -104,17 +118,24 @@ class RowJudge:
             return RowVerdict(row.id, "on_purpose", "; ".join(meant), compared)
         return RowVerdict(row.id, "holds", ", ".join(compared), compared)
 
-    def _difference(
-        self, row: ObservedRow, scenario: Scenario, version: str
-    ) -> str | None:
-        engine = ReferenceEngine(profile(PROFILE_OF[version]))
-        trace = run(play(scenario, engine))
-        with_ctx = any(name.startswith("ctx_") for name in operations(row))
-        for group in row.for_version(version):
-            found = first_difference(group, trace, with_ctx=with_ctx)
-            if found is not None:
-                return found
-        return None
+
+def _no_row(name: str, problem: str) -> RowVerdict:
+    return RowVerdict(name, "beyond", f"no row: {problem}", unknown=True)
+
+
+def _flow_difference(row: FlowRow, version: str) -> str | None:
+    return first_flow_difference(row, version, profile_of(version))
+
+
+def _difference(row: ObservedRow, scenario: Scenario, version: str) -> str | None:
+    engine = ReferenceEngine(profile(PROFILE_OF[version]))
+    trace = run(play(scenario, engine))
+    with_ctx = any(name.startswith("ctx_") for name in operations(row))
+    for group in row.for_version(version):
+        found = first_difference(group, trace, with_ctx=with_ctx)
+        if found is not None:
+            return found
+    return None
 
 
 def purposes() -> list[Purpose]:
@@ -131,8 +152,13 @@ def purposes() -> list[Purpose]:
     ]
 
 
-def operations(row: ObservedRow) -> frozenset[str]:
-    """Return the names of all operations and keys that a row's scenario uses."""
+def operations(row: ObservedRow | FlowRow) -> frozenset[str]:
+    """Return the names of all operations and keys that a row's scenario uses.
+
+    Of a row about ADK these are its kind and the keys of its input.
+    """
+    if isinstance(row, FlowRow):
+        return frozenset((row.kind, *_names(row.input)))
     return frozenset(_names(row.scenario))
 
 
@@ -178,23 +204,21 @@ def _operation(scenario: object, problem: str) -> str:
     return str(at["op"]) if is_mapping(at) and "op" in at else path[-1]
 
 
-def summary(
-    verdicts: Sequence[RowVerdict], rows: Sequence[ObservedRow | Unreadable]
-) -> dict[str, Any]:
+def summary(verdicts: Sequence[RowVerdict], rows: Sequence[AnyRow]) -> dict[str, Any]:
     """Return the counts, what was compared of each version, and a list by id."""
     counts = {
         status: sum(verdict.status == status for verdict in verdicts)
         for status in ("holds", "differs", "beyond", "on_purpose", "not_compared")
     }
     versions = sorted(
-        {v for row in rows if isinstance(row, ObservedRow) for v in row.versions}
+        {v for row in rows if not isinstance(row, Unreadable) for v in row.versions}
     )
-    compared = {v: sum(v in each.versions for each in verdicts) for v in PROFILE_OF}
+    compared = {v: sum(v in each.versions for each in verdicts) for v in KNOWN}
     return {
         "rows": len(verdicts),
         **counts,
         "compared": compared,
-        "versions_without_profile": [v for v in versions if v not in PROFILE_OF],
+        "versions_without_profile": [v for v in versions if v not in KNOWN],
         "list": [
             {"id": each.id, "status": each.status, "detail": each.detail}
             for each in verdicts

@@ -1,7 +1,8 @@
 """Rows of observed behaviour: reading them, and which of their groups apply.
 
 A row says what was run and, for groups of versions, what was seen. The notation is
-that of the recorded rows; what it does not name is refused.
+that of the recorded rows; what it does not name is refused. Rows about ADK, which are
+single decisions of the Flow dialect, have a notation of their own (``flow``).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from compat.observe.flow.rows import FlowRow, is_flow_row
 from refengine.testing.json_values import is_list, is_mapping
 
 VERSIONS: Final = (
@@ -225,7 +227,10 @@ class Unreadable:
     problem: str
 
 
-def load_rows(path: Path) -> list[ObservedRow | Unreadable]:
+AnyRow: TypeAlias = ObservedRow | FlowRow | Unreadable
+
+
+def load_rows(path: Path) -> list[AnyRow]:
     """Read a file of rows; raises RowsError, or OSError."""
     try:
         data: object = json.loads(path.read_bytes())
@@ -242,9 +247,10 @@ def load_rows(path: Path) -> list[ObservedRow | Unreadable]:
     return rows
 
 
-def _row(data: object, where: str) -> ObservedRow | Unreadable:
+def _row(data: object, where: str) -> AnyRow:
+    kind = FlowRow if is_mapping(data) and is_flow_row(data) else ObservedRow
     try:
-        return ObservedRow.model_validate(data)
+        return kind.model_validate(data)
     except ValidationError as error:
         named = data.get("id") if is_mapping(data) else None
         return Unreadable(str(named or where), _first_problem(error))

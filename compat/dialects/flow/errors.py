@@ -7,7 +7,9 @@ FlowError
 ├── NoCallFoundError (ValueError)      responses to calls that the history does not have
 ├── NoVariableError (KeyError)         a template names what the state does not have
 ├── NoArtifactError (KeyError)         a template names a file that is not there
-└── NoArtifactsError (ValueError)      a template names a file, and nothing keeps files
+├── NoArtifactsError (ValueError)      a template names a file, and nothing keeps files
+├── TransferArgumentError (ValueError) transfer_to_agent without the name of an agent
+└── AgentNotFoundError (LookupError)   a transfer to nobody whom the agent may reach
 """
 
 from __future__ import annotations
@@ -99,3 +101,20 @@ class NoArtifactsError(FlowError, ValueError):
         "{{artifact.{name}}}: artifact service is not initialized; give the runner an"
         " artifact_service"
     )
+
+
+@error
+class TransferArgumentError(FlowError, ValueError):
+    """``transfer_to_agent`` was called without a name, or with one that is no text."""
+
+    got: object
+    says = "transfer_to_agent: agent_name={got!c} ({got!t}): give the name of an agent"
+
+
+@error
+class AgentNotFoundError(FlowError, LookupError):
+    """A transfer names an agent that does not exist or may not be reached."""
+
+    name: str
+    known: Sequence[str]
+    says = "failed to find agent: {name}; it may transfer to {known!l}"

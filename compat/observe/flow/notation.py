@@ -8,6 +8,7 @@ adds. A key that it does not have is refused, so that a misspelt one is not pass
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
@@ -25,6 +26,7 @@ from compat.dialects.flow import (
     Part,
     ToolConfirmation,
 )
+from compat.dialects.flow.transfer import AgentInTree
 from refengine.testing.json_values import is_mapping
 
 Object: TypeAlias = dict[str, Any]
@@ -201,6 +203,22 @@ class RowChunk(RowContent):
 AgentKind: TypeAlias = Literal["llm", "base", "sequential", "parallel", "loop"]
 
 
+@dataclass(frozen=True, slots=True)
+class RowNode:
+    """An agent without a model, as far as its place in a tree goes."""
+
+    name: str
+    sub_agents: tuple[AgentInTree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowModelNode(RowNode):
+    """An agent with a model."""
+
+    disallow_transfer_to_parent: bool
+    disallow_transfer_to_peers: bool
+
+
 class RowAgent(_Notation):
     """An agent of a tree, for whom it may be transferred to."""
 
@@ -209,6 +227,13 @@ class RowAgent(_Notation):
     subs: list[RowAgent] = Field(default_factory=list["RowAgent"])
     no_parent: bool = False
     no_peers: bool = False
+
+    def value(self) -> AgentInTree:
+        """Return it as the dialect has it."""
+        subs = tuple(each.value() for each in self.subs)
+        if self.type != "llm":
+            return RowNode(self.name, subs)
+        return RowModelNode(self.name, subs, self.no_parent, self.no_peers)
 
 
 def _flat_hook(raw: object) -> object:

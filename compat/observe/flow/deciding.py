@@ -1,0 +1,202 @@
+"""What the dialect decides on the input of a row, and what a row expects, in one form.
+
+What is left out and what is empty are one, since versions in two languages cannot
+differ in that. A number of a state is a float where Go reads it, as Go's JSON has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from compat.dialects.flow import Content, FlowProfile, LlmResponse, Part
+from compat.dialects.flow.aggregating import aggregate
+from compat.dialects.flow.contents import contents_of
+from compat.dialects.flow.merging import is_final, merge_actions
+from compat.dialects.flow.templates import fill_template
+from compat.dialects.flow.transfer import AgentInTree, transfer_targets
+from compat.dialects.flow.values import as_json
+from compat.observe.flow.notation import (
+    RowActions,
+    RowAgent,
+    RowChunk,
+    RowContent,
+    RowEvent,
+    RowPart,
+    without_unset,
+)
+from refengine.testing.clock import run
+from refengine.testing.json_values import is_list, is_mapping
+
+Object: TypeAlias = Mapping[str, Any]
+
+
+class Deciding(NamedTuple):
+    """One kind of row: what the dialect does with an input, and what is expected.
+
+    Both return JSON of one form, so that equal decisions are equal values.
+    """
+
+    decide: Callable[[Object, FlowProfile], Any]
+    expect: Callable[[Any], Any]
+
+
+class _Input(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class _Actions(_Input):
+    actions: list[RowActions | None]
+    head: bool = False  # a remark: only the newest Go does this
+
+
+class _Contents(_Input):
+    events: list[RowEvent]
+    branch: str = ""
+    agent: str = "cur"
+    include_contents: Literal["", "default", "none"] = "default"
+
+
+class _Template(_Input):
+    template: str
+    state: dict[str, Any] = Field(default_factory=dict[str, Any])
+    artifacts: dict[str, str] | None = None
+
+
+class _Tree(_Input):
+    tree: RowAgent
+    current: str
+
+    @model_validator(mode="after")
+    def _has_current(self) -> _Tree:
+        """Refuse a current agent that the tree does not have."""
+        if self.current not in {each.name for each, _ in _with_parents(self.tree)}:
+            raise ValueError(f"no agent {self.current!r} in the tree")
+        return self
+
+
+class _Stream(_Input):
+    chunks: list[RowChunk | None]
+
+
+class _Told(_Input):
+    """A response of a stream; what it leaves out is not compared."""
+
+    parts: list[RowPart]
+    partial: bool = False
+
+
+_CONTENTS: Final = TypeAdapter(list[RowContent])
+_RESPONSES: Final = TypeAdapter(list[_Told])
+_TEXT: Final = TypeAdapter(str, config=ConfigDict(strict=True))
+_NAMES: Final = TypeAdapter(list[str], config=ConfigDict(strict=True))
+_TRUTH: Final = TypeAdapter(bool, config=ConfigDict(strict=True))
+
+
+def _merged(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+    actions = _Actions.model_validate(given).actions
+    values = (None if each is None else each.value() for each in actions)
+    merged = merge_actions(values, profile)
+    return {} if merged is None else without_unset(as_json(merged))
+
+
+def _merged_expected(expected: object) -> Any:  # noqa: ANN401  # JSON
+    row = RowActions() if expected is None else RowActions.model_validate(expected)
+    return without_unset(as_json(row.value()))
+
+
+def _contents(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+    row = _Contents.model_validate(given)
+    found = contents_of(
+        [each.value() for each in row.events],
+        row.agent,
+        profile,
+        branch=row.branch,
+        include="none" if row.include_contents == "none" else "default",
+    )
+    return [as_json(each) for each in found]
+
+
+def _contents_expected(expected: object) -> Any:  # noqa: ANN401  # JSON
+    rows = _CONTENTS.validate_python(expected)
+    return [as_json(each.content() or Content(each.role)) for each in rows]
+
+
+def _filled(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+    row = _Template.model_validate(given)
+    files = row.artifacts
+
+    async def load(name: str) -> Part | None:
+        return Part(text=files[name]) if files and name in files else None
+
+    state = _go_numbers(row.state) if profile.value_text == "percent_v" else row.state
+    loader = None if files is None else load
+    return run(fill_template(row.template, state, loader, profile))
+
+
+def _go_numbers(value: Any) -> Any:  # noqa: ANN401  # JSON
+    """Return JSON as Go reads it into ``any``: a number is a float."""
+    if is_mapping(value):
+        return {key: _go_numbers(each) for key, each in value.items()}
+    if is_list(value):
+        return [_go_numbers(each) for each in value]
+    return float(value) if type(value) is int else value
+
+
+def _aggregated(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+    row = _Stream.model_validate(given)
+    chunks = [None if each is None else each.value() for each in row.chunks]
+    return [_response(each) for each in aggregate(chunks, profile)]
+
+
+def _response(told: LlmResponse) -> Any:  # noqa: ANN401  # JSON
+    parts = () if told.content is None else told.content.parts
+    return _of_stream(parts, told.partial)
+
+
+def _of_stream(parts: Sequence[Part], partial: bool) -> Any:  # noqa: ANN401  # JSON
+    return {"parts": [as_json(each) for each in parts], "partial": partial}
+
+
+def _aggregated_expected(expected: object) -> Any:  # noqa: ANN401  # JSON
+    return [
+        _of_stream([part.value() for part in each.parts], each.partial)
+        for each in _RESPONSES.validate_python(expected)
+    ]
+
+
+def _final(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+    return is_final(RowEvent.model_validate(given).value(), profile)
+
+
+def _targets(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+    del profile  # every version has the same targets
+    row = _Tree.model_validate(given)
+    placed = {agent.name: (agent, parent) for agent, parent in _with_parents(row.tree)}
+    agent, parent = placed[row.current]
+    return [each.name for each in transfer_targets(agent, parent)]
+
+
+def _with_parents(
+    tree: RowAgent,
+) -> Iterator[tuple[AgentInTree, AgentInTree | None]]:
+    waiting: list[tuple[AgentInTree, AgentInTree | None]] = [(tree.value(), None)]
+    while waiting:
+        agent, parent = waiting.pop()
+        yield agent, parent
+        waiting.extend((each, agent) for each in agent.sub_agents)
+
+
+DECIDING: Final[Mapping[str, Deciding]] = MappingProxyType(
+    {
+        "merge_actions": Deciding(_merged, _merged_expected),
+        "contents": Deciding(_contents, _contents_expected),
+        "template": Deciding(_filled, _TEXT.validate_python),
+        "aggregate": Deciding(_aggregated, _aggregated_expected),
+        "transfer": Deciding(_targets, _NAMES.validate_python),
+        "is_final": Deciding(_final, _TRUTH.validate_python),
+    }
+)
