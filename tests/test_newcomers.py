@@ -85,10 +85,11 @@ BROKEN = (
         "CONC-008",
         "door.py",
         {
-            "        async def start": "        kept = []\n\n        async def start",
+            "        def start": "        kept = []\n\n        def start",
             "agent.run(messages,": "agent.run([*kept, *messages],",
-            "            yield doors.ended": (
-                "            kept[:] = agent.history\n            yield doors.ended"
+            "                return doors.ended": (
+                "                kept[:] = agent.history\n"
+                "                return doors.ended"
             ),
         },
     ),

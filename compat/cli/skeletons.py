@@ -149,6 +149,7 @@ import loop
 from refengine.errors import ConfigurationError, MaxIterationsError
 from refengine.testing import doors
 from refengine.testing.blaming import named_hooks
+from refengine.testing.telling import to_the_end
 
 
 class Door:
@@ -174,19 +175,17 @@ class Door:
         handlers = named_hooks(config.handlers)
         tools = {each.info.name: each for each in config.tools_config.tools}
 
-        async def start(messages, stream, options):
+        def start(messages, stream, options):
             given = (handlers, config.instruction, config.max_iterations)
             agent = loop.Agent(config.model, tools, *given)
-            try:
-                async for told in agent.run(messages, doors.run_context(config.name)):
-                    yield doors.event_of(told, config.name)
-            except Exception as error:
-                # The history as it was before what failed: a run hands it back, too.
+            told = agent.run(messages, doors.run_context(config.name))
+
+            def left():
+                # If something failed: the history as it was before that.
                 how = {"iterations": agent.asked, "first": agent.first}
-                yield doors.failed(error, agent.history, **how)
-                return
-            how = {"iterations": agent.asked, "first": agent.first}
-            yield doors.ended(agent.history, agent.status, **how)
+                return doors.ended(agent.history, agent.status, **how)
+
+            return to_the_end(told, left, config.name)
 
         return doors.door_agent(config.name, start)
 '''

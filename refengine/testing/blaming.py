@@ -5,6 +5,7 @@ out matches; what ends the run says whose it was (contract ERR). So it is noted 
 was raised, and named where it comes out:
 
     handlers = named_hooks(config.handlers)      # hooks, and who raised what
+    wraps = named_wraps(config)                  # the same of tool wrappers of structs
     ...
     except Exception as error:
         blame(error, ToolError(call.name, call.id, error))
@@ -16,15 +17,19 @@ A run of ``door_agent`` ends with the error that was noted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 
+from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import settled
 from refengine.errors import HookError
 from refengine.extensions import as_hooks
 from refengine.hooks import AnyHook, hooks_of
+from refengine.tools import ToolMiddleware
 
 AsyncHook: TypeAlias = Callable[..., Awaitable[Any]]
+Wrap: TypeAlias = Callable[[AsyncHook], AsyncHook]
+"""Returns what calls an endpoint of a tool, and acts around it."""
 
 _NOTE: Final = "_refengine_blamed"
 
@@ -65,6 +70,39 @@ def named_hooks(handlers: Sequence[object]) -> list[Mapping[str, AsyncHook]]:
         own = as_hooks(hooks)
         named.append({hook: _noting(shown, at, hook, own[hook]) for hook in own})
     return named
+
+
+def named_wraps(config: ChatModelAgentConfig) -> list[Wrap]:
+    """Return the wrappers of invokable tools that a configuration has, outermost first.
+
+    Those of the tools configuration and then those of struct middlewares; they stand
+    around what handlers wrap. Each is to be called once for every tool. What one raises
+    is noted, also where it is called.
+    """
+    own = config.tools_config.tool_call_middlewares
+    structs = [each.wrap_tool_call for each in config.middlewares]
+    return [
+        *_factories("tool_call_middlewares", "tool_call_middlewares", own),
+        *_factories("middleware", "wrap_tool_call", structs),
+    ]
+
+
+def _factories(name: str, hook: str, wraps: Sequence[ToolMiddleware]) -> Iterator[Wrap]:
+    for at, each in enumerate(wraps):
+        make = each.invokable
+        if make is not None:
+            yield _noting_factory(f"{name}[{at}]", at, hook, make)
+
+
+def _noting_factory(name: str, at: int, hook: str, make: Wrap) -> Wrap:
+    def wrap(endpoint: AsyncHook) -> AsyncHook:
+        try:
+            return _noting(name, at, hook, make(endpoint))
+        except Exception as error:
+            blame(error, HookError(name, at, hook, error))
+            raise
+
+    return wrap
 
 
 def as_async(hook: AnyHook) -> AsyncHook:

@@ -11,8 +11,8 @@ import selectors
 import time
 import weakref
 from collections.abc import Callable, Coroutine, Generator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import Context
 from typing import (
     Any,
     Final,
@@ -21,6 +21,8 @@ from typing import (
     TypeVar,
     TypeVarTuple,
 )
+
+from refengine.testing.loop_threads import LoopThreads
 
 T = TypeVar("T")
 Args = TypeVarTuple("Args")
@@ -57,7 +59,7 @@ class _Jump(selectors.DefaultSelector):
         if timeout == 0 and self.files == 1 and not self._loop.has_signals:
             # The one file only wakes a loop that waits, and this one has work to do.
             return []
-        ready = super().select(0)
+        ready = super().select(self._loop.threads.patience if timeout else 0)
         if ready or timeout is None:
             # Without a timer only a real file descriptor can end the wait.
             return ready or super().select(timeout)
@@ -79,7 +81,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         # asyncio's nanosecond is less than what a float of half a year can tell apart:
         # a timer that is due would never be, and the loop would spin for ever.
         self._clock_resolution = RESOLUTION
-        self._thread: ThreadPoolExecutor | None = None
+        self.threads = LoopThreads(self)
         self.has_signals = False
 
     def time(self) -> float:
@@ -107,7 +109,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         generators = _own(self, "asyncgens")
         left = (
             *(_own(self, "ready"), _own(self, "scheduled")),
-            *(self._thread, _own(self, "default_executor"), self.has_signals),
+            *(self.threads.used, _own(self, "default_executor"), self.has_signals),
             *(self.get_exception_handler(), self.get_task_factory()),
             any(each.ag_frame is not None for each in generators),
             self._jump.files - 1,  # its own, by which threads wake it
@@ -124,26 +126,31 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         func: Callable[..., T],
         *args: object,
     ) -> asyncio.Future[T]:
-        """Run it in a thread and wait, whatever executor was asked for.
+        """Run it in a thread, and wait until it is done or waits for this loop.
 
-        Else virtual time would jump while a thread works, and two threads would come in
-        any order. It is another thread because plain code may start a loop of its own.
+        Whatever executor was asked for: see ``loop_threads``. It is another thread
+        because plain code may start a loop of its own.
         """
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1)
-        done: asyncio.Future[T] = self.create_future()
-        made = self._thread.submit(func, *args)
-        error = made.exception()
-        if error is None:
-            done.set_result(made.result())
-        else:
-            done.set_exception(error)
-        return done
+        return self.threads.run(func, *args)
+
+    def call_soon_threadsafe(
+        self,
+        callback: Callable[[*Args], object],
+        *args: *Args,
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        """Call back in this loop; a thread may wait for what that begins."""
+        asking = self.threads.asking()
+        if asking is None:
+            return super().call_soon_threadsafe(callback, *args, context=context)
+        call = super().call_soon_threadsafe
+        handle = call(asking.call, callback, *args, context=context)
+        self.threads.give_way(asking)
+        return handle
 
     def close(self) -> None:
-        """Close the loop and end its thread."""
-        if self._thread is not None:
-            self._thread.shutdown()
+        """Close the loop and end its threads."""
+        self.threads.close()
         super().close()
 
 

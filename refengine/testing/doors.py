@@ -16,7 +16,8 @@ of an async generator:
         return door_agent(config.name, start)
 
 What the generator raises becomes the error of the run, as its last event (contract
-ERR). Nothing else is made up: an event that it does not yield is not there.
+ERR), and the history is lost: ``refengine.testing.telling`` keeps it, and helps engines
+that run ahead. Nothing else is made up: an event that it does not yield is not there.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ import asyncio
 from refengine import (
     SEED_001,
     Message,
-    StreamReader,
     ToolCallInput,
     ToolCallResult,
     ToolError,
@@ -20,6 +19,7 @@ from refengine.messages import join_chunks
 from refengine.profile import choosing
 from refengine.testing import doors
 from refengine.testing.blaming import blame, named_hooks
+from refengine.testing.telling import Pieces, to_the_end
 
 BEFORE = "before_model_rewrite_history"
 AFTER = "after_model_rewrite_history"
@@ -102,21 +102,21 @@ class Task:
         return answer
 
     async def streamed(self, ctx):
-        pieces, chunks = asyncio.Queue(), []
+        pieces, chunks = Pieces(), []
         try:
             reader = await self.asks(self.config.model.stream, ctx)
         except Exception as error:
             raise ModelError(error) from error
-        self.tell(Message("assistant"), StreamReader(until_none(pieces)))
+        self.tell(Message("assistant"), pieces.reader)
         try:
             async for chunk in reader:
                 chunks.append(chunk)
-                pieces.put_nowait(chunk)
+                pieces.add(chunk)
         except Exception as error:
-            pieces.put_nowait(error)
+            pieces.end(error)
             raise ModelError(error) from error
         finally:
-            pieces.put_nowait(None)
+            pieces.end()
             await reader.aclose()
         return join_chunks(chunks)
 
@@ -149,13 +149,6 @@ def around(wrap, inner):
     return outer
 
 
-async def until_none(pieces):
-    while (piece := await pieces.get()) is not None:
-        if isinstance(piece, Exception):
-            raise piece
-        yield piece
-
-
 class Door:
     """Its consumer may be late, and the run goes on."""
 
@@ -173,20 +166,22 @@ class Door:
             raise ValueError("max_iterations has to be at least 1")
         handlers = named_hooks(config.handlers)
 
-        async def start(messages, stream, options):
+        def start(messages, stream, options):
             run = Task(config, handlers, messages, stream, options)
-            task = asyncio.ensure_future(run.go())
-            try:
-                while (event := await run.queue.get()) is not None:
-                    yield event
-                await task
-            except Exception as error:  # noqa: BLE001  # becomes the run's end
+
+            async def told():
+                task = asyncio.ensure_future(run.go())
+                try:
+                    while (event := await run.queue.get()) is not None:
+                        yield event
+                    await task
+                finally:
+                    task.cancel()
+
+            def left():
                 how = {"iterations": run.asked, "first": run.first}
-                yield doors.failed(error, run.history, **how)
-                return
-            finally:
-                task.cancel()
-            how = {"answer": run.answer, "iterations": run.asked, "first": run.first}
-            yield doors.ended(run.history, run.status, **how)
+                return doors.ended(run.history, run.status, answer=run.answer, **how)
+
+            return to_the_end(told(), left, config.name)
 
         return doors.door_agent(config.name, start)

@@ -7,6 +7,7 @@ from refengine import Message, ToolCall, ToolError, ToolNotFound
 from refengine.errors import ModelError
 from refengine.testing import doors
 from refengine.testing.blaming import blame
+from refengine.testing.telling import to_the_end
 
 
 def as_dict(message):
@@ -85,21 +86,17 @@ class Door:
             raise ValueError("max_iterations has to be at least 1")
         tools = config.tools_config.tools
 
-        async def start(messages, stream, options):
+        def start(messages, stream, options):
             ctx = doors.run_context(config.name)
             chat = Chat(config.model, tools, config.max_iterations, ctx)
             text = config.instruction
             first = [Message("system", text)] if text else []
-            try:
-                async for told in chat.go([*first, *messages]):
-                    yield doors.event_of(told, config.name)
-            except Exception as error:  # noqa: BLE001  # becomes the run's end
-                kept = list(map(as_message, chat.history))
+
+            def left():
+                kept = [as_message(each) for each in chat.history]
                 own = kept[0] if first else None
-                yield doors.failed(error, kept, iterations=chat.asked, first=own)
-                return
-            left = [as_message(each) for each in chat.history]
-            how = {"iterations": chat.asked, "first": left[0] if first else None}
-            yield doors.ended(left, chat.status, **how)
+                return doors.ended(kept, chat.status, iterations=chat.asked, first=own)
+
+            return to_the_end(chat.go([*first, *messages]), left, config.name)
 
         return doors.door_agent(config.name, start)

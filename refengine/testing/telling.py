@@ -1,0 +1,117 @@
+"""How a door tells what its engine does: to the end, in lock-step, in pieces.
+
+A run leaves a history however it ends, so a door says once how to read it:
+
+    def start(messages, stream, options):
+        agent = theirs.Agent(config.model, config.tools_config.tools)
+        left = lambda: doors.ended(agent.history, iterations=agent.model_calls)
+        return to_the_end(agent.run(messages), left, config.name)
+
+An engine whose run is a task of its own, or calls listeners, goes ahead of whoever
+reads its events. ``in_lock_step`` lets it wait for them: the capability ``lock_step``.
+
+    told = in_lock_step(lambda tell: agent.run(messages, on_message=tell))
+    return to_the_end(told, left, config.name)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Generic, TypeAlias, TypeVar
+
+from refengine.events import AgentEvent
+from refengine.messages import Message
+from refengine.run import RunResult
+from refengine.stream import StreamReader
+from refengine.testing.doors import Yielded, event_of, failed
+
+T = TypeVar("T")
+Tell: TypeAlias = Callable[[T], Awaitable[None]]
+"""Tells the consumer of a run something; returns when it has come back for more."""
+Told: TypeAlias = AsyncGenerator["AgentEvent | Message", None]
+"""What a run tells: events, or messages of which events are made."""
+Left: TypeAlias = Callable[[], RunResult]
+"""Says how a run ended, from the history that it has left: ``doors.ended``."""
+
+
+async def to_the_end(told: Told, left: Left, *run_path: str) -> Yielded:
+    """Yield what a run tells, and then how it ended, also where it failed.
+
+    ``left`` is asked once, at the end. What ``told`` raises becomes the error of a run
+    that keeps the history as it is then: it has to be that from before what failed.
+    """
+    try:
+        async with aclosing(told):
+            async for each in told:
+                if isinstance(each, Message):
+                    yield event_of(each, *run_path)
+                else:
+                    yield each
+    except Exception as error:  # noqa: BLE001  # becomes the end of the run
+        end = left()
+        yield failed(error, end.messages, iterations=end.iterations, first=end.first)
+        return
+    yield left()
+
+
+async def in_lock_step(
+    work: Callable[[Tell[T]], Awaitable[object]],
+) -> AsyncGenerator[T, None]:
+    """Yield what a task tells; it goes on when the consumer comes back for more.
+
+    ``work`` is given ``tell``, to be awaited with each event. What it raises comes out
+    here, behind all that it told. Who leaves early cancels the task, and waits for it.
+
+    An event with a stream is looked at while the stream is filled, so a task that fills
+    it itself tells of it beside that: ``asyncio.ensure_future(tell(event))``, which it
+    awaits when the stream has ended.
+    """
+    waiting: asyncio.Queue[tuple[T, asyncio.Event] | None] = asyncio.Queue()
+
+    async def tell(event: T) -> None:
+        taken = asyncio.Event()
+        waiting.put_nowait((event, taken))
+        await taken.wait()
+
+    task = asyncio.ensure_future(work(tell))
+    task.add_done_callback(lambda _: waiting.put_nowait(None))
+    try:
+        while (told := await waiting.get()) is not None:
+            event, taken = told
+            yield event
+            taken.set()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    task.result()
+
+
+class Pieces(Generic[T]):
+    """A stream that is filled from outside, as a listener of tokens does.
+
+    ``reader`` is what the event takes; it gives each piece as soon as that is there.
+    """
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[T | None] = asyncio.Queue()
+        self._error: Exception | None = None
+        self._ended = False
+        self.reader: StreamReader[T] = StreamReader(self._pieces())
+
+    def add(self, piece: T) -> None:
+        """Add the next piece."""
+        self._queue.put_nowait(piece)
+
+    def end(self, error: Exception | None = None) -> None:
+        """End the stream; with an error, its reader raises that. Only once."""
+        if not self._ended:
+            self._ended, self._error = True, error
+            self._queue.put_nowait(None)
+
+    async def _pieces(self) -> AsyncGenerator[T, None]:
+        while (piece := await self._queue.get()) is not None:
+            yield piece
+        if self._error is not None:
+            raise self._error
