@@ -29,7 +29,7 @@ SMALL = 200
 
 @pytest.fixture(scope="module")
 def worlds():
-    return make_corpus(0, 20).corpus.worlds
+    return make_corpus(0, 8).corpus.worlds
 
 
 @pytest.mark.parametrize("path", RIGHT, ids=lambda each: each.stem)
