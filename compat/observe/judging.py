@@ -213,7 +213,8 @@ def summary(verdicts: Sequence[RowVerdict], rows: Sequence[AnyRow]) -> dict[str,
     versions = sorted(
         {v for row in rows if not isinstance(row, Unreadable) for v in row.versions}
     )
-    compared = {v: sum(v in each.versions for each in verdicts) for v in KNOWN}
+    named = [v for v in KNOWN if v in versions]
+    compared = {v: sum(v in each.versions for each in verdicts) for v in named}
     return {
         "rows": len(verdicts),
         **counts,
