@@ -35,7 +35,7 @@ SOUND = Part(blob=Blob(b"x"))
 def chunk(*parts: Part | str, **fields: object) -> LlmResponse:
     """Return a chunk with these parts; a text stands for a part of it."""
     made = tuple(Part(text=p) if isinstance(p, str) else p for p in parts)
-    return LlmResponse(content=Content("model", made), **fields)  # type: ignore[arg-type]
+    return LlmResponse(content=Content("model", made), **fields)
 
 
 def shown(*chunks, profile) -> list[tuple[bool, list[str]]]:
@@ -124,7 +124,7 @@ def test_a_call_told_twice_under_one_id_counts_once_in_one_version():
 
 def test_arguments_that_come_in_pieces_become_one_call():
     def piece(*args: tuple[str, object], more: bool = True, name: str = "") -> Part:
-        pieces = tuple(PartialArg(path, value) for path, value in args)  # type: ignore[arg-type]
+        pieces = tuple(PartialArg(path, value) for path, value in args)
         call = FunctionCall(name, partial_args=pieces, will_continue=more)
         return Part(call=call)
 
@@ -251,7 +251,7 @@ def test_responses_of_several_calls_become_one_event_in_their_order():
 
 
 def holding(*parts: Part, **fields: object) -> Event:
-    return Event(content=Content("model", parts), **fields)  # type: ignore[arg-type]
+    return Event(content=Content("model", parts), **fields)
 
 
 @pytest.mark.parametrize(

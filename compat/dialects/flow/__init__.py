@@ -4,6 +4,14 @@ Seed 003 describes it. Its extension points are processors of a request, callbac
 agent and plugins of a runner.
 """
 
+from compat.dialects.flow.agents import (
+    CustomAgent,
+    LlmAgent,
+    LoopAgent,
+    ParallelAgent,
+    SequentialAgent,
+)
+from compat.dialects.flow.artifacts import ArtifactService, InMemoryArtifactService
 from compat.dialects.flow.content import (
     Blob,
     CodeResult,
@@ -15,7 +23,14 @@ from compat.dialects.flow.content import (
     PartialArg,
     text_content,
 )
+from compat.dialects.flow.contexts import (
+    CallbackContext,
+    InvocationContext,
+    ReadonlyContext,
+    ToolContext,
+)
 from compat.dialects.flow.events import Actions, Event, ToolConfirmation
+from compat.dialects.flow.flow import Flow
 from compat.dialects.flow.model import (
     FlowModel,
     FunctionDeclaration,
@@ -24,27 +39,65 @@ from compat.dialects.flow.model import (
     LlmResponse,
     Usage,
 )
+from compat.dialects.flow.plugins import Plugin
+from compat.dialects.flow.processors import (
+    DEFAULT_REQUEST_PROCESSORS,
+    DEFAULT_RESPONSE_PROCESSORS,
+)
 from compat.dialects.flow.profile import FlowProfile, flow_profile
+from compat.dialects.flow.runner import Runner
+from compat.dialects.flow.sessions import (
+    InMemorySessionService,
+    Session,
+    SessionService,
+)
+from compat.dialects.flow.state import State
+from compat.dialects.flow.tools import Tool, Toolset, function_tool
+from compat.dialects.flow.tree import Agent
 
 __all__ = [
+    "DEFAULT_REQUEST_PROCESSORS",
+    "DEFAULT_RESPONSE_PROCESSORS",
     "Actions",
+    "Agent",
+    "ArtifactService",
     "Blob",
+    "CallbackContext",
     "CodeResult",
     "Content",
+    "CustomAgent",
     "Event",
     "FileData",
+    "Flow",
     "FlowModel",
     "FlowProfile",
     "FunctionCall",
     "FunctionDeclaration",
     "FunctionResponse",
     "GenerateConfig",
+    "InMemoryArtifactService",
+    "InMemorySessionService",
+    "InvocationContext",
+    "LlmAgent",
     "LlmRequest",
     "LlmResponse",
+    "LoopAgent",
+    "ParallelAgent",
     "Part",
     "PartialArg",
+    "Plugin",
+    "ReadonlyContext",
+    "Runner",
+    "SequentialAgent",
+    "Session",
+    "SessionService",
+    "State",
+    "Tool",
     "ToolConfirmation",
+    "ToolContext",
+    "Toolset",
     "Usage",
     "flow_profile",
+    "function_tool",
     "text_content",
 ]

@@ -5,8 +5,9 @@ An event is a response with an author and with the actions that go with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from compat.dialects.flow.content import FunctionCall, FunctionResponse
 from compat.dialects.flow.model import LlmResponse
@@ -76,3 +77,7 @@ class Event(LlmResponse):
     def responses(self) -> tuple[FunctionResponse, ...]:
         """The function responses in its content, in order."""
         return () if self.content is None else self.content.responses
+
+
+Events: TypeAlias = "AsyncGenerator[Event, None]"
+"""Events as they come; who stops reading closes it."""

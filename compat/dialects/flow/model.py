@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from compat.dialects.flow.content import Content
-from compat.dialects.flow.values import freeze
+from compat.dialects.flow.values import UNWRITTEN, freeze
 from refengine.messages import NOTHING, Json
 
 
@@ -54,6 +54,8 @@ class LlmRequest:
     model: str = ""
     contents: list[Content] = field(default_factory=list[Content])
     config: GenerateConfig = field(default_factory=GenerateConfig)
+    tools: dict[str, Any] = field(default_factory=dict[str, Any], metadata=UNWRITTEN)
+    """the tools that its calls may name, as ``tools.py`` has them; not written"""
 
     def append_instructions(self, *texts: str) -> None:
         """Add texts to the system instruction, a blank line before each."""

@@ -58,12 +58,8 @@ class FlowProfile:
     event has its own"""
     # Tool hooks
     tool_failures: Literal["data", "abort"]
-    """an exception of a tool or of a tool hook that nobody recovers becomes the call's
-    response, or ends the run"""
-    after_tool_on_error: Literal["called", "skipped"]
-    """whether after_tool hooks see an error that nobody recovered"""
-    before_tool_error: Literal["recoverable", "raised"]
-    """an exception of a before_tool hook goes to on_tool_error hooks, or past them"""
+    """an exception of a tool or of a tool hook becomes the call's response unless it is
+    recovered, and after_tool hooks see it; or it ends the run, a hook's at once"""
     tool_hook_values: Literal["not_none", "truthy"]
     """what counts as a value of an agent's tool callback: an empty mapping does not if
     only truthy ones do"""
@@ -161,8 +157,14 @@ class FlowProfile:
     invalid_answer: Literal["final_error", "raises", "retried"]
     """set_model_response with arguments that do not fit: an answer that says so, the
     end of the run, or the model is told and asked again"""
-    output_key: Literal["each_event", "whole_turn"]
-    """what is kept under output_key: the text of each event in turn, or of the turn"""
+    answer_json: Literal["compact", "spaced"]
+    """how the answer of set_model_response is written: compact with sorted keys, or
+    with spaces and as it came"""
+    output_key: Literal["each_event", "final_event", "whole_turn"]
+    """what is kept under output_key: the text of each event in turn, of the final one,
+    or of the turn"""
+    output_value: Literal["text", "parsed"]
+    """what is kept under output_key of an agent with an output schema"""
     # Confirmation
     confirmation_place: Literal["before_responses", "after_responses", "after_settled"]
     """where the event that asks for confirmation stands: before the responses, behind

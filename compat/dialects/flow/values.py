@@ -13,7 +13,7 @@ import binascii
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import (
     Any,
     Final,
@@ -30,6 +30,9 @@ from refengine.messages import FrozenDict, Json, frozen_json
 
 T = TypeVar("T")
 
+UNWRITTEN: Final[Mapping[str, bool]] = MappingProxyType({"unwritten": True})
+"""The metadata of a field that is no part of the value's JSON."""
+
 _SCALARS: Final = (str, int, float, bool)
 
 
@@ -38,7 +41,7 @@ def as_json(value: object) -> dict[str, Json]:
     return {
         each.name: _written(getattr(value, each.name))
         for each in fields(cast("Any", value))
-        if getattr(value, each.name) != _default(each)
+        if not each.metadata and getattr(value, each.name) != _default(each)
     }
 
 

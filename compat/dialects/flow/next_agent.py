@@ -1,0 +1,44 @@
+"""Which agent the user's next message goes to (adk.md §1.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compat.dialects.flow.agents import LlmAgent
+from compat.dialects.flow.content import Content
+from compat.dialects.flow.events import Event
+from compat.dialects.flow.foreign import USER
+from compat.dialects.flow.tree import Agent, AgentTree
+
+
+def next_agent(tree: AgentTree, events: Sequence[Event], content: Content) -> Agent:
+    """Return who made the call that the message answers; else who spoke last, or root.
+
+    Who spoke last goes on only if transfers could have led back from it: all agents
+    from it to the root ask models and may hand over to their parent.
+    """
+    asked = _author_of_call(events, {each.id for each in content.responses})
+    caller = None if asked is None else tree.find(asked)
+    if caller is not None:
+        return caller
+    for event in reversed(events):
+        found = None if event.author == USER else tree.find(event.author)
+        if found is not None and _leads_back(tree, found):
+            return found
+    return tree.root
+
+
+def _author_of_call(events: Sequence[Event], ids: set[str]) -> str | None:
+    made = (
+        event.author
+        for event in reversed(events)
+        if any(each.id in ids for each in event.calls)
+    )
+    return next(made, None) if ids else None
+
+
+def _leads_back(tree: AgentTree, agent: Agent) -> bool:
+    return all(
+        isinstance(each, LlmAgent) and not each.disallow_transfer_to_parent
+        for each in tree.path(agent)
+    )

@@ -1,0 +1,185 @@
+"""The runner: one message of the user, from the session to the session.
+
+Plugins see the message first and the run, every event on its way out, and the end. An
+event is kept before it is told, so that what the consumer has seen is never lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import fields, replace
+from typing import Any, cast, final
+from uuid import uuid4
+
+from compat.dialects.flow.artifacts import ArtifactService
+from compat.dialects.flow.content import Content, text_content
+from compat.dialects.flow.contexts import Invocation, InvocationContext
+from compat.dialects.flow.events import Event, Events
+from compat.dialects.flow.foreign import USER
+from compat.dialects.flow.next_agent import next_agent
+from compat.dialects.flow.plugins import Plugin, Plugins
+from compat.dialects.flow.profile import FlowProfile, flow_profile
+from compat.dialects.flow.run_errors import EmptyMessageError, SessionError
+from compat.dialects.flow.running import run_agent
+from compat.dialects.flow.sessions import (
+    InMemorySessionService,
+    Session,
+    SessionService,
+)
+from compat.dialects.flow.stages import plugin_value
+from compat.dialects.flow.tree import Agent, AgentTree
+from refengine.awaiting import settled
+
+
+@final
+class Runner:
+    """Runs a tree of agents for the sessions of an app.
+
+    Raises AgentPlaceError for an agent or a name that stands twice, PluginNameError for
+    two plugins of one name, UnknownProfileError.
+    """
+
+    def __init__(  # noqa: PLR0913  # the services and choices of a runner, by name
+        self,
+        root_agent: Agent,
+        *,
+        session_service: SessionService | None = None,
+        artifact_service: ArtifactService | None = None,
+        plugins: Sequence[Plugin] = (),
+        app: str = "app",
+        profile: FlowProfile | str = "flow-safe",
+        new_id: Callable[[], str] = lambda: uuid4().hex,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.tree = AgentTree(root_agent)
+        self.profile = flow_profile(profile) if isinstance(profile, str) else profile
+        self.plugins = Plugins(plugins, wraps=self.profile.plugin_errors == "wrapped")
+        self.session_service = session_service or InMemorySessionService()
+        self.artifact_service = artifact_service
+        self.app = app
+        self._new_id, self._clock = new_id, clock
+
+    async def run(
+        self,
+        user_id: str,
+        session_id: str,
+        content: Content | str,
+        *,
+        stream: bool = False,
+    ) -> Events:
+        """Yield the events that the message leads to; an error ends the run.
+
+        Raises SessionError if there is no such session, EmptyMessageError.
+        """
+        said = text_content(USER, content) if isinstance(content, str) else content
+        if not said.parts:
+            raise EmptyMessageError(session_id)
+        session = await self._session(user_id, session_id)
+        agent = next_agent(self.tree, session.events, said)
+        ctx = self._context(session, agent, said, stream=stream)
+        async with aclosing(self._invocation(ctx, said)) as events:
+            async for event in events:
+                yield event
+
+    async def _session(self, user_id: str, session_id: str) -> Session:
+        session = await self.session_service.get(self.app, user_id, session_id)
+        if session is None:
+            what = "is not there: create it with the session service"
+            raise SessionError(self.app, user_id, session_id, what)
+        return session
+
+    def _context(
+        self, session: Session, agent: Agent, said: Content, *, stream: bool
+    ) -> InvocationContext:
+        invocation = Invocation(
+            id=f"e-{self._new_id()}",
+            session=session,
+            session_service=self.session_service,
+            artifact_service=self.artifact_service,
+            plugins=self.plugins,
+            tree=self.tree,
+            profile=self.profile,
+            run_agent=run_agent,
+            new_id=self._new_id,
+            clock=self._clock,
+            stream=stream,
+            user_content=said,
+        )
+        return InvocationContext(invocation=invocation, agent=agent)
+
+    async def _invocation(self, ctx: InvocationContext, said: Content) -> Events:
+        """Yield the events of one invocation; then the plugins hear of its end."""
+        try:
+            async with aclosing(self._events(ctx, said)) as events:
+                async for event in events:
+                    yield event
+        except Exception:
+            if self.profile.after_run == "always":
+                await self._after_run(ctx)
+            raise
+        except BaseException:  # its consumer left it, or was cancelled
+            if self.profile.after_run != "on_completion":
+                await self._after_run(ctx)
+            raise
+        await self._after_run(ctx)
+        for error in ctx.invocation.unstopping:
+            raise error
+
+    async def _events(self, ctx: InvocationContext, said: Content) -> Events:
+        message = await plugin_value(ctx, "on_user_message", ctx, said) or said
+        ctx.invocation.user_content = message
+        await self._keep(ctx, _by_user(ctx, message))
+        early = await plugin_value(ctx, "before_run", ctx)
+        if early is not None:
+            yield await self._keep(ctx, self._early(ctx, early, message))
+            return
+        async with aclosing(run_agent(ctx)) as events:
+            async for event in events:
+                yield await self._told(ctx, event)
+
+    def _early(self, ctx: InvocationContext, early: Content, message: Content) -> Event:
+        if self.profile.before_run_value == "user_echo":
+            return _by_user(ctx, message)
+        return ctx.event(author="model", content=early)
+
+    async def _told(self, ctx: InvocationContext, event: Event) -> Event:
+        """Keep the event, as on_event left it, and return what is told."""
+        found = cast("Event | None", await plugin_value(ctx, "on_event", ctx, event))
+        if found is None:
+            return await self._keep(ctx, event)
+        if self.profile.on_event_kept == "original":
+            await self._keep(ctx, event)
+            return found
+        merged = self.profile.on_event_kept == "merged"
+        return await self._keep(ctx, _over(event, found) if merged else found)
+
+    async def _keep(self, ctx: InvocationContext, event: Event) -> Event:
+        """Keep the event, unless it is partial, and return it as it came."""
+        await self.session_service.append(ctx.session, event)
+        return event
+
+    async def _after_run(self, ctx: InvocationContext) -> None:
+        for name, function in self.plugins.having("after_run"):
+            try:
+                found = await settled(function(ctx))
+            except Exception as error:
+                raise self.plugins.blamed(name, "after_run", error) from error
+            if found is not None and self.profile.after_run_value == "silences":
+                return
+
+
+def _by_user(ctx: InvocationContext, content: Content) -> Event:
+    return ctx.event(author=USER, branch="", content=content)
+
+
+def _over(event: Event, found: Event) -> Event:
+    """Return the event with what another one sets of it."""
+    unset = Event()
+    given: dict[str, Any] = {
+        each.name: getattr(found, each.name)
+        for each in fields(Event)
+        if getattr(found, each.name) != getattr(unset, each.name)
+    }
+    return replace(event, **given)

@@ -1,0 +1,148 @@
+"""How an agent of any kind runs: its hooks, its body, and the agents below it.
+
+Agent hooks stand around the body: plugins first, then the callbacks. Content of a
+before hook takes the place of the body and of the after hooks; content of an after hook
+is one more event. Hooks that wrote state alone make an event without content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Any
+
+from compat.dialects.flow.agents import (
+    CustomAgent,
+    LlmAgent,
+    LoopAgent,
+    ParallelAgent,
+    SequentialAgent,
+)
+from compat.dialects.flow.contexts import (
+    ActionsDraft,
+    CallbackContext,
+    InvocationContext,
+)
+from compat.dialects.flow.events import Event, Events
+from compat.dialects.flow.flow import Flow
+from compat.dialects.flow.output import keeping_output
+from compat.dialects.flow.parallel import run_in_parallel
+from compat.dialects.flow.processors import (
+    DEFAULT_REQUEST_PROCESSORS,
+    DEFAULT_RESPONSE_PROCESSORS,
+)
+from compat.dialects.flow.run_errors import AgentFieldError
+from compat.dialects.flow.stages import callback_value, plugin_value
+from compat.dialects.flow.tool_calls import ToolHooks
+
+
+async def run_agent(ctx: InvocationContext) -> Events:
+    """Yield the events of ``ctx.agent``, its hooks' among them."""
+    event, answered = await _before(ctx)
+    if event is not None:
+        yield event
+    if answered or ctx.ended:
+        return
+    came: Exception | None = None
+    try:
+        async with aclosing(_body(ctx)) as events:
+            async for event in events:
+                yield event
+    except Exception as error:
+        if ctx.profile.after_agent_on_error == "skipped":
+            raise
+        came = error
+    event, _ = await _hook_event(ctx, "after_agent")
+    if event is not None:
+        yield event
+    if came is not None:
+        raise came
+
+
+async def _before(ctx: InvocationContext) -> tuple[Event | None, bool]:
+    """Return what ``_hook_event`` does; an error ends the agent, or only waits."""
+    try:
+        return await _hook_event(ctx, "before_agent")
+    except Exception as error:
+        if ctx.profile.before_agent_error == "ends":
+            raise
+        ctx.invocation.unstopping.append(error)
+        return None, False
+
+
+async def _hook_event(ctx: InvocationContext, hook: str) -> tuple[Event | None, bool]:
+    """Return the event of an agent hook, and whether a hook gave content."""
+    if ctx.ended:
+        return None, False
+    draft = ActionsDraft()
+    shown = CallbackContext(ctx, draft)
+    content = await plugin_value(ctx, hook, shown)
+    if content is None:
+        callbacks: Sequence[Any] = getattr(ctx.agent, hook)
+        content = await callback_value(ctx, hook, callbacks, (shown,))
+    if content is None and not draft.says_anything:
+        return None, False
+    return ctx.event(content=content, actions=draft.made()), content is not None
+
+
+def _body(ctx: InvocationContext) -> Events:
+    agent = ctx.agent
+    if isinstance(agent, LlmAgent):
+        return keeping_output(ctx, agent, flow_of(agent).run(ctx))
+    if isinstance(agent, SequentialAgent):
+        return _in_turn(ctx)
+    if isinstance(agent, LoopAgent):
+        return _again_and_again(ctx, agent.max_iterations)
+    if isinstance(agent, ParallelAgent):
+        return run_in_parallel(ctx, run_agent)
+    if isinstance(agent, CustomAgent):
+        return _users_own(agent, ctx)
+    raise AgentFieldError(agent.name, "kind", agent, "an agent of a kind of agents.py")
+
+
+def flow_of(agent: LlmAgent) -> Flow:
+    """Return the flow that runs the agent, with the processors that it names."""
+    requests, responses = agent.request_processors, agent.response_processors
+    hooks: Any = agent  # its lists are tuples of functions since it was made
+    return Flow(
+        model=agent.model,
+        request_processors=DEFAULT_REQUEST_PROCESSORS if requests is None else requests,
+        response_processors=(
+            DEFAULT_RESPONSE_PROCESSORS if responses is None else responses
+        ),
+        before_model=hooks.before_model,
+        after_model=hooks.after_model,
+        on_model_error=hooks.on_model_error,
+        tool_hooks=ToolHooks(
+            before=hooks.before_tool,
+            after=hooks.after_tool,
+            on_error=hooks.on_tool_error,
+        ),
+    )
+
+
+async def _users_own(agent: CustomAgent, ctx: InvocationContext) -> Events:
+    async for event in agent.run(ctx):
+        yield event
+
+
+async def _in_turn(ctx: InvocationContext) -> Events:
+    for each in ctx.agent.sub_agents:
+        async with aclosing(run_agent(ctx.within(each))) as events:
+            async for event in events:
+                yield event
+
+
+async def _again_and_again(ctx: InvocationContext, most: int) -> Events:
+    """Run the sub-agents in turn, again until one of them has escalated."""
+    rounds = 0
+    while ctx.agent.sub_agents and (not most or rounds < most):
+        rounds += 1
+        for each in ctx.agent.sub_agents:
+            escalated = False
+            async with aclosing(run_agent(ctx.within(each))) as events:
+                async for event in events:
+                    yield event
+                    escalated = escalated or bool(event.actions.escalate)
+            if escalated:
+                return

@@ -1,0 +1,70 @@
+"""A stage: all hooks of one kind, plugins first, then the agent's own, in order.
+
+The first value or error wins the stage: no later hook of it is called, the agent's own
+among them (adk.md §1.5). After hooks run in the order of registration too, not
+backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from compat.dialects.flow.contexts import InvocationContext
+from compat.dialects.flow.hooks import GIVES
+from compat.dialects.flow.run_errors import CallbackReturnError
+from refengine.awaiting import settled
+
+
+async def plugin_value(ctx: InvocationContext, hook: str, *args: object) -> Any:  # noqa: ANN401  # what the hook gives
+    """Return the first value of the plugins' hooks, None if all abstain.
+
+    An exception leaves as the profile has it, with a note that names the plugin.
+    """
+    plugins = ctx.invocation.plugins
+    for name, function in plugins.having(hook):
+        owner = f"plugin {name!r}"
+        try:
+            value = await settled(function(*args))
+        except Exception as error:
+            blamed = plugins.blamed(name, hook, error)
+            if blamed is not error:
+                raise blamed from error
+            error.add_note(f"{owner}, {hook}")
+            raise
+        if value is not None:
+            return _fitting(owner, hook, value)
+    return None
+
+
+async def callback_value(
+    ctx: InvocationContext,
+    hook: str,
+    callbacks: Iterable[Callable[..., object]],
+    args: tuple[object, ...],
+    counts: Callable[[Any], bool] = lambda value: value is not None,
+) -> Any:  # noqa: ANN401  # what the hook gives
+    """Return the first value of an agent's callbacks that counts as one.
+
+    An exception leaves as it is, with a note that names agent, hook and index.
+    """
+    for index, function in enumerate(callbacks):
+        owner = f"agent {ctx.agent.name!r}, callback {index}"
+        try:
+            value = await settled(function(*args))
+        except Exception as error:
+            error.add_note(f"{owner}, {hook}")
+            raise
+        if value is not None:
+            _fitting(owner, hook, value)
+        if counts(value):
+            return value
+    return None
+
+
+def _fitting(owner: str, hook: str, value: object) -> object:
+    wanted = GIVES.get(hook)
+    if wanted is not None and not isinstance(value, wanted):
+        names = " or ".join(each.__name__ for each in wanted)
+        raise CallbackReturnError(owner, hook, value, names)
+    return value
