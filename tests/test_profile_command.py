@@ -8,7 +8,9 @@ from itertools import combinations, permutations, product
 import pytest
 
 from compat.cli.profile import listed
-from compat.profiles.comparing import meanings, played, profile_differences, scenarios
+from compat.profiles.comparing import played, profile_differences, scenarios
+from compat.profiles.kinds import KINDS, meanings
+from refengine.postures import options_of
 from refengine.profile import PROFILES, choosing, differences, options, profile
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.trace import first_divergence
@@ -33,6 +35,21 @@ def test_profiles_are_listed_as_json() -> None:
         for each in PROFILES
     ]
     assert json.loads(command("list", "--json").stdout) == found
+
+
+def test_profiles_of_a_dialect_are_listed_under_its_name() -> None:
+    dialects = listed()["dialects"]
+
+    assert isinstance(dialects, dict)
+    assert [each["name"] for each in dialects["flow"]["profiles"]] == [
+        "adk-go-0.4",
+        "adk-go-0.5",
+        "adk-go-2",
+        "adk-py-1",
+        "adk-py-2",
+        "flow-safe",
+    ]
+    assert dialects["flow"]["postures"]["artifact_text"] == ["text", "repr"]
 
 
 def test_every_posture_has_scenarios_and_nothing_else_has() -> None:
@@ -76,8 +93,12 @@ def test_no_scenario_of_a_posture_is_idle() -> None:
     }
 
 
-def test_every_posture_has_a_meaning() -> None:
-    assert meanings().keys() == options().keys()
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.title)
+def test_every_posture_has_a_meaning(kind) -> None:
+    assert meanings(kind.of).keys() == options_of(kind.of).keys()
+
+
+def test_a_meaning_is_what_stands_below_its_posture() -> None:
     assert meanings()["direct_event"].startswith("where the event of the call")
 
 
@@ -123,7 +144,8 @@ def test_diff_of_an_unknown_profile_suggests_one() -> None:
     assert done.stderr == (
         "refengine profile diff: no profile 'eino0.9': did you mean 'eino-0.9'?"
         " known are seed-001, eino-0.7, eino-draft, eino-0.8, eino-0.9, langchain-1,"
-        " langgraph-prebuilt-1\n"
+        " langgraph-prebuilt-1, adk-go-0.4, adk-go-0.5, adk-go-2, adk-py-1, adk-py-2,"
+        " flow-safe\n"
     )
 
 
@@ -131,5 +153,36 @@ def test_list_names_every_posture_and_profile_in_full() -> None:
     done = command("list")
 
     assert done.returncode == 0
-    for name in (*options(), *(each.name for each in PROFILES)):
-        assert name in done.stdout
+    for kind in KINDS:
+        for name in (*options_of(kind.of), *(each.name for each in kind.profiles)):
+            assert name in done.stdout
+
+
+def test_show_prints_each_choice_with_what_it_is_about() -> None:
+    done = command("show", "langgraph-prebuilt-1")
+    lines = done.stdout.splitlines()
+
+    assert lines[0] == "langgraph-prebuilt-1, a profile of the engine"
+    assert "after_agent: never  (no hook after the agent)" in lines
+    assert "  whether after_agent hooks are called" in lines
+    assert len(lines) == 1 + 2 * len(options())
+
+
+def test_profiles_of_two_kinds_are_not_compared() -> None:
+    done = command("diff", "adk-py-2", "seed-001")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "refengine profile diff: adk-py-2 is a profile of the Flow dialect, seed-001"
+        " one of the engine: compare two of one kind (refengine profile list shows"
+        " them)\n"
+    )
+
+
+def test_diff_of_profiles_of_a_dialect_shows_what_is_decided() -> None:
+    done = command("diff", "adk-go-0.4", "adk-go-2")
+    lines = done.stdout.splitlines()
+
+    assert '  as adk-go-0.4: {"artifact_delta": {"f": 3}}' in lines
+    assert '  as adk-go-2: {"artifact_delta": {"f": 3, "g": 1}}' in lines
+    assert lines[-1] == "adk-go-0.4 and adk-go-2 differ in 23 postures"

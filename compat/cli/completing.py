@@ -74,6 +74,14 @@ def profile_names() -> Iterator[str]:
     yield from (each.name for each in PROFILES)
 
 
+def any_profile_names() -> Iterator[str]:
+    """Yield the names of profiles, of the engine and of the dialects."""
+    from compat.dialects.flow.profile import FLOW_PROFILES
+
+    yield from profile_names()
+    yield from (each.name for each in FLOW_PROFILES)
+
+
 def engine_names() -> Iterator[str]:
     """Yield the names of installed engines."""
     yield from sorted(each.name for each in entry_points(group="refengine.engines"))

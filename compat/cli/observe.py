@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, command, option, refusing
-from compat.cli.values import OUTPUT, PATH
+from compat.cli.values import ANY_PROFILE, OUTPUT, PATH
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, USAGE, exit_code
 from refengine.errors import UnknownProfileError
-from refengine.profile import profile
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -28,7 +27,12 @@ SHOWN: Final = {
 
 @command()
 @argument("files", "files of rows (JSON lists)", PATH, nargs=-1, required=True)
-@option("--profile", "name", about="compare only this profile's version")
+@option(
+    "--profile",
+    "name",
+    about="compare only this profile's versions",
+    kind=ANY_PROFILE,
+)
 @option(
     "--json",
     "json_file",
@@ -38,6 +42,8 @@ SHOWN: Final = {
 def observe(files: tuple[Path, ...], name: str | None, json_file: Path | None) -> int:
     """Run rows of observed behaviour on the reference engine, a line each.
 
+    Rows about single decisions of ADK run on the Flow dialect, under its profiles.
+
     holds: everything the row names was seen. DIFFERS: the first thing that was not.
     beyond: the row needs an operation outside the vocabulary. on purpose: a difference
     that is meant, with the reason. not compared: no profile stands for its versions.
@@ -45,8 +51,10 @@ def observe(files: tuple[Path, ...], name: str | None, json_file: Path | None) -
     Exit codes: 0 no row differs, 1 a row differs, 2 a file, row or name that cannot be
     read, 3 the harness failed at a row, 4 no row was compared.
     """
+    from compat.profiles.kinds import known_profile
+
     with refusing("observe", UnknownProfileError):
-        profiles = None if name is None else [profile(name).name]
+        profiles = None if name is None else [known_profile(name)[1].name]
     from compat.observe.judging import RowJudge, purposes, summary, to_json
     from compat.observe.rows import RowsError, load_rows
     from compat.report.terminal import console

@@ -1,4 +1,4 @@
-"""``refengine profile list|diff|infer``: profiles side by side, and an engine's own."""
+"""``refengine profile list|show|diff|infer``: profiles, and which an engine has."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, flag, group, refusing
-from compat.cli.values import ENGINE, PROFILE
+from compat.cli.values import ANY_PROFILE, ENGINE
 from compat.verdicts.exit_codes import DIFFERS, OK
 from refengine.errors import UnknownProfileError
-from refengine.profile import PROFILES, Profile, options, profile
+from refengine.postures import AnyProfile, options_of
+from refengine.profile import Profile
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from compat.profiles.comparing import PostureDifference
+    from compat.profiles.flow_comparing import FlowPostureDifference
+    from compat.profiles.kinds import ProfileKind
     from property_tests.inferring import Inferred, Posture
     from refengine.messages import Json
 
@@ -30,75 +33,169 @@ app = group("List profiles, show how two differ, and which one an engine has.")
 @app.command("list")
 @flag("--json", "as_json", about="print them as JSON")
 def list_(*, as_json: bool) -> int:
-    """List the profiles with their choice in every posture."""
+    """List the profiles with their choice in every posture.
+
+    Those of the engine, then those of each dialect: postures of two kinds have nothing
+    to do with each other.
+    """
+    from compat.profiles.kinds import KINDS
+
     if as_json:
         sys.stdout.write(json.dumps(listed(), indent=1) + "\n")
         return OK
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(box=None)
-    for title in ("posture", *(each.name for each in PROFILES)):
-        table.add_column(title, no_wrap=True)
-    for posture in options():
-        table.add_row(posture, *(getattr(each, posture) for each in PROFILES))
-    # A narrower terminal wraps the table rather than cut names off.
-    needed = Console(width=WIDEST).measure(table).maximum
-    Console(highlight=False, width=max(Console().width, needed)).print(table)
+    console = Console(highlight=False)
+    for kind in KINDS:
+        console.print(f"Profiles of {kind.title}\n")
+        _print_table(kind)
+        console.print()
     return OK
 
 
+def _print_table(kind: ProfileKind) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None)
+    for title in ("posture", *(each.name for each in kind.profiles)):
+        table.add_column(title, no_wrap=True)
+    for posture in options_of(kind.of):
+        table.add_row(posture, *(getattr(each, posture) for each in kind.profiles))
+    # A narrower terminal wraps the table rather than cut names off.
+    needed = Console(width=WIDEST).measure(table).maximum
+    Console(highlight=False, width=max(Console().width, needed)).print(table)
+
+
 def listed() -> dict[str, Json]:
-    """Return the profiles, and the options of every posture, as JSON values."""
+    """Return the profiles, and the options of every posture, as JSON values.
+
+    The engine's stand at the top, those of a dialect under its name.
+    """
+    from compat.profiles.kinds import KINDS
+
+    engine, *dialects = KINDS
+    inside: dict[str, Json] = {each.key: _listed(each) for each in dialects}
+    return {**_listed(engine), "dialects": inside}
+
+
+def _listed(kind: ProfileKind) -> dict[str, Json]:
+    postures = options_of(kind.of)
     return {
-        "postures": {name: list(found) for name, found in options().items()},
+        "postures": {name: list(found) for name, found in postures.items()},
         "profiles": [
             {
                 "name": each.name,
-                "postures": {name: getattr(each, name) for name in options()},
+                "postures": {name: getattr(each, name) for name in postures},
             }
-            for each in PROFILES
+            for each in kind.profiles
         ],
     }
 
 
 @app.command()
-@argument("a", "a profile", PROFILE)
-@argument("b", "another profile", PROFILE)
-def diff(a: str, b: str) -> int:
-    """Show each posture in which two profiles differ, by a run that shows it.
-
-    Each scenario is played under A, and under A with only this posture as in B.
-    """
-    with refusing("profile diff", UnknownProfileError):
-        left, right = profile(a), profile(b)
-    from compat.profiles.comparing import meanings, profile_differences
+@argument("name", "a profile", ANY_PROFILE)
+def show(name: str) -> int:
+    """Show what a profile chooses in each posture, and what the posture is about."""
+    from compat.profiles.kinds import known_profile, meanings
     from compat.report.terminal import console
 
+    with refusing("profile show", UnknownProfileError):
+        kind, found = known_profile(name)
+    said = meanings(kind.of)
     out = console()
-    found, said = 0, meanings()
-    for each in profile_differences(left, right):
-        found += 1
-        out.print(_difference(each, said[each.posture], left.name, right.name))
-    out.print(f"{left.name} and {right.name} differ in {found} postures")
+    out.print(f"{name}, a profile of {kind.title}")
+    for posture in options_of(kind.of):
+        out.print(_choice(posture, getattr(found, posture), said[posture], name))
     return OK
 
 
-def _difference(each: PostureDifference, meaning: str, left: str, right: str) -> Text:
+def _choice(posture: str, option: str, meaning: str, name: str) -> Text:
     from rich.text import Text
 
     from compat.profiles.comparing import unconfirmed
 
-    text = Text(each.posture, style="bold")
+    text = Text(f"{posture}: ", style="bold")
+    text.append(option, style="bold green")
+    why = unconfirmed().get(name, {}).get(posture)
+    text.append(f"  ({why})" if why else "", style="dim")
+    text.append(f"\n  {meaning}", style="default")
+    return text
+
+
+@app.command()
+@argument("a", "a profile", ANY_PROFILE)
+@argument("b", "another profile of its kind", ANY_PROFILE)
+def diff(a: str, b: str) -> int:
+    """Show each posture in which two profiles differ, by a run that shows it.
+
+    Each scenario is played under A, and under A with only this posture as in B. Of
+    profiles of a dialect it is a single decision, where one shows the posture. Profiles
+    of the engine and of a dialect cannot be compared.
+    """
+    from compat.profiles.kinds import ProfileKindsError, meanings, of_one_kind
+    from compat.report.terminal import console
+
+    with refusing("profile diff", UnknownProfileError, ProfileKindsError):
+        kind, left, right = of_one_kind(a, b)
+    out = console()
+    found, said = 0, meanings(kind.of)
+    for posture, lines in _differing(left, right):
+        found += 1
+        out.print(_headed(posture, said[posture], left, right).append_text(lines))
+    out.print(f"{a} and {b} differ in {found} postures")
+    return OK
+
+
+def _differing(left: AnyProfile, right: AnyProfile) -> Iterator[tuple[str, Text]]:
+    """Yield each posture in which they differ, with what shows it."""
+    from compat.dialects.flow.profile import FlowProfile
+
+    if isinstance(left, Profile) and isinstance(right, Profile):
+        from compat.profiles.comparing import profile_differences
+
+        for each in profile_differences(left, right):
+            yield each.posture, _by_run(each)
+    elif isinstance(left, FlowProfile) and isinstance(right, FlowProfile):
+        from compat.profiles.flow_comparing import flow_differences
+
+        for found in flow_differences(left, right):
+            yield found.posture, _by_decision(found, left.name, right.name)
+
+
+def _headed(posture: str, meaning: str, left: AnyProfile, right: AnyProfile) -> Text:
+    from rich.text import Text
+
+    from compat.profiles.comparing import unconfirmed
+
+    text = Text(posture, style="bold")
     text.append(f": {meaning}", style="default")
-    for name, option in ((left, each.left), (right, each.right)):
-        text.append(f"\n  {name}: {option}", style="default")
-        why = unconfirmed().get(name, {}).get(each.posture)
+    for each in (left, right):
+        text.append(f"\n  {each.name}: {getattr(each, posture)}", style="default")
+        why = unconfirmed().get(each.name, {}).get(posture)
         text.append(f"  ({why})" if why else "", style="dim")
+    return text
+
+
+def _by_run(each: PostureDifference) -> Text:
+    from rich.text import Text
+
     scenario = json.dumps(each.scenario, ensure_ascii=False)
-    text.append(f"\n  scenario: {scenario}", style="dim")
+    text = Text(f"\n  scenario: {scenario}", style="dim")
     text.append(f"\n  first divergence: {each.divergence}\n", style="default")
     return text
+
+
+def _by_decision(each: FlowPostureDifference, left: str, right: str) -> Text:
+    from rich.text import Text
+
+    if each.decision is None:
+        return Text("\n  no decision shows it alone: a whole run does\n", style="dim")
+    decision = json.dumps(each.decision, ensure_ascii=False)
+    text = Text(f"\n  decision: {decision}", style="dim")
+    for name, shown in zip((left, right), each.shown, strict=True):
+        text.append(f"\n  as {name}: {shown}", style="default")
+    return text.append("\n")
 
 
 @app.command()

@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from compat.cli.completing import clause_ids, engine_names, profile_names
+from compat.cli.completing import (
+    any_profile_names,
+    clause_ids,
+    engine_names,
+    profile_names,
+)
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[object]
@@ -181,6 +186,7 @@ _PATHS: Final = MappingProxyType({"path": "file", "file": "file", "dir": "dir"})
 TEXT: Final = Kind("str")
 CLAUSE: Final = Kind("str", names=clause_ids)
 PROFILE: Final = Kind("str", names=profile_names)
+ANY_PROFILE: Final = Kind("str", names=any_profile_names)
 ENGINE: Final = Kind("str", names=engine_names)
 """Texts that a shell can complete; whether there is such a one is told later."""
 WHOLE: Final = Number(int)

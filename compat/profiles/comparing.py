@@ -6,13 +6,10 @@ would be large, or would need what not every engine has.
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 from refengine.messages import Json
@@ -111,24 +108,3 @@ def _brief(entry: Entry) -> str:
 def played(scenario: Scenario, profile: Profile) -> Trace:
     """Play a scenario on the reference engine under a profile."""
     return run(play(scenario, ReferenceEngine(profile)))
-
-
-def meanings() -> Mapping[str, str]:
-    """Return the sentence of each posture by name.
-
-    They are read from the source, where they cannot be forgotten when a posture is
-    changed.
-    """
-    [kind] = ast.parse(inspect.getsource(Profile)).body
-    return dict(_sentences(kind.body if isinstance(kind, ast.ClassDef) else ()))
-
-
-def _sentences(body: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
-    for field, text in pairwise(body):
-        if (
-            isinstance(field, ast.AnnAssign)
-            and isinstance(field.target, ast.Name)
-            and isinstance(text, ast.Expr)
-            and isinstance(text.value, ast.Constant)
-        ):
-            yield field.target.id, " ".join(str(text.value.value).split())

@@ -116,13 +116,13 @@ def _split_latest(events: Sequence[Event]) -> Sequence[Event]:
     owned: dict[int, list[Part]] = defaultdict(list)
     rest: list[Part] = []
     for part in _parts(events[-1]):
-        owner = None if part.response is None else _owner(events[:-1], part.response)
         if part.response is None:
             rest.append(part)
-        elif owner is not None:
-            owned[owner].append(part)
-    if not owned:
-        return events
+            continue
+        owner = _owner(events[:-1], part.response)
+        if owner is None:
+            raise NoCallFoundError([part.response.id])
+        owned[owner].append(part)
     last = max(owned)
     owned[last].extend(rest)
     if len(owned) == 1 and last == len(events) - 2:

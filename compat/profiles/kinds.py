@@ -1,0 +1,94 @@
+"""The kinds of profiles: the engine's, and one of each dialect.
+
+A posture belongs to one kind, so that two profiles of different kinds have nothing in
+which they could differ.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile
+from refengine.errors import RefengineError, UnknownProfileError, error
+from refengine.postures import AnyProfile
+from refengine.profile import PROFILES, Profile
+
+
+@error
+class ProfileKindsError(RefengineError, ValueError):
+    """Two profiles that have no posture in common."""
+
+    left: str
+    left_kind: str
+    right: str
+    right_kind: str
+    says = (
+        "{left} is a profile of {left_kind}, {right} one of {right_kind}: compare two"
+        " of one kind (refengine profile list shows them)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileKind:
+    """One kind of profile; ``key`` is its name in JSON, empty for the engine's."""
+
+    key: str
+    title: str
+    of: type[AnyProfile]
+    profiles: tuple[AnyProfile, ...]
+
+
+KINDS: Final = (
+    ProfileKind("", "the engine", Profile, PROFILES),
+    ProfileKind("flow", "the Flow dialect", FlowProfile, FLOW_PROFILES),
+)
+
+
+def known_profile(name: str) -> tuple[ProfileKind, AnyProfile]:
+    """Return the profile of that name, of whatever kind, and its kind.
+
+    Raises UnknownProfileError with a suggestion.
+    """
+    known = {each.name: (kind, each) for kind in KINDS for each in kind.profiles}
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        raise UnknownProfileError(name, known, close[0] if close else None)
+    return known[name]
+
+
+def of_one_kind(a: str, b: str) -> tuple[ProfileKind, AnyProfile, AnyProfile]:
+    """Return two profiles that can be compared.
+
+    Raises UnknownProfileError, or ProfileKindsError for two of different kinds.
+    """
+    (kind, left), (other, right) = known_profile(a), known_profile(b)
+    if kind is not other:
+        raise ProfileKindsError(a, kind.title, b, other.title)
+    return kind, left, right
+
+
+def meanings(kind: type[AnyProfile] = Profile) -> Mapping[str, str]:
+    """Return the sentence of each posture by name.
+
+    They are read from the source, where they cannot be forgotten when a posture is
+    changed.
+    """
+    [found] = ast.parse(inspect.getsource(kind)).body
+    return dict(_sentences(found.body if isinstance(found, ast.ClassDef) else ()))
+
+
+def _sentences(body: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for field, text in pairwise(body):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+        ):
+            yield field.target.id, " ".join(str(text.value.value).split())
