@@ -57,7 +57,7 @@ def profile_of(version: str) -> FlowProfile:
     return profile
 
 
-class Seen(BaseModel):
+class SeenVersion(BaseModel):
     """What one version was seen to do: the same as expected, or what instead."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -95,7 +95,7 @@ class FlowRow(BaseModel):
     note: str = ""
     input: dict[str, Any]
     expect: Any
-    observed: dict[str, Seen] = Field(default_factory=dict[str, Seen])
+    observed: dict[str, SeenVersion] = Field(default_factory=dict[str, SeenVersion])
 
     @field_validator("version")
     @classmethod
