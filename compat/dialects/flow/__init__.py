@@ -4,6 +4,7 @@ Seed 003 describes it. Its extension points are processors of a request, callbac
 agent and plugins of a runner.
 """
 
+from compat.dialects.flow.agent_tool import agent_tool
 from compat.dialects.flow.agents import (
     CustomAgent,
     LlmAgent,
@@ -51,6 +52,7 @@ from compat.dialects.flow.sessions import (
     Session,
     SessionService,
 )
+from compat.dialects.flow.sqlite import SqliteArtifactService, SqliteSessionService
 from compat.dialects.flow.state import State
 from compat.dialects.flow.tools import Tool, Toolset, function_tool
 from compat.dialects.flow.tree import Agent
@@ -91,12 +93,15 @@ __all__ = [
     "SequentialAgent",
     "Session",
     "SessionService",
+    "SqliteArtifactService",
+    "SqliteSessionService",
     "State",
     "Tool",
     "ToolConfirmation",
     "ToolContext",
     "Toolset",
     "Usage",
+    "agent_tool",
     "flow_profile",
     "function_tool",
     "text_content",

@@ -216,6 +216,10 @@ class CallbackContext(ReadonlyContext):
         """Return a version of a file, the newest if none is named."""
         return await self._artifacts(name).load(self._place, name, version)
 
+    async def delete_artifact(self, name: str) -> None:
+        """Forget all versions of a file; nothing happens if there is none."""
+        await self._artifacts(name).delete(self._place, name)
+
     async def artifact_names(self) -> tuple[str, ...]:
         """Return the names of the files that this session sees."""
         return await self._artifacts("").names(self._place)

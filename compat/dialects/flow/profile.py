@@ -88,6 +88,9 @@ class FlowProfile:
     also if its consumer left early"""
     after_run_value: Literal["ignored", "silences"]
     """whether a value of one plugin's after_run keeps later ones from being called"""
+    agent_tool_plugins: Literal["none", "inherited"]
+    """whether the runner's plugins see what an agent does that is called as a tool:
+    then its run is an invocation of its own to them"""
     # Parallel calls
     parallel_calls: Literal["sequential", "concurrent"]
     """the calls of one response, in their order or at the same time"""

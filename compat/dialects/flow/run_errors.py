@@ -15,11 +15,10 @@ FlowError                             (of errors.py, with those of its pure part
 ├── ProcessorReturnError (TypeError)  a processor gave back something but events
 ├── PluginCallbackError (RuntimeError)    a plugin raised, under a profile that wraps
 ├── ConfirmationNeededError           a tool that may not run before its user says so
+├── ToolArgumentsError (ValueError)   a call whose arguments do not fit its tool
 ├── InvalidAnswerError (ValueError)   a structured answer that does not fit its schema
 ├── PartialEndError                   a step whose last event is partial
-├── TransferArgumentError (ValueError)    a transfer that names nobody
 ├── ConfirmationAnswerError (ValueError)  an answer that cannot be read or used
-├── TransferTargetError (LookupError) a transfer to an agent that is not reached
 ├── EmptyMessageError (ValueError)    a message of the user without parts
 ├── SessionError (LookupError)        a session that is not there, or is there already
 ├── StaleSessionError                 a session that somebody else has written since
@@ -182,6 +181,15 @@ class ConfirmationNeededError(FlowError):
 
     tool: str
     says = 'error tool "{tool}" requires confirmation, please approve or reject'
+
+
+@error
+class ToolArgumentsError(FlowError, ValueError):
+    """The model gave a tool arguments that its schema does not have."""
+
+    tool: str
+    why: str
+    says = "arguments of tool {tool!r}: {why}; give them as its schema says"
 
 
 @error

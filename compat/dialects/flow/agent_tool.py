@@ -1,0 +1,137 @@
+"""An agent as a tool of another: it runs in a session of its own, inside the call.
+
+What it wrote to the state is handed to the calling agent, and its last words are the
+result. Whether the runner's plugins see it is a posture: where they do, they see a
+second invocation inside the first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast, final
+
+from compat.dialects.flow.agents import LlmAgent
+from compat.dialects.flow.artifacts import ArtifactPlace, ArtifactService
+from compat.dialects.flow.content import Part
+from compat.dialects.flow.contexts import ToolContext
+from compat.dialects.flow.events import Event
+from compat.dialects.flow.plugins import Plugin, Plugins
+from compat.dialects.flow.run_errors import InvalidAnswerError, ToolArgumentsError
+from compat.dialects.flow.runner import Runner
+from compat.dialects.flow.schemas import misfits
+from compat.dialects.flow.sessions import InMemorySessionService
+from compat.dialects.flow.state import lasting
+from compat.dialects.flow.tools import Tool
+from compat.dialects.flow.tree import Agent
+from compat.dialects.flow.values import plain
+from refengine.messages import Json
+
+REQUEST: Final = "request"
+"""The one argument, of an agent without an input schema: what it is asked."""
+
+
+def agent_tool(agent: Agent, *, skip_summarization: bool = False) -> Tool:
+    """Make a tool of an agent, with its name and description.
+
+    Its arguments are those of its input schema, or ``request``. With
+    ``skip_summarization`` the result ends the turn of the calling agent.
+    """
+    schema = agent.input_schema if isinstance(agent, LlmAgent) else None
+    wanted: dict[str, Any] = {
+        "type": "object",
+        "properties": {REQUEST: {"type": "string"}},
+        "required": [REQUEST],
+    }
+
+    async def run(ctx: ToolContext, args: dict[str, Any]) -> object:
+        wrong = "; ".join(misfits(args, schema or wanted))
+        if wrong:
+            raise ToolArgumentsError(agent.name, wrong)
+        if skip_summarization:
+            ctx.actions.skip_summarization = True
+        asked = str(args[REQUEST]) if schema is None else json.dumps(args)
+        return _result(agent, await _last_words(ctx, agent, asked))
+
+    return Tool(
+        name=agent.name,
+        description=agent.description,
+        parameters=schema or wanted,
+        run=run,
+    )
+
+
+async def _last_words(ctx: ToolContext, agent: Agent, asked: str) -> str:
+    """Run the agent in a session of its own; return the text it said last."""
+    outer = ctx.invocation_context.invocation
+    runner = Runner(
+        agent,
+        app=outer.session.app,
+        profile=outer.profile,
+        plugins=_plugins(ctx),
+        artifact_service=_of_caller(ctx),
+        session_service=InMemorySessionService(outer.new_id),
+        new_id=outer.new_id,
+        clock=outer.clock,
+    )
+    session = await runner.session_service.create(
+        outer.session.app, outer.session.user_id, None, lasting(outer.session.state)
+    )
+    last: Event | None = None
+    async for event in runner.run(session.user_id, session.id, asked):
+        ctx.state.update(plain(event.actions.state_delta))
+        last = last if event.content is None else event
+    return "" if last is None or last.content is None else last.content.text
+
+
+def _plugins(ctx: ToolContext) -> Sequence[Plugin]:
+    invocation = ctx.invocation_context.invocation
+    if invocation.profile.agent_tool_plugins == "none":
+        return ()
+    return tuple(cast("Plugins", invocation.plugins))
+
+
+def _result(agent: Agent, said: str) -> object:
+    """Return what the call gives: the answer itself if it has a schema."""
+    if not isinstance(agent, LlmAgent) or agent.output_schema is None:
+        return {"result": said}
+    try:
+        answer: Json = json.loads(said)
+    except ValueError as cause:
+        raise InvalidAnswerError(f"agent {agent.name!r} said {said!r}") from cause
+    wrong = "; ".join(misfits(answer, agent.output_schema))
+    if wrong:
+        raise InvalidAnswerError(wrong)
+    return answer
+
+
+def _of_caller(ctx: ToolContext) -> ArtifactService | None:
+    outer = ctx.invocation_context.invocation
+    return None if outer.artifact_service is None else _CallersArtifacts(ctx)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _CallersArtifacts:
+    """The calling session's artifacts, under whatever place they are asked for."""
+
+    ctx: ToolContext
+
+    async def save(self, place: ArtifactPlace, name: str, part: Part) -> int:
+        del place
+        return await self.ctx.save_artifact(name, part)
+
+    async def load(
+        self, place: ArtifactPlace, name: str, version: int | None = None
+    ) -> Part | None:
+        del place
+        return await self.ctx.load_artifact(name, version)
+
+    async def names(self, place: ArtifactPlace) -> tuple[str, ...]:
+        del place
+        return await self.ctx.artifact_names()
+
+    async def delete(self, place: ArtifactPlace, name: str) -> None:
+        del place
+        await self.ctx.delete_artifact(name)

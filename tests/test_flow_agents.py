@@ -1,0 +1,309 @@
+"""Agents of every kind: hooks, who follows whom, transfer, and agents as tools."""
+
+import asyncio
+
+import pytest
+
+from compat.dialects.flow import (
+    CustomAgent,
+    LlmAgent,
+    LoopAgent,
+    ParallelAgent,
+    Plugin,
+    SequentialAgent,
+    agent_tool,
+    text_content,
+)
+from compat.dialects.flow.errors import AgentNotFoundError
+from compat.dialects.flow.run_errors import AgentFieldError, AgentPlaceError
+from tests.flow_support import (
+    ScriptedModel,
+    calls,
+    run,
+    runner_of,
+    saying_callbacks,
+    saying_plugin,
+    short,
+    stored,
+)
+
+
+def llm(name, *script, **fields):
+    return LlmAgent(name=name, model=ScriptedModel(*script), **fields)
+
+
+def told(agent, *plugins, profile="adk-go-0.4", message="hi", **options):
+    runner = runner_of(agent, *plugins, profile=profile, **options)
+    return [short(each) for each in asyncio.run(run(runner, message))]
+
+
+def test_content_of_a_before_hook_takes_the_place_of_body_and_after_hooks():
+    log = []
+    agent = llm(
+        "clerk",
+        before_agent=[lambda _: None, lambda _: text_content("model", "closed")],
+        after_agent=lambda _: log.append("after"),
+    )
+
+    assert told(agent) == ["clerk: closed"]
+    assert log == []
+
+
+def test_content_of_an_after_hook_is_one_more_event():
+    agent = llm("clerk", "hello", after_agent=lambda _: text_content("model", "bye"))
+
+    assert told(agent) == ["clerk: hello", "clerk: bye"]
+
+
+def test_hooks_that_only_wrote_state_make_an_event_without_content():
+    def write(ctx):
+        ctx.state["n"] = ctx.state.get("n", 0) + 1
+
+    agent = llm("clerk", "hello", before_agent=write, after_agent=write)
+    runner = runner_of(agent)
+
+    events = asyncio.run(run(runner))
+
+    assert [short(each) for each in events] == ["clerk:", "clerk: hello", "clerk:"]
+    assert [dict(x.actions.state_delta) for x in events] == [{"n": 1}, {}, {"n": 2}]
+
+
+def refuse(_):
+    raise PermissionError("no")
+
+
+@pytest.mark.parametrize(
+    ("profile", "kept"),
+    [("adk-go-0.4", ["user: hi", "clerk: hello"]), ("adk-go-2", ["user: hi"])],
+)
+def test_an_error_before_an_agent_lets_it_run_in_one_version(profile, kept):
+    runner = runner_of(llm("clerk", "hello", before_agent=refuse), profile=profile)
+
+    with pytest.raises(PermissionError):
+        asyncio.run(run(runner))
+
+    events = asyncio.run(stored(runner)).events
+    assert [short(each) for each in events] == kept
+
+
+@pytest.mark.parametrize(("profile", "called"), [("adk-go-0.4", 1), ("adk-go-2", 0)])
+def test_after_hooks_of_an_agent_whose_model_failed(profile, called):
+    log = []
+    agent = llm("clerk", TimeoutError(), after_agent=lambda _: log.append(1))
+
+    with pytest.raises(TimeoutError):
+        told(agent, profile=profile)
+
+    assert len(log) == called
+
+
+def test_a_sequence_runs_its_agents_in_turn_and_each_reads_the_ones_before():
+    second = llm("b", "two")
+
+    assert told(SequentialAgent(name="seq", sub_agents=[llm("a", "one"), second])) == [
+        "a: one",
+        "b: two",
+    ]
+    assert second.model.contents[0][-1].parts[1].text == "[a] said: one"
+
+
+def test_a_loop_goes_round_until_its_limit():
+    agent = LoopAgent(
+        name="loop",
+        sub_agents=[llm("a", "1", "2"), llm("b", "x", "y")],
+        max_iterations=2,
+    )
+
+    assert told(agent) == ["a: 1", "b: x", "a: 2", "b: y"]
+
+
+def test_a_loop_ends_behind_the_agent_that_escalates():
+    def stop(tool_context):
+        tool_context.actions.escalate = True
+        tool_context.actions.skip_summarization = True
+        return {}
+
+    agent = LoopAgent(
+        name="loop",
+        sub_agents=[llm("a", calls("stop"), tools=[stop]), llm("b", "never")],
+    )
+
+    assert told(agent) == ["a: stop()", "a: stop -> {}"]
+
+
+def test_parallel_agents_have_branches_and_do_not_read_each_other():
+    agents = [llm("a", "one"), llm("b", "two")]
+    runner = runner_of(ParallelAgent(name="par", sub_agents=agents))
+
+    events = asyncio.run(run(runner))
+
+    assert {short(each): each.branch for each in events} == {
+        "a: one": "par.a",
+        "b: two": "par.b",
+    }
+    for agent in agents:
+        assert [x.text for x in agent.model.contents[0]] == ["hi"]
+
+
+def test_an_error_of_one_parallel_agent_ends_the_others():
+    async def waits(ctx):
+        await asyncio.Event().wait()
+        yield ctx.event()
+
+    agents = [CustomAgent(name="w", run=waits), llm("a", TimeoutError())]
+
+    with pytest.raises(TimeoutError):
+        told(ParallelAgent(name="par", sub_agents=agents))
+
+
+def test_an_agent_of_the_users_own_yields_events():
+    async def speak(ctx):
+        yield ctx.event(content=text_content("model", "own"))
+
+    assert told(CustomAgent(name="own", run=speak)) == ["own: own"]
+
+
+def transfer(name):
+    return calls(("transfer_to_agent", {"agent_name": name}))
+
+
+def test_a_transfer_runs_the_target_in_the_same_step():
+    log = []
+    child = llm("child", "done", before_agent=lambda _: log.append("child"))
+    root = llm("root", transfer("child"), sub_agents=[child])
+
+    assert told(root, profile="flow-safe") == [
+        "root: transfer_to_agent()",
+        "root: transfer_to_agent -> {}",
+        "child: done",
+    ]
+    assert log == ["child"]
+
+
+def test_a_transfer_offers_its_targets_by_name():
+    peer = llm("peer", description="knows peers")
+    child = llm("child", "done")
+    root = llm("root", transfer("child"), sub_agents=[child, peer])
+
+    told(root, profile="flow-safe")
+
+    config, _, tools = child.model.requests[0]
+    assert "- peer: knows peers" in config.system_instruction
+    assert tools == ("transfer_to_agent",)
+    assert config.tools[0].parameters["properties"]["agent_name"]["enum"] == (
+        "root",
+        "peer",
+    )
+
+
+def test_a_transfer_to_somebody_else_ends_the_run():
+    with pytest.raises(AgentNotFoundError, match="ghost"):
+        told(llm("root", transfer("ghost"), sub_agents=[llm("child")]))
+
+
+def test_an_agent_without_targets_gets_no_tool():
+    agent = llm("clerk", "ok")
+
+    told(agent)
+
+    assert agent.model.requests[0][2] == ()
+
+
+def test_the_next_message_goes_to_who_spoke_last_if_transfers_lead_back():
+    child = llm("child", "one", "two")
+    root = llm("root", transfer("child"), sub_agents=[child])
+    runner = runner_of(root)
+
+    asyncio.run(run(runner))
+    events = asyncio.run(run(runner, "again"))
+
+    assert [short(each) for each in events] == ["child: two"]
+
+
+def test_the_next_message_goes_to_the_root_if_it_could_not_come_back():
+    child = llm("child", "one", disallow_transfer_to_parent=True)
+    root = llm("root", transfer("child"), "root again", sub_agents=[child])
+    runner = runner_of(root)
+
+    asyncio.run(run(runner))
+    events = asyncio.run(run(runner, "again"))
+
+    assert [short(each) for each in events] == ["root: root again"]
+
+
+def test_an_agent_as_a_tool_hands_back_its_last_words_and_its_state():
+    def note(ctx, _):
+        ctx.state["seen"] = ctx.state["given"]
+
+    helper = llm("helper", "the answer", before_model=note, output_key="said")
+    root = llm(
+        "root",
+        calls(("helper", {"request": "what?"})),
+        "ok",
+        tools=[agent_tool(helper)],
+    )
+    runner = runner_of(root)
+
+    events = asyncio.run(run(runner, state={"given": 7}))
+
+    assert short(events[1]) == "root: helper -> {'result': 'the answer'}"
+    assert events[1].actions.state_delta == {"seen": 7, "said": "the answer"}
+    assert helper.model.contents[0][0].text == "what?"
+    assert asyncio.run(stored(runner)).state["said"] == "the answer"
+
+
+@pytest.mark.parametrize(("profile", "runs"), [("adk-go-0.4", 1), ("adk-py-2", 2)])
+def test_plugins_see_an_agent_that_is_a_tool_in_some_versions(profile, runs):
+    log = []
+    helper = llm("helper", "the answer")
+    root = llm(
+        "root", calls(("helper", {"request": "?"})), "ok", tools=[agent_tool(helper)]
+    )
+
+    told(root, saying_plugin(log), profile=profile)
+
+    assert log.count("p.before_run") == runs
+
+
+def test_callbacks_are_of_their_agent_and_plugins_of_all():
+    log = []
+    child = llm("child", "done", **saying_callbacks(log, "child"))
+    root = llm(
+        "root", transfer("child"), sub_agents=[child], **saying_callbacks(log, "root")
+    )
+
+    told(root, saying_plugin(log))
+
+    assert log.count("p.before_model") == 2
+    assert log.count("root.before_model") == log.count("child.before_model") == 1
+
+
+def test_an_agent_that_stands_twice_is_refused_with_its_places():
+    twice = llm("twice")
+    tree = SequentialAgent(name="seq", sub_agents=[llm("a", sub_agents=[twice]), twice])
+
+    with pytest.raises(AgentPlaceError, match=r"agent 'twice' stands under a, seq"):
+        runner_of(tree)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": ""}, "agent '', name: '' (str)"),
+        ({"name": "user"}, "agent 'user', name: 'user' (str)"),
+        ({"before_model": [None]}, "agent 'a', before_model[0]: None (NoneType)"),
+        ({"tools": [3]}, "agent 'a', tools[0]: 3 (int)"),
+        ({"sub_agents": ["b"]}, "agent 'a', sub_agents: 'b' (str)"),
+        ({"include_contents": "all"}, "agent 'a', include_contents: 'all' (str)"),
+    ],
+)
+def test_a_field_that_cannot_be_used_is_named_when_the_agent_is_made(fields, message):
+    with pytest.raises(AgentFieldError) as caught:
+        LlmAgent(**({"name": "a"} | fields))
+
+    assert str(caught.value).startswith(message)
+
+
+def test_a_plugin_with_a_misspelt_hook_is_refused():
+    with pytest.raises(TypeError, match="before_modle"):
+        Plugin(name="p", before_modle=lambda *_: None)
