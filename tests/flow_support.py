@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import fields
+from typing import Any
 
 from compat.dialects.flow import (
     Content,
@@ -46,6 +47,11 @@ class ScriptedModel:
     @property
     def contents(self):
         return [contents for _, contents, _ in self.requests]
+
+
+def model_of(agent) -> Any:
+    """Return the scripted model of an agent."""
+    return agent.model
 
 
 def as_response(given):

@@ -19,6 +19,7 @@ from compat.dialects.flow.run_errors import AgentFieldError, AgentPlaceError
 from tests.flow_support import (
     ScriptedModel,
     calls,
+    model_of,
     run,
     runner_of,
     saying_callbacks,
@@ -104,7 +105,7 @@ def test_a_sequence_runs_its_agents_in_turn_and_each_reads_the_ones_before():
         "a: one",
         "b: two",
     ]
-    assert second.model.contents[0][-1].parts[1].text == "[a] said: one"
+    assert model_of(second).contents[0][-1].parts[1].text == "[a] said: one"
 
 
 def test_a_loop_goes_round_until_its_limit():
@@ -142,7 +143,7 @@ def test_parallel_agents_have_branches_and_do_not_read_each_other():
         "b: two": "par.b",
     }
     for agent in agents:
-        assert [x.text for x in agent.model.contents[0]] == ["hi"]
+        assert [x.text for x in model_of(agent).contents[0]] == ["hi"]
 
 
 def test_an_error_of_one_parallel_agent_ends_the_others():
@@ -187,7 +188,7 @@ def test_a_transfer_offers_its_targets_by_name():
 
     told(root, profile="flow-safe")
 
-    config, _, tools = child.model.requests[0]
+    config, _, tools = model_of(child).requests[0]
     assert "- peer: knows peers" in config.system_instruction
     assert tools == ("transfer_to_agent",)
     assert config.tools[0].parameters["properties"]["agent_name"]["enum"] == (
@@ -206,7 +207,7 @@ def test_an_agent_without_targets_gets_no_tool():
 
     told(agent)
 
-    assert agent.model.requests[0][2] == ()
+    assert model_of(agent).requests[0][2] == ()
 
 
 def test_the_next_message_goes_to_who_spoke_last_if_transfers_lead_back():
@@ -248,7 +249,7 @@ def test_an_agent_as_a_tool_hands_back_its_last_words_and_its_state():
 
     assert short(events[1]) == "root: helper -> {'result': 'the answer'}"
     assert events[1].actions.state_delta == {"seen": 7, "said": "the answer"}
-    assert helper.model.contents[0][0].text == "what?"
+    assert model_of(helper).contents[0][0].text == "what?"
     assert asyncio.run(stored(runner)).state["said"] == "the answer"
 
 

@@ -1,6 +1,7 @@
 """The tool stage: its hooks, unknown tools, and what a call's response is."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ DATA = ("adk-go-0.4", "adk-go-2", "flow-safe")
 ABORT = ("adk-py-1", "adk-py-2")
 
 
-def played(tools, profile="adk-go-0.4", *, called="f", plugin=None, **callbacks):
+def played(tools, profile="adk-go-0.4", *, called="f", plugin=None, **callbacks) -> Any:
     """Return the response of one call, or what the run raised."""
     model = ScriptedModel(calls(called), "ok")
     agent = LlmAgent(name="clerk", model=model, tools=tools, **callbacks)
@@ -315,6 +316,7 @@ def test_a_result_that_is_no_json_is_refused_by_its_place():
 def test_a_plain_function_is_declared_by_its_parameters_without_the_context():
     def search(words: list[str], tool_context, limit: int = 3) -> dict[str, int]:
         """Search for words."""
+        return dict.fromkeys(words, limit)
 
     made = function_tool(search)
 
