@@ -24,12 +24,15 @@ NARROWED: Final = Path(__file__).with_name("narrowed.json")
 REPEATED: Final = ("middlewares", "handlers")
 """The lists of an agent whose last entry a world may have stand many times."""
 
-CANCELLING: Final = ("ERR-022", "RUN-022", "RUN-023", "RUN-024", "RUN-025", "RUN-026")
+CANCELLING: Final = (
+    *("ERR-022", "RUN-016", "RUN-022", "RUN-023", "RUN-024", "RUN-025", "RUN-026"),
+    "RUN-027",
+)
 RETRYING: Final = (
     *("STR-005", "STR-022", "STR-023", "ERR-026", "ERR-027", "ERR-028", "ERR-029"),
     *("ERR-030", "ERR-032", "ERR-033", "RUN-016"),
 )
-STOPPING: Final = ("INT", "SER", "RUN-022")
+STOPPING: Final = ("INT", "SER", "RUN-016", "RUN-022")
 """Whom worlds are for in which runs are cancelled, models asked again, and runs
 interrupted and resumed: what else is asked of a run is asked of one that goes through.
 """

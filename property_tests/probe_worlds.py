@@ -27,6 +27,7 @@ CALL: Final = "assistant:[c1:t({})]"
 TOOL: Final[Agent] = {"name": "t", "result": "r"}
 STREAMED: Final[Agent] = {"name": "t", "kind": "streamable", "chunks": ["r", "s"]}
 FAILS: Final[Agent] = {"error": "probe"}
+_CALLS: Final = "assistant:[c1:t({})]"
 RECORD: Final = [{"op": "record"}]
 NOTE: Final = [{"op": "append", "msg": "user:probe"}]
 PREFIX: Final[Agent] = {"prefix_result": "probe "}
@@ -194,6 +195,13 @@ def _left_whole(trace: Trace) -> bool:
     return end.data["status"] == "cancelled" and kept[-1].role == "tool"
 
 
+def _handed_back(trace: Trace) -> bool:
+    """Tell whether a run that failed has the result that came before."""
+    (end,) = trace.of("run_end")
+    kept = cast("list[Message]", end.data["messages"])
+    return end.data["status"] == "error" and any(each.role == "tool" for each in kept)
+
+
 REQUEST: Final = "model_request"
 GIVES: Final = frozenset(("model_response", "tool_end"))
 """What an event tells of, where nobody wraps the model and the tools."""
@@ -346,6 +354,7 @@ WORLDS: Final[Mapping[str, tuple[ProbeWorld, ...]]] = MappingProxyType(
                 {"cancel": {"when": "tool_start"}},
             ),
         ),
+        "failed_history": (ProbeWorld({}, _handed_back, (_CALLS, FAILS)),),
         "retry": (
             ProbeWorld(
                 {"retry": {"max_retries": 1}}, _completed, (FAILS, "assistant:done")

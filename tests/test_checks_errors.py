@@ -2,10 +2,14 @@
 
 import pytest
 
-from property_tests.checks.errors import CHECKS
-from property_tests.mutants.engines.errors import MUTANTS
+from property_tests.checks import errors, handed_back
+from property_tests.mutants.engines.errors import MUTANTS as ERRORS
+from property_tests.mutants.engines.failed_runs import MUTANTS as FAILED
 from tests.deciding import accused, decisions, scenario, surviving, undecided
 
+HANDED_BACK = tuple(each for each in handed_back.CHECKS if each.family == "ERR")
+CHECKS = (*errors.CHECKS, *HANDED_BACK)
+MUTANTS = (*ERRORS, *FAILED)
 OF = {check.clause: check for check in CHECKS}
 CALL = "assistant:[c1:t({})]"
 BOOM = {"name": "t", "error": "boom"}

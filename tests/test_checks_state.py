@@ -8,6 +8,7 @@ from property_tests.checks import (
     asking,
     borders,
     cancelling,
+    handed_back,
     interrupts,
     resuming,
     retrying,
@@ -16,6 +17,7 @@ from property_tests.checks.kept_runs import cuts, left_open
 from property_tests.corpus import CorpusWorld
 from property_tests.judging.world import looks_at
 from property_tests.mutants.engines.asking import MUTANTS as ASKING
+from property_tests.mutants.engines.asking_people import MUTANTS as ASKING_PEOPLE
 from property_tests.mutants.engines.cancelling import MUTANTS as CANCELLING
 from property_tests.mutants.engines.falling_back import MUTANTS as FALLING_BACK
 from property_tests.mutants.engines.resuming import MUTANTS as RESUMING
@@ -41,9 +43,11 @@ CHECKS = (
     *borders.CHECKS,
     *cancelling.CHECKS,
     *retrying.CHECKS,
+    *(each for each in handed_back.CHECKS if each.family != "ERR"),
 )
 OTHERS = tuple(each for each in FALLING_BACK if each.violates != ("RUN-016",))
-MUTANTS = (*ASKING, *RESUMING, *CANCELLING, *RETRYING, *OTHERS)
+WAITING = tuple(each for each in ASKING_PEOPLE if "INT-020" in each.violates)
+MUTANTS = (*ASKING, *WAITING, *RESUMING, *CANCELLING, *RETRYING, *OTHERS)
 OF = {check.clause: check for check in CHECKS}
 ASKS = {"name": "a", "result": "r", "body": [{"op": "ask", "payload": "a?"}]}
 CALL = "assistant:[c1:a({})]"

@@ -163,7 +163,7 @@ class Door:
     capabilities = (
         *("before_model", "after_model", "wrap_tool", "several_handlers", "next_twice"),
         *("parallel_calls", "concurrent_calls", "equal_call_ids", "lone_surrogates"),
-        *("context", "run_locals", "arguments_text", "lock_step"),
+        *("context", "run_locals", "arguments_text", "lock_step", "failed_history"),
     )
 
     async def build(self, config, on_notice):

@@ -32,7 +32,7 @@ def statuses(case: PlayedWorld) -> Iterator[Decision]:
 
 def no_event(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that no event tells of a cancellation, as an error or otherwise."""
-    for run, _ in _cancelled(case):
+    for run, _ in cancelled(case):
         events = [e for e in run.events if e.data.get("kind") in {"error", "interrupt"}]
         at = events[0] if events else run.end
         yield Decision("events that tell how a run ended", 0, len(events), at)
@@ -40,7 +40,7 @@ def no_event(case: PlayedWorld) -> Iterator[Decision]:
 
 def no_dangling_call(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that each call of the last answer has a result, marked where it is none."""
-    for run, _ in _cancelled(case):
+    for run, _ in cancelled(case):
         calls, results = _last_calls(run.final)
         if run.is_edited or not _made(run).issuperset(calls):
             continue
@@ -59,7 +59,7 @@ def no_dangling_call(case: PlayedWorld) -> Iterator[Decision]:
 
 def streams_closed(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that each stream that was begun is closed, once."""
-    for run, _ in _cancelled(case):
+    for run, _ in cancelled(case):
         begun = _streams(run)
         closed = Counter(
             (str(each.data.get("of")), each.call_id)
@@ -73,7 +73,7 @@ def streams_closed(case: PlayedWorld) -> Iterator[Decision]:
 
 def wrappers_left(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that each wrapper that was entered is left, its ``finally`` run."""
-    for run, _ in _cancelled(case):
+    for run, _ in cancelled(case):
         phases: dict[str, list[str]] = {"enter": [], "exit": []}
         both = _recorded(run.agent)
         for at, entry in effects(run):
@@ -91,14 +91,14 @@ def wrappers_left(case: PlayedWorld) -> Iterator[Decision]:
 
 def nothing_more(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that nothing of a run begins after it was cancelled."""
-    for run, at in _cancelled(case):
+    for run, at in cancelled(case):
         more = [each for each in run.entries if each.seq > at.seq and _begins(each)]
         claim = "model calls and hooks of a pass after a run was cancelled"
         got = [each.kind for each in more]
         yield Decision(claim, [], got, (more or [at])[0])
 
 
-def _cancelled(case: PlayedWorld) -> Iterator[tuple[RunView, Observation]]:
+def cancelled(case: PlayedWorld) -> Iterator[tuple[RunView, Observation]]:
     """Yield each run that was cancelled, and the entry at which it was."""
     for run in case.played.runs:
         at = _cancelled_at(run)
@@ -175,24 +175,25 @@ def _streams(run: RunView) -> Counter[tuple[str, str | None]]:
     return found
 
 
-def _cancels(scenario: Scenario) -> bool:
+def cancels(scenario: Scenario) -> bool:
+    """Tell whether some run of a scenario is cancelled."""
     return any(run.cancel is not None for run in scenario.runs)
 
 
 def _ends_early(scenario: Scenario) -> bool:
-    return scenario.keeps or _cancels(scenario)
+    return scenario.keeps or cancels(scenario)
 
 
 CHECKS: Final = (
-    Check(clause="ERR-022", decide=no_event, needs=CANCEL, meant=_cancels),
+    Check(clause="ERR-022", decide=no_event, needs=CANCEL, meant=cancels),
     Check(
         clause="RUN-022",
         decide=statuses,
         any_of=frozenset(("cancellation", "resume")),
         meant=_ends_early,
     ),
-    Check(clause="RUN-023", decide=no_dangling_call, needs=CANCEL, meant=_cancels),
-    Check(clause="RUN-024", decide=streams_closed, needs=CANCEL, meant=_cancels),
-    Check(clause="RUN-025", decide=wrappers_left, needs=CANCEL, meant=_cancels),
-    Check(clause="RUN-026", decide=nothing_more, needs=CANCEL, meant=_cancels),
+    Check(clause="RUN-023", decide=no_dangling_call, needs=CANCEL, meant=cancels),
+    Check(clause="RUN-024", decide=streams_closed, needs=CANCEL, meant=cancels),
+    Check(clause="RUN-025", decide=wrappers_left, needs=CANCEL, meant=cancels),
+    Check(clause="RUN-026", decide=nothing_more, needs=CANCEL, meant=cancels),
 )

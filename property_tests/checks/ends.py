@@ -111,12 +111,20 @@ def returned_directly(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def counted(case: PlayedWorld) -> Iterator[Decision]:
-    """Decide that a run tells how many iterations it had."""
+    """Decide that a run tells how many iterations it had, however it ended.
+
+    One that goes on counts on, which another clause is about. An engine that raises
+    leaves its door nothing to count, so a failed run that hands back none is not asked.
+    """
     for run in case.played.runs:
-        if run.end is not None and run.error is None:
-            got = run.end.data["iterations"]
-            claim = "the result counts the iterations"
-            yield Decision(claim, len(run.iterations), got, run.end)
+        if run.end is None or run.status == "raised" or run.spec.resume is not None:
+            continue
+        got = run.end.data["iterations"]
+        refuses = case.profile.unanswered_calls == "refused"  # before it asks anything
+        if run.error is not None and (refuses or not got):
+            continue
+        claim = "the result counts the iterations"
+        yield Decision(claim, len(run.iterations), got, run.end)
 
 
 def after_agent_sees(case: PlayedWorld) -> Iterator[Decision]:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from property_tests.given_runs import Events, OtherwiseGivenRun
-from property_tests.mutants.around import giving, under
+from property_tests.mutants.around import giving, handing_back, under
 from property_tests.mutants.engines.events import each_event
-from property_tests.mutants.mutant import Mutant
+from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
     Given,
     Patch,
@@ -22,7 +22,7 @@ from property_tests.mutants.patching import (
 from refengine.context import Context
 from refengine.events import AgentEvent
 from refengine.interrupts import Interrupt, Pending
-from refengine.messages import ToolCall
+from refengine.messages import History, Message, ToolCall, as_history
 from refengine.run import RunResult
 
 ASKED: Final = "An interrupt that a hook or tool raises interrupts the run."
@@ -181,6 +181,63 @@ def _nobodys(right: Right) -> Right:
     return asks
 
 
+def _left(change: Callable[[RunResult], Sequence[Message]]) -> Door:
+    """Hand back other messages of a run that waits."""
+
+    def changed(outcome: RunResult) -> RunResult:
+        if outcome.status != "interrupted":
+            return outcome
+        return replace(outcome, messages=History(change(outcome)))
+
+    return handing_back(changed)
+
+
+def _with_results(outcome: RunResult) -> Sequence[Message]:
+    """Put the results of calls that have ended behind the message that made them."""
+    calls = outcome.messages[-1].tool_calls if outcome.messages else ()
+    told = [each.message for each in outcome.events if each.kind == "tool"]
+    ids = {call.id for call in calls}
+    found = [each for each in told if each and each.tool_call_id in ids]
+    return [*outcome.messages, *found]
+
+
+def _without_calls(outcome: RunResult) -> Sequence[Message]:
+    """Leave out the message whose calls wait."""
+    waits = outcome.messages and outcome.messages[-1].tool_calls
+    return [*outcome.messages][:-1] if waits else outcome.messages
+
+
+def _edited_so_far() -> Sequence[Patch]:
+    """Put into the history what hooks of a pass had edited before one that asks."""
+    passes: list[Given] = []
+
+    def noting(right: Right) -> Right:
+        async def rewrite(self: Given, *given: Given, **how: Given) -> Given:
+            passes[:] = [self]
+            return await right(self, *given, **how)
+
+        return rewrite
+
+    def keeping(right: Right) -> Right:
+        async def run_phases(self: Given, phases: Given, ctx: Context) -> Context:
+            try:
+                left: Context = await right(self, phases, ctx)
+            except Interrupt:
+                self.loop.history = as_history(passes[-1].stopped().messages)
+                raise
+            return left
+
+        return run_phases
+
+    return patch("resume.rewrite", noting), patch("resume.run_phases", keeping)
+
+
+def _already_answered(outcome: RunResult) -> RunResult:
+    said = [each for each in outcome.messages if each.role == "assistant"]
+    waits = outcome.status == "interrupted" and said
+    return replace(outcome, answer=said[-1]) if waits else outcome
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "before-hook-asks-in-vain",
@@ -255,6 +312,30 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The address of a question tells neither whose it is nor of which call.",
         "INT-007",
         patch("resume.asks", _nobodys),
+    ),
+    wrong(
+        "waiting-with-results",
+        "A run that waits hands back results of calls beside the one that asks.",
+        "INT-020",
+        _left(_with_results),
+    ),
+    wrong(
+        "waiting-without-calls",
+        "A run that waits hands back a history without the calls that ask.",
+        "INT-020",
+        _left(_without_calls),
+    ),
+    wrong(
+        "waiting-with-edits-of-a-pass",
+        "A run that waits hands back what hooks before the one that asks edited.",
+        "INT-020",
+        PatchedDoor("waiting-with-edits-of-a-pass", _edited_so_far),
+    ),
+    wrong(
+        "waiting-with-an-answer",
+        "What was said last is the answer of a run that waits.",
+        "INT-020",
+        handing_back(_already_answered),
     ),
     wrong(
         "results-told-past-a-question",

@@ -12,7 +12,7 @@ from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Given, Right, broken, patch, wrong
 from refengine.context import Context
 from refengine.events import AgentEvent
-from refengine.messages import History, Message
+from refengine.messages import History, Message, join_chunks
 from refengine.run import RunResult
 from refengine.testing.doors import EngineRun
 
@@ -65,6 +65,58 @@ def _unmarked(right: Right) -> Right:
             for each in found
         ]
         return History(bare)
+
+    return left_whole
+
+
+def _forgotten(left: RunResult) -> RunResult:
+    """Hand back nothing of a run that was cancelled."""
+    cancelled = left.status == "cancelled"
+    return replace(left, messages=History()) if cancelled else left
+
+
+def _as_answered(left: RunResult) -> RunResult:
+    """Take the last thing that was said before a run was cancelled for its answer."""
+    said = [each for each in left.messages if each.role == "assistant"]
+    cancelled = left.status == "cancelled" and said
+    return replace(left, answer=said[-1]) if cancelled else left
+
+
+def _with_half(right: Right) -> Right:
+    """Keep what had come of an answer."""
+
+    def left_whole(self: Given) -> History:
+        found: History = right(self)
+        live = self.live
+        if live is None or live.whole or not live.chunks:
+            return found
+        return found.appended(join_chunks(live.chunks))
+
+    return left_whole
+
+
+def _none_ended(right: Right) -> Right:
+    """Say of each call of the last message that it did not end."""
+
+    def left_whole(self: Given) -> History:
+        found: History = right(self)
+        if self.batch is None:
+            return found
+        texts = [
+            replace(each, content="cancelled", extra={"is_error": True})
+            for each in found.since(len(self.history))
+        ]
+        return History((*self.history, *texts))
+
+    return left_whole
+
+
+def _without_last_part(right: Right) -> Right:
+    """Leave out the message whose calls were cancelled, with its results."""
+
+    def left_whole(self: Given) -> History:
+        found: History = right(self)
+        return found if self.batch is None else History([*self.history][:-1])
 
     return left_whole
 
@@ -131,6 +183,36 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The result of a call that was cancelled looks like any other.",
         "RUN-023",
         patch("loop.left_whole", _unmarked),
+    ),
+    wrong(
+        "cancelled-history-lost",
+        "A cancelled run hands back no messages.",
+        "RUN-027",
+        handing_back(_forgotten),
+    ),
+    broken(
+        "cancelled-with-half-answer",
+        "A cancelled run keeps what had come of an answer.",
+        "RUN-027",
+        patch("loop.left_whole", _with_half),
+    ),
+    broken(
+        "cancelled-without-ended-results",
+        "A cancelled run says of calls that had ended that they did not.",
+        "RUN-027",
+        patch("loop.left_whole", _none_ended),
+    ),
+    broken(
+        "cancelled-without-last-message",
+        "A run that is cancelled in its calls forgets who asked for them.",
+        "RUN-027",
+        patch("loop.left_whole", _without_last_part),
+    ),
+    wrong(
+        "cancelled-with-an-answer",
+        "What was said last before a run was cancelled is its answer.",
+        "RUN-027",
+        handing_back(_as_answered),
     ),
     broken(
         "cancelled-streams-left-open",

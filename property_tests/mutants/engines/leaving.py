@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
-from property_tests.mutants.mutant import Mutant
+from property_tests.mutants.around import handing_back
+from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
     Given,
     Patch,
@@ -17,6 +19,7 @@ from property_tests.mutants.patching import (
     wrong,
 )
 from refengine.context import Context
+from refengine.run import RunResult
 
 
 def _uncancelled(name: str, instead: Callable[[Given, Context], Given]) -> Patch:
@@ -74,6 +77,17 @@ def _failed_on() -> Sequence[Patch]:
     return patch("loop.start", starting), patch("loop.leave", leaving)
 
 
+def _uncounted(status: str) -> Door:
+    """Count only the iterations of a run that came to their end."""
+
+    def counted(outcome: RunResult) -> RunResult:
+        if outcome.status != status or not outcome.iterations:
+            return outcome
+        return replace(outcome, iterations=outcome.iterations - 1)
+
+    return handing_back(counted)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "cancellation-ends-a-pass",
@@ -86,6 +100,24 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The after-agent hooks run when a run is cancelled.",
         "RUN-017 RUN-026",
         patch("loop.leave", _hooks_at_the_end("cancelled")),
+    ),
+    wrong(
+        "cancelled-iterations-uncounted",
+        "The iteration in which a run was cancelled is not counted.",
+        "RUN-016",
+        _uncounted("cancelled"),
+    ),
+    wrong(
+        "failed-iterations-uncounted",
+        "The iteration in which a run failed is not counted.",
+        "RUN-016",
+        _uncounted("error"),
+    ),
+    wrong(
+        "waiting-iterations-uncounted",
+        "The iteration in which a run was interrupted is not counted.",
+        "RUN-016 INT-019",
+        _uncounted("interrupted"),
     ),
     wrong(
         "failed-run-counted-on",

@@ -1,0 +1,241 @@
+"""ERR, INT, RUN: the history that a run hands back which did not come to its end.
+
+One that failed or was interrupted has what it had before the part in which it stopped:
+a pass of hooks, the model, the calls of a message. One that was cancelled also has what
+had ended of that part: the whole answer, and the results of calls.
+
+An engine that raises leaves its door nothing but what the run was given, so of one that
+does not declare ``failed_history`` a failed run that holds just that is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias, cast
+
+from property_tests.check import Check, Decision, PlayedWorld
+from property_tests.checks.cancelling import CANCEL, cancelled, cancels
+from property_tests.checks.histories import response_of
+from property_tests.checks.interrupts import RESUME
+from property_tests.checks.kept_runs import (
+    address_of,
+    interrupts,
+    is_again,
+    keeps,
+    left_open,
+    rows,
+)
+from property_tests.checks.specs import keeps_ids, tool_wraps
+from property_tests.view import AFTER, BEFORE, HookView, Iteration, RunView, View
+from refengine.messages import Message
+
+FAILED: Final = "what a failed run hands back: its history before what failed began"
+STOPPED: Final = "what an interrupted run hands back: its history before what asks"
+NO_ANSWER: Final = "a run that did not come to its end has no answer"
+CANCELLED: Final = "what a cancelled run hands back: its history as far as it came"
+RESULTS: Final = "results that a cancelled run hands back, one for each call"
+ENDED: Final = "the result of a call that had ended when its run was cancelled"
+
+Messages: TypeAlias = "Sequence[Message]"
+
+
+def of_failed(case: PlayedWorld) -> Iterator[Decision]:
+    """Ask that a failed run keeps all that came before what failed, and no more."""
+    if not _comparable(case):
+        return
+    for run in case.played.runs:
+        if run.status != "error" or run.end is None or run.spec.resume is not None:
+            continue
+        given_back = not run.final or [*run.final] == [*run.given]
+        expected = None if given_back else _before_failure(case.played, run)
+        if expected is not None:
+            yield Decision(FAILED, expected, run.final, run.end)
+
+
+def more_than_given(case: PlayedWorld) -> Iterator[Decision]:
+    """Ask that a failed run hands back its history, where it had more than its input.
+
+    For engines that can: what exactly it hands back is asked of all.
+    """
+    for run in case.played.runs if _comparable(case) else ():
+        if run.status != "error" or run.end is None or run.spec.resume is not None:
+            continue
+        expected = _before_failure(case.played, run)
+        if expected is not None and [*expected] != [*run.given]:
+            yield Decision(FAILED, expected, run.final, run.end)
+
+
+def of_interrupted(case: PlayedWorld) -> Iterator[Decision]:
+    """Ask that an interrupted run keeps all that came before what asks, and no more."""
+    if not _comparable(case):
+        return
+    for row in rows(case.played):
+        before: RunView | None = None
+        for run in row:
+            if run.status != "interrupted" or not interrupts(run):
+                break
+            expected = _before_question(case.played, run, before)
+            if expected is not None:
+                yield Decision(STOPPED, expected, run.final, run.end)
+            if not _ends(run):
+                yield Decision(NO_ANSWER, None, run.answer, run.end)
+            before = run
+
+
+def of_cancelled(case: PlayedWorld) -> Iterator[Decision]:
+    """Ask that a cancelled run keeps what it had, and what ended of its last part."""
+    for run, _ in cancelled(case):
+        if run.status != "cancelled" or run.spec.resume is not None:
+            continue
+        yield Decision(NO_ANSWER, None, run.answer, run.end)
+        base = _when_cancelled(case.played, run) if _comparable(case) else None
+        if base is None:
+            continue
+        yield Decision(CANCELLED, base, run.final[: len(base)], run.end)
+        yield from _results(run, base)
+
+
+def _comparable(case: PlayedWorld) -> bool:
+    profile = case.profile
+    kept, place = profile.before_model_edits, profile.instruction_place
+    return kept == "kept" and place == "in_history"
+
+
+def _results(run: RunView, base: Messages) -> Iterator[Decision]:
+    """Decide about what stands behind the history: results of its last message."""
+    calls = base[-1].tool_calls if base else ()
+    got = run.final[len(base) :]
+    if not keeps_ids(run.agent):
+        return  # what becomes of another id is a posture
+    yield Decision(
+        RESULTS,
+        [("tool", call.id) for call in calls],
+        [(each.role, each.tool_call_id) for each in got],
+        run.end,
+    )
+    ids = [call.id for call in calls]
+    if any(tool_wraps(run.agent)) or len({*ids}) < len(ids):
+        return
+    made = run.iterations[-1].calls if run.iterations else {}
+    for each in got:
+        ends = made[each.tool_call_id or ""].ends if each.tool_call_id in made else []
+        if ends:
+            text = str(ends[-1].data["result"])
+            yield Decision(ENDED, text, each.content, ends[-1])
+
+
+def _ends(run: RunView) -> bool:
+    """Tell whether a run asks after its agent, where there is an answer."""
+    asks_last = address_of(interrupts(run)[0]).get("hook") == "after_agent"
+    return bool(run.after_agent) or asks_last
+
+
+def _before_failure(view: View, run: RunView) -> Messages | None:
+    """Return the history before what failed began; None if nothing tells."""
+    passed = _before_pass(run, _open_hook(run))
+    now = _last(run)
+    if passed is not None or now is None:
+        return passed
+    if now.model_error is not None and now.response is None:
+        return _asked_with(now)
+    # Calls of a run that has used up its iterations ended, whatever was caught in them.
+    used_up = run.failed_as == "MaxIterationsExceededError"
+    if not used_up and any(call.errors for call in now.calls.values()):
+        return _with_response(view, run, now)
+    return None
+
+
+def _before_question(
+    view: View, run: RunView, before: RunView | None
+) -> Messages | None:
+    """Return the history before the part that asks; None if nothing tells.
+
+    A part that had begun in the run before this one, and asks again, changes nothing.
+    """
+    earlier, now = None if before is None else before.final, _last(run)
+    if interrupts(run)[0].call_id is not None:
+        began = now is not None and _has_asked(now)
+        return _with_response(view, run, now) if now and began else earlier
+    hook = _open_hook(run)
+    if hook == "wrap_model":
+        return None if now is None else _asked_with(now)
+    return _before_pass(run, hook, earlier)
+
+
+def _when_cancelled(view: View, run: RunView) -> Messages | None:
+    """Return the history of a run when it was cancelled, without results of its calls.
+
+    None if nothing tells, as where a stream may have come to its end or not.
+    """
+    now = _last(run)
+    if now is None:
+        return None
+    if now.calls and not run.after_agent:
+        return _with_response(view, run, now)
+    passed = _before_pass(run, _open_hook(run))
+    if passed is not None:
+        return passed
+    return _asked_with(now) if now.response is None and not now.after else None
+
+
+def _last(run: RunView) -> Iteration | None:
+    return run.iterations[-1] if run.iterations else None
+
+
+def _has_asked(now: Iteration) -> bool:
+    """Tell whether an iteration holds more than calls that it had come to before."""
+    return bool(now.before or now.model_wraps or now.request or now.after)
+
+
+def _open_hook(run: RunView) -> str | None:
+    """Return the innermost hook of a pass, or around the model, that was not left."""
+    opened = [e for e in left_open(run) if e.call_id is None]
+    return str(opened[-1].data.get("hook")) if opened else None
+
+
+def _before_pass(
+    run: RunView, hook: str | None, earlier: Messages | None = None
+) -> Messages | None:
+    """Return the history before the pass of a hook began; None for one of no pass.
+
+    What is entered again stands where a run goes on: its pass began in an ``earlier``
+    one, which handed back just that.
+    """
+    now = _last(run)
+    hooks: Sequence[HookView] = run.after_agent if hook == "after_agent" else ()
+    if now is not None and hook in BEFORE | AFTER:
+        hooks = now.before if hook in BEFORE else now.after
+    if not hooks:
+        return None
+    return earlier if is_again(hooks[0].enter) else _seen(hooks[0])
+
+
+def _seen(hook: HookView) -> Messages:
+    return cast("Sequence[Message]", hook.seen)
+
+
+def _asked_with(now: Iteration) -> Messages | None:
+    """Return the history that the model was asked with, before wrappers edited it."""
+    if now.before:
+        return cast("Sequence[Message] | None", now.before[-1].left)
+    if now.model_wraps:
+        return cast("Sequence[Message]", now.model_wraps[0].seen["messages"])
+    return now.sent
+
+
+def _with_response(view: View, run: RunView, now: Iteration) -> Messages | None:
+    """Return the history with the message whose calls were made, and no results."""
+    if now.after:
+        return cast("Sequence[Message] | None", now.after[-1].left)
+    asked, response = _asked_with(now), response_of(view, run, now)
+    return None if asked is None or response is None else (*asked, response)
+
+
+CHECKS: Final = (
+    Check(clause="ERR-031", decide=of_failed),
+    Check(
+        clause="ERR-034", decide=more_than_given, needs=frozenset(("failed_history",))
+    ),
+    Check(clause="INT-020", decide=of_interrupted, needs=RESUME, meant=keeps),
+    Check(clause="RUN-027", decide=of_cancelled, needs=CANCEL, meant=cancels),
+)
