@@ -91,6 +91,7 @@ OF_GRAPHS: Final = frozenset(
         "next_twice",
         "run_locals",
         "lone_surrogates",
+        "failed_history",
         "lock_step",
     )
 )

@@ -120,11 +120,18 @@ def counted(case: PlayedWorld) -> Iterator[Decision]:
         if run.end is None or run.status == "raised" or run.spec.resume is not None:
             continue
         got = run.end.data["iterations"]
-        refuses = case.profile.unanswered_calls == "refused"  # before it asks anything
-        if run.error is not None and (refuses or not got):
+        if run.error is not None and not (got and _fails_in_sight(case, run)):
             continue
         claim = "the result counts the iterations"
         yield Decision(claim, len(run.iterations), got, run.end)
+
+
+def _fails_in_sight(case: PlayedWorld, run: RunView) -> bool:
+    """Tell whether what failed was seen in the iteration that it belongs to."""
+    profile = case.profile
+    finish = profile.failing_call == "siblings_finish"
+    seen = finish and profile.unanswered_calls != "refused"  # before anything is asked
+    return seen and bool(run.iterations) and point_of(run) != "harness"
 
 
 def after_agent_sees(case: PlayedWorld) -> Iterator[Decision]:
