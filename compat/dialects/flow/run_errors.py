@@ -136,8 +136,7 @@ Possible causes:
 Suggested fixes:
   - Review agent instruction to ensure tool usage is clear
   - Verify tool is included in agent.tools list
-  - Check for typos in function name
-"""
+  - Check for typos in function name"""
 
 
 @error

@@ -46,8 +46,10 @@ async def callback_value(
 ) -> Any:  # noqa: ANN401  # what the hook gives
     """Return the first value of an agent's callbacks that counts as one.
 
-    An exception leaves as it is, with a note that names agent, hook and index.
+    If none does, it is what the last one gave: it ends no list, but is given all the
+    same. An exception leaves as it is, with a note that names agent, hook and index.
     """
+    value: Any = None
     for index, function in enumerate(callbacks):
         owner = f"agent {ctx.agent.name!r}, callback {index}"
         try:
@@ -59,7 +61,7 @@ async def callback_value(
             _fitting(owner, hook, value)
         if counts(value):
             return value
-    return None
+    return value
 
 
 def _fitting(owner: str, hook: str, value: object) -> object:

@@ -182,8 +182,11 @@ def _is_value(value: object) -> bool:
 
 
 def _try_again(name: str, available: Sequence[str]) -> str:
-    listed = ", ".join(available)
-    return f"no tool is called `{name}`; call one of these only: {listed}"
+    return (
+        f"Invoking `{name}()` failed as no tool with that name is available. The tools"
+        f" you can call are: {', '.join(available) or 'none'}. You could retry, but it"
+        " is IMPORTANT that you only call a tool from that list."
+    )
 
 
 async def call_tools(

@@ -44,7 +44,8 @@ def first_flow_difference(
         wanted = deciding.expect(expected)
     except ValidationError as error:
         raise RowInputError(_problem("what is expected", error)) from None
-    return None if seen == wanted else f"{_shown(seen)}, not {_shown(wanted)}"
+    same = deciding.same(row.input, seen, wanted)
+    return None if same else f"{_shown(seen)}, not {_shown(wanted)}"
 
 
 def _is_failure(expected: object) -> bool:

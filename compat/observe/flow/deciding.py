@@ -19,6 +19,15 @@ from compat.dialects.flow.merging import is_final, merge_actions
 from compat.dialects.flow.templates import fill_template
 from compat.dialects.flow.transfer import AgentInTree, transfer_targets
 from compat.dialects.flow.values import as_json
+from compat.observe.flow.hooking import (
+    decided_chain,
+    decided_model_call,
+    decided_tool_call,
+    expected_chain,
+    expected_model_call,
+    expected_tool_call,
+    same_tool_call,
+)
 from compat.observe.flow.notation import (
     RowActions,
     RowAgent,
@@ -37,11 +46,14 @@ Object: TypeAlias = Mapping[str, Any]
 class Deciding(NamedTuple):
     """One kind of row: what the dialect does with an input, and what is expected.
 
-    Both return JSON of one form, so that equal decisions are equal values.
+    Both return JSON of one form; ``same`` compares them, given the input as well.
     """
 
     decide: Callable[[Object, FlowProfile], Any]
     expect: Callable[[Any], Any]
+    same: Callable[[Object, Any, Any], bool] = lambda _, seen, wanted: bool(
+        seen == wanted
+    )
 
 
 class _Input(BaseModel):
@@ -192,6 +204,9 @@ def _with_parents(
 
 DECIDING: Final[Mapping[str, Deciding]] = MappingProxyType(
     {
+        "call_tool": Deciding(decided_tool_call, expected_tool_call, same_tool_call),
+        "call_model": Deciding(decided_model_call, expected_model_call),
+        "py_chain": Deciding(decided_chain, expected_chain),
         "merge_actions": Deciding(_merged, _merged_expected),
         "contents": Deciding(_contents, _contents_expected),
         "template": Deciding(_filled, _TEXT.validate_python),
