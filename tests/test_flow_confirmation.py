@@ -13,7 +13,7 @@ from compat.dialects.flow import (
     function_tool,
 )
 from compat.dialects.flow.errors import NoCallFoundError
-from compat.dialects.flow.run_errors import ConfirmationAnswerError
+from compat.dialects.flow.run_errors import ConfirmationAnswerError, MadeUpCallError
 from tests.flow_support import ScriptedModel, calls, run, runner_of, short, stored
 
 PROFILES = ("adk-go-0.4", "adk-go-2", "adk-py-1", "adk-py-2", "flow-safe")
@@ -201,9 +201,31 @@ def test_a_question_that_nobody_asked_runs_where_answers_are_trusted():
     assert desk.paid == [9]
 
 
-@pytest.mark.parametrize("profile", ["adk-go-2", "flow-safe"])
-def test_a_question_that_nobody_asked_is_refused_where_answers_are_checked(profile):
-    desk = Desk("first", profile=profile)
+@pytest.mark.parametrize("profile", ["adk-py-2", "flow-safe"])
+def test_a_message_with_calls_of_its_own_is_refused_before_anything_is_kept(profile):
+    desk = Desk("never", profile=profile)
+
+    with pytest.raises(MadeUpCallError, match="'adk_request_confirmation'"):
+        desk.say(forged())
+    with pytest.raises(MadeUpCallError, match="responses to \\['ghost'\\]"):
+        desk.say(answer(ghost=YES))
+
+    assert asyncio.run(stored(desk.runner)).events == []
+
+
+def test_a_settled_answer_ends_the_agents_part_or_the_model_is_asked():
+    for profile, told in [("adk-py-2", []), ("flow-safe", ["clerk: again"])]:
+        desk = Desk(PAY, "paid", "again", profile=profile)
+        desk.say()
+        yes = answer(**{desk.questions[0]: YES})
+        desk.say(yes)
+
+        assert desk.say(yes) == told
+        assert desk.paid == [5]
+
+
+def test_a_question_that_nobody_asked_is_refused_where_answers_are_checked():
+    desk = Desk("first", profile="adk-go-2")
     desk.say(forged())
 
     for call_id in ("forged", "other"):

@@ -234,7 +234,7 @@ def test_state_that_hooks_write_is_read_by_later_ones_and_stored_with_the_event(
 
     events = asyncio.run(run(runner))
 
-    assert events[0].actions.state_delta == {"n": 3, "temp:n": 3}
+    assert events[0].actions.state_delta == {"n": 3}
     session = asyncio.run(stored(runner))
     assert session.state == {"n": 3}
     assert session.events[-1].actions.state_delta == {"n": 3}

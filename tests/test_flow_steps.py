@@ -471,3 +471,44 @@ def test_a_value_of_after_run_silences_later_plugins_in_some_versions(profile, c
     told(LlmAgent(name="x", model=ScriptedModel("ok")), *plugins, profile=profile)
 
     assert len(log) == called
+
+
+def failing_tree(kind):
+    if kind == "alone":
+        return LlmAgent(name="a", model=ScriptedModel(TimeoutError("slow")))
+    child = LlmAgent(name="a", model=ScriptedModel(TimeoutError("slow")))
+    return SequentialAgent(name="seq", sub_agents=[child])
+
+
+@pytest.mark.parametrize(
+    ("profile", "kind", "codes"),
+    [
+        ("adk-py-2", "alone", ["TimeoutError"]),
+        ("adk-py-2", "under a sequence", []),
+        ("adk-py-1", "alone", []),
+    ],
+)
+def test_a_failure_is_told_as_an_event_in_one_version(profile, kind, codes):
+    seen = []
+    plugin = Plugin(name="p", on_event=lambda _, event: seen.append(event.error_code))
+    runner = runner_of(failing_tree(kind), plugin, profile=profile)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(run(runner))
+
+    events = asyncio.run(stored(runner)).events[1:]
+    assert [each.error_code for each in events] == seen == codes
+
+
+@pytest.mark.parametrize(("profile", "seen"), [("adk-py-1", 0), ("adk-py-2", 1)])
+def test_on_event_sees_the_event_of_before_run_in_some_versions(profile, seen):
+    log = []
+    plugin = Plugin(
+        name="p",
+        before_run=lambda _: text_content("model", "closed"),
+        on_event=lambda *_: log.append(1),
+    )
+
+    told(LlmAgent(name="x", model=ScriptedModel()), plugin, profile=profile)
+
+    assert len(log) == seen

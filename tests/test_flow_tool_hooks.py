@@ -11,7 +11,7 @@ from compat.dialects.flow.run_errors import (
     NotJsonError,
     UnknownFlowToolError,
 )
-from tests.flow_support import ScriptedModel, calls, run, runner_of, tool
+from tests.flow_support import ScriptedModel, calls, run, runner_of, stored, tool
 
 DATA = ("adk-go-0.4", "adk-go-2", "flow-safe")
 ABORT = ("adk-py-1", "adk-py-2")
@@ -286,6 +286,19 @@ def test_a_failing_call_lets_its_siblings_finish_or_cancels_them(profile, finish
         asyncio.run(run(runner_of(agent, profile=profile)))
 
     assert done == finished
+
+
+@pytest.mark.parametrize(("profile", "told"), [("adk-py-1", []), ("adk-py-2", ["f"])])
+def test_what_was_finished_when_a_call_failed_is_told_in_one_version(profile, told):
+    model = ScriptedModel(calls("f", "g"))
+    agent = LlmAgent(name="clerk", model=model, tools=[tool("f"), failing("g")])
+    runner = runner_of(agent, profile=profile)
+
+    with pytest.raises(ValueError, match="boom"):
+        asyncio.run(run(runner))
+
+    events = asyncio.run(stored(runner)).events
+    assert [x.name for event in events for x in event.responses] == told
 
 
 def test_what_parallel_calls_write_is_merged_into_one_event():

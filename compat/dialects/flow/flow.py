@@ -119,11 +119,15 @@ class Flow:
         """Yield what the calls of an event lead to; nothing if there are none."""
         if not event.calls:
             return
-        responses = await call_tools(ctx, self.tool_hooks, event.calls, request.tools)
+        hooks, tools = self.tool_hooks, request.tools
+        responses, error = await call_tools(ctx, hooks, event.calls, tools)
+        if responses is not None:
+            for each in with_confirmation(ctx, event, responses):
+                yield each
+        if error is not None:
+            raise error
         if responses is None:
             return
-        for each in with_confirmation(ctx, event, responses):
-            yield each
         answer = structured_answer(ctx, responses)
         if answer is not None:
             yield answer

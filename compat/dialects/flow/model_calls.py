@@ -64,12 +64,14 @@ class ModelStage:
                     yield await self._left(response)
 
     def taken_actions(self) -> Actions:
-        """Return what the hooks wrote, for an event of this step."""
+        """Return what the hooks of this step wrote so far, for the next event of it.
+
+        Not what they wrote since the last one: that may have been a partial event,
+        which is kept nowhere.
+        """
         actions = self.actions.made()
         if self._ctx.profile.model_artifacts == "dropped":
             actions = replace(actions, artifact_delta={})
-        if self._ctx.profile.step_delta == "own":
-            self.actions = ActionsDraft()
         return actions
 
     async def _answers(self, request: LlmRequest) -> AsyncGenerator[LlmResponse, None]:

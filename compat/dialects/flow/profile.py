@@ -53,9 +53,6 @@ class FlowProfile:
     """when calls without an id are given one: after the after-model hooks, or before"""
     model_artifacts: Literal["dropped", "kept"]
     """artifacts that a model hook saves: whether the event's delta has them"""
-    step_delta: Literal["shared", "own"]
-    """state that model hooks write: all events of one step share one delta, or each
-    event has its own"""
     # Tool hooks
     tool_failures: Literal["data", "abort"]
     """an exception of a tool or of a tool hook becomes the call's response unless it is
@@ -81,6 +78,14 @@ class FlowProfile:
     before_run_value: Literal["user_echo", "content"]
     """what a before_run hook's content becomes: the user's message once more and the
     content is lost, or an event of the model with it"""
+    before_run_event: Literal["straight", "through_on_event"]
+    """whether on_event sees the event that a before_run hook's content became"""
+    failure_event: Literal["none", "told"]
+    """an exception that leaves the agent that the run began with: whether an event with
+    its class and text is told and kept first, if that agent asks a model"""
+    user_calls: Literal["taken", "refused"]
+    """a message of the user with function calls, or with responses to calls that the
+    session does not have: kept like any, or refused before anything is kept"""
     on_event_kept: Literal["replacement", "original", "merged"]
     """what a session keeps of an event that on_event replaced"""
     after_run: Literal["always", "on_completion", "not_on_exception"]
@@ -174,9 +179,10 @@ class FlowProfile:
     them, or behind them only if another call of the response was settled"""
     confirmation_ids: Literal["empty", "given"]
     """whether that event's calls, and the event, have ids"""
-    confirmation_check: Literal["trusted", "checked"]
-    """an answer to a confirmation that was not asked, or was asked of another call: is
-    run as it says, or refused"""
+    confirmation_check: Literal["trusted", "checked", "checked_and_ends"]
+    """an answer to a confirmation that was not asked, or is settled: what it says runs,
+    once more; or it is refused, and a settled one ignored, after which the model is
+    asked or the agent ends"""
     # Streams
     aggregation: Literal["first_part", "progressive"]
     """how chunks become a response: by the first part of each, flushed where the kind

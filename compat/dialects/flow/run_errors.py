@@ -20,12 +20,15 @@ FlowError                             (of errors.py, with those of its pure part
 ├── PartialEndError                   a step whose last event is partial
 ├── ConfirmationAnswerError (ValueError)  an answer that cannot be read or used
 ├── EmptyMessageError (ValueError)    a message of the user without parts
+├── MadeUpCallError (ValueError)      a message of the user with calls of its own
 ├── SessionError (LookupError)        a session that is not there, or is there already
 ├── StaleSessionError                 a session that somebody else has written since
 └── NoArtifactServiceError            artifacts without a service that keeps them
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from compat.dialects.flow.errors import FlowError
 from refengine.errors import error
@@ -230,6 +233,19 @@ class EmptyMessageError(FlowError, ValueError):
     says = (
         "the message for session {session_id!r} has no parts: give a text or a content"
         " with parts"
+    )
+
+
+@error
+class MadeUpCallError(FlowError, ValueError):
+    """The user's message has calls, or responses to calls that were never made."""
+
+    session_id: str
+    calls: Sequence[str]
+    unknown: Sequence[str]
+    says = (
+        "the message for session {session_id!r} has calls {calls!l} and responses to"
+        " {unknown!l}: answer only calls that the session has"
     )
 
 

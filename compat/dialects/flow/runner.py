@@ -13,15 +13,21 @@ from dataclasses import fields, replace
 from typing import Any, cast, final
 from uuid import uuid4
 
+from compat.dialects.flow.agents import LlmAgent
 from compat.dialects.flow.artifacts import ArtifactService
 from compat.dialects.flow.content import Content, text_content
 from compat.dialects.flow.contexts import Invocation, InvocationContext
+from compat.dialects.flow.errors import AgentNotFoundError
 from compat.dialects.flow.events import Event, Events
 from compat.dialects.flow.foreign import USER
 from compat.dialects.flow.next_agent import next_agent
 from compat.dialects.flow.plugins import Plugin, Plugins
 from compat.dialects.flow.profile import FlowProfile, flow_profile
-from compat.dialects.flow.run_errors import EmptyMessageError, SessionError
+from compat.dialects.flow.run_errors import (
+    EmptyMessageError,
+    MadeUpCallError,
+    SessionError,
+)
 from compat.dialects.flow.running import run_agent
 from compat.dialects.flow.sessions import (
     InMemorySessionService,
@@ -71,12 +77,15 @@ class Runner:
     ) -> Events:
         """Yield the events that the message leads to; an error ends the run.
 
-        Raises SessionError if there is no such session, EmptyMessageError.
+        Raises SessionError if there is no such session, EmptyMessageError, and
+        MadeUpCallError where the profile refuses such messages.
         """
         said = text_content(USER, content) if isinstance(content, str) else content
         if not said.parts:
             raise EmptyMessageError(session_id)
         session = await self._session(user_id, session_id)
+        if self.profile.user_calls == "refused":
+            refuse_made_up_calls(session, said)
         agent = next_agent(self.tree, session.events, said)
         ctx = self._context(session, agent, said, stream=stream)
         async with aclosing(self._invocation(ctx, said)) as events:
@@ -133,11 +142,25 @@ class Runner:
         await self._keep(ctx, _by_user(ctx, message))
         early = await plugin_value(ctx, "before_run", ctx)
         if early is not None:
-            yield await self._keep(ctx, self._early(ctx, early, message))
+            event = self._early(ctx, early, message)
+            seen = self.profile.before_run_event == "through_on_event"
+            yield await (self._told(ctx, event) if seen else self._keep(ctx, event))
             return
-        async with aclosing(run_agent(ctx)) as events:
-            async for event in events:
-                yield await self._told(ctx, event)
+        try:
+            async with aclosing(run_agent(ctx)) as events:
+                async for event in events:
+                    yield await self._told(ctx, event)
+        except Exception as error:
+            if self._tells(ctx, error):
+                code, text = type(error).__name__, str(error)
+                failed = ctx.event(error_code=code, error_message=text)
+                yield await self._told(ctx, failed)
+            raise
+
+    def _tells(self, ctx: InvocationContext, error: Exception) -> bool:
+        """Tell whether an exception makes an event; a transfer to nobody does not."""
+        told = self.profile.failure_event == "told" and isinstance(ctx.agent, LlmAgent)
+        return told and not isinstance(error, AgentNotFoundError)
 
     def _early(self, ctx: InvocationContext, early: Content, message: Content) -> Event:
         if self.profile.before_run_value == "user_echo":
@@ -156,9 +179,8 @@ class Runner:
         return await self._keep(ctx, _over(event, found) if merged else found)
 
     async def _keep(self, ctx: InvocationContext, event: Event) -> Event:
-        """Keep the event, unless it is partial, and return it as it came."""
-        await self.session_service.append(ctx.session, event)
-        return event
+        """Keep the event, unless it is partial, and return what is kept of it."""
+        return await self.session_service.append(ctx.session, event)
 
     async def _after_run(self, ctx: InvocationContext) -> None:
         for name, function in self.plugins.having("after_run"):
@@ -168,6 +190,15 @@ class Runner:
                 raise self.plugins.blamed(name, "after_run", error) from error
             if found is not None and self.profile.after_run_value == "silences":
                 return
+
+
+def refuse_made_up_calls(session: Session, said: Content) -> None:
+    """Raise MadeUpCallError for calls, and for responses to what nobody called."""
+    known = {each.id for event in session.events for each in event.calls}
+    unknown = [each.id for each in said.responses if each.id not in known]
+    if said.calls or unknown:
+        names = [each.name for each in said.calls]
+        raise MadeUpCallError(session.id, names, unknown)
 
 
 def _by_user(ctx: InvocationContext, content: Content) -> Event:

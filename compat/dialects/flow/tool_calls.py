@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast, final
+from typing import Any, NamedTuple, cast, final
 
 from compat.dialects.flow.confirming import refusal
 from compat.dialects.flow.content import Content, FunctionCall, FunctionResponse, Part
@@ -189,46 +189,64 @@ def _try_again(name: str, available: Sequence[str]) -> str:
     )
 
 
+class Called(NamedTuple):
+    """What the calls of one response came to: their event, and what ends the run."""
+
+    event: Event | None
+    error: Exception | None = None
+
+
 async def call_tools(
     ctx: InvocationContext,
     hooks: ToolHooks,
     calls: Sequence[FunctionCall],
     tools: Mapping[str, Tool],
     confirmations: Mapping[str, ToolConfirmation] | None = None,
-) -> Event | None:
+) -> Called:
     """Run the calls of one response; return one event of all their responses.
 
-    The responses stand in call order, whatever finished first. None if there is no
-    response yet. ``confirmations`` is by call id, for calls that waited for one.
+    The responses stand in call order, whatever finished first. There is no event if
+    there is no response yet. ``confirmations`` is by call id, for calls that waited.
     """
     given = confirmations or {}
     stages = [ToolStage(ctx, hooks, each, given.get(each.id)) for each in calls]
     if ctx.profile.parallel_calls == "sequential":
-        found: Sequence[Event | None] = [await each.response(tools) for each in stages]
-    else:
-        found = await _together(
-            [each.response(tools) for each in stages],
-            cancels=ctx.profile.failing_call == "siblings_cancelled",
-        )
-    return merge_responses([each for each in found if each is not None], ctx.profile)
+        found = [await each.response(tools) for each in stages]
+        return _merged(ctx, found)
+    return await _together(ctx, [each.response(tools) for each in stages])
 
 
 async def _together(
-    calls: Sequence[Coroutine[Any, Any, Event | None]], *, cancels: bool
-) -> Sequence[Event | None]:
-    """Run them at the same time; raise the first error in call order.
+    ctx: InvocationContext, calls: Sequence[Coroutine[Any, Any, Event | None]]
+) -> Called:
+    """Run them at the same time; the first error in call order is what ends the run.
 
-    The others finish before it is raised, unless they are cancelled by it.
+    The others finish before, and count for nothing; or they are cancelled, and what was
+    finished is told.
     """
     if not calls:
-        return ()
+        return Called(None)
+    cancels = ctx.profile.failing_call == "siblings_cancelled"
     tasks = [asyncio.ensure_future(each) for each in calls]
     try:
         when = asyncio.FIRST_EXCEPTION if cancels else asyncio.ALL_COMPLETED
-        await asyncio.wait(tasks, return_when=when)
-        for each in tasks:
-            if each.done() and each.exception() is not None:
-                await each
-        return [await each for each in tasks]
+        done, _ = await asyncio.wait(tasks, return_when=when)
+        errors = [each.exception() for each in tasks if each in done]
+        error = next((each for each in errors if each is not None), None)
+        if error is None:
+            return _merged(ctx, [each.result() for each in tasks])
+        if not isinstance(error, Exception):
+            raise error
+        whole = [x.result() for x in tasks if x in done and x.exception() is None]
+        return _merged(ctx, whole if cancels else (), error)
     finally:
         await ended(cast("Iterable[asyncio.Task[None]]", tasks))
+
+
+def _merged(
+    ctx: InvocationContext,
+    found: Iterable[Event | None],
+    error: Exception | None = None,
+) -> Called:
+    events = [each for each in found if each is not None]
+    return Called(merge_responses(events, ctx.profile), error)

@@ -51,10 +51,12 @@ async def resume_confirmed_calls(
         if question is None or _is_settled(ctx, question, place):
             continue
         waiting[question.call.id] = (question.call, confirmation)
+    if answers and not waiting and ctx.profile.confirmation_check == "checked_and_ends":
+        ctx.end()
     if not waiting:
         return
     calls = tuple(call for call, _ in waiting.values())
-    responses = await call_tools(
+    responses, error = await call_tools(
         ctx,
         flow.tool_hooks,
         calls,
@@ -66,6 +68,8 @@ async def resume_confirmed_calls(
         asking = ctx.event(content=Content("model", parts))
         for event in with_confirmation(ctx, asking, responses):
             yield event
+    if error is not None:
+        raise error
 
 
 def _last_user_place(events: Sequence[Event]) -> int | None:
@@ -80,7 +84,7 @@ def _answers(event: Event, ctx: InvocationContext) -> dict[str, ToolConfirmation
         if each.name != CONFIRMATION:
             continue
         read = _read(each)
-        checked = ctx.profile.confirmation_check == "checked"
+        checked = ctx.profile.confirmation_check != "trusted"
         if checked and found.get(each.id, read) != read:
             raise ConfirmationAnswerError(each.id, "it is answered twice, differently")
         found[each.id] = read

@@ -42,10 +42,11 @@ def transfer_tool(names: Sequence[str], profile: FlowProfile) -> Tool:
     )
 
 
-def _transfer(ctx: ToolContext, args: dict[str, Any]) -> dict[str, Any]:
+def _transfer(ctx: ToolContext, args: dict[str, Any]) -> dict[str, Any] | None:
     """Note the transfer; raises TransferArgumentError for arguments without a name."""
     ctx.actions.transfer_to_agent = wanted_name(args)
-    return {}
+    raw = ctx.invocation_context.profile.after_tool_sees == "raw"
+    return None if raw else {}
 
 
 def _note(targets: Sequence[Agent]) -> str:
