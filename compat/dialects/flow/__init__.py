@@ -30,6 +30,7 @@ from compat.dialects.flow.contexts import (
     ReadonlyContext,
     ToolContext,
 )
+from compat.dialects.flow.converters import response_of
 from compat.dialects.flow.events import Actions, Event, ToolConfirmation
 from compat.dialects.flow.flow import Flow
 from compat.dialects.flow.model import (
@@ -54,6 +55,7 @@ from compat.dialects.flow.sessions import (
 )
 from compat.dialects.flow.sqlite import SqliteArtifactService, SqliteSessionService
 from compat.dialects.flow.state import State
+from compat.dialects.flow.streaming import AggregatedModel
 from compat.dialects.flow.tools import Tool, Toolset, function_tool
 from compat.dialects.flow.tree import Agent
 
@@ -62,6 +64,7 @@ __all__ = [
     "DEFAULT_RESPONSE_PROCESSORS",
     "Actions",
     "Agent",
+    "AggregatedModel",
     "ArtifactService",
     "Blob",
     "CallbackContext",
@@ -104,5 +107,6 @@ __all__ = [
     "agent_tool",
     "flow_profile",
     "function_tool",
+    "response_of",
     "text_content",
 ]

@@ -90,6 +90,8 @@ class Invocation:
     clock: Callable[[], float]
     stream: bool = False
     user_content: Content | None = None
+    tracer: object | None = None
+    """what starts spans, a FlowTracer"""
     model_calls: int = 0
     unstopping: list[Exception] = field(default_factory=list[Exception])
     """errors that did not end what they happened in: raised when the run is over"""
@@ -103,6 +105,8 @@ class InvocationContext:
     agent: Agent
     branch: str = ""
     ended: bool = False
+    span: object | None = None
+    """the span that its own are under"""
 
     @property
     def profile(self) -> FlowProfile:
@@ -124,6 +128,7 @@ class InvocationContext:
             invocation=self.invocation,
             agent=agent,
             branch=self.branch if branch is None else branch,
+            span=self.span,
         )
 
     def event(self, **fields: Any) -> Event:  # noqa: ANN401  # fields of Event

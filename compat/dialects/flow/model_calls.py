@@ -27,6 +27,7 @@ from compat.dialects.flow.run_errors import (
     ModelGaveNothingError,
 )
 from compat.dialects.flow.stages import callback_value, plugin_value
+from compat.dialects.flow.tracing import span
 
 LIMIT: Final = 500
 """Model calls of one invocation, where the profile has a limit (adk.md §1.3)."""
@@ -78,10 +79,11 @@ class ModelStage:
         """Yield what the model gives; its error, if hooks recover it, as a response."""
         given = self._model.generate(request, stream=self._ctx.invocation.stream)
         try:
-            async for response in given:
-                if not isinstance(response, LlmResponse):
-                    raise ModelGaveNothingError(self._ctx.agent.name, response)
-                yield response
+            with span(self._ctx, "call_llm", model=self._model.name):
+                async for response in given:
+                    if not isinstance(response, LlmResponse):
+                        raise ModelGaveNothingError(self._ctx.agent.name, response)
+                    yield response
         except Exception as error:
             recovered = await self._stage(
                 "on_model_error", self._on_error, request, error

@@ -7,7 +7,7 @@ written as classes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, final
 
@@ -47,6 +47,8 @@ class Plugin:
     before_tool: BeforeTool | None = None
     after_tool: AfterTool | None = None
     on_tool_error: OnToolError | None = None
+    close: Callable[[], object] | None = None
+    """is called by ``Runner.close()``"""
 
     def __post_init__(self) -> None:
         for each in fields(self)[1:]:

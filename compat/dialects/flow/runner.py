@@ -35,6 +35,7 @@ from compat.dialects.flow.sessions import (
     SessionService,
 )
 from compat.dialects.flow.stages import plugin_value
+from compat.dialects.flow.tracing import FlowTracer, installed_tracer
 from compat.dialects.flow.tree import Agent, AgentTree
 from refengine.awaiting import settled
 
@@ -58,6 +59,7 @@ class Runner:
         profile: FlowProfile | str = "flow-safe",
         new_id: Callable[[], str] = lambda: uuid4().hex,
         clock: Callable[[], float] = time.time,
+        tracer: FlowTracer | None = None,
     ) -> None:
         self.tree = AgentTree(root_agent)
         self.profile = flow_profile(profile) if isinstance(profile, str) else profile
@@ -66,6 +68,7 @@ class Runner:
         self.artifact_service = artifact_service
         self.app = app
         self._new_id, self._clock = new_id, clock
+        self._tracer = tracer or installed_tracer()
 
     async def run(
         self,
@@ -92,6 +95,17 @@ class Runner:
             async for event in events:
                 yield event
 
+    async def close(self) -> None:
+        """Have every plugin close; the first error is raised when all were called."""
+        errors: list[Exception] = []
+        for name, function in self.plugins.having("close"):
+            try:
+                await settled(function())
+            except Exception as error:  # noqa: BLE001  # raised below
+                errors.append(self.plugins.blamed(name, "close", error))
+        if errors:
+            raise errors[0]
+
     async def _session(self, user_id: str, session_id: str) -> Session:
         session = await self.session_service.get(self.app, user_id, session_id)
         if session is None:
@@ -115,6 +129,7 @@ class Runner:
             clock=self._clock,
             stream=stream,
             user_content=said,
+            tracer=self._tracer,
         )
         return InvocationContext(invocation=invocation, agent=agent)
 

@@ -34,10 +34,19 @@ from compat.dialects.flow.processors import (
 from compat.dialects.flow.run_errors import AgentFieldError
 from compat.dialects.flow.stages import callback_value, plugin_value
 from compat.dialects.flow.tool_calls import ToolHooks
+from compat.dialects.flow.tracing import span
 
 
 async def run_agent(ctx: InvocationContext) -> Events:
     """Yield the events of ``ctx.agent``, its hooks' among them."""
+    with span(ctx, "invoke_agent") as own:
+        ctx.span = own
+        async with aclosing(_run(ctx)) as events:
+            async for event in events:
+                yield event
+
+
+async def _run(ctx: InvocationContext) -> Events:
     event, answered = await _before(ctx)
     if event is not None:
         yield event

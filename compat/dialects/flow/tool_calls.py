@@ -26,6 +26,7 @@ from compat.dialects.flow.run_errors import UnknownFlowToolError
 from compat.dialects.flow.stages import callback_value, plugin_value
 from compat.dialects.flow.state import checked_json
 from compat.dialects.flow.tools import Tool
+from compat.dialects.flow.tracing import span
 from compat.dialects.flow.values import plain
 from refengine.awaiting import ended, settled
 from refengine.messages import Json
@@ -66,6 +67,10 @@ class ToolStage:
 
     async def response(self, tools: Mapping[str, Tool]) -> Event | None:
         """Return the event with the call's response, None if it has none yet."""
+        with span(self._ctx, "execute_tool", tool=self._call.name, call=self._call.id):
+            return await self._response(tools)
+
+    async def _response(self, tools: Mapping[str, Tool]) -> Event | None:
         tool = tools.get(self._call.name)
         if tool is None or tool.run is None:
             found = await self._unknown(tool or Tool(name=self._call.name), tools)
