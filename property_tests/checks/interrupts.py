@@ -180,7 +180,7 @@ def unknown_refused(case: PlayedWorld) -> Iterator[Decision]:
         for before, after in pairwise(row):
             answers = after.spec.answers
             waiting = [text_of(each) for each in interrupts(before)]
-            unknown = answers != "all" and not any(
+            unknown = answers != "all" and not all(
                 each == "*" or any(text.endswith(each) for text in waiting)
                 for each in answers
             )

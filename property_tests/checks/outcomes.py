@@ -45,14 +45,20 @@ def ops_of(agent: AgentSpec, hook: HookView) -> Sequence[Op]:
 
 
 class Due:
-    """Which operations of a hook it is the turn of (``on_call``)."""
+    """Which operations of a hook it is the turn of (``on_call``).
+
+    One that is entered again does what it did, and objects that are made anew for a
+    run count from one again.
+    """
 
     def __init__(self, view: View) -> None:
         self._ops: dict[int, list[Op]] = {}
-        counted: Counter[tuple[int, str, int]] = Counter()
+        counted: Counter[tuple[int, str, int, int]] = Counter()
+        rebuilt = [run.number for run in view.runs if run.spec.rebuild]
         for index, agent, hook in _hooks(view):
-            who = index, hook.name, hook.position
-            counted[who] += 1
+            made = sum(number <= hook.enter.run for number in rebuilt)
+            who = index, hook.name, hook.position, made
+            counted[who] += hook.enter.data.get("reentry") is not True
             self._ops[id(hook.enter)] = [
                 op for op in ops_of(agent, hook) if op.on_call in (None, counted[who])
             ]

@@ -9,12 +9,10 @@ from typing import Any, Final, cast
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.comparing import apart
 from property_tests.checks.kept_runs import (
-    ResumedRun,
     address_of,
     begins_anew,
     cuts,
     cuts_in,
-    effects,
     interrupts,
     is_again,
     keeps,
@@ -24,19 +22,19 @@ from property_tests.checks.kept_runs import (
     runs_once,
     who,
 )
+from property_tests.checks.outcomes import Due
 from property_tests.checks.specs import (
     all_tools,
     answers_itself,
     keeps_results,
-    ops_of,
     tool_wraps,
     writes_options,
 )
+from property_tests.checks.threading_values import RunLocalReads
 from property_tests.variants import UNASKED
 from property_tests.view import AFTER, BEFORE, RunView
 from refengine.messages import Json
 from refengine.testing.notation import parse_message
-from refengine.testing.ops import RunLocalRead, RunLocalSet
 from refengine.testing.scenario import ModelWrapSpec, ToolWrapSpec
 from refengine.testing.trace import Observation, in_call_order
 
@@ -57,20 +55,25 @@ OTHERS: Final = frozenset(("state", "times"))
 
 
 def hooks_once(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that hooks of a pass are entered once an iteration, however often asked."""
+    """Ask that hooks of a pass are entered once an iteration, however often asked.
+
+    Those after the agent are, once.
+    """
     for row, end in _ended(case):
-        expected = end.data["iterations"]
+        iterations = end.data["iterations"]
         entered = Counter(
             who(each)[:3]
             for run in row
             for each in run.entries
             if each.kind == "hook_enter"
-            and each.data["hook"] in PASSES
+            and each.data["hook"] in {*PASSES, "after_agent"}
             and not is_again(each)
         )
         for hook, count in entered.items():
-            claim = f"entries into {hook[0]} of {hook[1]}, one an iteration"
-            yield Decision(claim, expected, count, end)
+            once = hook[0] == "after_agent"
+            often = "one a run" if once else "one an iteration"
+            claim = f"entries into {hook[0]} of {hook[1]}, {often}"
+            yield Decision(claim, 1 if once else iterations, count, end)
 
 
 def finished_once(case: PlayedWorld) -> Iterator[Decision]:
@@ -185,14 +188,14 @@ def same_surroundings(case: PlayedWorld) -> Iterator[Decision]:
             if again is not None:
                 claim = "the context that is handed to what is entered again"
                 yield Decision(claim, each.data["ctx"], again.data["ctx"], again)
-        kept = _locals(cut)
-        for at, entry in effects(cut.after):
-            if entry.get("at") == "before_agent":
-                continue  # what was kept is read later
-            read = entry.get("runlocal_get")
-            if read is not None and read["key"] in kept:
-                claim = f"run-local value {read['key']!r} after the run went on"
-                yield Decision(claim, kept[read["key"]], read.get("value"), at)
+    due = Due(case.played)
+    for row in map(_to_its_end, rows(case.played)):
+        reads = RunLocalReads(row[0].agent, due)
+        for run in row:
+            for right, note, at, _ in reads.of(run):
+                if run is not row[0]:
+                    claim = "a run-local value after the run went on, as it was set"
+                    yield Decision(claim, right, note, at)
 
 
 def own_options(case: PlayedWorld) -> Iterator[Decision]:
@@ -283,22 +286,6 @@ def _of_building(run: RunView, seen: Observation) -> bool:
 
 def _is_again(seen: Observation, first: Observation) -> bool:
     return seen.kind == first.kind and is_again(seen) and who(seen) == who(first)
-
-
-def _locals(cut: ResumedRun) -> Mapping[str, Json]:
-    """Return the run-local values that were kept when a run was interrupted.
-
-    Only those that are set in one place, and so stay as they are.
-    """
-    written = [each for each in cut.before.entries if each.kind == "checkpoint"]
-    kept = cast("Mapping[str, Any]", written[-1].data["locals"] if written else {})
-    keys = Counter(
-        op.key
-        for op in ops_of(cut.after.agent)
-        if isinstance(op, RunLocalSet)
-        or (isinstance(op, RunLocalRead) and op.op == "runlocal_delete")
-    )
-    return {key: value for key, value in kept.items() if keys[key] == 1}
 
 
 def _shown_result(run: RunView, call_id: str | None) -> str | None:

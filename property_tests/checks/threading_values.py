@@ -6,6 +6,7 @@ down when they look.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
@@ -19,21 +20,26 @@ from property_tests.checks.outcomes import (
 from property_tests.checks.specs import all_tools, tool_wraps
 from property_tests.view import HookView, Iteration, RunView
 from refengine.testing.ops import (
+    Ask,
     CtxAppend,
     CtxGet,
     CtxSet,
     Fail,
+    Interrupts,
     Op,
     RunLocalRead,
     RunLocalSet,
+    ToolSpec,
 )
 from refengine.testing.recorder import RECORDED
+from refengine.testing.scenario import AgentSpec
 from refengine.testing.trace import Observation
 
 Values: TypeAlias = Mapping[str, object]
 _SHOWN: Final = "h"
 """The key that every entry of a trace shows; other checks decide about it."""
 _UNSET: Final = "-"
+_ASKS: Final = (Ask, Interrupts)
 _NEEDS: Final = frozenset(("context",))
 
 
@@ -187,37 +193,63 @@ Found: TypeAlias = "tuple[Values, object, Observation, bool]"
 def _locals(case: PlayedWorld) -> Iterator[Found]:
     due = Due(case.played)
     for run in case.played.runs:
-        yield from _Locals(run, due).read()
+        yield from RunLocalReads(run.agent, due).of(run)
 
 
-class _Locals:
-    """The run-local values of one run, as its hooks set and drop them."""
+class RunLocalReads:
+    """The run-local values of one run, as its hooks and tools set and drop them.
 
-    def __init__(self, run: RunView, due: Due) -> None:
-        self._run = run
+    A run that goes on has those that it had, so it may be given in its parts.
+    """
+
+    def __init__(self, agent: AgentSpec, due: Due) -> None:
         self._due = due
         self._values: dict[str, object] = {}
         self._touched: set[str] = set()
         self._unsure: set[str] = set()
-        bodies = (op for tool in all_tools(run.agent) for op in tool.body)
-        self._of_tools = set(map(_changed, bodies)) - {None}
+        self._begun: list[str] = []
+        self._ended = 0
+        tools = list(all_tools(agent))
+        self._of_tools = {_changed(op) for tool in tools for op in tool.body} - {None}
+        self._sets = _always_set(tools)
 
-    def read(self) -> Iterator[Found]:
-        """Go through the run in order; yield each time that something looked."""
-        hooks = {id(hook.enter): hook for hook in pipeline_hooks(self._run)}
-        for seen in self._run.entries:
+    def of(self, run: RunView) -> Iterator[Found]:
+        """Go through a run in order; yield each time that something looked."""
+        hooks = {id(hook.enter): hook for hook in pipeline_hooks(run)}
+        for seen in run.entries:
             hook = hooks.get(id(seen))
             if hook is not None and hook.name != "before_agent":
-                yield from self._by_hook(hook)
+                self._calls_have_ended()
+                yield from self._by_hook(hook, run.entries)
             elif seen.kind == "tool_start":
                 # When a tool's body acts among its siblings, no entry tells.
                 self._unsure |= cast("set[str]", self._of_tools)
+                self._begun.append(str(seen.data["name"]))
+            elif seen.kind == "tool_end":
+                self._ended += 1
             elif seen.kind == "effect" and seen.call_id is not None:
                 yield from self._in_call(seen)
 
-    def _by_hook(self, hook: HookView) -> Iterator[Found]:
+    def _calls_have_ended(self) -> None:
+        """Know what the tools of a message have set, if all of them have ended."""
+        if self._ended == len(self._begun):
+            for name in self._begun:
+                found = self._sets.get(name, {})
+                self._values |= found
+                self._touched |= found.keys()
+                self._unsure -= found.keys()
+        self._begun, self._ended = [], 0
+
+    def _by_hook(
+        self, hook: HookView, entries: Sequence[Observation]
+    ) -> Iterator[Found]:
+        todo = self._due.of(hook)
+        if hook.exit is None and any(isinstance(op, _ASKS) for op in todo):
+            # It is entered again, and does it all once more.
+            self._unsure |= {key for op in todo if (key := _changed(op))}
+            return
         expected: list[tuple[Values, bool, bool]] = []
-        for op in self._due.of(hook):
+        for op in todo:
             if isinstance(op, Fail):
                 break
             key = _changed(op)
@@ -231,7 +263,7 @@ class _Locals:
             if key is not None:
                 self._touched.add(key)
                 self._unsure.discard(key)
-        notes = _notes(hook, self._run.entries, "runlocal_get")
+        notes = _notes(hook, entries, "runlocal_get")
         for (right, known, sure), (note, at) in zip(expected, notes, strict=False):
             if sure:
                 yield right, note, at, known
@@ -250,6 +282,23 @@ class _Locals:
         if key not in self._values:
             return {"key": key, "found": False}
         return {"key": key, "found": True, "value": self._values[key]}
+
+
+def _always_set(tools: Sequence[ToolSpec]) -> dict[str, dict[str, object]]:
+    """Return what each tool sets, by its name: only what no other tool changes."""
+    often = Counter(tool.name for tool in tools)
+    changed = Counter(filter(None, (_changed(op) for t in tools for op in t.body)))
+    found: dict[str, dict[str, object]] = {}
+    for tool in tools:
+        sets: dict[str, object] = {
+            op.key: op.value
+            for op in tool.body
+            if isinstance(op, RunLocalSet) and op.on_call is None
+        }
+        alone = {key: value for key, value in sets.items() if changed[key] == 1}
+        if often[tool.name] == 1 and alone:
+            found[tool.name] = alone
+    return found
 
 
 def _changed(op: Op) -> str | None:

@@ -14,6 +14,7 @@ from typing import Final, cast
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.specs import all_tools, tool_wraps
 from property_tests.view import RunView
+from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec, ModelChunks, Scenario
 from refengine.testing.trace import Observation
 
@@ -31,7 +32,7 @@ def answers_in_time(case: PlayedWorld) -> Iterator[Decision]:
         for now in run.iterations:
             given = [e for e in now.entries if e.kind == "model_chunk"]
             if len(now.model_events) == 1:
-                yield from _in_time(given, now.model_events[0], alone=True)
+                yield from _in_time(given, now.model_events[0], first=True)
 
 
 def results_in_time(case: PlayedWorld) -> Iterator[Decision]:
@@ -42,23 +43,27 @@ def results_in_time(case: PlayedWorld) -> Iterator[Decision]:
         for event in run.events:
             given = [e for e in _chunks(run) if e.call_id == event.call_id]
             if event.data.get("kind") == "tool" and event.call_id is not None:
-                yield from _in_time(given, event, alone=_is_alone(run, event))
+                first = _is_first(case.profile, run, event)
+                yield from _in_time(given, event, first=first)
 
 
 def _chunks(run: RunView) -> list[Observation]:
     return [each for each in run.entries if each.kind == "tool_chunk"]
 
 
-def _is_alone(run: RunView, event: Observation) -> bool:
-    """Tell whether no other call is made beside that of an event."""
+def _is_first(profile: Profile, run: RunView, event: Observation) -> bool:
+    """Tell whether no event of another call stands before that of a call."""
     for now in run.iterations:
-        if event in now.entries:
-            return now.message is not None and len(now.message.tool_calls) == 1
+        if event in now.entries and now.message is not None:
+            calls = now.message.tool_calls
+            held = profile.direct_event == "last" and len(calls) > 1
+            ids = [call.id for call in calls]
+            return ids[:1] == [event.call_id] and ids.count(ids[0]) == 1 and not held
     return False
 
 
 def _in_time(
-    given: Sequence[Observation], event: Observation, *, alone: bool
+    given: Sequence[Observation], event: Observation, *, first: bool
 ) -> Iterator[Decision]:
     """Decide about one stream, if it is told when its chunks were given and came."""
     times = cast("Sequence[float]", event.data.get("times", ()))
@@ -70,7 +75,7 @@ def _in_time(
     gave = cast("list[float]", when)
     late = LATE * min((b - a for a, b in pairwise(gave)), default=0)
     asked, came, *had = times
-    if alone:
+    if first:
         yield _decision(EVENT, [max(asked, gave[0])], [came], late, event)
     due = [max(made, before) for made, before in zip(gave, [came, *had], strict=False)]
     yield _decision(CAME, due, had, late, event)

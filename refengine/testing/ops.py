@@ -49,7 +49,8 @@ class InterruptSpec(Spec):
 class AskSpec(Spec):
     """Asks by ``interrupt(payload)``; the answer stands for ``<answer>`` in results.
 
-    A wrapper asks before ``next``, or with ``after`` when that has come back.
+    A wrapper asks before ``next``, or with ``after`` when that has come back, or has
+    failed with an error that it catches.
     """
 
     payload: JsonValue = None

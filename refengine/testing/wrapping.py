@@ -85,8 +85,14 @@ class Made(Generic[R]):
         except (Exception, Interrupt) as error:  # what is caught is the scenario's
             if spec.catch_error is None:
                 raise
-            return self.kind.of(spec.catch_error.replace("<error>", str(error)))
+            return self._caught(spec, error, call_id)
         return self.kind.edited(result, self._answered(spec, call_id, after=True))
+
+    def _caught(self, spec: ToolWrapSpec, error: BaseException, call_id: str) -> R:
+        """Return the result that stands for an error, once it was asked about."""
+        if not isinstance(error, Interrupt):
+            spec = self._answered(spec, call_id, after=True)
+        return self.kind.of(str(spec.catch_error).replace("<error>", str(error)))
 
     def _answered(
         self, spec: ToolWrapSpec, call_id: str, *, after: bool
