@@ -131,6 +131,9 @@ class FlowProfile:
     """a call without a response, in the contents"""
     mixed_responses: Literal["error", "split"]
     """a last event with responses to calls of several events"""
+    shared_response: Literal["repeated", "parted"]
+    """an event with responses to calls of several events: stands whole behind each of
+    them, or each has its own part of it"""
     reused_call_ids: Literal["last_response", "following_response"]
     """two calls of one id: both have the last response of that id, or each has the last
     of those that follow it"""

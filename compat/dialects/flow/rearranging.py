@@ -198,11 +198,30 @@ def _history(events: Sequence[Event], profile: FlowProfile) -> Sequence[Event]:
         if event.responses or at in superseded:
             continue
         result.append(event)
-        found = {places[key][-1] for key in _keys(event, at) if key in places}
-        if found:
-            late = [events[each] for each in sorted(found)]
+        last = {key[0]: places[key][-1] for key in _keys(event, at) if key in places}
+        late = [
+            _own_part(events[each], {key for key in last if last[key] == each}, profile)
+            for each in sorted({*last.values()})
+        ]
+        if late:
             result.append(late[0] if len(late) == 1 else merged_late(late))
     return result
+
+
+def _own_part(event: Event, own: set[str], profile: FlowProfile) -> Event:
+    """Return of a response event what an event of calls gets: all, or what it asked.
+
+    What is no response goes with the first one of the event.
+    """
+    ids = _response_ids(event)
+    if profile.shared_response == "repeated" or own.issuperset(ids):
+        return event
+    kept = [
+        part
+        for part in _parts(event)
+        if (ids[0] if part.response is None else part.response.id) in own
+    ]
+    return _with_parts(event, kept)
 
 
 def _keys(event: Event, at: int) -> list[tuple[str, int]]:

@@ -6,11 +6,19 @@ differ in that. A number of a state is a float where Go reads it, as Go's JSON h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    model_validator,
+)
 
 from compat.dialects.flow import Content, FlowProfile, LlmResponse, Part
 from compat.dialects.flow.aggregating import aggregate
@@ -68,8 +76,10 @@ class _Actions(_Input):
 class _Contents(_Input):
     events: list[RowEvent]
     branch: str = ""
-    agent: str = "cur"
-    include_contents: Literal["", "default", "none"] = "default"
+    agent: str = Field("cur", validation_alias=AliasChoices("agent", "current"))
+    include_contents: Literal["", "default", "none"] = Field(
+        "default", validation_alias=AliasChoices("include_contents", "include")
+    )
 
 
 class _Template(_Input):
@@ -95,10 +105,16 @@ class _Stream(_Input):
 
 
 class _Told(_Input):
-    """A response of a stream; what it leaves out is not compared."""
+    """A response of a stream; of the rest, what it leaves out is not compared."""
 
     parts: list[RowPart]
     partial: bool = False
+    role: str | None = None
+    finish: str | None = Field(
+        None, validation_alias=AliasChoices("finish", "finish_reason")
+    )
+    usage: int | None = None
+    turn_complete: bool | None = None
 
 
 _CONTENTS: Final = TypeAdapter(list[RowContent])
@@ -134,7 +150,7 @@ def _contents(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JS
 
 def _contents_expected(expected: object) -> Any:  # noqa: ANN401  # JSON
     rows = _CONTENTS.validate_python(expected)
-    return [as_json(each.content() or Content(each.role)) for each in rows]
+    return [as_json(each.content() or Content(each.role or "")) for each in rows]
 
 
 def _filled(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
@@ -165,19 +181,45 @@ def _aggregated(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # 
 
 
 def _response(told: LlmResponse) -> Any:  # noqa: ANN401  # JSON
-    parts = () if told.content is None else told.content.parts
-    return _of_stream(parts, told.partial)
+    content = told.content or Content()
+    rest = {
+        "role": content.role,
+        "finish": told.finish_reason,
+        "usage": told.usage.total if told.usage else 0,
+        "turn_complete": told.turn_complete,
+    }
+    return _of_stream(content.parts, told.partial) | rest
 
 
-def _of_stream(parts: Sequence[Part], partial: bool) -> Any:  # noqa: ANN401  # JSON
+def _of_stream(parts: Sequence[Part], partial: bool) -> dict[str, Any]:
     return {"parts": [as_json(each) for each in parts], "partial": partial}
 
 
 def _aggregated_expected(expected: object) -> Any:  # noqa: ANN401  # JSON
     return [
         _of_stream([part.value() for part in each.parts], each.partial)
+        | each.model_dump(exclude={"parts", "partial"}, exclude_none=True)
         for each in _RESPONSES.validate_python(expected)
     ]
+
+
+def _same_stream(_: Object, seen: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON
+    """Tell whether two streams are the same in all that is expected."""
+    return len(seen) == len(wanted) and all(
+        theirs == {key: ours[key] for key in theirs}
+        for ours, theirs in zip(seen, wanted, strict=True)
+    )
+
+
+_UNSET: Final = re.compile(r"\b\w+=None ?")
+
+
+def _same_text(_: Object, seen: str, wanted: str) -> bool:
+    """Tell whether two texts are the same, but for fields of a part that are unset.
+
+    Which fields its class has, is a matter of the vendor's package.
+    """
+    return _UNSET.sub("", seen) == _UNSET.sub("", wanted)
 
 
 def _final(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
@@ -209,8 +251,8 @@ DECIDING: Final[Mapping[str, Deciding]] = MappingProxyType(
         "py_chain": Deciding(decided_chain, expected_chain),
         "merge_actions": Deciding(_merged, _merged_expected),
         "contents": Deciding(_contents, _contents_expected),
-        "template": Deciding(_filled, _TEXT.validate_python),
-        "aggregate": Deciding(_aggregated, _aggregated_expected),
+        "template": Deciding(_filled, _TEXT.validate_python, _same_text),
+        "aggregate": Deciding(_aggregated, _aggregated_expected, _same_stream),
         "transfer": Deciding(_targets, _NAMES.validate_python),
         "is_final": Deciding(_final, _TRUTH.validate_python),
     }

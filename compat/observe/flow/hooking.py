@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from compat.dialects.flow import (
     Content,
@@ -43,20 +44,24 @@ USER: Final = "u"
 SESSION: Final = "s"
 CALL: Final = "1"
 
-_MODEL: Final = {
-    "before": "before_model",
-    "after": "after_model",
-    "on_error": "on_model_error",
-}
-_TOOL: Final = {
-    "before": "before_tool",
-    "after": "after_tool",
-    "on_error": "on_tool_error",
-}
+_MODEL: Final[Mapping[str, str]] = MappingProxyType(
+    {"before": "before_model", "after": "after_model", "on_error": "on_model_error"}
+)
+_TOOL: Final[Mapping[str, str]] = MappingProxyType(
+    {"before": "before_tool", "after": "after_tool", "on_error": "on_tool_error"}
+)
+
+
+MISSING: Final = frozenset(("missing", "unknown"))
 
 
 class RowHookError(Exception):
     """What a row makes a hook, a tool or a model raise."""
+
+
+def _unless_missing(raw: object) -> object:
+    missing = is_mapping(raw) and set(raw) <= MISSING and any(raw.values())
+    return None if missing else raw
 
 
 class _Hooked(BaseModel):
@@ -71,7 +76,9 @@ class _ModelCall(_Hooked):
 
 
 class _ToolCall(_Hooked):
-    tool: RowHook | None = None  # null: the model calls a tool that is not there
+    """A call of a tool; null, or one that is ``missing``, is not there."""
+
+    tool: Annotated[RowHook | None, BeforeValidator(_unless_missing)] = None
     name: str = "t"
     tools: list[str] = Field(default_factory=list[str])
 

@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 from compat.dialects.flow import (
     Actions,
@@ -25,6 +32,7 @@ from compat.dialects.flow import (
     LlmResponse,
     Part,
     ToolConfirmation,
+    Usage,
 )
 from compat.dialects.flow.transfer import AgentInTree
 from refengine.testing.json_values import is_mapping
@@ -99,23 +107,28 @@ class RowPart(_Notation):
 class RowContent(_Notation):
     """A content; its role is the author's where an event leaves it out."""
 
-    role: str = ""
+    role: str | None = None
     parts: list[RowPart] | None = None
 
     def content(self, default_role: str = "") -> Content | None:
         """Return it as the dialect has it; None where there is no list of parts."""
         if self.parts is None:
             return None
-        parts = tuple(each.value() for each in self.parts)
-        return Content(self.role or default_role, parts)
+        role = default_role if self.role is None else self.role
+        return Content(role, tuple(each.value() for each in self.parts))
 
 
 class RowConfirmation(_Notation):
-    """What is asked before a call is run."""
+    """What is asked before a call is run; a text is its hint."""
 
     hint: str = ""
     confirmed: bool = False
     payload: Any = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _hint_alone(cls, given: Any) -> Any:  # noqa: ANN401  # any JSON value
+        return {"hint": given} if isinstance(given, str) else given
 
     def value(self) -> ToolConfirmation:
         """Return it as the dialect has it."""
@@ -183,10 +196,14 @@ class RowEvent(RowContent):
 
 
 class RowChunk(RowContent):
-    """A chunk of a stream; ``parts`` null is one without content."""
+    """A chunk of a stream; ``parts`` null is one without content.
+
+    ``usage`` is a number of tokens in all.
+    """
 
     partial: bool = False
     finish: str | None = _named("finish", "finish_reason")
+    usage: int | None = None
     no_candidates: bool = False
 
     def value(self) -> LlmResponse | None:
@@ -197,6 +214,7 @@ class RowChunk(RowContent):
             content=self.content("model"),
             partial=self.partial,
             finish_reason=self.finish or "",
+            usage=None if self.usage is None else Usage(total=self.usage),
         )
 
 
