@@ -21,6 +21,9 @@ from refengine.testing.trace import Observation, difference, to_json
 PLAYED: Final = "played"
 """The variant that is the scenario itself."""
 
+OF_PARTS: Final = frozenset(("INT", "SER"))
+"""Families about the parts of a run that was kept; others ask of it as a whole."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -52,11 +55,16 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class PlayedWorld:
-    """One world as an engine played it: a view for each variant that a check needs."""
+    """One world as an engine played it: a view for each variant that a check needs.
+
+    ``joined`` are those of whole runs where runs were kept: a view that is missing
+    there has parts that make no whole. It is None where no run has parts.
+    """
 
     scenario: Scenario
     profile: Profile
     views: Mapping[str, View] = field(default_factory=dict[str, View])
+    joined: Mapping[str, View] | None = None
 
     @property
     def played(self) -> View:
@@ -65,6 +73,15 @@ class PlayedWorld:
 
     def __getitem__(self, variant: str) -> View:
         return self.views[variant]
+
+    @property
+    def whole(self) -> PlayedWorld:
+        """The world with whole runs instead of the parts that they were kept in."""
+        if self.joined is None:
+            return self
+        found = self.joined.get(PLAYED)
+        scenario = self.scenario if found is None else found.scenario
+        return PlayedWorld(scenario, self.profile, self.joined)
 
     def has(self, *variants: str) -> bool:
         """Tell whether these variants exist for this scenario."""
@@ -109,8 +126,9 @@ class Check:
 
     def decisions(self, case: PlayedWorld) -> Iterator[Decision]:
         """Yield the decisions of a case; none if a variant of it does not exist."""
-        there = not self.variants or case.has(*self.variants)
-        return iter(self.decide(case) if there else ())
+        seen = case if self.family in OF_PARTS else case.whole
+        there = seen.has(PLAYED, *self.variants)
+        return iter(self.decide(seen) if there else ())
 
 
 def _same_objects(expected: object, got: object) -> bool:

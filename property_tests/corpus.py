@@ -43,8 +43,9 @@ class CorpusWorld:
     """One world: what is played, where it comes from, and who looks at it.
 
     ``clause`` is the one it is an example of, "" for none. ``only`` are families of
-    clauses, and clauses: a world of ten thousand handlers, or one that is cancelled, is
-    judged by the checks it is made for.
+    clauses, and clauses: a world of ten thousand handlers is judged by the checks it is
+    made for. ``varied`` are those that may have it played in other variants, None for
+    all: where a run stops often hangs on what a variant changes.
     ``repeat`` says how often the last entry of a list of the agent stands there in all:
     such a world is written with that entry once. ``recorded`` names the session it is,
     or is made of; "" for a world that nobody ever had. ``lot`` says in which
@@ -56,6 +57,7 @@ class CorpusWorld:
     fixed: bool
     clause: str = ""
     only: tuple[str, ...] = ()
+    varied: tuple[str, ...] | None = None
     repeat: tuple[tuple[str, int], ...] = ()
     recorded: str = ""
     lot: int | None = None
@@ -82,6 +84,8 @@ class CorpusWorld:
             entry["clause"] = self.clause
         if self.only:
             entry["only"] = list(self.only)
+        if self.varied is not None:
+            entry["varied"] = list(self.varied)
         if self.repeat:
             entry["repeat"] = dict(self.repeat)
         if self.recorded:
@@ -182,16 +186,17 @@ def _entry(
     scenario = read_scenario(data["scenario"], where)
     repeat: dict[str, int] = dict(data.get("repeat", {}))
     whole = _repeated(scenario, repeat, where)
-    only = tuple(data.get("only", ()))
+    varied: list[str] | None = data.get("varied")
     return CorpusWorld(
         whole,
         family,
         fixed,
         clause,
-        only,
-        tuple(sorted(repeat.items())),
-        str(data.get("recorded", "")),
-        data.get("lot"),
+        only=tuple(data.get("only", ())),
+        varied=None if varied is None else tuple(varied),
+        repeat=tuple(sorted(repeat.items())),
+        recorded=str(data.get("recorded", "")),
+        lot=data.get("lot"),
     )
 
 

@@ -16,13 +16,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from property_tests.corpus import (
-    CANCELLING,
-    RETRYING,
-    STOPPING,
-    CorpusWorld,
-    narrowed,
-)
+from property_tests.corpus import CorpusWorld, narrowed
 from property_tests.drawing import drawn
 from property_tests.grafting import Neighbours, graft, neighbours
 from refengine.testing.scenario import Scenario
@@ -62,14 +56,12 @@ HAPPENINGS: Final[
 )
 """What may happen to a small world, and how many such worlds there are (``FULL``)."""
 
-FOR: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "asking again": RETRYING,
-        "stopping": STOPPING,
-        "cancelled": CANCELLING,
-    }
+VARIED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"asking again": (), "stopping": ("INT",), "cancelled": ()}
 )
-"""Whom these worlds are for: they end in ways that other checks know nothing of."""
+"""Who may have these worlds played in other variants."""
+IN_VARIANTS: Final = 3
+"""One world in so many that is asked again is played in those that it can be, too."""
 
 FULL: Final = 400
 """The number of examples for which the narrowed worlds are counted."""
@@ -100,8 +92,12 @@ def happening(share: float, seed: int) -> Iterator[CorpusWorld]:
     bases = drawn(scenarios(**SMALL), count, seed + 2_000)
     for at, (name, (happen, often)) in enumerate(HAPPENINGS.items()):
         worlds = st.sampled_from(bases).flatmap(happen)
-        for scenario in drawn(worlds, round(often * share), seed + 2_001 + at):
-            yield CorpusWorld(scenario, name, fixed=False, only=FOR[name])
+        made = drawn(worlds, round(often * share), seed + 2_001 + at)
+        for number, scenario in enumerate(made):
+            world = CorpusWorld(scenario, name, fixed=False, varied=VARIED[name])
+            turn, rest = divmod(number, IN_VARIANTS)
+            whole = name == "asking again" and not rest
+            yield replace(world, varied=None, lot=turn) if whole else world
 
 
 def _whole(
@@ -117,7 +113,7 @@ def _whole(
         ):
             yield CorpusWorld(scenario, name, fixed=False)
     if among is not None:
-        cases = [each for each in fixed if not each.only]
+        cases = [e for e in fixed if not e.only and e.varied is None]
         yield from _spread(cases, grafted, seed + 1_000, among)
 
 
@@ -155,4 +151,5 @@ def around(
     for _ in range(count):
         world = graft(case.scenario, among, random)
         name = f"around {case.clause}"
-        yield CorpusWorld(world, name, fixed=False, only=case.only)
+        only, varied = case.only, case.varied
+        yield CorpusWorld(world, name, fixed=False, only=only, varied=varied)

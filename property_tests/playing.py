@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -10,6 +10,7 @@ from compat.adapters import adapt
 from compat.engines.capabilities import CAPABILITIES, CapabilityError, refusal_of
 from compat.engines.needs import hidden_needs
 from property_tests.check import PLAYED, PlayedWorld
+from property_tests.joining import joined
 from property_tests.placing import place_events
 from property_tests.reducing import reduced
 from property_tests.variants import ADAPTED, AGAIN, CHANGES
@@ -87,7 +88,8 @@ class VariantPlayer:
             found = self._variant(variant, scenario, first)
             if found is not None:
                 views[variant] = found
-        return PlayedWorld(scenario, self.profile, views)
+        whole = dict(_whole(views)) if scenario.keeps else None
+        return PlayedWorld(scenario, self.profile, views, whole)
 
     def _reduced(self, scenario: Scenario) -> Scenario:
         return scenario if self._whole else reduced(scenario, self.capabilities)
@@ -124,3 +126,11 @@ class VariantPlayer:
         if found.late:
             place_events(found)
         return found
+
+
+def _whole(views: Mapping[str, View]) -> Iterator[tuple[str, View]]:
+    """Yield the views of whole runs, where their parts make one."""
+    for variant, each in views.items():
+        found = joined(each)
+        if found is not None:
+            yield variant, found

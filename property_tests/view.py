@@ -183,6 +183,18 @@ class RunView:
         return any(h.exit is not None and h.left != h.seen for h in hooks)
 
     @property
+    def is_left(self) -> bool:
+        """Whether it was left in the middle: it waits for an answer, or was cancelled.
+
+        What had begun then has no end.
+        """
+        return self.status in {"interrupted", "cancelled"}
+
+    def left_in(self, now: Iteration) -> bool:
+        """Tell whether it was left in that iteration, in which much may be missing."""
+        return self.is_left and now is self.iterations[-1]
+
+    @property
     def failed_as(self) -> str | None:
         """The class of the error that it ended with."""
         return None if self.error is None else str(self.error.data.get("class"))
@@ -202,6 +214,8 @@ class View:
     """Everything observed before the first run."""
     build_error: Observation | None = None
     runs: list[RunView] = field(default_factory=list[RunView])
+    resumed: bool = False
+    """Whether some runs are put together from the parts they were kept in."""
     late: bool = False
     """Whether an event came when another iteration than its own had begun, maybe."""
     read: dict[object, object] = field(default_factory=dict[object, object])

@@ -88,8 +88,15 @@ def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
     assert surviving(mutant, CHECKS, "state") == set()
 
 
-def test_worlds_that_are_kept_or_cancelled_are_for_checks_that_know_it():
-    assert all(each.only for each in worlds("state"))
+def test_variants_of_worlds_that_stop_are_for_clauses_that_know_it():
+    stopping = [
+        each
+        for each in worlds("state")
+        if each.scenario.keeps or any(run.cancel for run in each.scenario.runs)
+    ]
+
+    assert stopping
+    assert all(each.only or each.varied is not None for each in stopping)
 
 
 def test_a_world_may_be_for_a_clause_alone():

@@ -123,6 +123,8 @@ def _states(view: View) -> Iterator[tuple[Observation, int]]:
 
     A world numbers the objects as it meets them; each agent is a world of its own.
     """
+    if view.resumed:
+        return  # what is kept of a state is another object when a run goes on
     sharing = view.profile.state_object
     numbers = dict.fromkeys(range(len(view.scenario.all_agents)), 0)
     for run in view.runs:

@@ -24,9 +24,12 @@ _WRAPPER: Final = frozenset(("wrap_model",))
 
 
 def model_error_reported(case: PlayedWorld) -> Iterator[Decision]:
-    """Decide whether an error of the model ends the run as such."""
+    """Decide whether an error of the model ends the run as such.
+
+    Where a policy says how often it is asked again, that has clauses of its own.
+    """
     for run, now in _iterations(case):
-        if now.model_error is None:
+        if now.model_error is None or run.agent.retry is not None:
             continue
         text = now.model_error.data.get("error")
         error = {"point": "model", "text": text, "is": text}
@@ -46,7 +49,7 @@ def model_wrapper_error_surfaces(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether an error of a wrapper around the model ends the run as its own."""
     for run, hook, text in _model_raised(case):
         names = shown_names(run.agent)
-        if names is not None:
+        if names is not None and run.agent.retry is None:
             error = {"point": "model", "of": names[hook.position], "text": text}
             claim = "what a model wrapper raised ends the run as its, wrapped once"
             yield _model_report(claim, run, error, hook.enter)

@@ -39,19 +39,19 @@ def concurrent(case: PlayedWorld) -> Iterator[Decision]:
     slow = _slow(case.scenario)
     for batch in _several(case):
         woken = [
-            after.seq
+            after
             for call in batch.calls
             for start in call.starts
             if start.data["name"] in slow
             and (after := after_start(call, start)) is not None
         ]
         if woken and not batch.run.agent.sequential:
-            first = min(woken)
+            first = min(woken, key=lambda each: each.seq)
             yield Decision(
                 "calls that were begun before the first one that takes time went on",
                 [call.id for call in batch.calls],
-                [call.id for call in batch.calls if began(call) < first],
-                case.played.trace[first],
+                [call.id for call in batch.calls if began(call) < first.seq],
+                first,
             )
 
 
@@ -61,7 +61,8 @@ def every_call_runs(case: PlayedWorld) -> Iterator[Decision]:
         return
     for batch in _batches(case):
         # Which calls are left to run after edits of the history is a posture.
-        if batch.now.request is None or batch.now.after:
+        left = batch.run.left_in(batch.now)
+        if batch.now.request is None or batch.now.after or left:
             continue
         infos = cast("list[ToolInfo]", batch.now.request.data["tools"])
         shown = {info.name for info in infos}
@@ -78,7 +79,7 @@ def every_call_ends(case: PlayedWorld) -> Iterator[Decision]:
     if not _finish(case) or _bodies_fail(case.scenario):
         return
     for batch in _several(case):
-        for call in batch.calls:
+        for call in () if batch.run.left_in(batch.now) else batch.calls:
             # A wrapper may put a stream away unread: then it has no end to be seen.
             if call.starts and (is_invoked(call) or not call.hooks):
                 ended = len(call.ends) + len(call.errors)

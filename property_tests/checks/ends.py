@@ -106,6 +106,8 @@ def returned_directly(case: PlayedWorld) -> Iterator[Decision]:
         claim = "returned_directly is the status of a run that ends after its tools"
         if run.status == "returned_directly":
             yield Decision(claim, expected=True, got=calls, at=run.end)
+        elif run.is_left:
+            continue
         elif calls and run.error is None and not _at_limit(run, found[-1]):
             yield Decision(claim, "returned_directly", run.status, run.end)
 
@@ -149,7 +151,8 @@ def after_agent_sees(case: PlayedWorld) -> Iterator[Decision]:
 def _exhausted(case: PlayedWorld) -> Iterator[tuple[RunView, Continuation]]:
     """Yield runs whose last allowed iteration neither ended nor failed by itself."""
     for run in case.played.runs:
-        if run.status in SUCCESS or point_of(run) not in {None, "max_iterations"}:
+        failed = point_of(run) not in {None, "max_iterations"}
+        if run.status in SUCCESS or failed or run.is_left:
             continue
         for turn in turns(case.played, run):
             again = turn.route.kind in {"calls", "asked again"}

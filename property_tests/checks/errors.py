@@ -153,6 +153,8 @@ def hook_error_stops(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether anything follows a hook of a pipeline that raised."""
     claim = "after a hook that raised nothing follows but the error and the end"
     for run in case.played.runs:
+        if run.is_left:
+            continue  # in a hook that asked, or was cancelled
         for hook in _raised(pipeline_hooks(run))[:1]:
             later = [e for e in run.entries if e.seq > hook.enter.seq and _acts(e)]
             kinds = [each.kind for each in later]

@@ -34,7 +34,8 @@ def model_event(case: PlayedWorld) -> Iterator[Decision]:
             yield Decision(claim, None, each.call_id, each)
     for run in case.played.runs:
         answers = sum(_kind(each) == "model" for each in run.events)
-        given = sum(len(each.model_events) for each in run.iterations)
+        attempts = (each for now in run.iterations for each in now.attempts)
+        given = sum(len(each.model_events) for each in attempts)
         yield Decision("no event before a response", given, answers, run.end)
 
 
@@ -58,7 +59,10 @@ def tool_event(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that there is exactly one event for each result of a tool."""
     for called in calls_of(case.played):
         onion = onion_of(called.run.agent, called.seen, called.call)
-        if onion is not None and onion.result is not None and not _failed(called):
+        left = called.run.left_in(called.now)
+        if onion is None or onion.result is None or left:
+            continue
+        if not _failed(called):
             events = called.seen.events
             at = events[0] if events else called.seen.entries[-1]
             yield Decision("one event for a result", 1, len(events), at)

@@ -103,14 +103,26 @@ ANY_HOOK: Final = EVERY_HOOK | {"struct_model_hooks", "struct_tool_wrappers"}
 
 def identity(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a handler that passes everything through changes nothing."""
-    if not _free(case) or _refused(case.played):
-        return  # who is refused is called by the place
+    if not _free(case) or _refused(case.played) or _raises_again(case.played):
+        return  # who is refused, or raised to the last, is called by the place
     for variant in (IDENTITY_FIRST, IDENTITY_LAST):
         agent = case.scenario.all_agents[0]
         change = _others(warned=bool(agent.middlewares) and not agent.handlers)
         claim = "everything but what an identity handler itself observes"
         ours, theirs = case.played.trace, case[variant].trace
         yield alike(claim, ours, theirs, change=change, variant=variant)
+
+
+def _raises_again(view: View) -> bool:
+    """Tell whether a run ended since a wrapper raised whenever the model was asked."""
+    return any(
+        run.agent.retry is not None
+        and run.error is not None
+        and any(
+            each.wrap_model and each.wrap_model.error for each in run.agent.handlers
+        )
+        for run in view.runs
+    )
 
 
 def plain(case: PlayedWorld) -> Iterator[Decision]:

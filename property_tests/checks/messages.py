@@ -76,6 +76,8 @@ def route(case: PlayedWorld) -> Iterator[Decision]:
         for turn in turns(case.played, run):
             if not turn.left and case.profile.after_leaves_none != "ignored":
                 continue
+            if run.left_in(turn.now):
+                continue
             at = turn.now.after[-1].exit if turn.now.after else turn.now.response
             expected, got = _leads(run, turn)
             yield Decision(

@@ -37,7 +37,9 @@ def one_model_call(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that an iteration calls the model exactly once."""
     for run in case.played.runs:
         requests = [e for e in run.entries if e.kind == "model_request"]
-        if run.end is not None and run.error is None:
+        if run.agent.retry is not None:  # further attempts are of the same call
+            requests = [now.request for now in run.iterations if now.request]
+        if run.end is not None and run.error is None and not run.is_left:
             claim = "one model call an iteration"
             expected = run.end.data["iterations"]
             yield Decision(claim, expected, len(requests), run.end)
@@ -173,6 +175,8 @@ def _unwrapped(view: View) -> Iterator[tuple[RunView, Continuation]]:
 
 def _broke_off(case: PlayedWorld, run: RunView, turn: Continuation) -> bool:
     """Tell whether a call may not have been run because another one ended the run."""
+    if run.left_in(turn.now):
+        return True
     if run.error is None or turn.now is not run.iterations[-1]:
         return False
     cancels = case.profile.failing_call == "siblings_cancelled"

@@ -179,8 +179,8 @@ def model_stream_error(case: PlayedWorld) -> Iterator[Decision]:
         streamed = any(each.kind == "model_chunk" for each in now.entries)
         if broke is None or not streamed or not run.spec.streaming:
             continue
-        if chunks.of_model(run.agent, now) is None:
-            continue
+        if chunks.of_model(run.agent, now) is None or run.agent.retry is not None:
+            continue  # under a policy the error says whether it is asked again
         reported = [e.data.get("stream_error") for e in now.model_events]
         claim = "the stream of an answer that breaks off raises its error, once"
         yield Decision(claim, [broke.data.get("error")], reported, broke)
@@ -245,7 +245,7 @@ def _next_look(
         if later[0].sent is not None and later[0].request is not None:
             return later[0].sent, later[0].request
         return None
-    if run.end is None or run.status == "error":
+    if run.end is None or run.status == "error" or (run.is_left and not answer):
         return None  # what a failed run hands back is nowhere laid down
     return run.final, run.end
 

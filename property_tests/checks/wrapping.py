@@ -79,6 +79,8 @@ def _frames(of: Callable[[EnteredWrapper], bool], claim: str) -> Decide:
     def decide(case: PlayedWorld) -> Iterator[Decision]:
         for called, onion in onions(case.played):
             for frame in onion.frames:
+                if _is_open(called, frame):
+                    continue
                 if of(frame) and (_is_visible(called, onion, frame.at + 1)):
                     expected = [onion.name(frame.at + 1)] * frame.calls_next
                     yield Decision(
@@ -86,6 +88,11 @@ def _frames(of: Callable[[EnteredWrapper], bool], claim: str) -> Decide:
                     )
 
     return decide
+
+
+def _is_open(called: Called, frame: EnteredWrapper) -> bool:
+    """Tell whether a run was left while a wrapper was at work."""
+    return frame.hook.exit is None and called.run.left_in(called.now)
 
 
 def outermost(case: PlayedWorld) -> Iterator[Decision]:
@@ -130,9 +137,11 @@ def _results(claim: str, *, of_tool: bool) -> Decide:
     """Return a check of what ``next`` gave a wrapper whose calls come in one piece."""
 
     def decide(case: PlayedWorld) -> Iterator[Decision]:
-        for _, onion in onions(case.played):
+        for called, onion in onions(case.played):
             for frame in onion.frames:
                 if onion.mode == "stream" or not frame.inner or not frame.calls_next:
+                    continue
+                if _is_open(called, frame):
                     continue
                 inner = frame.inner[-1]
                 text = returned(inner)

@@ -81,7 +81,7 @@ def looking(checks: Sequence[Check], entry: CorpusWorld) -> list[Check]:
     """
     meant: dict[Meant, bool] = {}
     found: list[Check] = []
-    for check in checks if not entry.only else _for(checks, entry.only):
+    for check in _for(checks, entry):
         sign = check.meant
         if sign not in meant:
             meant[sign] = sign(entry.scenario)
@@ -101,9 +101,19 @@ def settle() -> None:
     gc.freeze()
 
 
-def _for(checks: Sequence[Check], only: Sequence[str]) -> Iterator[Check]:
-    """Yield the checks of these families and clauses."""
-    return (each for each in checks if each.family in only or each.clause in only)
+def _for(checks: Sequence[Check], entry: CorpusWorld) -> Iterator[Check]:
+    """Yield the checks that a world is for."""
+    varied = entry.varied
+    for each in checks:
+        if entry.only and not _is_named(each, entry.only):
+            continue
+        if varied is None or not each.variants or _is_named(each, varied):
+            yield each
+
+
+def _is_named(check: Check, names: Sequence[str]) -> bool:
+    """Tell whether a check is of one of these families and clauses."""
+    return check.family in names or check.clause in names
 
 
 def looks_at(check: Check, entry: CorpusWorld) -> bool:
