@@ -30,10 +30,11 @@ FIXED = [each for each in fixed_worlds() if each.family == "state"]
 
 
 def _without_options(right: Any) -> Any:
-    """Ask again without the options of the run."""
+    """Ask a model for the third time without the options of the run."""
 
     def new_attempt(self: Any) -> Any:
-        if self.number > 1:
+        model_at = self._retry.model_at
+        if self.number > 2 and model_at(self.number) == model_at(self.number - 2):
             self._request = replace(self._request, options={})
         return right(self)
 
