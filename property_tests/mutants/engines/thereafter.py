@@ -126,7 +126,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "context-lost-after-retry",
         "What hooks left in the context does not reach the tools after a retry.",
-        "CTX-007",
+        "CTX-006",
         PatchedDoor(
             "context-lost-after-retry",
             _asked_again("loop.batch_of", _without_context),
@@ -143,7 +143,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "context-lost-after-answer",
         "What hooks leave in the context reaches no tool once a run went on.",
-        "CTX-007",
+        "CTX-006",
         PatchedDoor(
             "context-lost-after-answer", _gone_on("loop.batch_of", _without_context)
         ),
@@ -167,7 +167,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "hooks-lost-after-answer",
         "After-model hooks are left out once a run went on.",
-        "EXT-004",
+        "ORD-004",
         PatchedDoor("hooks-lost-after-answer", _gone_on("loop.after_model", _no_hooks)),
     ),
     broken(
@@ -179,7 +179,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "tool-lost-after-answer",
         "The model is no longer told of the last tool once a run went on.",
-        "TOOL-001",
+        "TOOL-010",
         resumed(_one_tool_less),
     ),
 )
