@@ -356,9 +356,7 @@ def said(template: str, profile: FlowProfile) -> str:
 @under(template_escapes="none")
 @FEW
 @given(both=templates())
-def test_templates_replace_what_the_grammar_names_and_nothing_else(
-    profile, both
-) -> None:
+def test_templates_replace_what_the_grammar_names_alone(profile, both) -> None:
     template, text = both
 
     assert said(template, profile) == text

@@ -90,7 +90,7 @@ def test_a_session_keeps_the_message_and_every_event():
     assert [each.timestamp for each in kept] == sorted(x.timestamp for x in kept)
 
 
-def test_the_model_is_asked_again_with_the_response_of_thetool():
+def test_the_model_is_asked_again_with_the_response_of_the_tool():
     model = ScriptedModel(calls("f"), "ok")
     runner = runner_of(LlmAgent(name="clerk", model=model, tools=[tool("f")]))
 

@@ -257,6 +257,21 @@ def test_every_statement_leads_to_clauses_there_are() -> None:
     assert named - set(contract().ids) == set()
 
 
+def test_every_statement_is_held_by_tests_there_are() -> None:
+    named = {name for each in statements() for name in each.tests}
+    files = {name.partition("::")[0] for name in named}
+    there = {
+        f"{file}::{test}"
+        for file in files
+        for test in re.findall(
+            r"^def (test_\w+)", (ROOT / "tests" / file).read_text("utf-8"), re.MULTILINE
+        )
+    }
+
+    assert named
+    assert named - there == set()
+
+
 def test_every_mutant_that_a_decision_names_is_there() -> None:
     text = " ".join(each.decision for each in statements())
     named = set(re.findall(r"`((?:sketch|example)-[\w-]+)`", text))
@@ -281,10 +296,10 @@ STATEMENT = '[[statement]]\nseed = "001"\nsection = "§2"\nquote = "a"\nsays = "
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (STATEMENT, r"statement 1.*has clauses or a decision, or else was not"),
+        (STATEMENT, r"statement 1.*has clauses, tests or a decision, or else was not"),
         (
             f'{STATEMENT}clauses = ["ORD-001"]\nnot_taken_up = "No."\n',
-            r"has clauses or a decision, or else was not taken up",
+            r"has clauses, tests or a decision, or else was not taken up",
         ),
         (f'{STATEMENT}decision = "No."\n' * 2, r"'a' is there twice"),
         (STATEMENT.replace('"a"', '""') + 'decision = "No."', r"has a quote"),

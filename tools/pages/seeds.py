@@ -1,8 +1,8 @@
-"""docs/seeds.md: what the seeds of the handler interface say, and where it went.
+"""docs/seeds.md: what the seeds say, and where it went.
 
 The mapping is data, ``seeds.toml``; ``python -m tools.pages.contract`` writes
-the page. Each statement became clauses, or a decision overrules it, or it was not taken
-up; one that has none of the three does not load.
+the page. Each statement became clauses, or tests of a dialect hold it, or a decision
+overrules it, or it was not taken up; one that has none of these does not load.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ TITLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "000": "the review of a first design, with what it asks for",
         "001": "the design of the handler interface",
+        "003": "flows of processors, as adk-go has them",
     }
 )
 """The seeds whose statements are taken up one by one."""
@@ -32,7 +33,6 @@ TITLES: Final[Mapping[str, str]] = MappingProxyType(
 LATER: Final[Mapping[str, str]] = MappingProxyType(
     {
         "002": "a loop over streams with tools",
-        "003": "flows of processors, as adk-go has them",
         "004": "callbacks with duties of their own",
     }
 )
@@ -43,7 +43,8 @@ _OPENING: Final = """\
 
 The contract was not invented: it is made of design documents of others, the seeds, and of what upstream projects shipped.
 They are in Chinese and kept as they were written.
-Here is each statement of the first two, with the clauses of [the contract](contract.md) that hold it.
+Here is each statement of those that are taken up, with the clauses of [the contract](contract.md) that hold it.
+Seed 003 is a dialect, another shape that agents are written in: it has no clauses yet, and the facts that its tests state hold it.
 Where the two disagree, or a sketch does not do what it is for, a decision says what holds; [seed-findings.md](seed-findings.md) shows such sketches by runs.
 
 This page is written by `python -m tools.pages.contract`; a test looks every quote up in its seed.
@@ -58,6 +59,8 @@ class Statement(Frozen):
     quote: str
     says: str
     clauses: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    """Tests of a dialect whose facts hold it, as pytest names them."""
     decision: str = ""
     """What holds in its place."""
     not_taken_up: str = ""
@@ -67,8 +70,11 @@ class Statement(Frozen):
     def _went_somewhere(self) -> Self:
         if not self.quote or not self.says:
             raise ValueError("a statement has a quote and says something")
-        if bool(self.clauses or self.decision) == bool(self.not_taken_up):
-            raise ValueError("it has clauses or a decision, or else was not taken up")
+        taken_up = self.clauses or self.tests or self.decision
+        if bool(taken_up) == bool(self.not_taken_up):
+            raise ValueError(
+                "it has clauses, tests or a decision, or else was not taken up"
+            )
         return self
 
 
@@ -99,10 +105,11 @@ def page(found: Sequence[Statement]) -> str:
 def _counts(found: Sequence[Statement]) -> Iterator[str]:
     for seed, of_seed in groupby(found, lambda each: each.seed):
         mine = list(of_seed)
-        kept = sum(bool(each.clauses) for each in mine)
+        kept = sum(bool(each.clauses or each.tests) for each in mine)
+        held = "held by tests" if any(each.tests for each in mine) else "in clauses"
         decided = sum(bool(each.decision) for each in mine)
         left = sum(bool(each.not_taken_up) for each in mine)
-        lines = f"{kept} are in clauses, {decided} have a decision, {left} neither"
+        lines = f"{kept} are {held}, {decided} have a decision, {left} neither"
         yield f"- Seed {seed}, {TITLES[seed]}: {len(mine)} statements; {lines}."
 
 
@@ -124,6 +131,8 @@ def _statement(each: Statement) -> Iterator[str]:
     yield f"- Says: {each.says}"
     if each.clauses:
         yield f"- Clauses: {', '.join(map(_link, each.clauses))}"
+    if each.tests:
+        yield f"- Facts: {', '.join(map(_fact, each.tests))}"
     if each.decision:
         yield f"- Decision: {each.decision}"
     if each.not_taken_up:
@@ -140,6 +149,11 @@ def _later() -> Iterator[str]:
 
 def _link(clause: str) -> str:
     return f"[{clause}](contract.md#{clause.lower()})"
+
+
+def _fact(test: str) -> str:
+    """Return the fact that a test states, which is its name."""
+    return test.partition("::")[2].removeprefix("test_").replace("_", " ")
 
 
 def code(text: str) -> str:
