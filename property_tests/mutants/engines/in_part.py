@@ -1,0 +1,244 @@
+"""Engines that are wrong in one kind of run, or beside something else, only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from property_tests.mutants.mutant import Mutant
+from property_tests.mutants.patching import (
+    Given,
+    PatchedDoor,
+    Right,
+    broken,
+    patch,
+    wrong,
+)
+from refengine.chain import Pipeline
+from refengine.context import Context, at_point, at_point_of
+from refengine.messages import Message, ToolCall, as_history
+from refengine.struct_middleware import LegacyPass
+
+_FEW: Final = 40
+"""So many values a context keeps that forgets others."""
+
+
+def _calls_of_the_text(right: Right) -> Right:
+    """Run the calls of the response where hooks left its text as it was."""
+
+    def route(self: Given, response: Message) -> Sequence[ToolCall] | None:
+        last = self.history.last()
+        calls: Sequence[ToolCall] | None = right(self, response)
+        same = last is not None and last.content == response.content
+        return response.tool_calls or calls if same else calls
+
+    return route
+
+
+def _some_forgotten(right: Right) -> Right:
+    def with_value(self: Context, key: str, value: object) -> Context:
+        made: Context = right(self, key, value)
+        values = dict(made.items())
+        if len(values) <= _FEW:
+            return made
+        values.pop(min(values))
+        return at_point_of(Context(values), made)
+
+    return with_value
+
+
+def _own_locals(right: Right) -> Right:
+    """Give each tool a copy of the run-local values."""
+
+    def arrive(ctx: Context, value: Given) -> Given:
+        scope, tool, at = right(ctx, value)
+        own = at_point(at, scope.run_path, scope.call_id, dict(scope.locals))
+        return scope, tool, own
+
+    return arrive
+
+
+def _without_hooks_in_streams(right: Right) -> Right:
+    """Call the tools of a streaming run in the context that the run began with."""
+
+    def batch_of(self: Given, calls: Given, ctx: Context) -> Given:
+        return right(self, calls, self.ctx if self.streaming else ctx)
+
+    return batch_of
+
+
+def _structs_edits_stay(right: Right) -> Right:
+    """Keep what structs left before a handler's hook of the same pass failed."""
+
+    async def before_model(self: Given) -> Context:
+        phases = self.machine.before
+        if self.keeper is not None or len(phases) < 2:  # a pass has two at most
+            ctx: Context = await right(self)
+            return ctx
+        structs, handlers = phases
+        if not (isinstance(structs, LegacyPass) and isinstance(handlers, Pipeline)):
+            raise TypeError(phases)
+        left = await structs.rewrite(self.ctx, self.history, self.cell)
+        self.history = as_history(left)
+        ctx, messages = await handlers.rewrite(self.ctx, self.history)
+        self.history = as_history(messages)
+        return at_point(ctx, self.run_path, None, self.locals)
+
+    return before_model
+
+
+def _nothing_told_of_failures(right: Right) -> Right:
+    """Tell no ignored change of a message of which a call failed."""
+
+    def settle(self: Given, batch: Given) -> bool:
+        error = batch.error()
+        if error is None:
+            return bool(right(self, batch))
+        self.batch = None
+        self.events.extend(batch.snapshots())
+        raise error
+
+    return settle
+
+
+def _ended_before_told() -> PatchedDoor:
+    """Tell the streamed results of several calls when their streams have ended."""
+
+    def patches() -> list[Given]:
+        several: set[Given] = set()
+
+        def marking(right: Right) -> Right:
+            def batch_of(self: Given, calls: Given, ctx: Context) -> Given:
+                batch = right(self, calls, ctx)
+                several.clear()
+                several.update(batch.runs if len(batch.runs) > 1 else ())
+                return batch
+
+            return batch_of
+
+        def finishing(right: Right) -> Right:
+            async def open_(self: Given, ctx: Context, streaming: Given) -> None:
+                await right(self, ctx, streaming)
+                if self in several:
+                    await self.finish()
+
+            return open_
+
+        return [patch("loop.batch_of", marking), patch("call.open", finishing)]
+
+    return PatchedDoor("several-streams-told-at-their-end", patches)
+
+
+def _going_on_after_direct(right: Right) -> Right:
+    """Know no direct call in a run that was resumed."""
+
+    def direct_call(self: Given, runs: Given) -> Given:
+        resumed = self.keeper is not None and self.keeper.saved is not None
+        return None if resumed else right(self, runs)
+
+    return direct_call
+
+
+def _first_message_forgotten(right: Right) -> Right:
+    """Forget, in a run that goes on, which message the engine put first."""
+
+    async def begin(self: Given) -> int:
+        part: int = await right(self)
+        if self.saved is not None:
+            self.loop.first = None
+        return part
+
+    return begin
+
+
+def _one_is_enough(right: Right) -> Right:
+    """Take answers of which one is to something that was asked."""
+
+    def refuse(machine: Given, key: str, answers: Given, saved: Given) -> None:
+        asked = {str(each.address) for each in saved.pending}
+        known = asked.intersection(answers or ())
+        kept = {at: answers[at] for at in known} if known else answers
+        right(machine, key, kept, saved)
+
+    return refuse
+
+
+def _only_completed(right: Right) -> Right:
+    """Refuse to resume only runs that completed with an answer."""
+
+    def refuse(machine: Given, key: str, answers: Given, saved: Given) -> None:
+        if saved.point.phase == "end" and saved.point.status != "completed":
+            return
+        right(machine, key, answers, saved)
+
+    return refuse
+
+
+MUTANTS: Final[tuple[Mutant, ...]] = (
+    broken(
+        "calls-of-a-text-left-alone",
+        "The calls of an answer run though a hook took them out and left its text.",
+        "MSG-012",
+        patch("loop.route", _calls_of_the_text),
+    ),
+    broken(
+        "context-forgets-some",
+        f"A context of more than {_FEW} values forgets one for each that is new.",
+        "CTX-012",
+        patch("context.with_value", _some_forgotten),
+    ),
+    broken(
+        "tools-have-own-locals",
+        "Each tool has a copy of the run-local values, and what it sets is lost.",
+        "CTX-013",
+        patch("tool.arrive", _own_locals),
+    ),
+    broken(
+        "streaming-tools-without-hooks-context",
+        "In streaming runs tools see nothing of what model hooks left in the context.",
+        "CTX-006 STR-013",
+        patch("loop.batch_of", _without_hooks_in_streams),
+    ),
+    broken(
+        "edits-of-a-broken-pass-stay",
+        "What structs left in a pass that a handler's hook broke is handed back.",
+        "ERR-031",
+        patch("loop.before_model", _structs_edits_stay),
+    ),
+    broken(
+        "ignored-changes-of-failed-messages",
+        "No ignored change is told of a message of which a call failed.",
+        "WRAP-016",
+        patch("loop.settle", _nothing_told_of_failures),
+    ),
+    wrong(
+        "several-streams-told-at-their-end",
+        "Of several calls each streamed result is told when its stream has ended.",
+        "STR-025",
+        _ended_before_told(),
+    ),
+    broken(
+        "direct-calls-of-resumed-runs-go-on",
+        "A run that was resumed goes on after a direct call.",
+        "INT-005",
+        patch("loop.direct_call", _going_on_after_direct),
+    ),
+    broken(
+        "resumed-run-forgets-its-first-message",
+        "A thread that goes on behind a resumed run has the instruction twice.",
+        "MSG-017",
+        patch("resume.begin", _first_message_forgotten),
+    ),
+    broken(
+        "one-known-answer-is-enough",
+        "Answers are taken if one of them is to something that was asked.",
+        "INT-013",
+        patch("resume.refuse", _one_is_enough),
+    ),
+    broken(
+        "direct-results-are-no-end",
+        "Only a run that completed with an answer is refused to a resume.",
+        "INT-014",
+        patch("resume.refuse", _only_completed),
+    ),
+)
