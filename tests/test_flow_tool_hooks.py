@@ -131,6 +131,23 @@ def test_an_empty_mapping_of_a_callback_is_a_value_but_in_one_version(
     assert played([tool("f")], profile, before_tool=hooks) == response
 
 
+@pytest.mark.parametrize("profile", DATA + ABORT)
+def test_an_empty_mapping_is_given_where_nobody_else_gives_anything(profile):
+    assert played([tool("f")], profile, before_tool=lambda *_: {}) == {}
+    hooks = [lambda *_: {}, lambda *_: None]
+    runs = profile == "adk-py-1"
+    assert played([tool("f")], profile, before_tool=hooks) == (
+        {"v": "f"} if runs else {}
+    )
+
+
+@pytest.mark.parametrize("profile", DATA + ABORT)
+def test_an_empty_mapping_of_an_error_hook_is_a_value_everywhere(profile):
+    hooks = [lambda *_: {}, lambda *_: {"late": True}]
+
+    assert played([failing()], profile, on_tool_error=hooks) == {}
+
+
 def test_an_empty_mapping_of_a_plugin_is_a_value_everywhere():
     plugin = Plugin(name="p", before_tool=lambda *_: {})
 

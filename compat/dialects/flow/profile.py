@@ -58,8 +58,8 @@ class FlowProfile:
     """an exception of a tool or of a tool hook becomes the call's response unless it is
     recovered, and after_tool hooks see it; or it ends the run, a hook's at once"""
     tool_hook_values: Literal["not_none", "truthy"]
-    """what counts as a value of an agent's tool callback: an empty mapping does not if
-    only truthy ones do"""
+    """what ends the list of an agent's before or after tool callbacks: an empty mapping
+    does not if only truthy ones do"""
     unknown_tool: Literal["answered", "aborts", "hooked_and_answered"]
     """a call to a tool that is not there: on_tool_error hooks, then an answer that says
     so or the end of the run; or before_tool hooks as well, then another answer"""

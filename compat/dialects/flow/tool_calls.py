@@ -142,8 +142,9 @@ class ToolStage:
         given = (self._tool_ctx, *args)
         value = await plugin_value(self._ctx, hook, *given)
         if value is None:
+            # An error hook's empty mapping is a value even where others' is none.
             truthy = self._ctx.profile.tool_hook_values == "truthy"
-            counts = bool if truthy else _is_value
+            counts = bool if truthy and hook != "on_tool_error" else _is_value
             value = await callback_value(self._ctx, hook, callbacks, given, counts)
         return cast("Mapping[str, Any] | None", value)
 
