@@ -5,13 +5,18 @@ import asyncio
 import pytest
 
 from compat.dialects.flow import (
+    Content,
     CustomAgent,
+    FunctionResponse,
     LlmAgent,
+    LlmResponse,
     LoopAgent,
     ParallelAgent,
+    Part,
     Plugin,
     SequentialAgent,
     agent_tool,
+    function_tool,
     text_content,
 )
 from compat.dialects.flow.errors import AgentNotFoundError
@@ -26,7 +31,11 @@ from tests.flow_support import (
     saying_plugin,
     short,
     stored,
+    tool,
 )
+
+WAITS = "agent 'helper' waits for adk_request_confirmation, which a tool cannot be told"
+FAILED = LlmResponse(error_code="429", error_message="slow down")
 
 
 def llm(name, *script, **fields):
@@ -308,3 +317,103 @@ def test_a_field_that_cannot_be_used_is_named_when_the_agent_is_made(fields, mes
 def test_a_plugin_with_a_misspelt_hook_is_refused():
     with pytest.raises(TypeError, match="before_modle"):
         Plugin(name="p", before_modle=lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("profile", "called"),
+    [("adk-go-0.4", ["child", "root"]), ("adk-py-2", ["child"])],
+)
+def test_after_hooks_of_an_agent_that_handed_over(profile, called):
+    log = []
+
+    def note(ctx):
+        log.append(ctx.agent_name)
+
+    def tree():
+        child = llm("child", "done", after_agent=note)
+        return llm("root", transfer("child"), sub_agents=[child], after_agent=note)
+
+    told(tree(), profile=profile)
+    assert log == called
+
+    log.clear()
+    told(SequentialAgent(name="seq", sub_agents=[tree()]), profile=profile)
+    assert log == ["child", "root"]
+
+
+def waiting(name):
+    slow = function_tool(lambda: {"status": "?"}, name="slow", needs_confirmation=True)
+    return llm(name, calls("slow"), tools=[slow])
+
+
+@pytest.mark.parametrize(
+    ("profile", "last"), [("adk-go-0.4", "b: two"), ("flow-safe", None)]
+)
+def test_a_sequence_stops_behind_an_agent_that_waits_for_its_user(profile, last):
+    for tree in (SequentialAgent, LoopAgent):
+        limit = {"max_iterations": 1} if tree is LoopAgent else {}
+        agent = tree(name="top", sub_agents=[waiting("a"), llm("b", "two")], **limit)
+
+        events = told(agent, profile=profile)
+
+        assert ("b: two" in events) is (last is not None)
+
+
+@pytest.mark.parametrize(("profile", "told_last"), [("adk-go-0.4", 5), ("adk-py-2", 2)])
+def test_an_agent_that_escalates_ends_its_parallel_siblings_in_one_version(
+    profile, told_last
+):
+    def stop(tool_context):
+        tool_context.actions.escalate = True
+        tool_context.actions.skip_summarization = True
+
+    async def speaks(ctx):
+        for text in ("1", "2", "3"):
+            for _ in range(9):
+                await asyncio.sleep(0)
+            yield ctx.event(content=text_content("model", text))
+
+    agents = [llm("a", calls("stop"), tools=[stop]), CustomAgent(name="b", run=speaks)]
+
+    events = told(ParallelAgent(name="par", sub_agents=agents), profile=profile)
+
+    assert len([each for each in events if each.startswith("a")]) == 2
+    assert (len(events) == 5) is (told_last == 5)
+
+
+@pytest.mark.parametrize(
+    ("profile", "branch"), [("adk-go-0.4", ""), ("flow-safe", "par.a")]
+)
+def test_an_agent_that_was_asked_on_a_branch_goes_on_there_or_on_none(profile, branch):
+    slow = tool("slow", long_running=True)
+    agent = llm("a", calls("slow"), "waiting", "done", tools=[slow])
+    runner = runner_of(ParallelAgent(name="par", sub_agents=[agent]), profile=profile)
+    asyncio.run(run(runner))
+    response = FunctionResponse("slow", {"status": "ready"}, "c1")
+
+    events = asyncio.run(run(runner, Content("user", (Part(response=response),))))
+
+    assert [(short(each), each.branch) for each in events] == [("a: done", branch)]
+    assert model_of(agent).contents[-1][-1].responses[0].response == {"status": "ready"}
+
+
+@pytest.mark.parametrize(
+    ("profile", "inner", "result"),
+    [
+        ("adk-go-0.4", waiting, ""),
+        (
+            "flow-safe",
+            waiting,
+            WAITS,
+        ),
+        ("adk-go-0.4", lambda name: llm(name, FAILED), ""),
+        ("flow-safe", lambda name: llm(name, FAILED), "slow down"),
+    ],
+)
+def test_an_agent_as_a_tool_that_says_nothing_may_say_why(profile, inner, result):
+    helper = agent_tool(inner("helper"))
+    root = llm("root", calls(("helper", {"request": "?"})), "ok", tools=[helper])
+
+    events = told(root, profile=profile)
+
+    assert events[1] == f"root: helper -> {{'result': {result!r}}}"

@@ -24,6 +24,7 @@ from compat.dialects.flow.errors import NoCallFoundError, NoVariableError
 from compat.dialects.flow.run_errors import (
     AgentFieldError,
     CallbackReturnError,
+    InvalidAnswerError,
     PartialEndError,
     ProcessorReturnError,
 )
@@ -379,6 +380,30 @@ def test_what_an_agent_says_is_kept_under_its_output_key():
     assert kept("adk-go-0.4", speaking, "done") == "done"
     assert kept("adk-py-1", speaking, "done") == "done"
     assert kept("adk-py-2", speaking, "done") == "wait done"
+
+
+def test_what_a_hook_says_before_an_agent_is_kept_in_one_version():
+    agent_hook = {"before_agent": lambda _: text_content("model", "closed")}
+
+    assert kept("adk-py-2", **agent_hook) == "closed"
+    with pytest.raises(KeyError):
+        kept("adk-py-1", **agent_hook)
+
+
+def test_an_answer_with_a_schema_is_kept_as_text_or_parsed():
+    for profile, value in [("adk-go-0.4", '{"n": 1}'), ("adk-py-2", {"n": 1})]:
+        model = ScriptedModel('{"n": 1}')
+        agent = LlmAgent(name="x", model=model, output_schema=SCHEMA, output_key="said")
+        runner = runner_of(agent, profile=profile)
+        asyncio.run(run(runner))
+
+        assert asyncio.run(stored(runner)).state["said"] == value
+
+    agent = LlmAgent(
+        name="x", model=ScriptedModel("no"), output_schema=SCHEMA, output_key="said"
+    )
+    with pytest.raises(InvalidAnswerError, match="agent 'x' said 'no'"):
+        told(agent, profile="adk-py-2")
 
 
 def test_thoughts_are_no_part_of_what_is_kept():

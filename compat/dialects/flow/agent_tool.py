@@ -79,10 +79,24 @@ async def _last_words(ctx: ToolContext, agent: Agent, asked: str) -> str:
         outer.session.app, outer.session.user_id, None, lasting(outer.session.state)
     )
     last: Event | None = None
+    waiting: set[str] = set()
     async for event in runner.run(session.user_id, session.id, asked):
         ctx.state.update(plain(event.actions.state_delta))
-        last = last if event.content is None else event
-    return "" if last is None or last.content is None else last.content.text
+        waiting |= {x.name for x in event.calls if x.id in event.long_running_ids}
+        waiting -= {each.name for each in event.responses}
+        last = last if event.content is None and not event.error_code else event
+    if outer.profile.agent_tool_result == "why_none" and waiting:
+        named = ", ".join(sorted(waiting))
+        return f"agent {agent.name!r} waits for {named}, which a tool cannot be told"
+    return "" if last is None else _said(last, ctx)
+
+
+def _said(last: Event, ctx: ToolContext) -> str:
+    """Return the text of an event; of a failed model's, perhaps why it failed."""
+    if last.content is not None:
+        return last.content.text
+    told = ctx.invocation_context.profile.agent_tool_result == "why_none"
+    return last.error_message if told else ""
 
 
 def _plugins(ctx: ToolContext) -> Sequence[Plugin]:

@@ -8,6 +8,7 @@ response, which the confirmation processor finds (adk.md §1.14).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from compat.dialects.flow.content import Content, FunctionCall, Part
@@ -23,6 +24,7 @@ ORIGINAL: Final = "originalFunctionCall"
 ASKED: Final = "toolConfirmation"
 """The arguments of the question: the call that waits, and what is asked about it."""
 
+NEEDED: Final = "This tool call requires confirmation, please approve or reject."
 REJECTED: Final = "This tool call is rejected."
 
 
@@ -44,10 +46,9 @@ async def refusal(
 def _asked(tool: Tool, ctx: ToolContext) -> dict[str, str]:
     ctx.request_confirmation(f"may tool {tool.name!r} run? answer with confirmed")
     ctx.actions.skip_summarization = True
-    needed = ConfirmationNeededError(tool.name)
     if ctx.invocation_context.profile.tool_failures == "data":
-        raise needed
-    return {"error": str(needed)}
+        raise ConfirmationNeededError(tool.name)
+    return {"error": NEEDED}
 
 
 def with_confirmation(
@@ -64,8 +65,12 @@ def with_confirmation(
     calls = [_asking(ctx, each, requested[each.id]) for each in asked]
     question = _question(ctx, calls)
     place = ctx.profile.confirmation_place
-    settled_too = len(asked) < len(event.calls)
-    if place == "after_responses" or (place == "after_settled" and settled_too):
+    if place == "after_settled" and any(
+        each.id not in requested for each in responses.responses
+    ):
+        told = replace(responses.actions, skip_summarization=None)
+        return (replace(responses, actions=told), question)
+    if place == "after_responses":
         return (responses, question)
     return (question, responses)
 

@@ -105,6 +105,8 @@ class InvocationContext:
     agent: Agent
     branch: str = ""
     ended: bool = False
+    first: bool = False
+    """whether the run began with this agent, or reached it by transfers alone"""
     span: object | None = None
     """the span that its own are under"""
 

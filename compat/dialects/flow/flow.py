@@ -65,7 +65,7 @@ class Flow:
                 async for event in events:
                     yield event
                     last = event
-            if last is None or _ends(last, ctx):
+            if last is None or ctx.ended or _ends(last, ctx):
                 return
 
     async def step(self, ctx: InvocationContext) -> Events:
@@ -193,6 +193,10 @@ async def _hand_over(ctx: InvocationContext, responses: Event) -> Events:
     parent = tree.parent(ctx.agent)
     target = found_target(name, ctx.agent, parent, tree.root, ctx.profile)
     found = cast("Agent", target)
-    async with aclosing(ctx.invocation.run_agent(ctx.within(found))) as events:
+    inner = ctx.within(found)
+    inner.first = ctx.first
+    async with aclosing(ctx.invocation.run_agent(inner)) as events:
         async for event in events:
             yield event
+    if ctx.first and ctx.profile.transferring_agent == "left_behind":
+        ctx.end()

@@ -11,26 +11,30 @@ from compat.dialects.flow.foreign import USER
 from compat.dialects.flow.tree import Agent, AgentTree
 
 
-def next_agent(tree: AgentTree, events: Sequence[Event], content: Content) -> Agent:
-    """Return who made the call that the message answers; else who spoke last, or root.
+def next_agent(
+    tree: AgentTree, events: Sequence[Event], content: Content
+) -> tuple[Agent, str]:
+    """Return who goes on: who made the call that the message answers, with its branch.
+
+    Else, on no branch, who spoke last, or the root.
 
     Who spoke last goes on only if transfers could have led back from it: all agents
     from it to the root ask models and may hand over to their parent.
     """
-    asked = _author_of_call(events, {each.id for each in content.responses})
-    caller = None if asked is None else tree.find(asked)
-    if caller is not None:
-        return caller
+    asked = _asking_event(events, {each.id for each in content.responses})
+    caller = None if asked is None else tree.find(asked.author)
+    if asked is not None and caller is not None:
+        return caller, asked.branch
     for event in reversed(events):
         found = None if event.author == USER else tree.find(event.author)
         if found is not None and _leads_back(tree, found):
-            return found
-    return tree.root
+            return found, ""
+    return tree.root, ""
 
 
-def _author_of_call(events: Sequence[Event], ids: set[str]) -> str | None:
+def _asking_event(events: Sequence[Event], ids: set[str]) -> Event | None:
     made = (
-        event.author
+        event
         for event in reversed(events)
         if any(each.id in ids for each in event.calls)
     )

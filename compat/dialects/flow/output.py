@@ -25,34 +25,50 @@ async def keeping_output(
     said: list[str] = []
     async with aclosing(events) as flowing:
         async for event in flowing:
-            yield _keeping(ctx, agent, event, said) if agent.output_key else event
+            yield with_output(ctx, agent, event, said)
 
 
-def _keeping(
+def with_output(
     ctx: InvocationContext, agent: LlmAgent, event: Event, said: list[str]
 ) -> Event:
-    if event.author != agent.name or event.partial or event.content is None:
+    """Return the event, with what is kept of it in its delta.
+
+    ``said`` is what the agent said before in this turn, and grows.
+    """
+    if not agent.output_key or event.author != agent.name or event.partial:
         return event
-    if not event.content.parts:
+    if event.content is None or not event.content.parts:
         return event
-    posture = ctx.profile.output_key
-    if posture == "final_event" and not is_final(event, ctx.profile):
+    value = _value(ctx, agent, event, event.content.text, said)
+    if value is None:
         return event
-    text = event.content.text
-    if posture == "whole_turn":
-        said.append(text)
-        text = "".join(said)
-    value = _value(ctx, agent, text)
     delta = {**event.actions.state_delta, agent.output_key: value}
     return replace(event, actions=replace(event.actions, state_delta=delta))
 
 
-def _value(ctx: InvocationContext, agent: LlmAgent, text: str) -> Json:
-    """Return what is kept; raises InvalidAnswerError for text that is no JSON."""
-    if agent.output_schema is None or ctx.profile.output_value == "text":
+def _value(
+    ctx: InvocationContext, agent: LlmAgent, event: Event, text: str, said: list[str]
+) -> Json:
+    """Return what is kept of a text; None if nothing is.
+
+    Where it is that of the turn, an event without text adds nothing to it. Raises
+    InvalidAnswerError for text that is to be JSON and is none.
+    """
+    posture = ctx.profile.output_key
+    parsed = agent.output_schema is not None and ctx.profile.output_value == "parsed"
+    if posture == "whole_turn" and not text:
+        return None
+    if posture == "whole_turn" and not parsed:
+        said.append(text)
+        return "".join(said)
+    if posture != "each_event" and not is_final(event, ctx.profile):
+        return None
+    if not parsed:
         return text
-    if not text.strip():
-        return text
+    return _parsed(agent, text) if text.strip() else None
+
+
+def _parsed(agent: LlmAgent, text: str) -> Json:
     try:
         return cast("Json", json.loads(text))
     except ValueError as cause:

@@ -39,9 +39,18 @@ async def run_in_parallel(ctx: InvocationContext, run: AgentRun) -> Events:
         while (found := await _next(waiting, tasks)) is not None:
             event, taken = found
             yield event
+            if _ends_all(ctx, event):
+                return
             taken.set()
     finally:
         await ended(tasks)
+
+
+def _ends_all(ctx: InvocationContext, event: Event) -> bool:
+    """Tell whether an event ends the other agents too: one of them escalated."""
+    names = {each.name for each in ctx.agent.sub_agents}
+    escalated = bool(event.actions.escalate) and event.author in names
+    return escalated and ctx.profile.parallel_escalation == "ends_all"
 
 
 async def _next(

@@ -75,6 +75,16 @@ class FlowProfile:
     the end of the agent"""
     after_agent_on_error: Literal["called", "skipped"]
     """after_agent hooks of an agent whose model failed"""
+    transferring_agent: Literal["after_hooks_called", "left_behind"]
+    """after_agent hooks of an agent that handed over: called, or not if the run began
+    with it, or reached it by transfers alone"""
+    resumed_branch: Literal["none", "as_asked"]
+    """the branch on which an agent goes on whose call the user answers"""
+    waiting_agent: Literal["next_goes_on", "parents_stop"]
+    """a sequence or a loop behind an agent that called a long-running tool, or asked
+    for a confirmation: goes on, or stops until that is answered"""
+    parallel_escalation: Literal["others_go_on", "ends_all"]
+    """an agent among parallel ones that escalates"""
     before_run_value: Literal["user_echo", "content"]
     """what a before_run hook's content becomes: the user's message once more and the
     content is lost, or an event of the model with it"""
@@ -96,6 +106,9 @@ class FlowProfile:
     agent_tool_plugins: Literal["none", "inherited"]
     """whether the runner's plugins see what an agent does that is called as a tool:
     then its run is an invocation of its own to them"""
+    agent_tool_result: Literal["last_text", "why_none"]
+    """what an agent that is called as a tool gives back when it waits for its user,
+    or when its model failed: what it said last, or why it said nothing"""
     # Parallel calls
     parallel_calls: Literal["sequential", "concurrent"]
     """the calls of one response, in their order or at the same time"""
@@ -173,7 +186,7 @@ class FlowProfile:
     with spaces and as it came"""
     output_key: Literal["each_event", "final_event", "whole_turn"]
     """what is kept under output_key: the text of each event in turn, of the final one,
-    or of the turn"""
+    or of the turn, and of what a before_agent hook said"""
     output_value: Literal["text", "parsed"]
     """what is kept under output_key of an agent with an output schema"""
     # Confirmation

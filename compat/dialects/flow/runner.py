@@ -38,6 +38,7 @@ from compat.dialects.flow.stages import plugin_value
 from compat.dialects.flow.tracing import FlowTracer, installed_tracer
 from compat.dialects.flow.tree import Agent, AgentTree
 from refengine.awaiting import settled
+from refengine.errors import RefengineError
 
 
 @final
@@ -89,8 +90,10 @@ class Runner:
         session = await self._session(user_id, session_id)
         if self.profile.user_calls == "refused":
             refuse_made_up_calls(session, said)
-        agent = next_agent(self.tree, session.events, said)
+        agent, branch = next_agent(self.tree, session.events, said)
         ctx = self._context(session, agent, said, stream=stream)
+        if self.profile.resumed_branch == "as_asked":
+            ctx.branch = branch
         async with aclosing(self._invocation(ctx, said)) as events:
             async for event in events:
                 yield event
@@ -131,7 +134,7 @@ class Runner:
             user_content=said,
             tracer=self._tracer,
         )
-        return InvocationContext(invocation=invocation, agent=agent)
+        return InvocationContext(invocation=invocation, agent=agent, first=True)
 
     async def _invocation(self, ctx: InvocationContext, said: Content) -> Events:
         """Yield the events of one invocation; then the plugins hear of its end."""
@@ -167,8 +170,8 @@ class Runner:
                     yield await self._told(ctx, event)
         except Exception as error:
             if self._tells(ctx, error):
-                code, text = type(error).__name__, str(error)
-                failed = ctx.event(error_code=code, error_message=text)
+                code = error_code(error)
+                failed = ctx.event(error_code=code, error_message=str(error))
                 yield await self._told(ctx, failed)
             raise
 
@@ -205,6 +208,12 @@ class Runner:
                 raise self.plugins.blamed(name, "after_run", error) from error
             if found is not None and self.profile.after_run_value == "silences":
                 return
+
+
+def error_code(error: Exception) -> str:
+    """Return the name of its class; of an error of ours, what it is in Python."""
+    kinds = type(error).__mro__
+    return next(x.__name__ for x in kinds if not issubclass(x, RefengineError))
 
 
 def refuse_made_up_calls(session: Session, said: Content) -> None:

@@ -25,7 +25,7 @@ from compat.dialects.flow.contexts import (
 )
 from compat.dialects.flow.events import Event, Events
 from compat.dialects.flow.flow import Flow
-from compat.dialects.flow.output import keeping_output
+from compat.dialects.flow.output import keeping_output, with_output
 from compat.dialects.flow.parallel import run_in_parallel
 from compat.dialects.flow.processors import (
     DEFAULT_REQUEST_PROCESSORS,
@@ -71,12 +71,16 @@ async def _run(ctx: InvocationContext) -> Events:
 async def _before(ctx: InvocationContext) -> tuple[Event | None, bool]:
     """Return what ``_hook_event`` does; an error ends the agent, or only waits."""
     try:
-        return await _hook_event(ctx, "before_agent")
+        event, answered = await _hook_event(ctx, "before_agent")
     except Exception as error:
         if ctx.profile.before_agent_error == "ends":
             raise
         ctx.invocation.unstopping.append(error)
         return None, False
+    kept = ctx.profile.output_key == "whole_turn"
+    if kept and event is not None and isinstance(ctx.agent, LlmAgent):
+        event = with_output(ctx, ctx.agent, event, [])
+    return event, answered
 
 
 async def _hook_event(ctx: InvocationContext, hook: str) -> tuple[Event | None, bool]:
@@ -137,9 +141,13 @@ async def _users_own(agent: CustomAgent, ctx: InvocationContext) -> Events:
 
 async def _in_turn(ctx: InvocationContext) -> Events:
     for each in ctx.agent.sub_agents:
+        waits = False
         async with aclosing(run_agent(ctx.within(each))) as events:
             async for event in events:
                 yield event
+                waits = waits or _stops_parents(ctx, event)
+        if waits:
+            return
 
 
 async def _again_and_again(ctx: InvocationContext, most: int) -> Events:
@@ -148,10 +156,17 @@ async def _again_and_again(ctx: InvocationContext, most: int) -> Events:
     while ctx.agent.sub_agents and (not most or rounds < most):
         rounds += 1
         for each in ctx.agent.sub_agents:
-            escalated = False
+            over = False
             async with aclosing(run_agent(ctx.within(each))) as events:
                 async for event in events:
                     yield event
-                    escalated = escalated or bool(event.actions.escalate)
-            if escalated:
+                    escalates = bool(event.actions.escalate)
+                    over = over or escalates or _stops_parents(ctx, event)
+            if over:
                 return
+
+
+def _stops_parents(ctx: InvocationContext, event: Event) -> bool:
+    """Tell whether a sequence or a loop ends behind the agent that told this event."""
+    waiting = {each.id for each in event.calls} & {*event.long_running_ids}
+    return bool(waiting) and ctx.profile.waiting_agent == "parents_stop"

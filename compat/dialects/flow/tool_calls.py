@@ -244,9 +244,17 @@ async def _together(
         if not isinstance(error, Exception):
             raise error
         whole = [x.result() for x in tasks if x in done and x.exception() is None]
-        return _merged(ctx, whole if cancels else (), error)
+        return _merged(ctx, filter(_only_tells, whole) if cancels else (), error)
     finally:
         await ended(cast("Iterable[asyncio.Task[None]]", tasks))
+
+
+def _only_tells(event: Event | None) -> bool:
+    """Tell whether a response asks for nothing more, which nobody would do now."""
+    if event is None:
+        return False
+    told = event.actions
+    return not (told.transfer_to_agent or told.escalate or told.requested_confirmations)
 
 
 def _merged(

@@ -51,7 +51,9 @@ async def resume_confirmed_calls(
         if question is None or _is_settled(ctx, question, place):
             continue
         waiting[question.call.id] = (question.call, confirmation)
-    if answers and not waiting and ctx.profile.confirmation_check == "checked_and_ends":
+    # What follows an answer in the same turn are later steps of it.
+    unheard = bool(answers) and place == len(events) - 1
+    if not waiting and unheard and ctx.profile.confirmation_check == "checked_and_ends":
         ctx.end()
     if not waiting:
         return
