@@ -71,6 +71,23 @@ def test_golden_rows_hold_in_every_version_that_they_are_about() -> None:
     assert counts["versions_without_profile"] == []
 
 
+PAGE = Path(__file__).parent.parent / "docs/observing-adk.md"
+
+
+def test_the_row_of_the_page_holds_in_every_version_that_it_names(tmp_path) -> None:
+    found = re.search(r"```json\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    assert found
+    [shown] = read(tmp_path, *json.loads(found[1]))
+
+    assert RowJudge().judge(shown).detail == f"{GO}, {HEAD}, {PY_2}"
+
+
+def test_the_page_names_every_kind() -> None:
+    text = PAGE.read_text("utf-8")
+
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(DECIDING)
+
+
 def differs(version: str, profile: FlowProfile) -> bool:
     """Tell whether a golden row of that version differs under a profile."""
     return any(
