@@ -165,7 +165,7 @@ def chunks(draw: st.DrawFn, answer: Sequence[object]) -> list[LlmResponse]:
         if isinstance(each, Part):
             parts.append(each)
         else:
-            thought, text = each  # type: ignore[misc]
+            thought, text = each  # type: ignore[misc]  # drawn as a pair
             parts += [Part(text=piece, thought=thought) for piece in cut(draw, text)]
     return [LlmResponse(content=Content("model", (part,))) for part in parts]
 
@@ -400,7 +400,7 @@ def trees(draw: st.DrawFn) -> tuple[Agent, list[tuple[Agent, Agent | None]]]:
 def _grown(draw: st.DrawFn, shape: tuple[object, ...], number: list[int]) -> Agent:
     number[0] += 1
     name = f"a{number[0]}"
-    below = [_grown(draw, each, number) for each in shape]  # type: ignore[arg-type]
+    below = [_grown(draw, each, number) for each in shape]
     if draw(st.integers(0, 3)) == 0:
         return SequentialAgent(name=name, sub_agents=below)
     return LlmAgent(

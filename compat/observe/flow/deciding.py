@@ -124,19 +124,19 @@ _NAMES: Final = TypeAdapter(list[str], config=ConfigDict(strict=True))
 _TRUTH: Final = TypeAdapter(bool, config=ConfigDict(strict=True))
 
 
-def _merged(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+def _merged(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # any JSON value
     actions = _Actions.model_validate(given).actions
     values = (None if each is None else each.value() for each in actions)
     merged = merge_actions(values, profile)
     return {} if merged is None else without_unset(as_json(merged))
 
 
-def _merged_expected(expected: object) -> Any:  # noqa: ANN401  # JSON
+def _merged_expected(expected: object) -> Any:  # noqa: ANN401  # any JSON value
     row = RowActions() if expected is None else RowActions.model_validate(expected)
     return without_unset(as_json(row.value()))
 
 
-def _contents(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+def _contents(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # any JSON value
     row = _Contents.model_validate(given)
     found = contents_of(
         [each.value() for each in row.events],
@@ -148,12 +148,12 @@ def _contents(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JS
     return [as_json(each) for each in found]
 
 
-def _contents_expected(expected: object) -> Any:  # noqa: ANN401  # JSON
+def _contents_expected(expected: object) -> Any:  # noqa: ANN401  # any JSON value
     rows = _CONTENTS.validate_python(expected)
     return [as_json(each.content() or Content(each.role or "")) for each in rows]
 
 
-def _filled(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+def _filled(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # any JSON value
     row = _Template.model_validate(given)
     files = row.artifacts
 
@@ -165,7 +165,7 @@ def _filled(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
     return run(fill_template(row.template, state, loader, profile))
 
 
-def _go_numbers(value: Any) -> Any:  # noqa: ANN401  # JSON
+def _go_numbers(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     """Return JSON as Go reads it into ``any``: a number is a float."""
     if is_mapping(value):
         return {key: _go_numbers(each) for key, each in value.items()}
@@ -174,13 +174,13 @@ def _go_numbers(value: Any) -> Any:  # noqa: ANN401  # JSON
     return float(value) if type(value) is int else value
 
 
-def _aggregated(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+def _aggregated(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # any JSON value
     row = _Stream.model_validate(given)
     chunks = [None if each is None else each.value() for each in row.chunks]
     return [_response(each) for each in aggregate(chunks, profile)]
 
 
-def _response(told: LlmResponse) -> Any:  # noqa: ANN401  # JSON
+def _response(told: LlmResponse) -> Any:  # noqa: ANN401  # any JSON value
     content = told.content or Content()
     rest = {
         "role": content.role,
@@ -195,7 +195,7 @@ def _of_stream(parts: Sequence[Part], partial: bool) -> dict[str, Any]:
     return {"parts": [as_json(each) for each in parts], "partial": partial}
 
 
-def _aggregated_expected(expected: object) -> Any:  # noqa: ANN401  # JSON
+def _aggregated_expected(expected: object) -> Any:  # noqa: ANN401  # any JSON value
     return [
         _of_stream([part.value() for part in each.parts], each.partial)
         | each.model_dump(exclude={"parts", "partial"}, exclude_none=True)
@@ -203,7 +203,7 @@ def _aggregated_expected(expected: object) -> Any:  # noqa: ANN401  # JSON
     ]
 
 
-def _same_stream(_: Object, seen: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON
+def _same_stream(_: Object, seen: Any, wanted: Any) -> bool:  # noqa: ANN401  # any JSON value
     """Tell whether two streams are the same in all that is expected."""
     return len(seen) == len(wanted) and all(
         theirs == {key: ours[key] for key in theirs}
@@ -222,11 +222,11 @@ def _same_text(_: Object, seen: str, wanted: str) -> bool:
     return _UNSET.sub("", seen) == _UNSET.sub("", wanted)
 
 
-def _final(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+def _final(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # any JSON value
     return is_final(RowEvent.model_validate(given).value(), profile)
 
 
-def _targets(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+def _targets(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # any JSON value
     del profile  # every version has the same targets
     row = _Tree.model_validate(given)
     placed = {agent.name: (agent, parent) for agent, parent in _with_parents(row.tree)}

@@ -133,7 +133,7 @@ class _Model:
             yield self._says()
 
 
-def decided_model_call(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+def decided_model_call(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # any JSON value
     """Return the text or the error that a model call comes to, and who was called."""
     row, played = _ModelCall.model_validate(given), _Played()
     model = _Model(lambda: _told(row.model, played, "model", _response))
@@ -147,7 +147,7 @@ def decided_model_call(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN
     return {"result": result, "trace": played.trace}
 
 
-def decided_tool_call(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+def decided_tool_call(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # any JSON value
     """Return the response to a tool call, who was called, and whether the run failed.
 
     The response of a run that failed is its error, as rows have it.
@@ -166,7 +166,7 @@ def decided_tool_call(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN4
     return {"response": response, "trace": played.trace}
 
 
-def decided_chain(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # JSON
+def decided_chain(given: Object, profile: FlowProfile) -> Any:  # noqa: ANN401  # any JSON value
     """Return the texts of a run's events, and how often each callback was called."""
     row, played = _Chain.model_validate(given), _Played()
     made = _content if row.hook.endswith("agent") else _response
@@ -299,7 +299,7 @@ def _as_it_is(told: object) -> object:
 # What is expected
 
 
-def same_tool_call(given: Object, seen: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON
+def same_tool_call(given: Object, seen: Any, wanted: Any) -> bool:  # noqa: ANN401  # any JSON value
     """Tell whether two tool calls came to the same.
 
     An error is compared by its text if that is the row's; what a version says of a tool
@@ -343,7 +343,7 @@ class _ExpectedTool(BaseModel):
     raised: bool = False
 
 
-def expected_tool_call(expected: object) -> Any:  # noqa: ANN401  # JSON
+def expected_tool_call(expected: object) -> Any:  # noqa: ANN401  # any JSON value
     """Return what a row expects of a tool call, as it is decided."""
     row = _ExpectedTool.model_validate(expected)
     found = {"response": row.response, "trace": row.trace}
@@ -357,7 +357,7 @@ class _ExpectedModel(BaseModel):
     trace: list[str]
 
 
-def expected_model_call(expected: object) -> Any:  # noqa: ANN401  # JSON
+def expected_model_call(expected: object) -> Any:  # noqa: ANN401  # any JSON value
     """Return what a row expects of a model call, as it is decided."""
     return _ExpectedModel.model_validate(expected).model_dump()
 
@@ -369,6 +369,6 @@ class _ExpectedChain(BaseModel):
     calls: list[int]
 
 
-def expected_chain(expected: object) -> Any:  # noqa: ANN401  # JSON
+def expected_chain(expected: object) -> Any:  # noqa: ANN401  # any JSON value
     """Return what a row expects of a list of callbacks, as it is decided."""
     return _ExpectedChain.model_validate(expected).model_dump()
