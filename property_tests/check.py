@@ -65,6 +65,8 @@ class PlayedWorld:
     profile: Profile
     views: Mapping[str, View] = field(default_factory=dict[str, View])
     joined: Mapping[str, View] | None = None
+    cut: bool = False
+    """Whether the world was cut down to what the engine declares."""
 
     @property
     def played(self) -> View:
@@ -125,10 +127,14 @@ class Check:
         return some and self.needs <= capabilities
 
     def decisions(self, case: PlayedWorld) -> Iterator[Decision]:
-        """Yield the decisions of a case; none if a variant of it does not exist."""
+        """Yield the decisions of a case; none if a variant of it does not exist.
+
+        A world that was cut down may be none any more that is worth looking at.
+        """
         seen = case if self.family in OF_PARTS else case.whole
         there = seen.has(PLAYED, *self.variants)
-        return iter(self.decide(seen) if there else ())
+        meant = not case.cut or self.meant(case.scenario)
+        return iter(self.decide(seen) if there and meant else ())
 
 
 def _same_objects(expected: object, got: object) -> bool:

@@ -77,7 +77,7 @@ class VariantPlayer:
         A variant that is equal to the scenario is not played again, and one that the
         engine refuses is left out.
         """
-        scenario = self._reduced(scenario)
+        given, scenario = scenario, self._reduced(scenario)
         self._refuse(scenario)
         first = self.played(scenario)
         why = refusal_of(first)
@@ -89,7 +89,8 @@ class VariantPlayer:
             if found is not None:
                 views[variant] = found
         whole = dict(_whole(views)) if scenario.keeps else None
-        return PlayedWorld(scenario, self.profile, views, whole)
+        cut = scenario is not given
+        return PlayedWorld(scenario, self.profile, views, whole, cut=cut)
 
     def _reduced(self, scenario: Scenario) -> Scenario:
         return scenario if self._whole else reduced(scenario, self.capabilities)

@@ -91,6 +91,12 @@ def _reached_consumer(trace: Trace) -> bool:
     return any("probe" in str(dict(each.data)) for each in trace.of("event"))
 
 
+def _streamed_to_consumer(trace: Trace) -> bool:
+    """Tell whether such an answer came as a stream."""
+    streams = [each.data.get("stream") for each in trace.of("event")]
+    return any("probe" in str(each) for each in streams)
+
+
 def _executed(trace: Trace) -> bool:
     return bool(trace.of("tool_start"))
 
@@ -330,7 +336,7 @@ WORLDS: Final[Mapping[str, tuple[ProbeWorld, ...]]] = MappingProxyType(
         "streamed_model_wraps": (
             ProbeWorld(
                 {"handlers": [{"id": "h", "wrap_model": {"set_content": "probe"}}]},
-                _reached_consumer,
+                _streamed_to_consumer,
                 ("assistant:done",),
                 {"streaming": True},
             ),

@@ -311,3 +311,5 @@ _CUTS: Final[Mapping[str, Callable[[Doc], None]]] = {
     "fall_back": _first_model_only,
 }
 """By capability: what takes out of a document all that needs it."""
+CUT: Final = frozenset((*HOOKS, *STRUCT_FIELDS, *AGENT_FIELDS, *_CUTS))
+"""The capabilities without which a world is played all the same, cut down."""

@@ -365,7 +365,7 @@ class _Reader:
 
 def _asks_again(last: Iteration, seen: Observation, hook: HookView | None) -> bool:
     """Tell whether an entry is the first one of another attempt at the model."""
-    if last.response or last.after or last.calls:
+    if last.response or last.after or _has_begun_calls(last):
         return False
     if seen.kind == "model_request":
         return last.request is not None
@@ -377,12 +377,18 @@ def _asks_again(last: Iteration, seen: Observation, hook: HookView | None) -> bo
 def _begins(last: Iteration, seen: Observation, hook: HookView | None) -> bool:
     """Tell whether an entry is the first one of the iteration after ``last``."""
     if hook is not None and hook.name in BEFORE:
-        return bool(last.request or last.model_wraps or last.after or last.calls)
+        asked = last.request or last.model_wraps
+        return bool(asked or last.after or _has_begun_calls(last))
     if hook is not None and hook.name == "wrap_model":
-        return bool(last.request or last.after or last.calls)
+        return bool(last.request or last.after or _has_begun_calls(last))
     return seen.kind == "model_request" and bool(
-        last.response or last.model_error or last.after or last.calls
+        last.response or last.model_error or last.after or _has_begun_calls(last)
     )
+
+
+def _has_begun_calls(last: Iteration) -> bool:
+    """Tell whether calls were begun; a late event tells of those before, maybe."""
+    return any(each.hooks or each.starts for each in last.calls.values())
 
 
 def call_of(now: Iteration, call_id: str) -> Call:

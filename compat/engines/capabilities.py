@@ -110,6 +110,9 @@ _OF_HOOK: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
+OF_HOOKS: Final = frozenset(_OF_HOOK.values())
+"""What handlers have a hook for; ``adapted_structs`` by one that adapters alone use."""
+
 
 class CapabilityError(ConfigurationError):
     """The engine does not declare what the scenario needs."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from compat.engines.capabilities import (
     OF_GRAPHS,
+    OF_HOOKS,
     MissingExtraError,
     needs,
     refuse_undeclared,
@@ -24,15 +25,9 @@ from refengine.testing.doors import EngineAgent
 if TYPE_CHECKING:
     from compat.engines.graphs.building import Parts
 
-DECLARED: Final = OF_GRAPHS | {
-    "before_agent",
-    "before_model",
-    "after_model",
-    "after_agent",
-    "wrap_model",
-    "wrap_tool",
-    "struct_tools",
-}
+DECLARED: Final = (
+    OF_GRAPHS | {"struct_tools"} | (OF_HOOKS - {"wrap_streamable", "adapted_structs"})
+)
 
 
 class LangChainEngine:

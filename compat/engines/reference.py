@@ -5,26 +5,13 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Final
 
-from compat.engines.capabilities import CAPABILITIES, refuse_undeclared
+from compat.engines.capabilities import CAPABILITIES, OF_HOOKS, refuse_undeclared
 from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.plan import OnNotice
 from refengine.profile import EINO_0_7, SEED_001, Profile
 from refengine.testing.doors import EngineAgent
 
-OF_HANDLERS: Final = frozenset(
-    (
-        "before_agent",
-        "before_model",
-        "after_model",
-        "after_agent",
-        "wrap_model",
-        "wrap_tool",
-        "wrap_streamable",
-        "adapted_structs",
-        "edited_config",
-        "streamed_model_wraps",
-    )
-)
+OF_HANDLERS: Final = OF_HOOKS | {"edited_config", "streamed_model_wraps"}
 """Capabilities of handlers, which the interface before the refactor did not have."""
 
 

@@ -27,6 +27,8 @@ from refengine.testing.trace import Observation, Trace
 ABOUT_THE_LISTS: Final = frozenset(("MixedExtensionsWarning", "DeprecationWarning"))
 """What an engine says about which of the two lists is used."""
 
+ADAPTED_STRUCTS: Final = frozenset(("adapted_structs", "context"))
+"""Adapted structs hand on by the context what they share in a pass."""
 STRUCTS: Final = frozenset(
     (
         *("struct_tools", "struct_instruction"),
@@ -216,7 +218,7 @@ CHECKS: Final = (
     Check(
         clause="COMPAT-001",
         decide=adapted_alone,
-        needs=frozenset(("adapted_structs",)),
+        needs=ADAPTED_STRUCTS,
         any_of=STRUCTS,
         variants=(ADAPTED,),
         meant=_has_structs,
@@ -224,7 +226,7 @@ CHECKS: Final = (
     Check(
         clause="COMPAT-002",
         decide=adapted_with_handlers,
-        needs=frozenset(("adapted_structs",)),
+        needs=ADAPTED_STRUCTS | {"several_handlers"},
         any_of=STRUCTS,
         variants=(ADAPTED,),
         meant=_has_structs,

@@ -204,22 +204,26 @@ def _calls_tools(scenario: Scenario) -> bool:
     return any(True for _ in tools_of(scenario))
 
 
+_NEEDS: Final = frozenset(("parallel_calls",))
+
 CHECKS: Final = (
     Check(
         clause="CONC-001",
         decide=concurrent,
-        needs=frozenset(("concurrent_calls",)),
+        needs=_NEEDS | {"concurrent_calls"},
         meant=_calls_tools,
     ),
-    Check(clause="CONC-002", decide=every_call_runs, meant=_calls_tools),
-    Check(clause="CONC-003", decide=every_call_ends, meant=_calls_tools),
-    Check(clause="CONC-004", decide=events_in_order, meant=_calls_tools),
-    Check(clause="CONC-005", decide=events_before_error, meant=_calls_tools),
-    Check(clause="CONC-006", decide=first_failing, meant=_calls_tools),
+    Check(clause="CONC-002", decide=every_call_runs, needs=_NEEDS, meant=_calls_tools),
+    Check(clause="CONC-003", decide=every_call_ends, needs=_NEEDS, meant=_calls_tools),
+    Check(clause="CONC-004", decide=events_in_order, needs=_NEEDS, meant=_calls_tools),
+    Check(
+        clause="CONC-005", decide=events_before_error, needs=_NEEDS, meant=_calls_tools
+    ),
+    Check(clause="CONC-006", decide=first_failing, needs=_NEEDS, meant=_calls_tools),
     Check(
         clause="CONC-007",
         decide=one_by_one,
-        needs=frozenset(("sequential",)),
+        needs=_NEEDS | {"sequential"},
         meant=_calls_tools,
     ),
     Check(clause="CONC-008", decide=earlier_runs, variants=(RUN_TWICE,)),

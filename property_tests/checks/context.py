@@ -214,6 +214,7 @@ def _iterations(case: PlayedWorld) -> Iterator[tuple[RunView, Iteration]]:
 
 
 _AGENT: Final = _NEEDS | {"before_agent"}
+_SIBLINGS: Final = _NEEDS | {"parallel_calls"}
 
 CHECKS: Final = (
     Check(clause="CTX-001", decide=in_pipelines, needs=_NEEDS),
@@ -223,7 +224,7 @@ CHECKS: Final = (
     Check(clause="CTX-005", decide=next_iteration, needs=_NEEDS),
     Check(clause="CTX-006", decide=to_the_tools, needs=_NEEDS),
     Check(clause="CTX-007", decide=inwards, needs=_NEEDS, any_of=_WRAPPERS),
-    Check(clause="CTX-008", decide=not_to_siblings, needs=_NEEDS),
+    Check(clause="CTX-008", decide=not_to_siblings, needs=_SIBLINGS),
     Check(clause="CTX-009", decide=after_agent, needs=_NEEDS | {"after_agent"}),
     Check(clause="CTX-010", decide=call_id),
     Check(clause="CTX-011", decide=run_path),

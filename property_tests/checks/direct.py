@@ -174,10 +174,14 @@ def several(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def one_among_others(case: PlayedWorld) -> Iterator[Decision]:
-    """Tell whether one direct call among others ends the run."""
+    """Tell whether one direct call among others, of tools there are, ends the run.
+
+    What a call of a tool that is not there counts for is RD-012's.
+    """
     for batch in _finished(case.played):
         direct = counted(batch)
-        if 0 < len(direct) < len(batch.calls):
+        found = all(map(batch.knows, batch.calls))
+        if found and 0 < len(direct) < len(batch.calls):
             claim = (
                 "one direct call among others ends the run, or as the profile has it"
             )
@@ -249,7 +253,8 @@ def later_flags(case: PlayedWorld) -> Iterator[Decision]:
             for step, hook in list(paired(setup, hooks))[:1]:
                 yield sees(claim, step, hook)
     for batch in _finished(case.played):
-        if batch.run.number not in first and len(counted(batch)) < 2:
+        found = all(map(batch.knows, batch.calls))
+        if found and batch.run.number not in first and len(counted(batch)) < 2:
             yield _ends(claim, batch)
 
 
@@ -310,7 +315,8 @@ def with_handlers(scenario: Scenario) -> bool:
 DIRECT: Final = frozenset(("return_directly",))
 SEVERAL: Final = DIRECT | {"parallel_calls"}
 EDITED: Final = DIRECT | {"before_agent", "edited_config"}
-ANSWERED: Final = frozenset(("unknown_tools_handler",))
+AFTER: Final = EDITED | {"several_handlers"}
+ANSWERED: Final = DIRECT | {"unknown_tools_handler"}
 
 CHECKS: Final[tuple[Check, ...]] = (
     Check(clause="RD-001", decide=configured_true, needs=DIRECT),
@@ -325,9 +331,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(clause="RD-010", decide=answer, needs=DIRECT),
     Check(clause="RD-011", decide=all_kept, needs=SEVERAL),
     Check(clause="RD-012", decide=unknown_has_none, needs=ANSWERED),
-    Check(clause="RD-013", decide=held_event, needs=DIRECT),
+    Check(clause="RD-013", decide=held_event, needs=SEVERAL),
     Check(clause="RD-014", decide=first_flags, needs=EDITED, meant=with_handlers),
-    Check(clause="RD-015", decide=next_flags, needs=EDITED, meant=with_handlers),
+    Check(clause="RD-015", decide=next_flags, needs=AFTER, meant=with_handlers),
     Check(clause="RD-016", decide=folded_flags, needs=EDITED, meant=with_handlers),
     Check(clause="RD-017", decide=later_flags),
 )

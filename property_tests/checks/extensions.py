@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, get_args
 
+from compat.engines.capabilities import OF_HOOKS
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.comparing import Change, Data, alike, of_luck, wraps_count
 from property_tests.checks.extension_names import (
@@ -83,12 +84,7 @@ SURFACE_CHECKS: Final = (
 )
 
 
-EVERY_HOOK: Final = frozenset(
-    (
-        *("before_agent", "before_model", "after_model", "after_agent"),
-        *("wrap_model", "wrap_tool", "wrap_streamable"),
-    )
-)
+EVERY_HOOK: Final = OF_HOOKS - {"adapted_structs"}
 """The capabilities that a handler with every hook needs."""
 PIPELINE_HOOKS: Final = frozenset(
     (
@@ -267,7 +263,7 @@ CHECKS: Final = (
     Check(
         clause="EXT-001",
         decide=identity,
-        needs=EVERY_HOOK,
+        needs=EVERY_HOOK | {"several_handlers"},
         variants=(IDENTITY_FIRST, IDENTITY_LAST),
     ),
     Check(
@@ -282,6 +278,7 @@ CHECKS: Final = (
     Check(
         clause="EXT-006",
         decide=equal_names_refused,
+        needs=frozenset(("several_handlers",)),
         any_of=EVERY_HOOK,
         meant=_has_handlers,
     ),

@@ -263,6 +263,7 @@ def with_handlers(scenario: Scenario) -> bool:
 
 STRUCT: Final = frozenset(("struct_instruction",))
 EDITED: Final = frozenset(("before_agent", "edited_config"))
+AFTER: Final = EDITED | {"several_handlers"}
 
 CHECKS: Final[tuple[Check, ...]] = (
     Check(clause="INS-001", decide=base_alone),
@@ -271,7 +272,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(clause="INS-004", decide=empty_addition, needs=STRUCT, meant=with_structs),
     Check(clause="INS-005", decide=empty_base, needs=STRUCT, meant=with_structs),
     Check(clause="INS-006", decide=structs_first, needs=STRUCT | EDITED),
-    Check(clause="INS-007", decide=pipeline, needs=EDITED, meant=with_handlers),
+    Check(clause="INS-007", decide=pipeline, needs=AFTER, meant=with_handlers),
     Check(clause="INS-008", decide=last_counts, needs=EDITED, meant=with_handlers),
     Check(clause="INS-009", decide=nothing_accumulates),
     Check(clause="INS-010", decide=every_request),

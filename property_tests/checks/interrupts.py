@@ -29,6 +29,7 @@ from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.trace import Observation
 
 RESUME: Final = frozenset(("resume",))
+BESIDE: Final = RESUME | {"parallel_calls"}
 REFUSED: Final = "the class of the error that ends it, and what it did before"
 
 
@@ -263,11 +264,11 @@ def _kind(event: Observation) -> str:
 
 CHECKS: Final = (
     Check(clause="INT-001", decide=raised_again, needs=RESUME, meant=_catches),
-    Check(clause="INT-006", decide=siblings, needs=RESUME, meant=plain_calls),
+    Check(clause="INT-006", decide=siblings, needs=BESIDE, meant=plain_calls),
     Check(clause="INT-007", decide=own_addresses, needs=RESUME, meant=plain_calls),
     Check(clause="INT-008", decide=reported, needs=RESUME, meant=keeps),
     Check(clause="INT-009", decide=answered, needs=RESUME, meant=keeps),
-    Check(clause="INT-010", decide=partly, needs=RESUME, meant=keeps),
+    Check(clause="INT-010", decide=partly, needs=BESIDE, meant=keeps),
     Check(clause="INT-013", decide=unknown_refused, needs=RESUME, meant=keeps),
     Check(clause="INT-014", decide=ended_refused, needs=RESUME, meant=keeps),
     Check(clause="INT-015", decide=changed_refused, needs=RESUME, meant=keeps),

@@ -247,6 +247,7 @@ CHECKS: Final = (
     Check(
         clause="MSG-003",
         decide=_part("left", "what the hook before left", MODEL_SIDE, "after"),
+        needs=frozenset(("several_handlers",)),
         any_of=_HOOKS,
     ),
     Check(

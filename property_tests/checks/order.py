@@ -133,6 +133,7 @@ CHECKS: Final = (
     Check(
         clause="ORD-012",
         decide=wrapper_order.tool_lists,
+        needs=frozenset(("several_handlers",)),
         # Of handlers alone there is one list.
         any_of=TOOL_HOOKS - {"wrap_tool", "wrap_streamable"},
     ),
@@ -148,6 +149,6 @@ CHECKS: Final = (
         clause="ORD-019",
         decide=warned,
         # An engine that takes structs in part has no list of them to speak of.
-        needs=frozenset(("struct_model_hooks", "before_agent")),
+        needs=frozenset(("struct_model_hooks", "before_agent", "several_handlers")),
     ),
 )

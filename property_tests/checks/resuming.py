@@ -32,7 +32,7 @@ from property_tests.checks.specs import (
 )
 from property_tests.checks.threading_values import RunLocalReads
 from property_tests.variants import UNASKED
-from property_tests.view import AFTER, BEFORE, RunView
+from property_tests.view import AFTER, BEFORE, RunView, View
 from refengine.messages import Json
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario import ModelWrapSpec, ToolWrapSpec
@@ -120,6 +120,8 @@ def law(case: PlayedWorld) -> Iterator[Decision]:
     plain = dict(zip(begun, case[UNASKED].runs, strict=False))
     for row, end in _ended(case):
         once = plain.get(row[0].number)
+        if row[0].spec.continues and _refused_before(row[0], case.played):
+            continue  # the turn before it left nothing to go on with
         if once is not None and len(row) > 1 and not _asks_an_answer(row):
             yield Decision(
                 "a run that was interrupted, without what was entered again",
@@ -127,6 +129,15 @@ def law(case: PlayedWorld) -> Iterator[Decision]:
                 _compared(row),
                 end,
             )
+
+
+def _refused_before(run: RunView, view: View) -> bool:
+    """Tell whether somebody resumed an earlier run that was not to be resumed."""
+    return any(
+        each.spec.resume is not None and each.error is not None
+        for each in view.runs
+        if each.number < run.number
+    )
 
 
 def model_once(case: PlayedWorld) -> Iterator[Decision]:

@@ -14,6 +14,8 @@ from refengine.testing.scenario import AgentSpec, ModelWrapSpec, RetrySpec, Scen
 from refengine.testing.trace import Observation
 
 RETRY: Final = frozenset(("retry",))
+STREAMED: Final = RETRY | {"streaming"}
+WRAPPED: Final = RETRY | {"wrap_model"}
 FALL_BACK: Final = RETRY | {"fall_back"}
 
 
@@ -285,12 +287,12 @@ def _falls_back(scenario: Scenario) -> bool:
 
 
 CHECKS: Final = (
-    Check(clause="STR-022", decide=distinguishable, needs=RETRY, meant=_retries),
+    Check(clause="STR-022", decide=distinguishable, needs=STREAMED, meant=_retries),
     Check(clause="STR-023", decide=not_kept, needs=RETRY, meant=_retries),
     Check(clause="ERR-026", decide=made_again, needs=RETRY, meant=_retries),
     Check(clause="ERR-027", decide=last_error, needs=RETRY, meant=_retries),
     Check(clause="ERR-028", decide=hooks_once, needs=RETRY, meant=_retries),
-    Check(clause="ERR-029", decide=wrappers_each_time, needs=RETRY, meant=_retries),
+    Check(clause="ERR-029", decide=wrappers_each_time, needs=WRAPPED, meant=_retries),
     Check(clause="ERR-030", decide=waited, needs=RETRY, meant=_retries),
     Check(clause="ERR-032", decide=falls_back, needs=FALL_BACK, meant=_falls_back),
     Check(clause="ERR-033", decide=paused, needs=RETRY, meant=_retries),

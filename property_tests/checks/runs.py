@@ -183,6 +183,8 @@ def _broke_off(case: PlayedWorld, run: RunView, turn: Continuation) -> bool:
     return cancels or ends.point_of(run) != "tool"
 
 
+_DIRECT: Final = frozenset(("return_directly",))
+
 CHECKS: Final = (
     Check(clause="RUN-001", decide=order),
     Check(clause="RUN-002", decide=one_model_call),
@@ -195,7 +197,7 @@ CHECKS: Final = (
     Check(clause="RUN-012", decide=ends.answer_at_limit),
     Check(clause="RUN-013", decide=ends.limit_below_one),
     Check(clause="RUN-014", decide=ends.always_an_end),
-    Check(clause="RUN-015", decide=ends.returned_directly),
+    Check(clause="RUN-015", decide=ends.returned_directly, needs=_DIRECT),
     Check(clause="RUN-016", decide=ends.counted),
     Check(clause="RUN-017", decide=after_agent, needs=frozenset(("after_agent",))),
     Check(

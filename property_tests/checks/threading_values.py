@@ -41,6 +41,7 @@ _SHOWN: Final = "h"
 _UNSET: Final = "-"
 _ASKS: Final = (Ask, Interrupts)
 _NEEDS: Final = frozenset(("context",))
+_LOCALS: Final = frozenset(("run_locals",))
 
 
 def other_keys(case: PlayedWorld) -> Iterator[Decision]:
@@ -311,8 +312,8 @@ def _changed(op: Op) -> str | None:
 
 CHECKS: Final = (
     Check(clause="CTX-012", decide=other_keys, needs=_NEEDS),
-    Check(clause="CTX-013", decide=locals_last, needs=_NEEDS),
-    Check(clause="CTX-014", decide=locals_end, needs=_NEEDS),
-    Check(clause="CTX-015", decide=no_locals_before, needs=_NEEDS),
+    Check(clause="CTX-013", decide=locals_last, needs=_LOCALS),
+    Check(clause="CTX-014", decide=locals_end, needs=_LOCALS),
+    Check(clause="CTX-015", decide=no_locals_before, needs=_LOCALS | {"before_agent"}),
 )
 """What every value has to keep that a context or a run holds."""

@@ -284,6 +284,8 @@ def with_handlers(scenario: Scenario) -> bool:
 
 
 EDITED: Final = frozenset(("before_agent", "edited_config"))
+AFTER: Final = EDITED | {"several_handlers"}
+SEVERAL: Final = frozenset(("parallel_calls",))
 WRAPS: Final = frozenset(("wrap_model",))
 STRUCTS: Final = frozenset(("struct_tools",))
 ANSWERED: Final = frozenset(("unknown_tools_handler",))
@@ -293,7 +295,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(clause="TOOL-002", decide=of_structs, needs=STRUCTS),
     Check(clause="TOOL-003", decide=equal_names),
     Check(clause="TOOL-004", decide=first_sees, needs=EDITED, meant=with_handlers),
-    Check(clause="TOOL-005", decide=next_sees, needs=EDITED, meant=with_handlers),
+    Check(clause="TOOL-005", decide=next_sees, needs=AFTER, meant=with_handlers),
     Check(clause="TOOL-006", decide=normalised, needs=EDITED, meant=with_handlers),
     Check(clause="TOOL-007", decide=last_counts, needs=EDITED, meant=with_handlers),
     Check(clause="TOOL-008", decide=all_removed, needs=EDITED, meant=with_handlers),
@@ -310,7 +312,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(clause="TOOL-017", decide=executing.removed, needs=EDITED),
     Check(clause="TOOL-018", decide=executing.taken_out, needs=WRAPS),
     Check(clause="TOOL-019", decide=executing.unknown),
-    Check(clause="TOOL-020", decide=executing.siblings),
+    Check(clause="TOOL-020", decide=executing.siblings, needs=SEVERAL),
     Check(clause="TOOL-021", decide=executing.answered, needs=ANSWERED),
     Check(clause="TOOL-022", decide=executing.unseen, needs=ANSWERED),
 )

@@ -388,6 +388,7 @@ CHECKS: Final = (
     Check(
         clause="WRAP-006",
         decide=_frames(_calls_next_again, "each next leads inside once more"),
+        needs=frozenset(("next_twice",)),
         any_of=TOOL_WRAPS,
     ),
     Check(
@@ -408,6 +409,7 @@ CHECKS: Final = (
     Check(
         clause="WRAP-010",
         decide=_results("next gives what the wrapper inside left", of_tool=False),
+        needs=frozenset(("several_handlers",)),
         any_of=TOOL_WRAPS,
     ),
     Check(clause="WRAP-011", decide=onion_result, any_of=TOOL_WRAPS),
