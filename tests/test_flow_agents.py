@@ -417,3 +417,50 @@ def test_an_agent_as_a_tool_that_says_nothing_may_say_why(profile, inner, result
     events = told(root, profile=profile)
 
     assert events[1] == f"root: helper -> {{'result': {result!r}}}"
+
+
+def test_who_leaves_a_run_ends_the_agents_that_still_work():
+    ended = []
+
+    async def waits(ctx):
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(ctx.agent.name)
+        yield ctx.event()
+
+    async def leave():
+        agents = [llm("a", "one"), CustomAgent(name="w", run=waits)]
+        runner = runner_of(ParallelAgent(name="par", sub_agents=agents))
+        await runner.session_service.create("app", "u", "s")
+        events = runner.run("u", "s", "hi")
+        first = await anext(events)
+        await events.aclose()
+        return short(first)
+
+    assert asyncio.run(leave()) == "a: one"
+    assert ended == ["w"]
+
+
+def test_who_is_cancelled_in_a_tool_call_ends_its_siblings_too():
+    ended = []
+
+    async def slow():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(1)
+
+    agent = llm("a", calls("slow", "slow"), tools=[slow])
+
+    async def cancelled():
+        task = asyncio.ensure_future(run(runner_of(agent, profile="flow-safe")))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+    assert ended == [1, 1]
