@@ -27,7 +27,14 @@ from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
 from property_tests.defaults import EXAMPLES, SEED
 from property_tests.judging.inputs import make_corpus, stored
-from property_tests.judging.world import decide, judge, looking, settle, variants_of
+from property_tests.judging.world import (
+    decide,
+    judge,
+    looking,
+    settle,
+    sweep,
+    variants_of,
+)
 from property_tests.playing import VariantPlayer
 from property_tests.view import View
 from refengine.profile import profile
@@ -183,8 +190,9 @@ def _read(
 def _seconds(player: VariantPlayer, worlds: Sequence[CorpusWorld], now: Now) -> float:
     """Judge each of these worlds once; return the seconds."""
     began = now()
-    for each in worlds:
+    for done, each in enumerate(worlds, 1):
         judge(player, each, CHECKS)
+        sweep(done)
     return now() - began
 
 

@@ -34,6 +34,9 @@ UNASKED: Final = "unasked"
 
 PIECE: Final = 3
 """A re-chunked text comes in pieces of so many characters; none falls on a word."""
+PIECES: Final = 60
+"""A text that would come in many more pieces comes in about so many longer ones: to
+read a thousand takes a while, and each is as the others."""
 
 
 def _as_it_is(scenario: Scenario) -> Scenario:
@@ -57,7 +60,7 @@ def _streamed(scenario: Scenario) -> Scenario:
 
 
 def _rechunked(scenario: Scenario) -> Scenario:
-    """Stream everything, in pieces of three characters.
+    """Stream everything, in pieces of three characters, or of more if it is long.
 
     Answers that come in chunks of their own stay: those may bring pieces of calls.
     """
@@ -72,7 +75,13 @@ def _cut(entry: ScriptEntry) -> ScriptEntry:
     if not isinstance(entry, str) or entry.startswith("{"):
         return entry  # chunks in one line hold no id, name or extra
     length = len(parse_message(entry).content)
-    return recut(entry, range(PIECE, length, PIECE))
+    step = _step(length)
+    return recut(entry, range(step, length, step))
+
+
+def _step(length: int) -> int:
+    """Return how long the pieces of a text of that length are."""
+    return max(PIECE, length // PIECES)
 
 
 def _with_cut_tools(agent: AgentSpec) -> AgentSpec:
@@ -83,7 +92,8 @@ def _cut_tool(tool: ToolSpec) -> ToolSpec:
     if not tool.chunks or any("<" in chunk for chunk in tool.chunks):
         return tool
     text = "".join(tool.chunks)
-    pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
+    step = _step(len(text))
+    pieces = [text[at : at + step] for at in range(0, len(text), step)]
     return tool.model_copy(update={"chunks": tuple(pieces) or ("",)})
 
 
@@ -249,7 +259,7 @@ ABOUT: Final[Mapping[str, str]] = MappingProxyType(
         AGAIN: "played a second time",
         INVOKED: "no run streams",
         STREAMED: "every run streams",
-        RECHUNKED: f"every run streams, its texts cut after {PIECE} characters",
+        RECHUNKED: f"every run streams, its texts cut after {PIECE} characters or more",
         IDENTITY_FIRST: "with a first handler that changes nothing",
         IDENTITY_LAST: "with a last handler that changes nothing",
         BUILT_TWICE: "all runs on one agent, then on another that is built alike",

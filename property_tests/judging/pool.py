@@ -6,6 +6,7 @@ ended by itself; the world it was in is reported, and a new worker goes on after
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -22,6 +23,7 @@ from compat.process import (
     move,
     python,
 )
+from compat.warm import WARM
 from refengine.errors import RefengineError
 from refengine.testing.child import CallError
 
@@ -32,6 +34,10 @@ LONG: Final = 60.0
 """Seconds for what is more than one world: to import an engine, to shrink a failure."""
 LOST: Final = 5
 """After so many lost workers an engine is given up."""
+
+
+COMMAND: Final = python("property_tests.judging.worker", *GENERIC)
+"""What starts a worker."""
 
 
 class EngineLostError(RefengineError):
@@ -45,14 +51,20 @@ class EngineLostError(RefengineError):
         )
 
 
+def expect_workers() -> None:
+    """Begin to import what workers need, beside whatever is done before there are any.
+
+    Without an engine: that is loaded in each of the copies.
+    """
+    WARM.expect(COMMAND, os.environ, ())
+
+
 class Worker:
     """One child that has the engine, and the requests that it is to answer."""
 
     def __init__(self, about: Request) -> None:
         self.waiting: deque[tuple[ChildCall, Request]] = deque()
-        self.child = ChildProcess(
-            python("property_tests.judging.worker", *GENERIC), marked=False
-        )
+        self.child = ChildProcess(COMMAND, marked=False, frameworks=())
         self.child.initialize(LONG, **about)
 
     def send(self, at: int, request: Request, limit: float) -> None:

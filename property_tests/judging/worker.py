@@ -23,7 +23,7 @@ from property_tests.blocking import divergence, right_player, stopped
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, StoredCorpus
-from property_tests.judging.world import Judged, decide, judge, settle
+from property_tests.judging.world import Judged, decide, judge, settle, sweep
 from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.wording import failure_of, lines
 from refengine.errors import UnknownProfileError
@@ -48,6 +48,7 @@ class EngineWorker:
 
     def __init__(self, about: Mapping[str, Any]) -> None:
         self._about = about
+        self._judged = 0
         clauses = set(about["clauses"])
         self._checks = [each for each in CHECKS if each.clause in clauses]
 
@@ -105,7 +106,7 @@ class EngineWorker:
 
     def judge(self, request: Mapping[str, Any]) -> Reply:
         """Judge one world of the corpus."""
-        return reply_of(judge(self.player, self._world(request), self.applying))
+        return self._swept(judge(self.player, self._world(request), self.applying))
 
     def reference(self, request: Mapping[str, Any]) -> Reply:
         """Say which of these clauses a world decides on the reference engine.
@@ -114,7 +115,14 @@ class EngineWorker:
         """
         clauses = set(request["clauses"])
         checks = [each for each in self.applying if each.clause in clauses]
-        return reply_of(judge(self.right, self._world(request), checks))
+        return self._swept(judge(self.right, self._world(request), checks))
+
+    def _swept(self, judged: Judged) -> Reply:
+        """Return what a world decided, once what it left is gone."""
+        reply = reply_of(judged)
+        self._judged += 1
+        sweep(self._judged)
+        return reply
 
     def failure(self, request: Mapping[str, Any]) -> Reply:
         """Return the failure of a clause in a world, made as small as it gets."""
