@@ -60,57 +60,100 @@ HANDLER_HOOKS: Final = (
     "after_agent",
 )
 
+# Made once: Hypothesis looks through a new strategy before it draws from it.
+_BOOLEANS: Final = st.booleans()
+_EITHER: Final = st.integers(0, 1)
+_ONE_IN_3: Final = st.integers(0, 2)
+_ONE_IN_4: Final = st.integers(0, 3)
+_ONE_IN_8: Final = st.integers(0, 7)
+_KIND: Final = st.sampled_from(["invokable", "streamable", "both"])
+_CHUNK_MS: Final = st.sampled_from([0, 0, 0, 3])
+_DELAY_MS: Final = st.sampled_from([0, 0, 0, 1, 2, 5])
+_ERROR: Final = st.sampled_from(["boom", "büm"])
+_DESCRIPTION: Final = st.sampled_from(DESCRIPTIONS)
+_PARAMETERS: Final = st.sampled_from(PARAMETERS)
+_NO_HOOKS: Final[tuple[str, ...]] = ()
+_BOTH_OR_NONE: Final = st.sampled_from([_NO_HOOKS, TOOL_HOOKS])
+_ANY_KINDS: Final = st.sampled_from(
+    [_NO_HOOKS, TOOL_HOOKS[:1], TOOL_HOOKS[1:], TOOL_HOOKS]
+)
+
+
+@cache
+def tools(choices: WorldChoices = ANYTHING) -> SearchStrategy[ToolSpec]:
+    """Tools of any kind, with a name that others may have too."""
+    return _tools(choices)
+
 
 @st.composite
-def tools(draw: DrawFn, choices: WorldChoices = ANYTHING) -> ToolSpec:
-    """Draw a tool of any kind, with a name that others may have too."""
-    kind = draw(st.sampled_from(["invokable", "streamable", "both"]))
+def _tools(draw: DrawFn, choices: WorldChoices) -> ToolSpec:
+    kind = draw(_KIND)
     spec: dict[str, object] = {"name": draw(tool_names(choices)), "kind": kind}
-    long = "<args> of it" if choices.small else LONG
-    other = st.sampled_from(["got <args>", "got <args>", long])
-    spec["result"] = draw(st.one_of(texts(choices), other))
-    if kind != "invokable" and draw(st.booleans()):
-        chunks = draw(st.lists(texts(choices), min_size=1, max_size=3))
+    spec["result"] = draw(_results(choices))
+    if kind != "invokable" and draw(_BOOLEANS):
+        chunks = draw(_chunks(choices))
         spec["chunks"] = tuple(chunks)
         if choices.delays:
-            spec["chunk_ms"] = draw(st.sampled_from([0, 0, 0, 3]))
+            spec["chunk_ms"] = draw(_CHUNK_MS)
         if kind == "both" and choices.distributes:  # one result in both kinds
             spec["result"] = "".join(chunks)
-    if draw(st.integers(0, 2)) == 2:
-        spec["description"] = draw(st.sampled_from(DESCRIPTIONS))
-        spec["parameters"] = draw(st.sampled_from(PARAMETERS))
+    if draw(_ONE_IN_3) == 2:
+        spec["description"] = draw(_DESCRIPTION)
+        spec["parameters"] = draw(_PARAMETERS)
     if choices.delays:
-        spec["delay_ms"] = draw(st.sampled_from([0, 0, 0, 1, 2, 5]))
-    if choices.failures and draw(st.integers(0, 3)) == 3:
-        spec["error"] = draw(st.sampled_from(["boom", "büm"]))
-    if choices.failures and kind == "streamable" and draw(st.integers(0, 7)) == 7:
+        spec["delay_ms"] = draw(_DELAY_MS)
+    if choices.failures and draw(_ONE_IN_4) == 3:
+        spec["error"] = draw(_ERROR)
+    if choices.failures and kind == "streamable" and draw(_ONE_IN_8) == 7:
         spec["stream_error"] = "cut off"
     if choices.failures and choices.counting:
-        spec["at_most_once"] = draw(st.booleans())
-    if draw(st.integers(0, 3)) == 3:
+        spec["at_most_once"] = draw(_BOOLEANS)
+    if draw(_ONE_IN_4) == 3:
         spec["body"] = draw(body_ops(choices))
     return ToolSpec.model_validate(spec)
 
 
-@st.composite
+@cache
+def _results(choices: WorldChoices) -> SearchStrategy[str]:
+    long = "<args> of it" if choices.small else LONG
+    other = st.sampled_from(["got <args>", "got <args>", long])
+    return st.one_of(texts(choices), other)
+
+
+@cache
+def _chunks(choices: WorldChoices) -> SearchStrategy[list[str]]:
+    return st.lists(texts(choices), min_size=1, max_size=3)
+
+
+@cache
 def middlewares(
-    draw: DrawFn, choices: WorldChoices = ANYTHING, label: str = ""
-) -> MiddlewareSpec:
-    """Draw a struct middleware with some of its fields."""
-    spec = draw(_some_fields(_struct_fields, choices, label))
+    choices: WorldChoices = ANYTHING, label: str = ""
+) -> SearchStrategy[MiddlewareSpec]:
+    """Struct middlewares with some of their fields."""
+    return _middlewares(choices, label)
+
+
+@st.composite
+def _middlewares(draw: DrawFn, choices: WorldChoices, label: str) -> MiddlewareSpec:
+    spec = draw(_some_of(_struct_fields, choices, label))
     wraps = _both_kinds(draw, choices, label, lambda kind: kind.removeprefix("wrap_"))
-    named = {"id": label, "waits": draw(st.booleans())}
+    named = {"id": label, "waits": draw(_BOOLEANS)}
     return MiddlewareSpec.model_validate({**named, "wrap_tool_call": wraps, **spec})
 
 
-@st.composite
+@cache
 def handlers(
-    draw: DrawFn, choices: WorldChoices = ANYTHING, label: str = ""
-) -> HandlerSpec:
-    """Draw a handler with one or more hooks."""
-    spec = draw(_some_fields(_handler_fields, choices, label))
+    choices: WorldChoices = ANYTHING, label: str = ""
+) -> SearchStrategy[HandlerSpec]:
+    """Handlers with one or more hooks."""
+    return _handlers(choices, label)
+
+
+@st.composite
+def _handlers(draw: DrawFn, choices: WorldChoices, label: str) -> HandlerSpec:
+    spec = draw(_some_of(_handler_fields, choices, label))
     wraps = _both_kinds(draw, choices, label, str)
-    named = {"id": label, "plain": draw(st.booleans())}
+    named = {"id": label, "plain": draw(_BOOLEANS)}
     return HandlerSpec.model_validate({**named, **wraps, **spec})
 
 
@@ -119,10 +162,10 @@ def _both_kinds(
 ) -> dict[str, ToolWrapSpec]:
     """Draw wraps for none, one or both kinds; alike where they have to distribute."""
     if choices.distributes:
-        kinds = draw(st.sampled_from([(), TOOL_HOOKS]))
+        kinds = draw(_BOTH_OR_NONE)
         one = draw(tool_wraps(choices, label)) if kinds else ToolWrapSpec()
         return {key(kind): one for kind in kinds}
-    kinds = draw(st.sampled_from([(), TOOL_HOOKS[:1], TOOL_HOOKS[1:], TOOL_HOOKS]))
+    kinds = draw(_ANY_KINDS)
     return {key(kind): draw(tool_wraps(choices, label)) for kind in kinds}
 
 
@@ -155,5 +198,10 @@ def _some_fields(draw: DrawFn, of: Parts, choices: WorldChoices, label: str) -> 
 
     By a number, 0 or 1: what hangs on a boolean is not dropped when a failure shrinks.
     """
-    either = st.integers(0, 1)
-    return {name: draw(f) for name, f in of(choices, label).items() if draw(either)}
+    fields = of(choices, label).items()
+    return {name: draw(field) for name, field in fields if draw(_EITHER)}
+
+
+@cache
+def _some_of(of: Parts, choices: WorldChoices, label: str) -> SearchStrategy[Fields]:
+    return _some_fields(of, choices, label)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Final, TypeVar
 
 from hypothesis import event
@@ -12,6 +14,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from refengine.messages import Message, ToolCall
 from refengine.testing.clock import Ids
 from refengine.testing.notation import parse_message, show_message
+from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import (
     AgentSpec,
     HandlerSpec,
@@ -21,6 +24,7 @@ from refengine.testing.scenario import (
     RunSpec,
     Scenario,
     ScriptEntry,
+    ToolWrapSpec,
 )
 from refengine.testing.strategies.extensions import (
     HANDLER_HOOKS,
@@ -122,6 +126,13 @@ MANY: Final = 3
 FEW: Final = 2
 """So many extensions of a kind a small agent has at most."""
 
+_BOOLEANS: Final = st.booleans()
+_AGENT: Final = st.sampled_from(AGENTS)
+_PREFIX: Final = st.sampled_from(PREFIXES)
+_ITERATIONS: Final = st.sampled_from([20, 20, 3, 2, 1])
+_UNKNOWN: Final = st.none() | st.just("there is no <name>")
+_FAILURE: Final = st.sampled_from(["no-model", "büm"])
+
 
 def scenarios(  # noqa: PLR0913  # choices by name, and all have a default
     *,
@@ -193,10 +204,11 @@ def rechunked(draw: DrawFn, scenario: Scenario) -> Scenario:
 
 @st.composite
 def _scenarios(draw: DrawFn, choices: WorldChoices) -> Scenario:
-    agent = draw(_agents(choices))
+    parts = _parts(choices)
+    agent = draw(parts.agent)
     names = tuple(sorted(_callable(agent, choices)))
-    runs = draw(_up_to(choices.max_runs, lambda at: _runs(choices, at), 1))
-    number = Ids(draw(st.sampled_from(PREFIXES)))
+    runs = draw(parts.runs)
+    number = Ids(draw(_PREFIX))
     script: list[ScriptEntry] = []
     for _ in runs:
         said = [_numbered(each, number) for each in draw(_turns(names, choices))]
@@ -204,9 +216,9 @@ def _scenarios(draw: DrawFn, choices: WorldChoices) -> Scenario:
     calling = [entry for entry in script if calls_of(entry)]
     # The same answer again has the same call ids, which is for other worlds.
     may = bool(calling) and not choices.small
-    endless = may and draw(st.integers(0, 4)) == 4
+    endless = may and draw(_between(0, 4)) == 4
     if endless:  # the last answer calls tools for ever, up to a low limit
-        agent = agent.model_copy(update={"max_iterations": draw(st.integers(1, 4))})
+        agent = agent.model_copy(update={"max_iterations": draw(_between(1, 4))})
         script = calling
     scenario = Scenario(
         agent=agent,
@@ -225,31 +237,72 @@ def _scenarios(draw: DrawFn, choices: WorldChoices) -> Scenario:
     return scenario
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What worlds of the same choices are drawn from.
+
+    Made once: Hypothesis looks through a new strategy before it draws from it, which
+    takes longer than to draw.
+    """
+
+    agent: SearchStrategy[AgentSpec]
+    runs: SearchStrategy[tuple[RunSpec, ...]]
+
+
+@cache
+def _parts(choices: WorldChoices) -> _Parts:
+    each_run = partial(_each_run, choices)
+    return _Parts(_agents(choices), _up_to(choices.max_runs, each_run, 1))
+
+
+@cache
+def _each_run(choices: WorldChoices, at: int) -> SearchStrategy[RunSpec]:
+    return _runs(choices, at)
+
+
+@dataclass(frozen=True, slots=True)
+class _AgentParts:
+    """What agents of the same choices are drawn from, made once as well."""
+
+    instruction: SearchStrategy[str]
+    tools: SearchStrategy[tuple[ToolSpec, ...]]
+    return_directly: SearchStrategy[dict[str, bool]]
+    tool_call_middlewares: SearchStrategy[tuple[ToolWrapSpec, ...]]
+    middlewares: SearchStrategy[tuple[MiddlewareSpec, ...]]
+    handlers: SearchStrategy[tuple[HandlerSpec, ...]]
+
+
+@cache
+def _agent_parts(choices: WorldChoices) -> _AgentParts:
+    most = FEW if choices.small else MANY
+    names = tool_names(choices)
+    return _AgentParts(
+        instructions(choices),
+        _up_to(MANY, lambda _: tools(choices), choices.small),
+        st.dictionaries(names, st.booleans(), max_size=2),
+        _up_to(
+            most * choices.tool_call_middlewares,
+            lambda n: tool_wraps(choices, f"w{n}"),
+        ),
+        _up_to(most * choices.middlewares, lambda n: middlewares(choices, f"m{n}")),
+        _up_to(most * choices.handlers, lambda n: handlers(choices, f"h{n}")),
+    )
+
+
 @st.composite
 def _agents(draw: DrawFn, choices: WorldChoices) -> AgentSpec:
-    names = tool_names(choices)
-    most = FEW if choices.small else MANY
-    unknown = st.none() | st.just("there is no <name>")
+    parts = _agent_parts(choices)
     return AgentSpec(
-        name=draw(st.sampled_from(AGENTS)),
-        instruction=draw(instructions(choices)),
-        tools=draw(_up_to(MANY, lambda _: tools(choices), choices.small)),
-        return_directly=draw(st.dictionaries(names, st.booleans(), max_size=2)),
-        tool_call_middlewares=draw(
-            _up_to(
-                most * choices.tool_call_middlewares,
-                lambda n: tool_wraps(choices, f"w{n}"),
-            )
-        ),
-        middlewares=draw(
-            _up_to(most * choices.middlewares, lambda n: middlewares(choices, f"m{n}"))
-        ),
-        handlers=draw(
-            _up_to(most * choices.handlers, lambda n: handlers(choices, f"h{n}"))
-        ),
-        max_iterations=draw(st.sampled_from([20, 20, 3, 2, 1])),
-        unknown_tools_handler=draw(unknown) if choices.unknown_calls else None,
-        sequential=draw(st.booleans()),
+        name=draw(_AGENT),
+        instruction=draw(parts.instruction),
+        tools=draw(parts.tools),
+        return_directly=draw(parts.return_directly),
+        tool_call_middlewares=draw(parts.tool_call_middlewares),
+        middlewares=draw(parts.middlewares),
+        handlers=draw(parts.handlers),
+        max_iterations=draw(_ITERATIONS),
+        unknown_tools_handler=draw(_UNKNOWN) if choices.unknown_calls else None,
+        sequential=draw(_BOOLEANS),
     )
 
 
@@ -262,7 +315,12 @@ def _up_to(
     A number and then the elements, not a list: long elements of a list are not dropped
     one by one when a failure shrinks.
     """
-    return tuple(draw(make(at)) for at in range(draw(st.integers(least, most))))
+    return tuple(draw(make(at)) for at in range(draw(_between(least, most))))
+
+
+@cache
+def _between(least: int, most: int) -> SearchStrategy[int]:
+    return st.integers(least, most)
 
 
 def _callable(agent: AgentSpec, choices: WorldChoices) -> set[str]:
@@ -278,18 +336,22 @@ def _callable(agent: AgentSpec, choices: WorldChoices) -> set[str]:
 
 @st.composite
 def _runs(draw: DrawFn, choices: WorldChoices, at: int) -> RunSpec:
-    some = st.one_of(st.just(["user:a"]), st.lists(messages(choices), max_size=3))
-    given = draw(some)
-    if draw(st.integers(0, 6)) == 6:
+    given = draw(_given(choices))
+    if draw(_between(0, 6)) == 6:
         given = [f"user:{at}" for at in range(HISTORY)] + given
     streaming = choices.streaming
     options = draw(run_options()) if choices.options else {}
     return RunSpec(
         input=tuple(given),
         options=options,
-        continues=at > 0 and draw(st.integers(0, 2)) == 2,
-        streaming=draw(st.booleans()) if streaming is None else streaming,
+        continues=at > 0 and draw(_between(0, 2)) == 2,
+        streaming=draw(_BOOLEANS) if streaming is None else streaming,
     )
+
+
+@cache
+def _given(choices: WorldChoices) -> SearchStrategy[list[str]]:
+    return st.one_of(st.just(["user:a"]), st.lists(messages(choices), max_size=3))
 
 
 @st.composite
@@ -298,11 +360,16 @@ def _turns(
 ) -> list[Message]:
     """Draw what the model answers in one run: some calls of tools, then an answer."""
     turns: list[Message] = []
-    for _ in range(draw(st.integers(choices.small, 3)) if names else 0):
-        content = draw(st.one_of(st.just(""), texts(choices)))
+    for _ in range(draw(_between(choices.small, 3)) if names else 0):
+        content = draw(_beside_calls(choices))
         turns.append(Message("assistant", content, tuple(draw(calls(names, choices)))))
     turns.append(parse_message(draw(answers(choices))))
     return turns
+
+
+@cache
+def _beside_calls(choices: WorldChoices) -> SearchStrategy[str]:
+    return st.one_of(st.just(""), texts(choices))
 
 
 def _numbered(message: Message, number: Ids) -> str:
@@ -313,13 +380,13 @@ def _numbered(message: Message, number: Ids) -> str:
 @st.composite
 def _entries(draw: DrawFn, text: str, choices: WorldChoices) -> ScriptEntry:
     """Draw how an answer comes: plain, in chunks, or not at all."""
-    how = draw(st.integers(0, 9))
+    how = draw(_between(0, 9))
     if how < 6:
         return text
     if how < 8 or not choices.failures:
         return draw(_recut(text))
-    name = draw(st.sampled_from(["no-model", "büm"]))
-    if choices.distributes or draw(st.booleans()):
+    name = draw(_FAILURE)
+    if choices.distributes or draw(_BOOLEANS):
         # A stream that fails midway has left the wrappers; an invoked model has not.
         return ModelFailure(error=name)
     return ModelChunks(chunks=(text,), stream_error=name)
@@ -329,5 +396,9 @@ def _recut(entry: ScriptEntry) -> SearchStrategy[ScriptEntry]:
     if not isinstance(entry, str):
         return st.just(entry)
     length = len(parse_message(entry).content)
-    cuts = st.lists(st.integers(0, length), max_size=4)
-    return cuts.map(lambda at: recut(entry, at))
+    return _cuts(length).map(lambda at: recut(entry, at))
+
+
+@cache
+def _cuts(length: int) -> SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, length), max_size=4)
