@@ -3,10 +3,11 @@
 A check that kills no mutant checks nothing, and a mutant that no clause kills shows
 what the checks do not see (verdicts, Conformance).
 
-Nearly everything a mutant does is right, so its traces are compared with those of the
-right engine first: where all that a check looks at is equal, to the byte, it would
-decide as it does on the right engine, and is left out. A check that has killed is left
-out from then on. Both save time and change no answer.
+Nearly everything a mutant does is right, so a world in which the right engine takes
+none of the steps that are replaced is not played, and traces are compared with those of
+the right engine first: where all that a check looks at is equal, it would decide as it
+does on the right engine, and is left out (``right_plays``). A check that has killed is
+left out from then on. All of it saves time and changes no answer.
 
 Two more things are left out unless all is asked for: checks that compare variants,
 where neither they nor the world are of a family that the mutant violates; and generated
@@ -17,23 +18,25 @@ not show all that would kill, but it never shows more.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import repeat
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any, Final
 
 from property_tests.check import PLAYED, Check, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
-from property_tests.judging.world import decide, looks_at, settle, variants_of
+from property_tests.judging.inputs import stored
+from property_tests.judging.world import decide, looking, settle, sweep, variants_of
 from property_tests.mutants import MUTANTS, Mutant, mutant
 from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.registry import FAMILIES, Contract
+from property_tests.right_plays import RightPlays, steps_of
 from refengine.profile import profile
-from refengine.testing.doors import ReferenceEngine
 
 ERROR: Final = "error"
 """What kills a mutant out of which an exception came where none may."""
@@ -64,7 +67,8 @@ class Killing:
         self._worlds = tuple(worlds)
         self._checks = tuple(checks)
         self._full = full
-        self._right: dict[tuple[str, int], dict[str, int]] = {}
+        self._right = RightPlays()
+        self._looking: dict[int, Sequence[Check]] = {}
 
     def kills(self, broken: Mutant) -> Kills:
         """Return what kills a mutant.
@@ -79,6 +83,7 @@ class Killing:
                 for at, entry in enumerate(self._worlds):
                     if entry.fixed is fixed and trial.concerns(entry):
                         self._play(trial, at, entry)
+        sweep(1)
         order = [*dict.fromkeys(each.clause for each in self._checks), ERROR]
         by = tuple(each for each in order if each in trial.found)
         return Kills(broken.id, by, tuple(trial.faults))
@@ -86,42 +91,32 @@ class Killing:
     def _play(self, trial: _Trial, at: int, entry: CorpusWorld) -> None:
         left = [
             each
-            for each in self._checks
+            for each in self._looking_at(at, entry)
             if each.clause not in trial.found
-            and looks_at(each, entry)
             and (self._full or not each.variants or trial.is_near(each, entry))
         ]
         if not left:
             return
+        variants = variants_of(left, entry)
+        right = self._right.of(trial.player.profile, at, entry, variants)
+        if trial.steps is not None and trial.steps.isdisjoint(right.steps):
+            return
         try:
-            case = _case(trial.player, entry, left)
+            case = _case(trial.player, entry, variants)
         except WorldRefusedError:
             return
         if case is None:
             trial.found.add(ERROR)
             return
-        equal = self._equal(at, entry, case)
+        equal = right.equal({name: e.trace for name, e in case.views.items()})
         left_over = [each for each in left if not equal.issuperset(_looked_at(each))]
         trial.ask(case, left_over)
 
-    def _equal(self, at: int, entry: CorpusWorld, case: PlayedWorld) -> set[str]:
-        """Return the variants whose traces are as those of the right engine."""
-        right = self._right_traces(at, entry, case)
-        return {
-            name for name, digest in _digests(case) if right.get(name, None) == digest
-        }
-
-    def _right_traces(
-        self, at: int, entry: CorpusWorld, case: PlayedWorld
-    ) -> dict[str, int]:
-        """Return what tells the right engine's traces of a world, for every variant."""
-        key = (case.profile.name, at)
-        if key not in self._right:
-            player = VariantPlayer(ReferenceEngine(case.profile), case.profile)
-            checks = [each for each in self._checks if looks_at(each, entry)]
-            right = _case(player, entry, checks)
-            self._right[key] = dict(() if right is None else _digests(right))
-        return self._right[key]
+    def _looking_at(self, at: int, entry: CorpusWorld) -> Sequence[Check]:
+        """Return the checks that are meant to look at a world; found out once."""
+        if at not in self._looking:
+            self._looking[at] = looking(self._checks, entry)
+        return self._looking[at]
 
 
 class _Trial:
@@ -129,6 +124,7 @@ class _Trial:
 
     def __init__(self, broken: Mutant, player: VariantPlayer) -> None:
         self.player = player
+        self.steps = steps_of(broken)
         self.found: set[str] = set()
         self.faults: dict[str, None] = {}
         self._violates = broken.violates
@@ -171,11 +167,11 @@ def _family(clause: str) -> str:
 
 
 def _case(
-    player: VariantPlayer, entry: CorpusWorld, checks: Sequence[Check]
+    player: VariantPlayer, entry: CorpusWorld, variants: Sequence[str]
 ) -> PlayedWorld | None:
     """Play a world; None if an exception came out of it. Raises WorldRefusedError."""
     try:
-        return player.case(entry.scenario, variants_of(checks, entry))
+        return player.case(entry.scenario, variants)
     except WorldRefusedError:
         raise
     except (Exception, asyncio.CancelledError):  # noqa: BLE001  # as it is broken
@@ -184,12 +180,6 @@ def _case(
 
 def _looked_at(check: Check) -> tuple[str, ...]:
     return (PLAYED, *check.variants)
-
-
-def _digests(case: PlayedWorld) -> Iterator[tuple[str, int]]:
-    """Yield each variant with what tells its trace from another."""
-    for name, view in case.views.items():
-        yield name, hash(view.trace.to_jsonl())
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,17 +282,18 @@ def matrix(
         found = [killing.kills(each) for each in mutants]
         return Matrix(tuple(clauses), named, tuple(found))
     # Nothing is inherited, so a worker knows what it would know alone.
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        found = list(pool.map(_kills, named, repeat(worlds.json), repeat(full)))
+    spawn = get_context("spawn")
+    with stored(worlds) as path, ProcessPoolExecutor(jobs, spawn) as pool:
+        found = list(pool.map(_kills, named, repeat(path), repeat(full)))
     return Matrix(tuple(clauses), named, tuple(found))
 
 
-def _kills(id_: str, text: str, full: bool) -> Kills:  # what a process is given
-    return _killing(text, full).kills(mutant(id_))
+def _kills(id_: str, path: Path, full: bool) -> Kills:  # what a process is given
+    return _killing(path, full).kills(mutant(id_))
 
 
 @cache
-def _killing(text: str, full: bool) -> Killing:  # as _kills
-    worlds = read_corpus(text).worlds
+def _killing(path: Path, full: bool) -> Killing:  # as _kills
+    worlds = read_corpus(path.read_text("utf-8")).worlds
     settle()
     return Killing(worlds, CHECKS, full=full)
