@@ -473,9 +473,12 @@ class ChildProcess:
                 pipe.close()
 
 
-def move(children: Collection[ChildProcess]) -> None:
-    """Move what can be moved; wait for it no longer than one of them has time."""
-    left = min(child.look() for child in children)
+def move(children: Collection[ChildProcess], patience: float = IDLE) -> None:
+    """Move what can be moved; wait for it no longer than one of them has time.
+
+    Nor longer than ``patience``, in seconds.
+    """
+    left = min(patience, *(child.look() for child in children))
     whose = {fd: child for child in children for fd, _ in child.waits_for()}
     events = [event for child in children for event in child.waits_for()]
     for fd in poll(events, left):

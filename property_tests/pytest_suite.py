@@ -290,6 +290,7 @@ class EngineTests:
         about = {
             "engine": engine,
             "profile": self.request.profile,
+            "first": "",
             "corpus": "",
             "clauses": [each.id for each in self.checked],
         }

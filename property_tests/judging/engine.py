@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 from compat.report.conform_text import counted
@@ -26,11 +25,11 @@ from compat.verdicts.conformance import (
     Verdict,
 )
 from property_tests.blocking import blocker
-from property_tests.corpus import SuiteCorpus
+from property_tests.corpus import CorpusWorld
 from property_tests.defaults import EXAMPLES
 from property_tests.failures import by_worker
 from property_tests.judging.causes import likely_causes, with_blockers
-from property_tests.judging.inputs import ConformRequest, Emit
+from property_tests.judging.inputs import ConformRequest, CorpusFiles, Emit
 from property_tests.judging.pool import LONG, EngineLostError, Pool, Reply
 from property_tests.known.entries import KnownFailures
 from property_tests.known.states import (
@@ -44,6 +43,8 @@ from property_tests.registry import Clause
 
 SMOKE: Final = 3
 """Smoke and probes are small worlds; all together get the time of so many."""
+DOOR: Final = -1
+"""The place of that among what workers are asked, before the first world."""
 STEP: Final = 25
 """Progress is reported after so many worlds."""
 
@@ -85,6 +86,18 @@ class Tally:
                 self.errors[clause] = (world, text)
 
 
+@dataclass(slots=True)
+class BegunWorlds:
+    """So many worlds that workers were given, what came of them, and whether it ended.
+
+    ``lost`` is why an engine was given up meanwhile.
+    """
+
+    worlds: int = 0
+    replies: list[tuple[int, Reply]] = field(default_factory=list[tuple[int, Reply]])
+    lost: EngineLostError | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class EngineJudged:
     """The verdicts on one engine, and what else has to be reported."""
@@ -99,26 +112,22 @@ class EngineJudge:
     """Judges one engine; its state is that of this one judgement."""
 
     def __init__(
-        self,
-        text: str,
-        request: ConformRequest,
-        corpus: SuiteCorpus,
-        path: Path,
-        stack: ExitStack,
+        self, text: str, request: ConformRequest, files: CorpusFiles, stack: ExitStack
     ) -> None:
         """Start its workers, which end with ``stack``, and let them load it."""
         self.text = text
         self._asked = request
-        self._corpus = corpus
+        self._worlds: Sequence[CorpusWorld] = ()
+        self._begun = BegunWorlds()
         self._clauses = [each for each in request.clauses if each.status == "checked"]
         about = {
             "engine": text,
             "profile": request.profile,
-            "corpus": str(path),
+            "first": str(files.first),
+            "corpus": str(files.whole),
             "clauses": [each.id for each in self._clauses],
         }
-        workers = min(request.workers, len(corpus.worlds))
-        self._pool = stack.enter_context(Pool(about, workers, request.timeout))
+        self._pool = stack.enter_context(Pool(about, request.workers, request.timeout))
         self._faults: list[Breakdown] = []
         self._door_works = True
         self._sizes: dict[int, int] = {}
@@ -143,17 +152,45 @@ class EngineJudge:
         """What is listed for it; raises KnownFailuresError or OSError."""
         return known_of(self.name, self._asked.known)
 
-    def judge(self, emit: Emit, unmatched: Sequence[str] = ()) -> EngineJudged:
-        """Judge it, telling each event; raises UnusableEngineError.
+    def begin(self, worlds: int) -> None:
+        """Let its workers look at the door and judge so many worlds, from the first on.
+
+        What becomes of it is seen when it is judged; until then, call ``go_on`` now and
+        then. Raises UnusableEngineError.
+        """
+        _ = self.loaded
+        limit = SMOKE * self._asked.timeout
+        self._begun = BegunWorlds(worlds)
+        self._pool.send([{"op": "smoke"}], limit, DOOR)
+        self._pool.send({"op": "judge", "world": at} for at in range(worlds))
+
+    def go_on(self, patience: float = 0) -> None:
+        """Take what workers have answered, and wait so many seconds for more of it."""
+        if self._begun.lost is None:
+            try:
+                self._begun.replies.extend(self._pool.answers(patience))
+            except EngineLostError as error:
+                self._begun.lost = error
+
+    def judge(
+        self,
+        worlds: Sequence[CorpusWorld],
+        emit: Emit,
+        unmatched: Sequence[str] = (),
+    ) -> EngineJudged:
+        """Judge it in these worlds, telling each event; raises UnusableEngineError.
 
         ``unmatched`` are reported beside it: known failures of nothing that is judged.
         """
         for text in unmatched:
             self._fault("known-failures", text)
-        info = self._begin(emit)
+        self._worlds = worlds
+        if not self._begun.worlds:
+            self.begin(0)
+        info = self._introduced(emit)
         tally = Tally()
         try:
-            self._worlds(tally, emit)
+            self._play(tally, emit)
         except EngineLostError as error:
             self._fault("engine", str(error))
         results = self._with_known(tuple(self._results(tally)))
@@ -193,9 +230,9 @@ class EngineJudge:
         reply = self._pool.one({"op": "trace", **request})
         return list(reply.get("lines", [reply.get("broken", "")]))
 
-    def _begin(self, emit: Emit) -> EngineInfo:
-        """Say what the engine is, and look whether its door works at all."""
-        smoked = self._pool.one({"op": "smoke"}, SMOKE * self._asked.timeout)
+    def _introduced(self, emit: Emit) -> EngineInfo:
+        """Say what the engine is, and whether its door works at all."""
+        smoked = self._smoked()
         info = EngineInfo(
             engine=self.name,
             profile=self.loaded["profile"],
@@ -215,11 +252,34 @@ class EngineJudge:
     def _fault(self, whose: Any, text: str) -> None:  # noqa: ANN401  # a Literal of Fault
         self._faults.append(Breakdown(engine=self.name, whose=whose, text=text))
 
-    def _worlds(self, tally: Tally, emit: Emit) -> None:
-        total = len(self._corpus.worlds)
-        request = ({"op": "judge", "world": at} for at in range(total))
-        for done, (at, reply) in enumerate(self._pool.each(request), 1):
-            tally.add(at, reply, recorded=bool(self._corpus.worlds[at].recorded))
+    def _smoked(self) -> Reply:
+        """Return what was found at the door, and keep what came beside it."""
+        begun = self._begun
+        while True:
+            for each in begun.replies:
+                if each[0] == DOOR:
+                    begun.replies.remove(each)
+                    return each[1]
+            if begun.lost is not None:
+                return {"broken": str(begun.lost)}
+            self.go_on(LONG)
+
+    def _replies(self) -> Iterator[tuple[int, Reply]]:
+        """Yield what each world decides; raises EngineLostError."""
+        begun, total = self._begun, len(self._worlds)
+        if begun.lost is None:
+            rest = ({"op": "judge", "world": at} for at in range(begun.worlds, total))
+            self._pool.send(rest, first=begun.worlds)
+        yield from begun.replies
+        if begun.lost is not None:
+            raise begun.lost
+        while self._pool.waits:
+            yield from self._pool.answers()
+
+    def _play(self, tally: Tally, emit: Emit) -> None:
+        total = len(self._worlds)
+        for done, (at, reply) in enumerate(self._replies(), 1):
+            tally.add(at, reply, recorded=bool(self._worlds[at].recorded))
             if done % STEP == 0 or done == total:
                 failing = len(tally.failing)
                 emit(
@@ -294,9 +354,7 @@ class EngineJudge:
         if not silent:
             return {}
         found: dict[str, list[int]] = {}
-        worlds = [
-            at for at in range(len(self._corpus.worlds)) if at not in tally.refused
-        ]
+        worlds = [at for at in range(len(self._worlds)) if at not in tally.refused]
         request = ({"op": "reference", "world": at, "clauses": silent} for at in worlds)
         for at, reply in self._pool.each(request, LONG):
             for clause in reply.get("decided", {}):
@@ -368,7 +426,7 @@ class EngineJudge:
     def _size(self, at: int) -> int:
         """Return the length of a world's text; most fail several clauses."""
         if at not in self._sizes:
-            scenario = self._corpus.worlds[at].scenario
+            scenario = self._worlds[at].scenario
             self._sizes[at] = len(scenario.model_dump_json())
         return self._sizes[at]
 

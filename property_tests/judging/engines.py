@@ -13,15 +13,19 @@ from compat.models.importing import import_files
 from compat.report.conform_stream import JudgementStream
 from compat.verdicts.conformance import AnyEvent, Footer, StreamHeader
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
+from property_tests.corpus import SuiteCorpus
 from property_tests.judging.engine import EngineJudge, EngineJudged, same_names
 from property_tests.judging.inputs import (
     ConformRequest,
     Emit,
     MadeCorpus,
     clause_infos,
+    corpus_files,
+    first_worlds,
     make_corpus,
-    stored,
+    write_corpus,
 )
+from property_tests.judging.pool import expect_workers
 from property_tests.known.entries import KnownFailures
 from property_tests.known.states import unmatched
 from property_tests.registry import contract
@@ -67,9 +71,10 @@ class EnginesJudgement:
             told(info)
         lost = self._unmatched()
         *others, last = self._judges
-        judged = [each.judge(told) for each in others]
+        worlds = self._made.corpus.worlds
+        judged = [each.judge(worlds, told) for each in others]
         # What is about none of the engines stands with the last of them.
-        judged.append(last.judge(told, unmatched=lost))
+        judged.append(last.judge(worlds, told, unmatched=lost))
         codes = [*self._codes(judged), *([STALE] if lost else [])]
         footer = stream.end(exit_code(*codes))
         emit(footer)
@@ -121,18 +126,23 @@ def judging(
 ) -> Generator[EnginesJudgement, None, None]:
     """Make the corpus, start the workers of all engines, and end them afterwards.
 
-    Raises UnusableEngineError before anything is reported, GivenFileError and
-    UnusedFileError for a file of worlds, and MissingSessionsError.
+    Those of the first engine judge it in the first worlds while others are drawn, which
+    takes as long. Raises UnusableEngineError before anything is reported,
+    GivenFileError and UnusedFileError for a file of worlds, and MissingSessionsError.
     """
     given = import_files(request.worlds)
-    made = make_corpus(request.examples, request.seed, given)
+    expect_workers()
+    seed, first = request.seed, first_worlds(request.seed, given)
     with ExitStack() as stack:
-        path = stack.enter_context(stored(made.corpus))
-        judges = [
-            EngineJudge(each, request, made.corpus, path, stack)
-            for each in request.engines
-        ]
+        files = stack.enter_context(corpus_files())
+        write_corpus(SuiteCorpus(first, seed), files.first)
+        judges = [EngineJudge(e, request, files, stack) for e in request.engines]
         same_names(judges)
         for each in judges:
             _ = each.known  # a mistake in its file comes before anything is judged
+        judges[0].begin(len(first))
+        made = make_corpus(
+            request.examples, seed, given, first=first, meanwhile=judges[0].go_on
+        )
+        write_corpus(made.corpus, files.whole)
         yield EnginesJudgement(request, made, judges, command)

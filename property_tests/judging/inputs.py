@@ -2,8 +2,8 @@
 
     corpus (as a file) → workers with the engine → verdicts → events
 
-The corpus is written before any engine is imported, and the engine is only ever
-imported in a worker (verdicts, Worlds and corpora).
+An engine is only ever imported in a worker, so that nothing it does changes the corpus
+(verdicts, Worlds and corpora). Workers begin with the worlds that need not be drawn.
 """
 
 from __future__ import annotations
@@ -70,19 +70,38 @@ class MadeCorpus:
     told: tuple[str, ...] = ()
 
 
+def first_worlds(
+    seed: int, given: Sequence[ImportedFile] = ()
+) -> tuple[CorpusWorld, ...]:
+    """Return the fixed cases and the recorded worlds, which no corpus is without.
+
+    Raises UnusedFileError and MissingSessionsError.
+    """
+    return (*fixed_worlds(), *recorded_worlds(seed, given))
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
 def make_corpus(
-    examples: int, seed: int, given: Sequence[ImportedFile] = ()
+    examples: int,
+    seed: int,
+    given: Sequence[ImportedFile] = (),
+    *,
+    first: Sequence[CorpusWorld] = (),
+    meanwhile: Callable[[], object] = nothing,
 ) -> MadeCorpus:
     """Return the fixed cases, the recorded worlds and so many generated ones.
 
     ``given`` are files of the user's own sessions, which join those that ship. It is
     the same one whatever clauses are selected: the worlds of one clause are worlds like
     any other, and its failure is found again when it is judged alone. Without
-    Hypothesis there are no generated ones, and the report says so. Raises
-    UnusedFileError and MissingSessionsError.
+    Hypothesis there are no generated ones, and the report says so. ``first`` are those
+    of ``first_worlds``, if there are any yet, and ``meanwhile`` is called now and then
+    while others are drawn. Raises UnusedFileError and MissingSessionsError.
     """
-    fixed = tuple(fixed_worlds())
-    there = (*fixed, *recorded_worlds(seed, given))
+    there = tuple(first) or first_worlds(seed, given)
     told = tuple(given_lines(given_counts(given, there)))
     if not examples:
         none = "no world was generated: none was asked for; all rests on fixed cases"
@@ -95,11 +114,12 @@ def make_corpus(
         if (error.name or "").partition(".")[0] != "hypothesis":
             raise
         return MadeCorpus(SuiteCorpus(there, seed), (*told, _without(examples)))
-    worlds: tuple[CorpusWorld, ...] = (
-        *there,
-        *generated(examples, seed=seed, fixed=fixed),
-    )
-    return MadeCorpus(SuiteCorpus(worlds, seed), told)
+    worlds = list(there)
+    fixed = [each for each in there if each.fixed]
+    for each in generated(examples, seed=seed, fixed=fixed):
+        worlds.append(each)
+        meanwhile()
+    return MadeCorpus(SuiteCorpus(tuple(worlds), seed), told)
 
 
 def _without(examples: int) -> str:
@@ -112,10 +132,29 @@ def _without(examples: int) -> str:
 @contextmanager
 def stored(corpus: SuiteCorpus) -> Generator[Path, None, None]:
     """Write a corpus to a file for as long as workers read it."""
+    with corpus_files() as files:
+        write_corpus(corpus, files.whole)
+        yield files.whole
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFiles:
+    """Where workers find a corpus: its first worlds, and all once all are drawn."""
+
+    first: Path
+    whole: Path
+
+
+@contextmanager
+def corpus_files() -> Generator[CorpusFiles, None, None]:
+    """Yield places for a corpus, for as long as workers read it."""
     with tempfile.TemporaryDirectory(prefix="refengine-") as folder:
-        path = Path(folder) / "corpus.json"
-        path.write_text(corpus.json, "utf-8")
-        yield path
+        yield CorpusFiles(Path(folder) / "first.json", Path(folder) / "corpus.json")
+
+
+def write_corpus(corpus: SuiteCorpus, path: Path) -> None:
+    """Write a corpus to a file."""
+    path.write_text(corpus.json, "utf-8")
 
 
 def clause_infos(of: Contract | None = None) -> Iterator[ClauseInfo]:

@@ -88,6 +88,7 @@ class Pool:
         self._timeout = timeout
         self._workers = [Worker(about) for _ in range(workers)]
         self._lost = 0
+        self._left = 0
 
     def __enter__(self) -> Self:
         return self
@@ -115,15 +116,35 @@ class Pool:
         The answer to one that its worker did not survive is ``{"broken": why}``.
         Raises EngineLostError.
         """
-        left = 0
-        for at, request in enumerate(requests):
+        self.send(requests, timeout)
+        while self.waits:
+            yield from self.answers()
+
+    @property
+    def waits(self) -> bool:
+        """Whether an answer is to come."""
+        return self._left > 0
+
+    def send(
+        self,
+        requests: Iterable[Request],
+        timeout: float | None = None,
+        first: int = 0,
+    ) -> None:
+        """Put requests behind those that wait; the first has the place ``first``."""
+        for at, request in enumerate(requests, first):
             worker = self._ready(at % len(self._workers))
             worker.send(at, request, timeout or self._timeout)
-            left += 1
-        while left:
-            for at, reply in self._next():
-                left -= 1
-                yield at, reply
+            self._left += 1
+
+    def answers(self, patience: float = LONG) -> Iterator[tuple[int, Reply]]:
+        """Yield what has been answered, and wait no longer for it than so many seconds.
+
+        Raises EngineLostError.
+        """
+        for at, reply in self._next(patience):
+            self._left -= 1
+            yield at, reply
 
     def _ready(self, number: int) -> Worker:
         """Return a worker; one that ended while it had nothing to do is replaced."""
@@ -131,9 +152,9 @@ class Pool:
             self._workers[number] = Worker(self._about)
         return self._workers[number]
 
-    def _next(self) -> Iterator[tuple[int, Reply]]:
+    def _next(self, patience: float) -> Iterator[tuple[int, Reply]]:
         """Yield what came, or what became of workers that are lost."""
-        move([worker.child for worker in self._workers])
+        move([worker.child for worker in self._workers], patience)
         for worker in tuple(self._workers):
             for call in worker.answered():
                 yield _label(call), _reply(call)
@@ -142,7 +163,7 @@ class Pool:
 
     def _start_anew(self) -> None:
         """Forget all requests: what is requested from here on is something else."""
-        self._lost = 0
+        self._lost = self._left = 0
         for at, worker in enumerate(self._workers):
             if worker.waiting:
                 worker.child.kill()

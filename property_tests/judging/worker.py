@@ -69,9 +69,17 @@ class EngineWorker:
         return right_player(self.player)
 
     @cached_property
+    def first(self) -> StoredCorpus:
+        """The first worlds, as the parent wrote them before it drew the others."""
+        return self._stored("first")
+
+    @cached_property
     def corpus(self) -> StoredCorpus:
-        """The worlds, as the parent wrote them."""
-        found = StoredCorpus(Path(self._about["corpus"]).read_text("utf-8"))
+        """All worlds, as the parent wrote them."""
+        return self._stored("corpus")
+
+    def _stored(self, name: str) -> StoredCorpus:
+        found = StoredCorpus(Path(self._about[name]).read_text("utf-8"))
         settle()
         return found
 
@@ -182,7 +190,7 @@ class EngineWorker:
 
     def _world(self, request: Mapping[str, Any]) -> CorpusWorld:
         at: int = request["world"]
-        return self.corpus.world(at)
+        return (self.first if at < self.first.size else self.corpus).world(at)
 
     def _fails(self, check: Check, world: Scenario) -> bool:
         if not check.meant(world):
