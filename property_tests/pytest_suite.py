@@ -25,7 +25,7 @@ from compat.report.conform_failure import failure_texts
 from compat.report.conform_text import counted, plain
 from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult, EngineInfo
 from property_tests.defaults import EXAMPLES, SEED
-from property_tests.judging.engine import UnusableEngineError
+from property_tests.judging.engine_workers import UnusableEngineError
 from property_tests.judging.engines import judging
 from property_tests.judging.inputs import ConformRequest
 from property_tests.judging.pool import EngineLostError, Pool

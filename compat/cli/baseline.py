@@ -142,7 +142,7 @@ def code_of(judged: JudgedOnce, made: Baseline) -> int:
 
 
 def _mistakes() -> tuple[type[Exception], ...]:
-    from property_tests.judging.engine import UnusableEngineError
+    from property_tests.judging.engine_workers import UnusableEngineError
     from property_tests.known.baseline import EditError
     from property_tests.known.entries import KnownFailuresError
     from property_tests.registry import UnknownSelectorError

@@ -210,7 +210,7 @@ def _mistakes() -> tuple[type[Exception], ...]:
         UnusedFileError,
     )
     from compat.report.conform_files import SamePathError
-    from property_tests.judging.engine import UnusableEngineError
+    from property_tests.judging.engine_workers import UnusableEngineError
     from property_tests.known.entries import KnownFailuresError
     from property_tests.registry import EverythingExcludedError, UnknownSelectorError
 

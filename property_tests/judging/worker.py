@@ -29,6 +29,7 @@ from property_tests.wording import failure_of, lines
 from refengine.errors import UnknownProfileError
 from refengine.testing import Scenario
 from refengine.testing.child import CallError, Connection, Function, Params
+from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
 
 Reply: TypeAlias = "dict[str, Any]"
@@ -98,6 +99,7 @@ class EngineWorker:
             "version": loaded.version,
             "capabilities": sorted(loaded.capabilities),
             "applying": [each.clause for each in self.applying],
+            "right": type(loaded.engine) is ReferenceEngine,
         }
 
     def smoke(self, _: Mapping[str, Any]) -> Reply:

@@ -35,7 +35,7 @@ from compat.verdicts.conformance import (
 )
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, exit_code
 from property_tests.defaults import EXAMPLES
-from property_tests.judging.engine import UnusableEngineError
+from property_tests.judging.engine_workers import UnusableEngineError
 from property_tests.judging.inputs import Emit, clause_infos
 from property_tests.registry import Clause
 from property_tests.stores.calls import StoreWorld
