@@ -10,6 +10,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
@@ -64,7 +65,8 @@ class Worker:
 
     def __init__(self, about: Request) -> None:
         self.waiting: deque[tuple[ChildCall, Request]] = deque()
-        self.child = ChildProcess(COMMAND, marked=False, frameworks=())
+        # In this folder, also where it is a copy of what was started in another one.
+        self.child = ChildProcess(COMMAND, cwd=Path.cwd(), marked=False, frameworks=())
         self.child.initialize(LONG, **about)
 
     def send(self, at: int, request: Request, limit: float) -> None:
