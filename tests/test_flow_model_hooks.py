@@ -12,6 +12,7 @@ from compat.dialects.flow import (
     LlmResponse,
     Part,
     Plugin,
+    Usage,
     text_content,
 )
 from compat.dialects.flow.profile import FLOW_PROFILES
@@ -201,6 +202,20 @@ def test_a_replaced_chunk_is_partial_only_where_it_inherits_that(profile, kept):
     asyncio.run(run(runner, stream=True))
 
     assert len(asyncio.run(stored(runner)).events) == kept
+
+
+def test_a_replaced_failure_is_none_any_more_and_its_cost_stays():
+    failed = LlmResponse(error_code="429", usage=Usage(total=5))
+    agent = LlmAgent(
+        name="clerk",
+        model=ScriptedModel(failed),
+        after_model=lambda *_: as_response("sorry"),
+    )
+
+    events = asyncio.run(run(runner_of(agent, profile="adk-py-2")))
+
+    assert [each.error_code for each in events] == [""]
+    assert events[0].usage == Usage(total=5)
 
 
 def test_a_request_changed_in_place_is_what_the_model_sees_and_is_not_kept():

@@ -525,6 +525,21 @@ def test_a_failure_is_told_as_an_event_in_one_version(profile, kind, codes):
     assert [each.error_code for each in events] == seen == codes
 
 
+def test_a_failure_is_told_by_who_spoke_last():
+    def fail(_):
+        raise TimeoutError
+
+    child = LlmAgent(name="child", model=ScriptedModel("hi"), after_agent=fail)
+    handing = calls(("transfer_to_agent", {"agent_name": "child"}))
+    root = LlmAgent(name="root", model=ScriptedModel(handing), sub_agents=[child])
+    runner = runner_of(root, profile="adk-py-2")
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(run(runner))
+
+    assert asyncio.run(stored(runner)).events[-1].author == "child"
+
+
 @pytest.mark.parametrize(("profile", "seen"), [("adk-py-1", 0), ("adk-py-2", 1)])
 def test_on_event_sees_the_event_of_before_run_in_some_versions(profile, seen):
     log = []

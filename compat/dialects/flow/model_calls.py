@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import fields, replace
-from typing import Any, Final, cast, final
+from dataclasses import replace
+from typing import Final, cast, final
 
 from compat.dialects.flow.content import Content, Part
 from compat.dialects.flow.contents import OWN_ID
@@ -122,14 +122,16 @@ class ModelStage:
 
 
 def inheriting(given: LlmResponse, replaced: LlmResponse) -> LlmResponse:
-    """Return the response, with the fields that it leaves unset as they were before."""
-    unset = LlmResponse()
-    kept: dict[str, Any] = {
-        each.name: getattr(replaced, each.name)
-        for each in fields(LlmResponse)
-        if getattr(given, each.name) == getattr(unset, each.name)
-    }
-    return replace(given, **kept)
+    """Return the response, with what is unset of it that the model call itself was.
+
+    A chunk stays one, and the call still cost what it did.
+    """
+    return replace(
+        given,
+        partial=given.partial or replaced.partial,
+        turn_complete=given.turn_complete or replaced.turn_complete,
+        usage=replaced.usage if given.usage is None else given.usage,
+    )
 
 
 def with_call_ids(content: Content | None, ctx: InvocationContext) -> Content | None:

@@ -47,8 +47,8 @@ class FlowProfile:
     plugin_after_model_state: Literal["kept", "lost"]
     """state that a plugin's after_model writes"""
     replaced_partial: Literal["as_given", "inherited"]
-    """fields that an after-model hook's response leaves unset: unset, or those of the
-    response that it replaces, the partial flag among them"""
+    """an after-model hook's response that does not say whether it is partial, ends the
+    turn or what it cost: as it is, or it has that of the response it replaces"""
     call_ids: Literal["after_hooks", "before_hooks"]
     """when calls without an id are given one: after the after-model hooks, or before"""
     model_artifacts: Literal["dropped", "kept"]
@@ -92,7 +92,8 @@ class FlowProfile:
     """whether on_event sees the event that a before_run hook's content became"""
     failure_event: Literal["none", "told"]
     """an exception that leaves the agent that the run began with: whether an event with
-    its class and text is told and kept first, if that agent asks a model"""
+    its class and text is told and kept first, by who spoke last, if that agent asks a
+    model"""
     user_calls: Literal["taken", "refused"]
     """a message of the user with function calls, or with responses to calls that the
     session does not have: kept like any, or refused before anything is kept"""

@@ -164,14 +164,16 @@ class Runner:
             seen = self.profile.before_run_event == "through_on_event"
             yield await (self._told(ctx, event) if seen else self._keep(ctx, event))
             return
+        author = ctx.agent.name
         try:
             async with aclosing(run_agent(ctx)) as events:
                 async for event in events:
                     yield await self._told(ctx, event)
+                    author = event.author
         except Exception as error:
             if self._tells(ctx, error):
-                code = error_code(error)
-                failed = ctx.event(error_code=code, error_message=str(error))
+                code, text = error_code(error), str(error)
+                failed = ctx.event(author=author, error_code=code, error_message=text)
                 yield await self._told(ctx, failed)
             raise
 
