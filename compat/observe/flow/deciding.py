@@ -27,14 +27,16 @@ from compat.dialects.flow.merging import is_final, merge_actions
 from compat.dialects.flow.templates import fill_template
 from compat.dialects.flow.transfer import AgentInTree, transfer_targets
 from compat.dialects.flow.values import as_json
-from compat.observe.flow.hooking import (
-    decided_chain,
-    decided_model_call,
-    decided_tool_call,
+from compat.observe.flow.hook_expecting import (
     expected_chain,
     expected_model_call,
     expected_tool_call,
     same_tool_call,
+)
+from compat.observe.flow.hooking import (
+    decided_chain,
+    decided_model_call,
+    decided_tool_call,
 )
 from compat.observe.flow.notation import (
     RowActions,

@@ -8,7 +8,7 @@ of the agent's list.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -34,7 +34,7 @@ from compat.dialects.flow import (
 from compat.dialects.flow.values import plain
 from compat.observe.flow.notation import RowCallbacks, RowHook, RowPlugin
 from refengine.testing.clock import run
-from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.json_values import is_mapping
 
 Object: TypeAlias = Mapping[str, Any]
 Made: TypeAlias = Callable[[Any], object]
@@ -59,9 +59,15 @@ class RowHookError(Exception):
     """What a row makes a hook, a tool or a model raise."""
 
 
+def is_missing(tool: object) -> bool:
+    """Tell whether a row's model calls a tool that is not there."""
+    if not is_mapping(tool):
+        return tool is None
+    return set(tool) <= MISSING and any(tool.values())
+
+
 def _unless_missing(raw: object) -> object:
-    missing = is_mapping(raw) and set(raw) <= MISSING and any(raw.values())
-    return None if missing else raw
+    return None if is_missing(raw) else raw
 
 
 class _Hooked(BaseModel):
@@ -294,81 +300,3 @@ def _done() -> LlmResponse:
 
 def _as_it_is(told: object) -> object:
     return told
-
-
-# What is expected
-
-
-def same_tool_call(given: Object, seen: Any, wanted: Any) -> bool:  # noqa: ANN401  # any JSON value
-    """Tell whether two tool calls came to the same.
-
-    An error is compared by its text if that is the row's; what a version says of a tool
-    that is not there, in its own words, is not.
-    """
-    texts = _error_text(seen), _error_text(wanted)
-    scripted = set(_errors(given))
-    if None in texts or scripted.intersection(texts):
-        return bool(seen == wanted)
-    return bool({**seen, "response": None} == {**wanted, "response": None})
-
-
-def _error_text(told: Object) -> str | None:
-    """Return the text of a response that is an error, or of a piece of one."""
-    response = told["response"]
-    if not is_mapping(response) or len(response) != 1:
-        return None
-    text: object = response.get("error", response.get("error_contains"))
-    return text if isinstance(text, str) else None
-
-
-def _errors(raw: object) -> Iterator[str]:
-    """Yield the texts of all errors that a row scripts."""
-    if is_mapping(raw):
-        yield from (str(each) for key, each in raw.items() if key == "err")
-    for each in _inside(raw):
-        yield from _errors(each)
-
-
-def _inside(raw: object) -> Iterable[object]:
-    if is_mapping(raw):
-        return raw.values()
-    return raw if is_list(raw) else ()
-
-
-class _ExpectedTool(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    response: Any
-    trace: list[str]
-    raised: bool = False
-
-
-def expected_tool_call(expected: object) -> Any:  # noqa: ANN401  # any JSON value
-    """Return what a row expects of a tool call, as it is decided."""
-    row = _ExpectedTool.model_validate(expected)
-    found = {"response": row.response, "trace": row.trace}
-    return {**found, "raised": True} if row.raised else found
-
-
-class _ExpectedModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    result: dict[str, Any]
-    trace: list[str]
-
-
-def expected_model_call(expected: object) -> Any:  # noqa: ANN401  # any JSON value
-    """Return what a row expects of a model call, as it is decided."""
-    return _ExpectedModel.model_validate(expected).model_dump()
-
-
-class _ExpectedChain(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    texts: list[str]
-    calls: list[int]
-
-
-def expected_chain(expected: object) -> Any:  # noqa: ANN401  # any JSON value
-    """Return what a row expects of a list of callbacks, as it is decided."""
-    return _ExpectedChain.model_validate(expected).model_dump()
