@@ -7,6 +7,7 @@ from typing import cast
 
 from property_tests.checks import positions
 from property_tests.checks.phases import Setup, hidden
+from property_tests.checks.routes import next_route
 from property_tests.checks.specs import limit
 from property_tests.view import Iteration, RunView
 from refengine.messages import Message, ToolCall
@@ -60,30 +61,8 @@ def requested_calls(
         return None
     if calls_once(run.agent, setup, profile):
         return ()
-    return _routed(now.message, cast("Sequence[Message]", last.left), profile)
-
-
-def _routed(
-    response: Message, history: Sequence[Message], profile: Profile
-) -> tuple[ToolCall, ...]:
-    last = history[-1] if history else None
-    left = last.tool_calls if last and last.role == "assistant" else ()
-    if profile.route == "model_response":
-        return left if response.tool_calls else ()
-    if profile.route == "last_left":
-        return left
-    return tuple(_unanswered(history, profile))
-
-
-def _unanswered(history: Sequence[Message], profile: Profile) -> Iterable[ToolCall]:
-    """Return the calls of the last assistant message that have no result."""
-    answers = [n for n, each in enumerate(history) if each.role == "assistant"]
-    if not answers:
-        return ()
-    at = answers[-1]
-    looked = history[at:] if profile.route == "unanswered_since" else history
-    done = {each.tool_call_id for each in looked if each.role == "tool"}
-    return [call for call in history[at].tool_calls if call.id not in done]
+    left = cast("Sequence[Message]", last.left)
+    return next_route(profile, now.message, left, hooked=True).calls
 
 
 def went_on(run: RunView, now: Iteration) -> bool:

@@ -31,9 +31,16 @@ def route_of(
     view: View, run: RunView, response: Message, left: Sequence[Message]
 ) -> Route:
     """Return where a run goes, given the response and what is left of the history."""
-    profile = view.profile
     if calls_once(view, run):
-        return _of_single_call(profile, response, left)
+        return _of_single_call(view.profile, response, left)
+    hooked = has_after_hooks(run.agent)
+    return next_route(view.profile, response, left, hooked=hooked)
+
+
+def next_route(
+    profile: Profile, response: Message, left: Sequence[Message], *, hooked: bool
+) -> Route:
+    """Return where a run with tools goes; ``hooked`` if anything acts after a model."""
     if not left and profile.after_leaves_none != "ignored":
         return _none_left(profile)
     if profile.route == "model_response":
@@ -41,9 +48,7 @@ def route_of(
     last = left[-1] if left else response
     if profile.route == "last_left":
         return _to(last.tool_calls if last.role == "assistant" else ())
-    if not has_after_hooks(run.agent):
-        return _to(response.tool_calls)
-    return _by_results(profile, left)
+    return _by_results(profile, left) if hooked else _to(response.tool_calls)
 
 
 def answer_of_run(
