@@ -28,6 +28,8 @@ def joined(found: View) -> View | None:
     events at once, and where a part has other options, or objects that count anew.
     """
     runs = found.scenario.runs
+    if not found.scenario.keeps:
+        return found
     rows = _rows(runs, found.trace)
     if not _is_law(found.profile) or _differ(found.scenario, rows):
         return None
@@ -84,14 +86,11 @@ def _is_law(profile: Profile) -> bool:
 
 def _differ(scenario: Scenario, rows: Sequence[Sequence[int]]) -> bool:
     """Tell whether a part of a run is another one than the run would have had."""
-    runs = scenario.runs
-    counts = '"on_call"' in scenario.model_dump_json(exclude_defaults=True)
-    for row in rows:
-        options = [runs[at - 1].options for at in row]
-        anew = any(runs[at - 1].rebuild for at in row)
-        if any(each != options[0] for each in options) or (anew and counts):
-            return True
-    return False
+    parts = [[scenario.runs[at - 1] for at in row] for row in rows]
+    if any(run.options != row[0].options for row in parts for run in row):
+        return True
+    anew = any(run.rebuild for row in parts for run in row)
+    return anew and '"on_call"' in scenario.model_dump_json(exclude_defaults=True)
 
 
 def _entries(trace: Trace, parts: dict[int, _Part]) -> Iterator[Observation]:

@@ -152,7 +152,7 @@ def _answered(view: View) -> Iterator[tuple[RunView, Iteration, Message]]:
     for run in view.runs:
         for now in run.iterations:
             response = response_of(view, run, now)
-            if response is not None:
+            if response is not None and not run.left_around(now):
                 yield run, now, response
 
 

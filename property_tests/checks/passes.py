@@ -91,6 +91,8 @@ def before_model(view: View) -> Iterator[PipelinePass]:
 def after_model(view: View) -> Iterator[PipelinePass]:
     """Yield the passes after the model answered."""
     for run, now in _iterations(view):
+        if run.left_around(now):
+            continue
         expected = positions.after_model(run.agent, view.profile)
         if now.after or (now.response is not None and _came_past(run, now)):
             yield PipelinePass(now.after, expected, _first(now.after, now.response))

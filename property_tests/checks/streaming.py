@@ -210,6 +210,8 @@ def joined_answer(case: PlayedWorld) -> Iterator[Decision]:
         seen = _next_look(run, now, answer=True)
         if not given or now.response is None or seen is None or _late(case, run, now):
             continue
+        if run.left_around(now):
+            continue
         found = [each for each in seen[0] if each.role == "assistant"]
         claim = "the history holds the chunks of an answer joined to one message"
         got = found[-1].content if found else None

@@ -34,7 +34,7 @@ LATER_MODELS: Final = ((), (), ("second",), ("second", "third"))
 """The models to fall back on, by name."""
 MOST_QUESTIONS: Final = 3
 """So many places of an agent ask at most."""
-RESUMES: Final = (1, 3, 5, 7, 7, 7)
+RESUMES: Final = (1, 2, 3, 4, 5, 6)
 """How often a run is resumed, if it asks as often; most of them come to an end."""
 POINTS: Final = (
     *("tool_start", "model_request", "tool_start", "hook_enter", "tool_start"),
