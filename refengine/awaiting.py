@@ -133,9 +133,9 @@ async def in_turn(closings: Iterable[Callable[[], Awaitable[object]]]) -> None:
 
 
 async def ended(tasks: Iterable[asyncio.Task[None]]) -> None:
-    """Cancel tasks and wait until all have ended, whatever they do about it."""
+    """Cancel tasks, in order, and wait until all have ended, whatever they do."""
     came: asyncio.CancelledError | None = None
-    left = {task for task in tasks if not task.done()}
+    left = [task for task in tasks if not task.done()]
     while left:
         for task in left:
             task.cancel()
@@ -143,6 +143,6 @@ async def ended(tasks: Iterable[asyncio.Task[None]]) -> None:
             await asyncio.wait(left)
         except asyncio.CancelledError as error:
             came = error
-        left = {task for task in left if not task.done()}
+        left = [task for task in left if not task.done()]
     if came is not None:
         raise came

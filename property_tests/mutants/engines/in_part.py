@@ -174,7 +174,40 @@ def _only_completed(right: Right) -> Right:
     return refuse
 
 
+def _appended_alone(right: Right) -> Right:
+    """Look at messages that a hook put behind all others, and at no others."""
+
+    def hook(self: Given, name: Given, new: Given, old: Given) -> None:
+        behind = tuple(new[1])[len(old[1]) :]
+        right(self, name, (new[0], behind), old)
+
+    return hook
+
+
+def _new_keys_alone(right: Right) -> Right:
+    """Look at a context value when its key is new."""
+
+    def hook(self: Given, name: Given, new: Given, old: Given) -> None:
+        known = {key for key, _ in old[0].items()}
+        values = {key: each for key, each in new[0].items() if key not in known}
+        right(self, name, (Context(values), new[1]), old)
+
+    return hook
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
+    broken(
+        "inserted-messages-unchecked",
+        "The extra of messages is looked at where a hook appends them, and only there.",
+        "MSG-019",
+        patch("resume.hook", _appended_alone),
+    ),
+    broken(
+        "later-context-values-unchecked",
+        "A context value that takes the place of another is not looked at.",
+        "SER-007",
+        patch("resume.hook", _new_keys_alone),
+    ),
     broken(
         "calls-of-a-text-left-alone",
         "The calls of an answer run though a hook took them out and left its text.",
