@@ -22,8 +22,8 @@ BEGIN: Final = "<!-- capabilities: written by python -m tools.pages.capabilities
 END: Final = "<!-- end of capabilities -->\n"
 FEW: Final = 4
 """So many clauses of a family are named; of more the number stands there."""
-SAME: Final = frozenset(("concurrent_calls", "lock_step"))
-"""Without these an engine does the same in every world, only at another time."""
+SAME: Final = frozenset(("concurrent_calls", "lock_step", "failed_history"))
+"""Without these an engine does the same in every world, or tells less of it."""
 
 
 def table() -> str:

@@ -11,8 +11,7 @@ from refengine.testing import doors
 from refengine.testing.blaming import blame, named_hooks
 from refengine.testing.telling import Pieces, in_lock_step, to_the_end
 
-BEFORE = "before_model_rewrite_history"
-AFTER = "after_model_rewrite_history"
+BEFORE, AFTER = "before_model_rewrite_history", "after_model_rewrite_history"
 WRAP = "wrap_invokable_tool_call"
 
 
@@ -168,8 +167,9 @@ class Door:
     profile = choosing(SEED_001, "same_handler_twice", "runs_twice")
     capabilities = (
         *("before_model", "after_model", "wrap_tool", "several_handlers", "streaming"),
-        *("parallel_calls", "concurrent_calls", "equal_call_ids", "lock_step"),
+        *("parallel_calls", "equal_call_ids", "lock_step", "failed_history"),
         *("next_twice", "run_locals", "run_options", "arguments_text", "context"),
+        "concurrent_calls",
     )
 
     async def build(self, config, on_notice):

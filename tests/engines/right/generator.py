@@ -171,7 +171,7 @@ class Door:
         *("struct_tool_wrappers", "tool_call_middlewares", "unknown_tools_handler"),
         *("parallel_calls", "concurrent_calls", "equal_call_ids", "return_directly"),
         *("sequential", "next_twice", "run_locals", "run_options", "arguments_text"),
-        *("lone_surrogates", "lock_step"),
+        *("lone_surrogates", "lock_step", "failed_history"),
     )
 
     async def build(self, config, on_notice):

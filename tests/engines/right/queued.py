@@ -158,7 +158,7 @@ class Door:
         *("before_model", "after_model", "wrap_tool", "several_handlers", "streaming"),
         *("parallel_calls", "concurrent_calls", "equal_call_ids", "return_directly"),
         *("next_twice", "context", "run_locals", "run_options", "arguments_text"),
-        "lone_surrogates",
+        *("lone_surrogates", "failed_history"),
     )
 
     async def build(self, config, on_notice):

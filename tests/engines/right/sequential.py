@@ -79,7 +79,10 @@ class Door:
     """Has no place for hooks, and does not stream."""
 
     name = "sequential"
-    capabilities = ("parallel_calls", "equal_call_ids", "arguments_text", "lock_step")
+    capabilities = (
+        *("parallel_calls", "equal_call_ids", "arguments_text", "lock_step"),
+        "failed_history",
+    )
 
     async def build(self, config, on_notice):
         if config.max_iterations < 1:

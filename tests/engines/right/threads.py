@@ -150,7 +150,7 @@ class Door:
     capabilities = (
         *("before_model", "after_model", "wrap_tool", "several_handlers", "context"),
         *("parallel_calls", "concurrent_calls", "equal_call_ids", "return_directly"),
-        *("next_twice", "run_locals", "arguments_text", "lone_surrogates"),
+        *("next_twice", "run_locals", "arguments_text", "failed_history"),
     )
 
     async def build(self, config, on_notice):
