@@ -21,7 +21,7 @@ from property_tests.drawing import drawn
 from property_tests.grafting import Neighbours, graft, neighbours
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies import scenarios
-from refengine.testing.strategies.stopping import asking, cancelled, retrying
+from refengine.testing.strategies.stopping import asking, cancelled, killed, retrying
 
 FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
@@ -52,12 +52,13 @@ HAPPENINGS: Final[
         "asking again": (retrying, 90),
         "stopping": (asking, 100),
         "cancelled": (cancelled, 150),
+        "killed": (killed, 60),
     }
 )
 """What may happen to a small world, and how many such worlds there are (``FULL``)."""
 
 VARIED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {"asking again": (), "stopping": ("INT",), "cancelled": ()}
+    {"asking again": (), "stopping": ("INT",), "cancelled": (), "killed": ()}
 )
 """Who may have these worlds played in other variants."""
 IN_VARIANTS: Final = 3

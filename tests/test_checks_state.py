@@ -8,6 +8,7 @@ from property_tests.checks import (
     asking,
     borders,
     cancelling,
+    going_on,
     handed_back,
     interrupts,
     resuming,
@@ -20,6 +21,7 @@ from property_tests.mutants.engines.asking import MUTANTS as ASKING
 from property_tests.mutants.engines.asking_people import MUTANTS as ASKING_PEOPLE
 from property_tests.mutants.engines.cancelling import MUTANTS as CANCELLING
 from property_tests.mutants.engines.falling_back import MUTANTS as FALLING_BACK
+from property_tests.mutants.engines.found_again import MUTANTS as FOUND_AGAIN
 from property_tests.mutants.engines.resuming import MUTANTS as RESUMING
 from property_tests.mutants.engines.retrying import MUTANTS as RETRYING
 from property_tests.variants import CHANGES, UNASKED
@@ -40,6 +42,7 @@ CHECKS = (
     *asking.CHECKS,
     *interrupts.CHECKS,
     *resuming.CHECKS,
+    *going_on.CHECKS,
     *borders.CHECKS,
     *cancelling.CHECKS,
     *retrying.CHECKS,
@@ -47,7 +50,7 @@ CHECKS = (
 )
 OTHERS = tuple(each for each in FALLING_BACK if each.violates != ("RUN-016",))
 WAITING = tuple(each for each in ASKING_PEOPLE if "INT-020" in each.violates)
-MUTANTS = (*ASKING, *WAITING, *RESUMING, *CANCELLING, *RETRYING, *OTHERS)
+MUTANTS = (*ASKING, *WAITING, *RESUMING, *FOUND_AGAIN, *CANCELLING, *RETRYING, *OTHERS)
 OF = {check.clause: check for check in CHECKS}
 ASKS = {"name": "a", "result": "r", "body": [{"op": "ask", "payload": "a?"}]}
 CALL = "assistant:[c1:a({})]"

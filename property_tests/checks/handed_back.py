@@ -41,7 +41,7 @@ Messages: TypeAlias = "Sequence[Message]"
 
 def of_failed(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that a failed run keeps all that came before what failed, and no more."""
-    if not _comparable(case):
+    if not comparable(case):
         return
     for run in case.played.runs:
         if run.status != "error" or run.end is None or run.spec.resume is not None:
@@ -57,7 +57,7 @@ def more_than_given(case: PlayedWorld) -> Iterator[Decision]:
 
     For engines that can: what exactly it hands back is asked of all.
     """
-    for run in case.played.runs if _comparable(case) else ():
+    for run in case.played.runs if comparable(case) else ():
         if run.status != "error" or run.end is None or run.spec.resume is not None:
             continue
         expected = _before_failure(case.played, run)
@@ -67,7 +67,7 @@ def more_than_given(case: PlayedWorld) -> Iterator[Decision]:
 
 def of_interrupted(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that an interrupted run keeps all that came before what asks, and no more."""
-    if not _comparable(case):
+    if not comparable(case):
         return
     for row in rows(case.played):
         before: RunView | None = None
@@ -88,14 +88,15 @@ def of_cancelled(case: PlayedWorld) -> Iterator[Decision]:
         if run.status != "cancelled" or run.spec.resume is not None:
             continue
         yield Decision(NO_ANSWER, None, run.answer, run.end)
-        base = _when_cancelled(case.played, run) if _comparable(case) else None
+        base = _when_cancelled(case.played, run) if comparable(case) else None
         if base is None:
             continue
         yield Decision(CANCELLED, base, run.final[: len(base)], run.end)
         yield from _results(run, base)
 
 
-def _comparable(case: PlayedWorld) -> bool:
+def comparable(case: PlayedWorld) -> bool:
+    """Tell whether a profile has all that hooks left, and the instruction, in it."""
     profile = case.profile
     kept, place = profile.before_model_edits, profile.instruction_place
     return kept == "kept" and place == "in_history"

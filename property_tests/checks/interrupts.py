@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.kept_runs import (
+    ResumedRun,
     address_of,
     begins_anew,
     begun,
@@ -21,15 +24,22 @@ from property_tests.checks.kept_runs import (
     rows,
     text_of,
 )
-from property_tests.checks.specs import all_tools, tool_wraps, tools_of
+from property_tests.checks.specs import all_tools, ops_of, tool_wraps, tools_of
 from property_tests.view import RunView
 from refengine.messages import Json
-from refengine.testing.ops import Ask
-from refengine.testing.scenario import AgentSpec, Scenario
+from refengine.testing.ops import Ask, Interrupts
+from refengine.testing.scenario import (
+    AgentSpec,
+    ModelWrapSpec,
+    Scenario,
+    ToolWrapSpec,
+)
 from refengine.testing.trace import Observation
 
 RESUME: Final = frozenset(("resume",))
 BESIDE: Final = RESUME | {"parallel_calls"}
+Asker: TypeAlias = "tuple[str | None, str]"
+"""Who asked: the call it was in, None for a hook, and what was asked, as JSON."""
 REFUSED: Final = "the class of the error that ends it, and what it did before"
 
 
@@ -132,31 +142,65 @@ def reported(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def answered(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that whoever asked is given the answer to just that, however often."""
+    """Ask that whoever asked is given the answer to just that, however often.
+
+    Who asks alike is told apart by the call. One who asks again in the same call, or
+    hook, is given what he was answered before, and then the new answer.
+    """
     for row in rows(case.played):
-        given: dict[str, Json] = {}
+        given: dict[Asker, list[Json]] = {}
         payloads = _payloads(row[0].agent)
         for cut in cuts_in(row):
             if begins_anew(cut, case.profile):
                 break
-            now = {str(e.data["payload"]): e for e in cut.questions if cut.goes_on(e)}
-            for payload, question in now.items():
-                answers = cut.answers
-                given[payload] = None if answers is None else answers[text_of(question)]
-            got = {
-                str(entry["asked"]): (at, entry["answer"])
-                for at, entry in effects(cut.after)
-                if "asked" in entry
-            }
-            for payload in (each for each in now if each in payloads):
-                what = f"whether what asked {payload!r} was given an answer"
-                yield Decision(
-                    what, expected=True, got=payload in got, at=cut.after.end
-                )
-            for payload, (at, answer) in got.items():
-                if payload in given:
-                    what = f"the answer to {payload!r}"
-                    yield Decision(what, given[payload], answer, at)
+            now = _answered_now(cut, payloads)
+            for asker, answers in now.items():
+                given.setdefault(asker, []).extend(answers)
+            got = _answers_had(cut.after, payloads)
+            for asker in now:
+                what = f"whether what asked {_named(asker)} was given an answer"
+                end = cut.after.end
+                yield Decision(what, expected=True, got=asker in got, at=end)
+            for asker, had in got.items():
+                if len(now.get(asker, ())) > 1:
+                    continue  # equal ids: which of them is whose nothing tells
+                last = given.get(asker, [])[-len(had) :]
+                for answer, (at, each) in zip(last, had, strict=False):
+                    yield Decision(f"the answer to {_named(asker)}", answer, each, at)
+
+
+def _answered_now(
+    cut: ResumedRun, payloads: AbstractSet[str]
+) -> Mapping[Asker, list[Json]]:
+    """Return what a run is resumed with, by who asked where that is recorded."""
+    found: dict[Asker, list[Json]] = {}
+    for each in cut.questions:
+        payload = _json(each.data["payload"])
+        if cut.goes_on(each) and payload in payloads:
+            answer = None if cut.answers is None else cut.answers[text_of(each)]
+            found.setdefault((each.call_id, payload), []).append(answer)
+    return found
+
+
+def _answers_had(
+    run: RunView, payloads: AbstractSet[str]
+) -> Mapping[Asker, list[tuple[Observation, Json]]]:
+    """Return the answers that each who asked was given in a run, in order."""
+    found: dict[Asker, list[tuple[Observation, Json]]] = {}
+    for at, entry in effects(run):
+        if "asked" in entry and _json(entry["asked"]) in payloads:
+            asker = at.call_id, _json(entry["asked"])
+            found.setdefault(asker, []).append((at, entry["answer"]))
+    return found
+
+
+def _json(payload: object) -> str:
+    return json.dumps(payload, sort_keys=True, ensure_ascii=False)
+
+
+def _named(asker: Asker) -> str:
+    call, payload = asker
+    return payload if call is None else f"{payload} in call {call!r}"
 
 
 def partly(case: PlayedWorld) -> Iterator[Decision]:
@@ -217,17 +261,16 @@ def _refusal(error: str, run: RunView) -> Decision:
 
 
 def _payloads(agent: AgentSpec) -> set[str]:
-    """Return what an agent asks where the answer is recorded."""
-    hooks = [
-        op
-        for each in agent.handlers
-        for todo in (each.before_model, each.after_model, each.after_agent)
-        for op in todo or ()
-    ]
-    bodies = [op for tool in agent.tools for op in tool.body]
-    wraps = [each.ask.payload for each in tool_wraps(agent) if each.ask is not None]
-    payloads = [op.payload for op in (*hooks, *bodies) if isinstance(op, Ask)]
-    return {str(each) for each in (*payloads, *wraps)}
+    """Return what an agent asks where the answer is recorded, and nowhere else."""
+    wraps: list[ModelWrapSpec | ToolWrapSpec] = [*tool_wraps(agent)]
+    wraps += [each.wrap_model for each in agent.handlers if each.wrap_model is not None]
+    ops = [*ops_of(agent)]
+    asked = [op.payload for op in ops if isinstance(op, Ask)]
+    asked += [each.ask.payload for each in wraps if each.ask is not None]
+    raised = [op.info for op in ops if isinstance(op, Interrupts)]
+    raised += [each.interrupt.info for each in wraps if each.interrupt is not None]
+    raised += [each.interrupt.info for each in all_tools(agent) if each.interrupt]
+    return {*map(_json, asked)} - {*map(_json, raised)}
 
 
 def _catches(scenario: Scenario) -> bool:

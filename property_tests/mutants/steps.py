@@ -96,6 +96,9 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "stream.close": EngineStep(SharedStream, "close"),
         "resume.refuse": EngineStep(keeper, "refuse_resuming"),
         "resume.begin": EngineStep(KeptRun, "begin"),
+        "resume.calls_begin": EngineStep(KeptRun, "calls_begin"),
+        "resume.settled": EngineStep(KeptRun, "settled"),
+        "resume.end": EngineStep(KeptRun, "end"),
         "resume.after_agent": EngineStep(KeptRun, "after_agent"),
         "resume.run_phases": EngineStep(KeptRun, "run_phases"),
         "resume.rewrite": EngineStep(KeptPass, "rewrite"),
@@ -105,6 +108,7 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "resume.answered": EngineStep(Journal, "answered"),
         "resume.goes_on": EngineStep(Journal, "goes_on"),
         "resume.locals": EngineStep(StepWriter, "begun"),
+        "resume.step": EngineStep(StepWriter, "step"),
         "resume.hook": EngineStep(StepWriter, "hook"),
         "resume.unpack": EngineStep(Types, "unpack"),
     }

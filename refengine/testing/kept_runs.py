@@ -111,6 +111,8 @@ def recorded_address(address: Address) -> list[list[str]]:
 
 OTHERS: Final = "*"
 """In ``answers`` all addresses that no other key names."""
+ADDRESS: Final = "<address>"
+"""As an answer it stands for the address that it answers."""
 
 
 class NoTargetError(LookupError):
@@ -155,14 +157,19 @@ def _is_target(target: TargetSpec, address: Address) -> bool:
 def _addressed(
     answers: Mapping[str, Json], pending: Sequence[Pending]
 ) -> dict[str, Json]:
-    """Return the answers by full address; one that fits nothing stays as it is."""
+    """Return the answers by full address; one that fits nothing stays as it is.
+
+    ``ADDRESS`` as the answer to all others is an answer of its own to each.
+    """
     waiting = [str(each.address) for each in pending]
     found: dict[str, Json] = {}
     for key, answer in answers.items():
         fit = [each for each in waiting if each == key or each.endswith(f" {key}")]
         found.update(dict.fromkeys(fit or ([] if key == OTHERS else [key]), answer))
     if OTHERS in answers:
-        found = {**dict.fromkeys(waiting, answers[OTHERS]), **found}
+        other = answers[OTHERS]
+        others = {each: each if other == ADDRESS else other for each in waiting}
+        found = {**others, **found}
     return found
 
 

@@ -341,7 +341,8 @@ class RunSpec(Spec):
     ``checkpoint`` is the key under which the run is kept. With ``resume`` the run of
     that key goes on instead: it has no input, and is streamed if that one was. What
     waits is answered null, all of it; or only what ``targets`` or ``answers`` name. The
-    keys of ``answers`` are addresses, in full or their ends, or ``*`` for all others.
+    keys of ``answers`` are addresses, in full or their ends, or ``*`` for all others,
+    each of which ``<address>`` answers with its own address.
     With ``rebuild`` the agent is built anew before, from objects that know nothing of
     what was, as in another process.
     """

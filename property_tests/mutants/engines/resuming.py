@@ -208,6 +208,28 @@ def _whole_numbers(right: Right) -> Right:
     return unpack
 
 
+def _by_tool(right: Right) -> Right:
+    """Give whoever asks the first answer that is for its tool, or its hook."""
+
+    def answered(self: Given, waiting: Given) -> Given:
+        found = right(self, waiting)
+        own = str(waiting.address).partition("(")[0]
+        like = [each for each in self.answers or () if each.partition("(")[0] == own]
+        return (self.answers[like[0]],) if found and like else found
+
+    return answered
+
+
+def _empty_waits(right: Right) -> Right:
+    """Take an answer that is false, 0 or empty for none, and wait further."""
+
+    def answered(self: Given, waiting: Given) -> Given:
+        found = right(self, waiting)
+        return found if self.answers is None or any(found) else ()
+
+    return answered
+
+
 def _unchecked(right: Right) -> Right:
     """Return run-local values that may be anything."""
 
@@ -309,6 +331,18 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A hook that asks twice gets its second answer for both.",
         "INT-009",
         _recalled(_answers_forgotten),
+    ),
+    broken(
+        "answers-to-calls-mixed-up",
+        "Calls of one tool that ask alike are all given the answer to the first.",
+        "INT-009",
+        patch("resume.answered", _by_tool),
+    ),
+    broken(
+        "empty-answers-taken-for-none",
+        "Who is answered with false, 0 or an empty text waits further.",
+        "INT-009",
+        patch("resume.answered", _empty_waits),
     ),
     broken(
         "unanswered-entered-too",

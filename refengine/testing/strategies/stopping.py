@@ -13,11 +13,22 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from pydantic import JsonValue
 
+from refengine.testing.kept_runs import ADDRESS
 from refengine.testing.notation import parse_message
-from refengine.testing.ops import Ask, AskSpec, Interrupts, InterruptSpec, Op, Spec
+from refengine.testing.ops import (
+    Ask,
+    AskSpec,
+    Interrupts,
+    InterruptSpec,
+    Op,
+    RunLocalRead,
+    RunLocalSet,
+    Spec,
+)
 from refengine.testing.scenario import (
     AgentSpec,
     CancelSpec,
+    HandlerSpec,
     ModelChunks,
     ModelFailure,
     RetrySpec,
@@ -44,7 +55,11 @@ POINTS: Final = (
 PASSES: Final = ("before_model", "after_model", "after_agent")
 WRAPS: Final = ("wrap_model", "wrap_invokable", "wrap_streamable")
 STATE_HOOKS: Final = ("before_chat_model", "after_chat_model")
-ANSWERS: Final[Sequence[JsonValue]] = (True, "yes", None, 0, 1.0, ["a", {"b": " "}])
+EMPTY: Final[Sequence[JsonValue]] = (False, 0, "", None, [], {})
+"""Values that a careless engine takes for none."""
+ANSWERS: Final[Sequence[JsonValue]] = (True, "yes", 1.0, ["a", {"b": " "}], *EMPTY)
+NOTE: Final = "note"
+"""The key of a run-local value that hooks before a question set, and others read."""
 
 
 @st.composite
@@ -125,6 +140,8 @@ def asking(draw: DrawFn, scenario: Scenario) -> Scenario:
     for place in draw(some):
         nth = draw(st.sampled_from([1, 2, 2, 3])) if counts else None
         agent = _put(agent, place, draw(_questions(place, counts)), nth)
+    if draw(st.booleans()):
+        agent = _noting(agent, draw(st.sampled_from([*EMPTY, "kept", 1.0])))
     first = scenario.runs[0].model_copy(update={"checkpoint": KEY})
     resumed = _resumed(first, anew=not counts)
     more = [draw(resumed) for _ in range(draw(st.sampled_from(RESUMES)))]
@@ -134,9 +151,10 @@ def asking(draw: DrawFn, scenario: Scenario) -> Scenario:
 @st.composite
 def _resumed(draw: DrawFn, first: RunSpec, *, anew: bool) -> RunSpec:
     alone: dict[str, JsonValue] = {"*": draw(st.sampled_from(ANSWERS))}
+    apart: dict[str, JsonValue] = {"*": ADDRESS}
     other: dict[str, JsonValue] = {"o": "resumed"}
     options = draw(st.sampled_from([first.options, first.options, other]))
-    answers: list[dict[str, JsonValue] | Literal["all"]] = [alone, "all"]
+    answers: list[dict[str, JsonValue] | Literal["all"]] = [apart, alone, "all"]
     return RunSpec(
         resume=KEY,
         answers=draw(st.sampled_from(answers)),
@@ -147,7 +165,7 @@ def _resumed(draw: DrawFn, first: RunSpec, *, anew: bool) -> RunSpec:
 
 def _questions(place: Place, counts: bool) -> SearchStrategy[Question]:
     name = " ".join(map(str, place))
-    payloads: list[JsonValue] = [f"{name}?", {"of": name}, f"  {name} é "]
+    payloads: list[JsonValue] = [f"{name}?", {"of": name}, f"  {name} é ", "sure?"]
     asked = st.sampled_from(payloads)
     asks = st.builds(AskSpec, payload=asked, after=st.booleans())
     return asks | st.builds(InterruptSpec, info=asked) if counts else asks
@@ -203,6 +221,50 @@ def _op(question: Question, nth: int | None) -> Op:
     if isinstance(question, InterruptSpec):
         return Interrupts(op="interrupt", info=question.info, on_call=nth)
     return Ask(op="ask", payload=question.payload, on_call=nth)
+
+
+def _noting(agent: AgentSpec, value: JsonValue) -> AgentSpec:
+    """Return the agent whose first hook sets a value of the run that others read."""
+    handlers = list(agent.handlers)
+    hooks = [at for at, each in enumerate(handlers) if each.before_model is not None]
+    if not hooks:
+        return agent
+    first = hooks[0]
+    set_ = RunLocalSet(op="runlocal_set", key=NOTE, value=value)
+    todo = (set_, *(handlers[first].before_model or ()))
+    handlers[first] = handlers[first].model_copy(update={"before_model": todo})
+    changed = {"handlers": tuple(map(_reading, handlers))}
+    return agent.model_copy(update=changed)
+
+
+def _reading(handler: HandlerSpec) -> HandlerSpec:
+    """Return the handler that looks for that value in all that comes later."""
+    read = RunLocalRead(op="runlocal_get", key=NOTE)
+    hooks = {
+        hook: (*todo, read)
+        for hook in ("after_model", "after_agent")
+        if (todo := getattr(handler, hook)) is not None
+    }
+    wraps = {
+        hook: wrap.model_copy(update={"runlocal_get": NOTE})
+        for hook in ("wrap_invokable", "wrap_streamable")
+        if (wrap := getattr(handler, hook)) is not None
+    }
+    return handler.model_copy(update={**hooks, **wraps})
+
+
+@st.composite
+def killed(draw: DrawFn, scenario: Scenario) -> Scenario:
+    """Draw the scenario with its first run kept, cancelled at any point, and resumed.
+
+    For what is kept that is as if its process had ended there.
+    """
+    first = scenario.runs[0]
+    scenario = scenario.model_copy(update={"runs": (first,)})
+    ended = draw(cancelled(scenario))
+    kept = ended.runs[0].model_copy(update={"checkpoint": KEY})
+    again = RunSpec(resume=KEY, rebuild=draw(st.booleans()), options=first.options)
+    return ended.model_copy(update={"runs": (kept, again)})
 
 
 @st.composite
