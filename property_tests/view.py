@@ -112,6 +112,12 @@ class Iteration:
         return cast("Sequence[Message]", self.request.data["messages"])
 
     @property
+    def asks_around_model(self) -> bool:
+        """Whether a wrapper around the model was entered last, and never left."""
+        left = {_who(each.enter): each.exit for each in self.model_wraps}
+        return any(each is None for each in left.values())
+
+    @property
     def attempts(self) -> tuple[Iteration, ...]:
         """Its attempts at the model: those that failed, and the last one."""
         return (*self.failed, self)

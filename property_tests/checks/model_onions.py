@@ -146,7 +146,7 @@ def answer_of(agent: AgentSpec, now: Iteration) -> Message | None:
 
 def _answer(agent: AgentSpec, now: Iteration) -> Message | None:
     answer = now.message
-    if answer is None or now.model_error is not None:
+    if answer is None or now.model_error is not None or now.asks_around_model:
         return None
     chunks = chunks_of(agent, now)
     if chunks is not None:

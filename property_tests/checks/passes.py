@@ -166,4 +166,4 @@ def _came_past(run: RunView, now: Iteration) -> bool:
     """Tell whether a run went on after the response: what breaks a stream ends it."""
     if now is not run.iterations[-1] or now.calls:
         return True
-    return run.status not in {None, "error", "cancelled"}
+    return run.status not in {None, "error", "cancelled"} and not now.asks_around_model
