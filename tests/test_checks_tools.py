@@ -1,12 +1,16 @@
 """The checks of TOOL, under every profile."""
 
+from dataclasses import replace
+
 import pytest
 
+from property_tests.checks import told as told_of
 from property_tests.checks.tools import CHECKS
 from property_tests.generating import generated
 from property_tests.judging.world import judge
 from property_tests.mutants import mutant
 from property_tests.mutants.engines import called_tools, tools
+from property_tests.mutants.models import told as telling
 from property_tests.playing import VariantPlayer
 from refengine.profile import PROFILES, profile
 from refengine.testing.doors import ReferenceEngine
@@ -177,3 +181,23 @@ def test_calls_are_those_that_after_hooks_left():
     agent = {"tools": [TOOL, MORE], **handlers({"after_model": [left]})}
 
     assert told("TOOL-016", scenario(agent, CALL, DONE)) == [["u", "U"]]
+
+
+def reordered(change):
+    """Return an engine that tells the parameters of tools in another order."""
+    return telling(
+        lambda info: replace(
+            info, parameters={name: change(info.parameters[name]) for name in "ba"}
+        )
+    )(profile("seed-001"))
+
+
+@pytest.mark.parametrize(("change", "right"), [(list, True), (sorted, False)])
+def test_keys_of_a_schema_have_no_order_and_its_lists_have_one(change, right):
+    [check] = told_of.CHECKS
+    tool = {**TOOL, "parameters": {"a": ["y", "x"], "b": ["x", "y"]}}
+    world = scenario({"tools": [tool]}, DONE)
+
+    found = decisions(check, world, reordered(change))
+
+    assert [each.holds for each in found] == [right]

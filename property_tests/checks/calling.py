@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from property_tests.checks import positions
-from property_tests.checks.phases import Setup, hidden
+from property_tests.checks.phases import Setup, hidden, offered
 from property_tests.checks.routes import next_route
-from property_tests.checks.specs import limit
+from property_tests.checks.specs import hides_once, limit
 from property_tests.view import Iteration, RunView
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile
@@ -22,12 +22,20 @@ def offers(agent: AgentSpec, setup: Setup) -> list[str]:
     return [each.name for each in setup.shown if each.name not in taken]
 
 
-def is_known(name: str, agent: AgentSpec, setup: Setup, profile: Profile) -> bool:
-    """Tell whether a call of that name finds its tool."""
+def is_known(
+    name: str, now: Iteration, agent: AgentSpec, setup: Setup, profile: Profile
+) -> bool:
+    """Tell whether a call of that name finds its tool.
+
+    Which requests a wrapper takes a tool out of is another clause's matter: where it
+    does so in one only, what this request offered counts.
+    """
     if name not in setup.runnable:
         return False
     if profile.hidden_tool == "runs" or not hidden(agent):
         return True
+    if hides_once(agent) and now.request is not None:
+        return name in offered(now.request)
     return name in offers(agent, setup)
 
 

@@ -48,7 +48,7 @@ class CalledBatch:
 
     def knows(self, call: ToolCall) -> bool:
         """Tell whether the call finds its tool."""
-        return is_known(call.name, self.agent, self.setup, self.profile)
+        return is_known(call.name, self.now, self.agent, self.setup, self.profile)
 
     @property
     def distinguishable(self) -> bool:
@@ -100,7 +100,7 @@ def by_name(case: PlayedWorld) -> Iterator[Decision]:
         for call in batch.calls if _reach(batch) else ():
             if batch.knows(call) and not batch.seen(call).starts:
                 yield Decision(text, call.name, None, batch.now.response)
-        if batch.not_found and all(map(batch.knows, batch.calls)):
+        if _refused(batch):
             yield Decision(text, "found", "ToolNotFound", batch.run.error)
 
 
@@ -124,7 +124,7 @@ def taken_out(case: PlayedWorld) -> Iterator[Decision]:
             if not batch.knows(call):
                 if batch.distinguishable or len(batch.calls) == 1:
                     yield _not_run(text, batch, call)
-            elif batch.distinguishable and (starts or _reach(batch)):
+            elif batch.distinguishable and (starts or _reach(batch) or _refused(batch)):
                 at = starts[0] if starts else batch.now.response
                 yield Decision(text, "runs", "runs" if starts else "unknown", at)
 
@@ -164,18 +164,19 @@ def siblings(case: PlayedWorld) -> Iterator[Decision]:
 
 def answered(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether the text of unknown_tools_handler is the result."""
-    for batch, call, answer in _handled(case.played):
+    for batch, call in _handled(case.played):
         seen = history_after(batch.run, batch.now)
         if seen is not None and went_on(batch.run, batch.now):
             result = result_of(seen[0], call.id)
             text = "the text of unknown_tools_handler is the result of the call"
             got = None if result is None else result.content
-            yield Decision(text, answer.replace("<name>", call.name), got, seen[1])
+            expected = batch.agent.answer_for(call.name, call.arguments)
+            yield Decision(text, expected, got, seen[1])
 
 
 def unseen(case: PlayedWorld) -> Iterator[Decision]:
     """Tell whether no wrapper and no event sees a call that was answered so."""
-    for batch, call, _ in _handled(case.played):
+    for batch, call in _handled(case.played):
         seen = batch.seen(call).entries
         got = [each.kind for each in seen if each.kind in {"hook_enter", "event"}]
         text = "unknown_tools_handler answers without wrapper and event"
@@ -193,12 +194,12 @@ def _started(view: View) -> Iterator[tuple[CalledBatch, ToolCall, Observation]]:
                     yield batch, call, start
 
 
-def _handled(view: View) -> Iterator[tuple[CalledBatch, ToolCall, str]]:
+def _handled(view: View) -> Iterator[tuple[CalledBatch, ToolCall]]:
     for batch in batches(view):
-        answer = batch.agent.unknown_tools_handler
-        for call in batch.calls:
-            if answer is not None and not batch.knows(call):
-                yield batch, call, answer
+        answers = batch.agent.unknown_tools_handler is not None
+        for call in batch.calls if answers else ():
+            if not batch.knows(call):
+                yield batch, call
 
 
 def _reach(batch: CalledBatch) -> bool:
@@ -206,6 +207,11 @@ def _reach(batch: CalledBatch) -> bool:
     wraps = tool_wraps(batch.agent)
     kept = all(calls_next(each) and each.factory_error is None for each in wraps)
     return kept and went_on(batch.run, batch.now)
+
+
+def _refused(batch: CalledBatch) -> bool:
+    """Tell whether the run ended as if a tool were not there, and all of them are."""
+    return batch.not_found and all(map(batch.knows, batch.calls))
 
 
 def _not_run(text: str, batch: CalledBatch, call: ToolCall) -> Decision:

@@ -202,8 +202,8 @@ def result_of(
         return None
     seen = now.calls.get(call.id)
     if seen is None or not (seen.hooks or seen.starts or seen.events):
-        answer = run.agent.unknown_tools_handler
-        return None if answer is None else answer.replace("<name>", call.name)
+        answers = run.agent.unknown_tools_handler is not None
+        return run.agent.answer_for(call.name, call.arguments) if answers else None
     onion = onion_of(run.agent, seen, call)
     return None if onion is None else onion.result
 

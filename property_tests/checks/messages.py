@@ -110,15 +110,6 @@ def answer_of_other_role(case: PlayedWorld) -> Iterator[Decision]:
     yield from _answers(case, other_role=True)
 
 
-def caller_unchanged(case: PlayedWorld) -> Iterator[Decision]:
-    """Decide that what the caller gave is as it was when the run is over."""
-    for run in case.played.runs:
-        changed = [e for e in run.entries if e.kind == "caller_object_changed"]
-        paths = [str(each.data.get("path")) for each in changed]
-        at = changed[0] if changed else run.end
-        yield Decision("no object of the caller's is changed", [], paths, at)
-
-
 def second_turn(case: PlayedWorld) -> Iterator[Decision]:
     """Decide that a turn starts from what the last run left, but its own first."""
     last: dict[int, RunView] = {}
@@ -299,7 +290,6 @@ CHECKS: Final = (
     Check(clause="MSG-013", decide=none_left, any_of=_AFTER),
     Check(clause="MSG-014", decide=answer),
     Check(clause="MSG-015", decide=answer_of_other_role, any_of=_AFTER),
-    Check(clause="MSG-016", decide=caller_unchanged),
     Check(clause="MSG-017", decide=second_turn),
     Check(clause="MSG-018", decide=unanswered),
 )

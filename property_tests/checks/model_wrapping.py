@@ -58,7 +58,10 @@ def tools(case: PlayedWorld) -> Iterator[Decision]:
     for run, now in _wrapped(case):
         for hook, inner in _inwards(now):
             names = cast("Sequence[str]", hook.seen["tools"])
-            expected = shown_by(model_wrap_of(run.agent, hook), names)
+            spec = model_wrap_of(run.agent, hook)
+            if spec.hide_on_call is not None:
+                continue  # that is another clause's matter
+            expected = shown_by(spec, names)
             got = names_in(now) if inner is None else inner.seen["tools"]
             claim = "the model is told of the tools that the wrapper outside left"
             yield Decision(claim, expected, got, _observed_at(now, inner))

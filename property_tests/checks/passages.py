@@ -7,7 +7,7 @@ inside which, what the innermost one reached, and what came back.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -192,13 +192,21 @@ def name_of(call: Call) -> str | None:
 
 
 def calls_of(now: Iteration) -> list[Call]:
-    """Return the calls of an iteration, none if two of a message share an id."""
-    ids = [each.id for each in now.message.tool_calls] if now.message else []
+    """Return the calls of an iteration, none if two of a message share an id.
+
+    One that a hook gave another tool under the id it had is left out.
+    """
+    calls = now.message.tool_calls if now.message else ()
     if now.after and now.after[-1].left:
-        ids = [each.id for each in now.after[-1].left[-1].tool_calls] or ids
-    if any(number > 1 for number in Counter(ids).values()):
+        calls = now.after[-1].left[-1].tool_calls or calls
+    if any(number > 1 for number in Counter(each.id for each in calls).values()):
         return []
-    return list(now.calls.values())
+    names = {each.id: each.name for each in calls}
+    return [each for each in now.calls.values() if _is_named_so(each, names)]
+
+
+def _is_named_so(call: Call, names: Mapping[str, str]) -> bool:
+    return call.call is None or names.get(call.id, call.call.name) == call.call.name
 
 
 def passages(

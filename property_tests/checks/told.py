@@ -54,8 +54,11 @@ def _shown(tool: Json) -> tuple[str, list[str]]:
 
 
 def _text(value: Json) -> str:
-    """Return a schema as it is written: the order of its keys is part of a prompt."""
-    return json.dumps(value, ensure_ascii=False)
+    """Return what a schema says; objects of JSON have no order, so keys are sorted.
+
+    A list has one, also that of ``required``, and 1, 1.0 and true are three values.
+    """
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 CHECKS: Final = (Check(clause="TOOL-025", decide=as_registered),)

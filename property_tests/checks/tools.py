@@ -27,7 +27,7 @@ from property_tests.checks.phases import (
     offered,
     tools_in,
 )
-from property_tests.checks.specs import all_tools
+from property_tests.checks.specs import all_tools, hides_once
 from property_tests.view import HookView, RunView
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec, Scenario
@@ -156,7 +156,7 @@ def taken_out(case: PlayedWorld) -> Iterator[Decision]:
     for run in view.runs:
         setup, takes = found.runs[run.number], hidden(run.agent)
         for now in run.iterations:
-            if setup.failed or not any(takes):
+            if setup.failed or not any(takes) or hides_once(run.agent):
                 continue
             if len(now.model_wraps) == len(takes):
                 yield from _seen_by_wrappers(setup, takes, now.model_wraps)

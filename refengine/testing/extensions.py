@@ -121,7 +121,7 @@ class WorldHandler:
         # A handler needs a hook; one that was given none takes part and does nothing.
         self.hooks = frozenset(given or {"before_agent"})
         self._spec = spec
-        self._me = Extension(world, spec.id)
+        self._me = Extension(world, spec.id, spec.in_place)
         self._position = position
         self._named: dict[str, Named] = {}
 
@@ -296,7 +296,7 @@ def middleware_of(
     spec: MiddlewareSpec, position: int, world: Surroundings
 ) -> AgentMiddleware:
     """Return the struct middleware that a spec describes."""
-    me = Extension(world, spec.id)
+    me = Extension(world, spec.id, spec.in_place)
     wraps = spec.wrap_tool_call
     named = partial(Named, me.label or f"middleware-{position}", position)
     before, after = "before_chat_model", "after_chat_model"
@@ -341,7 +341,10 @@ def _state_hook(
         seen = tuple(state.messages)
         named.enter(me, ctx, seen, state=me.world.state_number(state))
         _, messages = perform_messages(me, named.hook, ctx, seen, todo)
-        state.messages = list(messages)
+        if me.in_place:
+            state.messages[:] = messages
+        else:
+            state.messages = list(messages)
 
     def act(ctx: Context, state: ChatModelAgentState) -> None:
         begin(ctx, state)

@@ -63,6 +63,7 @@ class Extension:
 
     world: Surroundings
     label: str
+    in_place: bool = False
     kept: Sequence[Message] = ()
     runs: Counter[str] = field(default_factory=Counter[str])
     stops: Counter[int] = field(default_factory=Counter[int])
@@ -141,37 +142,61 @@ def _perform_tools(
     tools: Sequence[ToolMeta] = config.tools or ()
     if isinstance(op, ops.AppendTools):
         made = [ToolMeta(me.world.tool(me.world.of_run(spec))) for spec in op.tools]
-        config.tools = [*tools, *made]
+        _leave(me, config, [*tools, *made])
     elif isinstance(op, ops.RemoveTool):
-        config.tools = [meta for meta in tools if meta.name != op.name]
+        _leave(me, config, [meta for meta in tools if meta.name != op.name])
     elif isinstance(op, ops.SetTools):
+        if op.value is not None:
+            _leave(me, config, [])
+            return ctx
         # null has no place in the engine's types; what it does is a posture.
-        config.tools = cast("list[ToolMeta]", None if op.value is None else [])
+        config.tools = cast("list[ToolMeta]", None)
     elif isinstance(op, ops.SetReturnDirectly):
         name = me.world.numbered(op.name)
-        _set_flags(config, {name: op.value}, {name})
+        _set_flags(me, config, {name: op.value}, {name})
     elif isinstance(op, ops.ReplaceReturnDirectly):
         names = {meta.name for meta in tools} | set(config.return_directly or {})
-        _set_flags(config, op.value or {}, names)
+        _set_flags(me, config, op.value or {}, names)
     else:
         return perform_any(me, "before_agent", ctx, op)
     return ctx
 
 
+def _leave(me: Extension, config: AgentConfig, tools: list[ToolMeta]) -> None:
+    """Leave these tools: in the list that is there, or in another one.
+
+    There is none after a handler that left null.
+    """
+    there: list[ToolMeta] | None = config.tools
+    if me.in_place and there is not None:
+        there[:] = tools
+    else:
+        config.tools = tools
+
+
 def _set_flags(
-    config: AgentConfig, flags: Mapping[str, bool], names: AbstractSet[str]
+    me: Extension,
+    config: AgentConfig,
+    flags: Mapping[str, bool],
+    names: AbstractSet[str],
 ) -> None:
     """Set the flags of these names, where the engine keeps them; others are unset."""
-    if config.return_directly is not None:
-        kept = {k: v for k, v in config.return_directly.items() if k not in names}
-        config.return_directly = {**kept, **flags}
+    there = config.return_directly
+    if there is None:
+        tools = [
+            replace(meta, return_directly=flags.get(meta.name))
+            if meta.name in names
+            else meta
+            for meta in config.tools
+        ]
+        _leave(me, config, tools)
         return
-    config.tools = [
-        replace(meta, return_directly=flags.get(meta.name))
-        if meta.name in names
-        else meta
-        for meta in config.tools
-    ]
+    left = {**{k: v for k, v in there.items() if k not in names}, **flags}
+    if me.in_place:
+        there.clear()
+        there.update(left)
+    else:
+        config.return_directly = left
 
 
 def config_of(config: AgentConfig) -> dict[str, object]:

@@ -51,6 +51,8 @@ class ToolWrapSpec(Spec):
     its own ``catch_error`` does not catch that, and neither an ``interrupt`` or what
     it asks; those that come out of ``next`` it does. ``<answer>`` in a text of it
     stands for what it was answered. ``set_options`` joins the options of this call.
+    With ``new_input`` it hands on an input of its own making in place of the one it
+    got; with ``in_place`` it edits the result that it got, and makes no new one.
     """
 
     id: str = ""
@@ -71,7 +73,9 @@ class ToolWrapSpec(Spec):
     set_input_name: str | None = None
     set_input_call_id: str | None = None
     set_options: dict[str, JsonValue] | None = None
+    new_input: bool = False
     call_next: PositiveInt = 1
+    in_place: bool = False
     catch_error: str | None = None
     prefix_result: str | None = None
     map_result: str | None = None
@@ -121,11 +125,13 @@ class MiddlewareSpec(Spec):
     """A struct middleware; ``id`` only labels what it puts down.
 
     Its callbacks are plain functions, or coroutine functions with ``waits``; those
-    that block are that in any case.
+    that block are that in any case. They put a new list into the state that they are
+    given, or with ``in_place`` edit the one that is there.
     """
 
     id: str = ""
     waits: bool = False
+    in_place: bool = False
     additional_instruction: str = ""
     additional_tools: tuple[ToolSpec, ...] = ()
     before_chat_model: tuple[MessageOp, ...] = ()
@@ -143,10 +149,13 @@ class HandlerSpec(Spec):
 
     Its hooks are coroutine functions, or with ``plain`` plain ones where they may be.
     ``same_as`` is the very object of an earlier position once more, and stands alone.
+    ``before_agent`` puts a new list of tools, and a new map of flags, into the
+    configuration, or with ``in_place`` edits those that are there.
     """
 
     id: str = ""
     plain: bool = False
+    in_place: bool = False
     same_as: int | None = Field(default=None, ge=0)
     before_agent: tuple[ConfigOp, ...] | None = None
     before_model: tuple[MessageOp, ...] | None = None
@@ -214,6 +223,7 @@ class AgentSpec(Spec):
     """An agent; every key may be left out.
 
     ``output_key`` is the name under which the caller keeps the answer of a run.
+    ``<name>`` and ``<args>`` in ``unknown_tools_handler`` stand for those of the call.
     """
 
     name: str = ""
@@ -228,6 +238,11 @@ class AgentSpec(Spec):
     sequential: bool = False
     output_key: str | None = None
     retry: RetrySpec | None = None
+
+    def answer_for(self, name: str, arguments: str) -> str:
+        """Return what ``unknown_tools_handler`` answers a call of that tool."""
+        text = (self.unknown_tools_handler or "").replace("<args>", arguments)
+        return text.replace("<name>", name)
 
     @model_validator(mode="after")
     def _refer_back(self) -> AgentSpec:

@@ -9,7 +9,6 @@ caller handed over is still as it was.
 from __future__ import annotations
 
 import asyncio
-import copy
 import warnings
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -23,6 +22,7 @@ from refengine.interrupts import Interrupt, Pending
 from refengine.messages import Json, Message, MessageChunk, join_chunks
 from refengine.run import RunResult
 from refengine.stream import StreamReader
+from refengine.testing.callers import GivenConfig, GivenRun
 from refengine.testing.doors import (
     Engine,
     EngineAgent,
@@ -80,6 +80,7 @@ class Session:
         self._keeper = keeper_for(scenario, self._recorder)
         self._worlds = [self._world(spec) for spec in scenario.all_agents]
         self._agents: list[EngineAgent] = []
+        self._given: list[GivenConfig] = []
         self._left: dict[int, Sequence[Message]] = {}
         self._outcome: RunResult | None = None
         self._asked = 0.0
@@ -110,26 +111,35 @@ class Session:
 
     async def _build(self) -> bool:
         for world in self._worlds:
-            agent = await self._built(world)
+            given = self._configured(world)
+            agent = await self._built(given)
             if agent is None:
                 return False
             self._agents.append(agent)
+            self._given.append(given)
         return True
 
-    async def _built(self, world: World) -> EngineAgent | None:
+    async def _built(self, given: GivenConfig) -> EngineAgent | None:
         """Build an agent and put it down; None if it cannot be built."""
-        config = self._configured(world)
         try:
-            agent = await self._engine.build(config, self._notice)
+            agent = await self._engine.build(given.config, self._notice)
         except Exception as error:  # noqa: BLE001  # what building raised is data
             self._recorder.add("build_error", self._failed(error))
             return None
         self._recorder.add("build", {})
+        self._look_at(given)
         return agent
 
-    def _configured(self, world: World) -> ChatModelAgentConfig:
+    def _configured(self, world: World) -> GivenConfig:
         config = world.config()
-        return config if self._dress is None else self._dress(world, config)
+        if self._dress is not None:
+            config = self._dress(world, config)
+        return GivenConfig(config)
+
+    def _look_at(self, *given: GivenConfig | GivenRun) -> None:
+        """Put down what the caller handed over and finds changed."""
+        for path in (path for each in given for path in each.changed()):
+            self._recorder.add("caller_object_changed", {"path": path})
 
     async def _run(self, spec: RunSpec, number: int) -> None:
         self._recorder.run = number
@@ -139,12 +149,12 @@ class Session:
             return
         world = self._worlds[spec.agent]
         earlier = self._left.get(spec.agent, ()) if spec.continues else ()
-        given = [*earlier, *map(parse_message, spec.input)]
-        before = copy.copy(given)
+        messages = [*earlier, *map(parse_message, spec.input)]
+        given = GivenRun(messages, spec.options)
         turn: dict[str, Json] = {"continues": True} if spec.continues else {}
         if spec.resume is not None:
             turn = {"resume": spec.resume}
-        self._recorder.add("run_start", {"messages": given, **turn})
+        self._recorder.add("run_start", {"messages": messages, **turn})
         self._outcome, self._interrupts = None, ()
         try:
             await self._consumed(spec, given)
@@ -161,11 +171,10 @@ class Session:
             outcome = None
         if outcome is not None:
             self._ended(spec, world, outcome)
-        if given != before:
-            self._recorder.add("caller_object_changed", {"path": "messages"})
+        self._look_at(given, self._given[spec.agent])
         self._caller(spec.after, spec.agent)
 
-    async def _consumed(self, spec: RunSpec, given: Sequence[Message]) -> None:
+    async def _consumed(self, spec: RunSpec, given: GivenRun) -> None:
         """Read the events of a run to its end, or until it is cancelled as asked."""
         if spec.cancel is None:
             await self._consume(self._started(spec, given))
@@ -185,17 +194,18 @@ class Session:
             entry = {"at": "cancel", "contributed": status == "cancelled"}
             self._recorder.note(entry)
 
-    def _started(self, spec: RunSpec, given: Sequence[Message]) -> EngineRun:
+    def _started(self, spec: RunSpec, given: GivenRun) -> EngineRun:
         agent = self._agents[spec.agent]
-        options = {"options": spec.options} if spec.options else {}
+        options = {"options": given.options} if spec.options else {}
         if spec.resume is None and spec.checkpoint is None:
-            return agent.run(given, stream=spec.streaming, **options)
+            return agent.run(given.messages, stream=spec.streaming, **options)
         if not hasattr(agent, "resume"):
             raise KeepsNothingError(self._engine.name)
         keeping = cast("KeepingAgent", agent)
         if spec.resume is None:
             key = spec.checkpoint
-            return keeping.run(given, spec.streaming, checkpoint=key, **options)
+            messages = given.messages
+            return keeping.run(messages, spec.streaming, checkpoint=key, **options)
         answers = answers_of(spec, self._pending.get(spec.resume, ()))
         entry = {"checkpoint": spec.resume, "answers": answers}
         self._recorder.add("resume", entry)
@@ -245,10 +255,11 @@ class Session:
         world = self._world(self._scenario.all_agents[at])
         world.goes_on_from(self._worlds[at])
         self._worlds[at] = world
-        agent = await self._built(world)
+        given = self._configured(world)
+        agent = await self._built(given)
         if agent is None:
             return False
-        self._agents[at] = agent
+        self._agents[at], self._given[at] = agent, given
         return True
 
     def _refused(self, error: KeepsNothingError) -> None:

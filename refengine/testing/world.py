@@ -177,11 +177,7 @@ class World:
             tools=list(self.tools),
             return_directly=dict(spec.return_directly),
             tool_call_middlewares=self.tool_call_middlewares,
-            unknown_tools_handler=(
-                None
-                if answer is None
-                else lambda name, _: answer.replace("<name>", name)
-            ),
+            unknown_tools_handler=(None if answer is None else spec.answer_for),
             sequential=spec.sequential,
         )
         return ChatModelAgentConfig(

@@ -79,7 +79,6 @@ class Made(Generic[R]):
         spec = self._answered(spec, call_id, after=False)
         if spec.short_circuit is not None:
             return self.kind.of(spec.short_circuit)
-        self._change(spec, value)
         try:
             result = await self._next(spec, ctx, value, inner, call_id)
         except (Exception, Interrupt) as error:  # what is caught is the scenario's
@@ -147,17 +146,20 @@ class Made(Generic[R]):
         inner: Callable[[Context, ToolCallInput], Awaitable[R]],
         call_id: str,
     ) -> R:
+        handed = replace(value) if spec.new_input else value
+        self._change(spec, handed)
         # Wrappers further in may change name and id; the call stays the one it was.
-        entered = replace(value, call_id=call_id)
+        entered = replace(handed, call_id=call_id)
         try:
             for _ in range(spec.call_next - 1):
                 # Of several results the last one counts.
                 with suppress(Exception, Interrupt):
-                    await inner(ctx, value)
-            return await inner(ctx, value)
+                    await inner(ctx, handed)
+            return await inner(ctx, handed)
         finally:
+            value.name, value.call_id = handed.name, handed.call_id
             if spec.record is not None:
-                left = replace(entered, arguments=value.arguments)
+                left = replace(entered, arguments=handed.arguments)
                 self._phase(spec.record, "exit", ctx, left)
 
     def _phase(
@@ -221,7 +223,11 @@ class Invoked:
         text = (spec.prefix_result or "") + result.result
         if spec.map_result is not None:
             text = spec.map_result.replace("<result>", text)
-        return ToolCallResult(text if spec.set_result is None else spec.set_result)
+        text = text if spec.set_result is None else spec.set_result
+        if not spec.in_place:
+            return ToolCallResult(text)
+        result.result = text
+        return result
 
 
 class Streamed:
@@ -235,16 +241,23 @@ class Streamed:
     def edited(
         self, result: StreamToolCallResult, spec: ToolWrapSpec
     ) -> StreamToolCallResult:
-        reader = result.result
-        fixed = (spec.set_result,) if spec.set_result is not None else spec.set_stream
-        if fixed is not None:
-            return StreamToolCallResult(StreamReader(_instead(reader, fixed)))
-        if spec.prefix_result is not None:
-            reader = StreamReader(_after(spec.prefix_result, reader))
-        if spec.map_result is not None:
-            template = spec.map_result
-            reader = convert_stream(reader, lambda c: template.replace("<result>", c))
-        return StreamToolCallResult(reader)
+        reader = _edited_stream(result.result, spec)
+        if not spec.in_place:
+            return StreamToolCallResult(reader)
+        result.result = reader
+        return result
+
+
+def _edited_stream(reader: StreamReader[str], spec: ToolWrapSpec) -> StreamReader[str]:
+    fixed = (spec.set_result,) if spec.set_result is not None else spec.set_stream
+    if fixed is not None:
+        return StreamReader(_instead(reader, fixed))
+    if spec.prefix_result is not None:
+        reader = StreamReader(_after(spec.prefix_result, reader))
+    if spec.map_result is not None:
+        template = spec.map_result
+        reader = convert_stream(reader, lambda c: template.replace("<result>", c))
+    return reader
 
 
 def stream_of(*chunks: str) -> StreamReader[str]:

@@ -161,7 +161,7 @@ NOT_GENERATED = {
     *("resume", "targets", "answers", "rebuild", "tool", "address", "data"),  # cuts
     *("cancel", "mode", "when", "nth", "block_until_cancel"),  # are put into them
     *("retry", "max_retries", "retry_on", "backoff", "wait_ms", "fall_back"),
-    *("set_options", "hide_on_call"),  # of worlds with options, and of one clause
+    "set_options",  # of worlds with options
 }
 
 
@@ -257,7 +257,7 @@ def test_the_words_of_a_subject_are_used_where_they_fit(scenario: Scenario) -> N
 
 
 def test_the_words_of_a_subject_are_used() -> None:
-    worlds = some(scenarios(words=("own",)), 100)
+    worlds = some(scenarios(words=("own",)), 200)
 
     assert any(tool.name == "own" for each in worlds for tool in agent_of(each).tools)
     assert any("assistant:own" in each.model_script for each in worlds)

@@ -16,6 +16,7 @@ from property_tests.mutants.engines import (
     context,
     depth,
     direct,
+    editing,
     errors,
     events,
     extensions,
@@ -31,6 +32,7 @@ from property_tests.mutants.engines import (
     limits,
     many_calls,
     messages,
+    names,
     one_call,
     order,
     other_profiles,
@@ -41,6 +43,7 @@ from property_tests.mutants.engines import (
     runs,
     seldom,
     streaming,
+    templates,
     texts,
     thereafter,
     timing,
@@ -96,7 +99,10 @@ ENGINES: Final[tuple[Mutant, ...]] = tuple(
         parameters,
         seldom,
         texts,
+        templates,
+        names,
         values,
+        editing,
     )
     for mutant in module.MUTANTS
 )

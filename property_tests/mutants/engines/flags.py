@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from property_tests.mutants.mutant import Mutant
+from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
     Given,
     Patch,
@@ -18,7 +18,8 @@ from property_tests.mutants.patching import (
 )
 from refengine.chain import SCOPE
 from refengine.context import Context
-from refengine.messages import ToolCall
+from refengine.errors import ToolNotFound
+from refengine.messages import Message, ToolCall
 from refengine.tools import ToolCallInput
 
 FOR_ONE_CALL: Final = "What a wrapper takes out of a request is hidden in that call."
@@ -97,6 +98,130 @@ def _one_call_late() -> Sequence[Patch]:
     return (patch("loop.batch_of", replaced),)
 
 
+def _of_the_model(counts: Callable[[Given, Given, Mapping[str, str]], bool]) -> Door:
+    """Tell direct calls by what the model asked for, whatever hooks made of it."""
+
+    def patches() -> Sequence[Patch]:
+        asked: dict[Given, Mapping[str, str]] = {}
+
+        def route(right: Right) -> Right:
+            def chosen(self: Given, response: Message) -> Given:
+                asked[self] = {each.id: each.name for each in response.tool_calls}
+                return right(self, response)
+
+            return chosen
+
+        def direct(_: Right) -> Right:
+            def direct_call(self: Given, runs: Sequence[Given]) -> Given:
+                found = [each for each in runs if counts(self, each, asked[self])]
+                return found[-1] if found else None
+
+            return direct_call
+
+        return patch("loop.route", route), patch("loop.direct_call", direct)
+
+    return PatchedDoor("of-the-model", patches)
+
+
+def _asked_for(run: Given, call: Given, asked: Mapping[str, str]) -> bool:
+    """Tell whether a call is direct, and one that the model itself asked for."""
+    name = call.call.name
+    return name in run.plan.direct and asked.get(call.call.id) == name
+
+
+def _was_direct(run: Given, call: Given, asked: Mapping[str, str]) -> bool:
+    """Tell whether the call of that id was direct when the model asked for it."""
+    return asked.get(call.call.id, call.call.name) in run.plan.direct
+
+
+def _by_input(*, ends: bool) -> Patch:
+    """Go by the name that wrappers left in the input of a call."""
+
+    def replaced(right: Right) -> Right:
+        def settle(self: Given, batch: Given) -> Given:
+            direct = right(self, batch)
+            names = {each.input.name for each in batch.runs}
+            flagged = bool(names & self.plan.direct)
+            if ends and flagged and not direct:
+                self.answer = batch.calls[-1].message()
+                return True
+            return direct and (ends or flagged)
+
+        return settle
+
+    return patch("loop.settle", replaced)
+
+
+def _silent_goes_on(right: Right) -> Right:
+    def settle(self: Given, batch: Given) -> Given:
+        return right(self, batch) and bool(self.answer.content)
+
+    return settle
+
+
+def _loosely_named(right: Right) -> Right:
+    """Find the flag of a name by its letters."""
+
+    def direct_call(self: Given, runs: Sequence[Given]) -> Given:
+        letters = {name.strip().casefold() for name in self.plan.direct}
+        near = [each for each in runs if each.call.name.strip().casefold() in letters]
+        return right(self, runs) or (near[-1] if near else None)
+
+    return direct_call
+
+
+def _unknown_too(right: Right) -> Right:
+    """Let flags count for calls that unknown_tools_handler answered."""
+
+    def direct_call(self: Given, runs: Sequence[Given]) -> Given:
+        flagged = [each for each in runs if each.call.name in self.plan.direct]
+        return right(self, runs) or (flagged[-1] if flagged else None)
+
+    return direct_call
+
+
+def _hidden_run(where: Callable[[Given, ToolCall], bool]) -> Patch:
+    """Run calls of some tools that were taken out of the request."""
+
+    def replaced(right: Right) -> Right:
+        def prepare_call(self: Given, call: ToolCall, bound: object) -> Given:
+            asked = self.model_call
+            self.model_call = None if where(self, call) else asked
+            try:
+                return right(self, call, bound)
+            finally:
+                self.model_call = asked
+
+        return prepare_call
+
+    return patch("loop.prepare_call", replaced)
+
+
+def _is_later(run: Given, _: ToolCall) -> bool:
+    return bool(run.iterations > 1)
+
+
+def _is_direct(run: Given, call: ToolCall) -> bool:
+    return call.name in run.plan.direct
+
+
+def _was_added(run: Given, call: ToolCall) -> bool:
+    return all(meta.name != call.name for meta in run.plan.registered)
+
+
+def _refused(right: Right) -> Right:
+    """Have no tool that the request lacked, though the profile runs it."""
+
+    def prepare_call(self: Given, call: ToolCall, bound: object) -> Given:
+        asked = self.model_call
+        shown = self.plan.shown if asked is None else asked.shown
+        if all(info.name != call.name for info in shown):
+            raise ToolNotFound(call.name, [info.name for info in shown])
+        return right(self, call, bound)
+
+    return prepare_call
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "raw-direct-answer",
@@ -123,5 +248,72 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "TOOL-018",
         PatchedDoor("hidden-one-call-late", _one_call_late),
         says=FOR_ONE_CALL,
+    ),
+    wrong(
+        "direct-if-asked-for",
+        "A direct call that a hook put into an answer ends no run.",
+        "RD-001",
+        _of_the_model(_asked_for),
+    ),
+    wrong(
+        "direct-as-asked-for",
+        "A direct call that a hook made an ordinary one ends the run.",
+        "RD-002",
+        _of_the_model(_was_direct),
+    ),
+    broken(
+        "direct-by-new-name",
+        "A call that a wrapper renamed to a direct one ends the run.",
+        "RD-002 WRAP-014",
+        _by_input(ends=True),
+    ),
+    broken(
+        "direct-lost-by-new-name",
+        "A direct call that a wrapper renamed to another one ends no run.",
+        "RD-001 RD-004 WRAP-014",
+        _by_input(ends=False),
+    ),
+    broken(
+        "direct-but-silent",
+        "A direct call whose result is empty ends no run.",
+        "RD-001",
+        patch("loop.settle", _silent_goes_on),
+    ),
+    broken(
+        "direct-by-letters",
+        "A flag counts for a name that differs in case or space.",
+        "RD-002",
+        patch("loop.direct_call", _loosely_named),
+    ),
+    broken(
+        "direct-though-unknown",
+        "A flag counts for a call that unknown_tools_handler answered.",
+        "RD-002 RD-012",
+        patch("loop.direct_call", _unknown_too),
+    ),
+    broken(
+        "hidden-tools-run-later",
+        "From the second iteration on a tool that the request lacked runs.",
+        "TOOL-018",
+        _hidden_run(_is_later),
+    ),
+    broken(
+        "hidden-direct-tools-run",
+        "A tool that the request lacked runs if it returns directly.",
+        "TOOL-018",
+        _hidden_run(_is_direct),
+    ),
+    broken(
+        "hidden-added-tools-run",
+        "A tool that the request lacked runs if a handler added it.",
+        "TOOL-018",
+        _hidden_run(_was_added),
+    ),
+    broken(
+        "hidden-tools-refused",
+        "A tool that the request lacked is unknown, where it runs.",
+        "TOOL-018",
+        patch("loop.prepare_call", _refused),
+        under="eino-0.9",
     ),
 )

@@ -173,4 +173,20 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "ERR-007",
         patch("batch.error", _first_is_to_blame),
     ),
+    wrong(
+        "default-of-nineteen",
+        "A max_iterations of twenty is one of nineteen.",
+        "RUN-011",
+        _limit(20, 19),
+        "eino-0.9",
+        says=DEFAULT,
+    ),
+    wrong(
+        "default-of-twenty-one",
+        "A max_iterations of twenty is one of 21.",
+        "RUN-010",
+        _limit(20, 21),
+        "langgraph-prebuilt-1",
+        says=DEFAULT,
+    ),
 )

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from property_tests.mutants.mutant import Mutant
+from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
     Given,
     Patch,
@@ -175,6 +175,58 @@ def _first_unknown_only(right: Right) -> Right:
     return batch_of
 
 
+def _thirty_two(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
+    return calls[:32]
+
+
+def _by_place_as_text(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
+    """Order calls by their places, as who sorts texts does: 0, 1, 10, 11, 2."""
+    return [calls[at] for at in sorted(range(len(calls)), key=str)]
+
+
+def _with_ids(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
+    return [each for each in calls if each.id]
+
+
+def _of_near_ids(change: Callable[[str], str]) -> Patch:
+    """Run one call of those whose ids are nearly the same."""
+
+    def first(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
+        found: dict[str, ToolCall] = {}
+        for call in calls:
+            found.setdefault(change(call.id), call)
+        return list(found.values())
+
+    return _calls_as(first)
+
+
+def _at_most(count: int) -> Door:
+    """Have so many calls of a message open at a time."""
+
+    def patches() -> Sequence[Patch]:
+        open_: dict[Given, asyncio.Semaphore] = {}
+
+        def making(right: Right) -> Right:
+            def batch_of(self: Given, *given: Given) -> Given:
+                batch = right(self, *given)
+                shared = asyncio.Semaphore(count)
+                open_.update(dict.fromkeys(batch.runs, shared))
+                return batch
+
+            return batch_of
+
+        def opening(right: Right) -> Right:
+            async def opened(self: Given, ctx: Context, streaming: bool) -> None:
+                async with open_[self]:
+                    await right(self, ctx, streaming)
+
+            return opened
+
+        return patch("loop.batch_of", making), patch("call.open", opening)
+
+    return PatchedDoor(f"at-most-{count}", patches)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "eight-calls-a-message",
@@ -223,5 +275,53 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Of several unknown calls of a message the first has the handler's text.",
         "TOOL-021",
         patch("loop.batch_of", _first_unknown_only),
+    ),
+    broken(
+        "thirty-two-calls-a-message",
+        "Of the calls of a message the first 32 are run.",
+        "RUN-004 CONC-002",
+        _calls_as(_thirty_two),
+    ),
+    wrong(
+        "sixteen-calls-at-a-time",
+        "Of the calls of a message sixteen are open at a time.",
+        "CONC-001",
+        _at_most(16),
+    ),
+    wrong(
+        "thirty-two-calls-at-a-time",
+        "Of the calls of a message 32 are open at a time.",
+        "CONC-001",
+        _at_most(32),
+    ),
+    broken(
+        "results-by-place-as-text",
+        "From eleven calls on results are in the order of texts.",
+        "MSG-010",
+        _calls_as(_by_place_as_text),
+    ),
+    broken(
+        "calls-without-id-lost",
+        "A call whose id is empty is not run.",
+        "RUN-004 CONC-002 MSG-010",
+        _calls_as(_with_ids),
+    ),
+    broken(
+        "one-call-of-lowered-ids",
+        "Of calls whose ids differ in case only one is run.",
+        "RUN-004 CONC-002 MSG-010",
+        _of_near_ids(str.lower),
+    ),
+    broken(
+        "one-call-of-stripped-ids",
+        "Of calls whose ids differ in space only one is run.",
+        "RUN-004 CONC-002 MSG-010",
+        _of_near_ids(str.strip),
+    ),
+    broken(
+        "one-call-of-an-id",
+        "Of calls that have one id the first is run.",
+        "CONC-014",
+        _of_near_ids(str),
     ),
 )

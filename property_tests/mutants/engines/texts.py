@@ -7,9 +7,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from html import escape
 from typing import Final
 
-from property_tests.mutants.models import sent
+from property_tests.mutants.models import heard, sent
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -128,6 +129,43 @@ def _something(text: str) -> str:
     return text or "(no output)"
 
 
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def _decomposed(text: str) -> str:
+    return unicodedata.normalize("NFD", text)
+
+
+def _one_line_end(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _written_anew(text: str) -> str:
+    """Read JSON and write it again, if it is any."""
+    try:
+        return json.dumps(json.loads(text))
+    except ValueError:
+        return text
+
+
+def _of(role: str, change: Callable[[str], str]) -> Door:
+    """Send the model other texts of one role."""
+    return _each(
+        lambda each: (
+            replace(each, content=change(each.content)) if each.role == role else each
+        )
+    )
+
+
+def _no_arguments(call: ToolCall) -> ToolCall:
+    return replace(call, arguments=call.arguments or "{}")
+
+
+def _arguments_as(change: Callable[[str], str]) -> Patch:
+    return _called(lambda call: replace(call, arguments=change(call.arguments)))
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "texts-compatible",
@@ -216,5 +254,117 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A result that is empty is told as no output.",
         "WRAP-011",
         _results(_something),
+    ),
+    wrong(
+        "instruction-composed",
+        "The instruction is sent with composed letters for decomposed ones.",
+        "INS-001",
+        _of("system", _composed),
+        says=AS_IT_IS,
+    ),
+    wrong(
+        "user-texts-decomposed",
+        "The model is sent the user's texts with decomposed letters.",
+        "MSG-002 MSG-004",
+        _of("user", _decomposed),
+        says=AS_IT_IS,
+    ),
+    wrong(
+        "user-texts-with-one-line-end",
+        "The model is sent the user's texts with other line ends.",
+        "MSG-002 MSG-004",
+        _of("user", _one_line_end),
+        says=AS_IT_IS,
+    ),
+    wrong(
+        "user-texts-never-empty",
+        "A text of the user that is empty is sent as a space.",
+        "MSG-002 MSG-004",
+        _of("user", lambda text: text or " "),
+        says=AS_IT_IS,
+    ),
+    wrong(
+        "user-texts-without-mark",
+        "The model is sent texts without the mark of byte order in front.",
+        "MSG-002 MSG-004",
+        _of("user", lambda text: text.removeprefix("\ufeff")),
+        says=AS_IT_IS,
+    ),
+    wrong(
+        "sent-results-composed",
+        "The model is sent results of tools with composed letters.",
+        "MSG-002 MSG-010",
+        _of("tool", _composed),
+        says=AS_IT_IS,
+    ),
+    wrong(
+        "answers-composed",
+        "Answers of the model are heard with composed letters.",
+        "MSG-008 MSG-007",
+        heard(lambda heard: replace(heard, content=_composed(heard.content))),
+        says=AS_IT_IS,
+    ),
+    broken(
+        "arguments-composed",
+        "Tools are given arguments with composed letters.",
+        "SURF-001 WRAP-002",
+        _arguments_as(_composed),
+        says=AS_IT_IS,
+    ),
+    broken(
+        "arguments-written-anew",
+        "Arguments are read as JSON and written again.",
+        "SURF-001 WRAP-002",
+        _arguments_as(_written_anew),
+        says=AS_IT_IS,
+    ),
+    broken(
+        "no-arguments-are-an-object",
+        "Empty arguments are taken for an empty object.",
+        "SURF-001 WRAP-002",
+        _called(_no_arguments),
+        says=AS_IT_IS,
+    ),
+    broken(
+        "results-composed",
+        "A result has composed letters for decomposed ones.",
+        "MSG-010 WRAP-011",
+        _results(_composed),
+        says=AS_IT_IS,
+    ),
+    broken(
+        "results-with-one-line-end",
+        "A result has other line ends than its tool gave.",
+        "MSG-010 WRAP-011",
+        _results(_one_line_end),
+        says=AS_IT_IS,
+    ),
+    broken(
+        "results-written-anew",
+        "A result that is JSON is read and written again.",
+        "MSG-010 WRAP-011",
+        _results(_written_anew),
+        says=AS_IT_IS,
+    ),
+    broken(
+        "results-in-quotes",
+        "A result is kept as a string of JSON.",
+        "MSG-010 WRAP-011",
+        _results(json.dumps),
+        says=AS_IT_IS,
+    ),
+    broken(
+        "results-escaped",
+        "Angle brackets and ampersands of a result are escaped.",
+        "MSG-010 WRAP-011",
+        _results(escape),
+        says=AS_IT_IS,
+    ),
+    broken(
+        "results-without-last-line-end",
+        "A result loses the line ends that it closes on.",
+        "MSG-010 WRAP-011",
+        _results(lambda text: text.rstrip("\r\n")),
+        says=AS_IT_IS,
     ),
 )

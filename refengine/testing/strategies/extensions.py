@@ -32,22 +32,38 @@ Fields: TypeAlias = "dict[str, object]"
 Parts: TypeAlias = "Callable[[WorldChoices, str], dict[str, SearchStrategy[object]]]"
 
 TOOL_HOOKS: Final = ("wrap_invokable", "wrap_streamable")
-DESCRIPTIONS: Final = ("", " says  what\n", "e\u0301")
+DESCRIPTIONS: Final = ("", " says  what\n", "e\u0301", "one\r\ntwo {x} 100%% $$x")
 PARAMETERS: Final[Sequence[dict[str, JsonValue]]] = (
     {
         "type": "object",
         "properties": {
             "q": {"type": "string", "description": " e\u0301 "},
             "a": {"type": "integer", "default": 1, "enum": [2, 1]},
+            " e\u0301 ": {"type": ["string", "null"], "default": None, "title": "É"},
         },
-        "required": ["q"],
+        "required": ["q", "a"],
         "additionalProperties": False,
     },
     {
-        "$defs": {"z": {"type": ["number", "null"]}},
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$defs": {
+            "z": {"type": ["number", "null"], "multipleOf": 0.5, "minimum": -1},
+            "node": {
+                "type": "object",
+                "properties": {"next": {"anyOf": [{"$ref": "#/$defs/node"}, True]}},
+                "additionalProperties": {"$ref": "#/$defs/z"},
+            },
+        },
         "type": "object",
-        "properties": {"b": {"items": {"$ref": "#/$defs/z"}, "type": "array"}},
+        "properties": {
+            "b": {"items": {"$ref": "#/$defs/z"}, "type": "array", "default": []},
+            "a": {"$ref": "#/$defs/node", "examples": [{"next": None}, {}]},
+            "any": {},
+        },
+        "required": ["b", "a"],
+        "x-own": {"empty": "", "numbers": [1, 1.0, True]},
     },
+    {"type": "object", "properties": {}},
 )
 """Schemas of what tools are called with, nested and with keys in no order."""
 
@@ -137,7 +153,7 @@ def middlewares(
 def _middlewares(draw: DrawFn, choices: WorldChoices, label: str) -> MiddlewareSpec:
     spec = draw(_some_of(_struct_fields, choices, label))
     wraps = _both_kinds(draw, choices, label, lambda kind: kind.removeprefix("wrap_"))
-    named = {"id": label, "waits": draw(_BOOLEANS)}
+    named = {"id": label, "waits": draw(_BOOLEANS), "in_place": draw(_BOOLEANS)}
     return MiddlewareSpec.model_validate({**named, "wrap_tool_call": wraps, **spec})
 
 
@@ -153,7 +169,7 @@ def handlers(
 def _handlers(draw: DrawFn, choices: WorldChoices, label: str) -> HandlerSpec:
     spec = draw(_some_of(_handler_fields, choices, label))
     wraps = _both_kinds(draw, choices, label, str)
-    named = {"id": label, "plain": draw(_BOOLEANS)}
+    named = {"id": label, "plain": draw(_BOOLEANS), "in_place": draw(_BOOLEANS)}
     return HandlerSpec.model_validate({**named, **wraps, **spec})
 
 

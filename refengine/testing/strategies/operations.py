@@ -18,6 +18,7 @@ from refengine.testing.strategies.words import (
     ANYTHING,
     NAMES,
     WorldChoices,
+    added_calls,
     arguments,
     messages,
     run_options,
@@ -37,7 +38,7 @@ VALUES: Final = (0, 1.5, True, None, ["a"], {"a": 1})
 QUIET: Final = frozenset(
     (
         *("record", "record_enter", "record_factory", "prefix_result", "ctx_append"),
-        *("runlocal_get", "rewrite_args", "set_options"),
+        *("runlocal_get", "rewrite_args", "set_options", "new_input", "in_place"),
     )
 )
 """What a wrapper does that leaves a call one execution, with all of its result."""
@@ -103,6 +104,10 @@ def message_ops(
         _op("replace_last_if_tool_calls", msg=msg),
         st.sampled_from(none),
     ]
+    if after and choices.unknown_calls:
+        # Once: a run that is sent to its tools again and again ends at its limit.
+        once = {"msg": added_calls(choices), "on_call": st.integers(1, 2)}
+        kinds += [_op("append", **once), _op("replace_last", **once)]
     kinds.extend([st.one_of(last).map(dict)] if after else last)  # map: one of many
     return _ops(kinds, choices, _MESSAGE)
 
@@ -151,6 +156,8 @@ def _tool_fields(
         "set_input_call_id": st.sampled_from(["x1", "c1"]),
         "catch_error": text.map("{}<error>".format),
         "set_stream": st.lists(text, max_size=3).map(tuple),
+        "new_input": st.just(value=True),
+        "in_place": st.just(value=True),
     }
     if choices.options:
         fields["set_options"] = run_options()
@@ -185,6 +192,7 @@ def model_wraps(
         fields["set_options"] = run_options()
     if choices.unknown_calls:
         fields["hide_tools"] = st.lists(tool_names(choices), max_size=2).map(tuple)
+        fields["hide_on_call"] = st.integers(1, 3)
     # On one chunk every mapping distributes.
     whole = {"concat_stream": st.just(value=True), "map_output": changed}
     kinds = _each(_allowed(fields, MODEL_WRAP, choices))

@@ -176,7 +176,9 @@ TOOL_WRAP: Final = MappingProxyType(
         "rewrite_args": True,
         "set_input_name": True,
         "set_input_call_id": True,
+        "new_input": True,
         "call_next": True,
+        "in_place": True,
         "catch_error": False,  # a stream may fail after the wrapper returned it
         "prefix_result": True,
         "map_result": False,  # each chunk is put into the template

@@ -42,12 +42,14 @@ ANYTHING: Final = WorldChoices()
 """The default of every part."""
 
 
-NAMES: Final = ("t", "u", "wörk-1", "wo\u0308rk-1", " get it ", "get_it")
-"""Some of them are one name to who composes them, trims them or fills spaces."""
+NAMES: Final = ("t", "u", "T", "wörk-1", "wo\u0308rk-1", " get it ", "get_it")
+"""Some of them are one name to who composes, trims or lowers them, or fills spaces."""
 TEXTS: Final = (
     *("a", "b", "", "a b", " zwei  Wörter ", "one\r\ntwo\n", "🦜\u200d é ", "[x"),
-    *("e\u0301\t", "{{x}} {a}"),
+    *("e\u0301\t", "{{x}} {a} 100%% $$x", "%s ${a}", '{"b": [1.0,null],"a":"é"}'),
+    "\ufeff\0one\x0btwo\u2028&amp; <B>\n\n",
 )
+"""Some of them are other texts to who takes them for templates, JSON or mark-up."""
 ARGUMENTS: Final = (
     *("{}", '{"q":"a"}', ' {"b": [1, 2.0],"a":"e\u0301"} ', "", "not json"),
     '{"é":"(x) ]"}',
@@ -81,7 +83,8 @@ def texts(choices: WorldChoices = ANYTHING) -> SearchStrategy[str]:
 def instructions(choices: WorldChoices) -> SearchStrategy[str]:
     """Instructions: often none, sometimes a very long one."""
     if choices.small:
-        return st.sampled_from(["", "be brief", " {{be}} brie\u0301f\r\n"])
+        odd = [" {{be}} brie\u0301f\r\n", "\ufeffbe {brief} 100%% $$x "]
+        return st.sampled_from(["", "be brief", *odd])
     return st.one_of(st.sampled_from(INSTRUCTIONS), texts(choices))
 
 
@@ -108,6 +111,23 @@ def calls(
     """One to three calls of one answer; their ids are given when the script is made."""
     call = st.builds(ToolCall, st.just(""), st.sampled_from(names), arguments(choices))
     return st.lists(call, min_size=1, max_size=3)
+
+
+@cache
+def added_calls(choices: WorldChoices) -> SearchStrategy[str]:
+    """Answers with a call or two of their own, which a hook puts in the model's place.
+
+    Their ids are none that the model's own calls have.
+    """
+    call = st.builds(
+        ToolCall,
+        st.sampled_from(["h1", "H1"]),
+        tool_names(choices),
+        arguments(choices),
+    )
+    some = st.lists(call, min_size=1, max_size=2, unique_by=lambda each: each.id)
+    said = st.builds(Message, st.just("assistant"), texts(choices), some.map(tuple))
+    return said.map(show_message)
 
 
 @cache

@@ -116,11 +116,13 @@ def _fields(middleware: MiddlewareSpec) -> set[str]:
 
 T = TypeVar("T")
 
-ABSENT: Final = ("no-such-tool", "T", "t ", "wörk", *NAMES)
+ABSENT: Final = ("no-such-tool", "t ", "wörk", *NAMES)
 """Names that perhaps no tool has; who guesses which one is meant is found out."""
 AGENTS: Final = ("agent", "agent", " A\u0308gent 1 ")
-PREFIXES: Final = ("c", "c", " C ")
-"""What the ids of calls begin with."""
+PREFIXES: Final = ("c", "c", " C ", None)
+"""What the ids of calls begin with; without one they are ``NearIds``."""
+NEAR: Final = ("c{}", "C{}", " c{}", "c{} ", "c\u0301{}", "\u0107{}")
+"""Forms of ids that are one id to who trims, lowers or composes them."""
 MANY: Final = 3
 """So many tools, and extensions of one kind, an agent has at most."""
 FEW: Final = 2
@@ -130,7 +132,7 @@ _BOOLEANS: Final = st.booleans()
 _AGENT: Final = st.sampled_from(AGENTS)
 _PREFIX: Final = st.sampled_from(PREFIXES)
 _ITERATIONS: Final = st.sampled_from([20, 20, 3, 2, 1])
-_UNKNOWN: Final = st.none() | st.just("there is no <name>")
+_UNKNOWN: Final = st.none() | st.just("there is no <name> for <args>")
 _FAILURE: Final = st.sampled_from(["no-model", "büm"])
 
 
@@ -208,7 +210,8 @@ def _scenarios(draw: DrawFn, choices: WorldChoices) -> Scenario:
     agent = draw(parts.agent)
     names = tuple(sorted(_callable(agent, choices)))
     runs = draw(parts.runs)
-    number = Ids(draw(_PREFIX))
+    prefix = draw(_PREFIX)
+    number = NearIds() if prefix is None else Ids(prefix)
     script: list[ScriptEntry] = []
     for _ in runs:
         said = [_numbered(each, number) for each in draw(_turns(names, choices))]
@@ -372,7 +375,20 @@ def _beside_calls(choices: WorldChoices) -> SearchStrategy[str]:
     return st.one_of(st.just(""), texts(choices))
 
 
-def _numbered(message: Message, number: Ids) -> str:
+class NearIds:
+    """Makes ids that little tells apart, the first of which is empty."""
+
+    def __init__(self) -> None:
+        self._made = 0
+
+    def __call__(self) -> str:
+        """Return the next one."""
+        group, form = divmod(self._made - 1, len(NEAR))
+        self._made += 1
+        return NEAR[form].format(group + 1) if self._made > 1 else ""
+
+
+def _numbered(message: Message, number: Callable[[], str]) -> str:
     named = (ToolCall(number(), c.name, c.arguments) for c in message.tool_calls)
     return show_message(Message("assistant", message.content, tuple(named)))
 
