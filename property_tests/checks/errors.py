@@ -62,6 +62,7 @@ def _unanswered(run: RunView) -> bool:
     calls = last.message.tool_calls if last.message else ()
     ran = all(each.id in last.calls and last.calls[each.id].ends for each in calls)
     others = run.error is not None and not _failed_at(run, "max_iterations")
+    others |= run.status in {"interrupted", "cancelled"}
     return bool(calls) and ran and not last.after and not others
 
 

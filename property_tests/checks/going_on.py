@@ -82,7 +82,8 @@ def _after_cancellation(
     if first is None or before.spec.resume is not None or _have_ended(now):
         return
     if now.calls:
-        yield Decision(ONCE, "calls", "calls" if first.call_id else first.kind, first)
+        kind = first.kind if first.call_id is None else "calls"
+        yield Decision(ONCE, "calls", kind, first)
     elif now.request is not None or now.before:
         base = _base(now)
         history = _first_history(after)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.outcomes import (
@@ -35,7 +35,10 @@ from refengine.testing.recorder import RECORDED
 from refengine.testing.scenario import AgentSpec
 from refengine.testing.trace import Observation
 
+T = TypeVar("T")
 Values: TypeAlias = Mapping[str, object]
+Note: TypeAlias = tuple[object, Observation]
+"""What a hook recorded, and where."""
 _SHOWN: Final = "h"
 """The key that every entry of a trace shows; other checks decide about it."""
 _UNSET: Final = "-"
@@ -127,17 +130,15 @@ def _looked(
     hook: HookView, expected: Sequence[object], entries: Sequence[Observation]
 ) -> Iterator[Decision]:
     notes = _notes(hook, entries, "ctx_get")
-    for right, (note, at) in zip(expected, notes, strict=False):
+    for right, (note, at) in _paired(expected, notes):
         if cast("Values", right)["key"] != _SHOWN:
             yield Decision("a value of a context stays as it was set", right, note, at)
 
 
-def _notes(
-    hook: HookView, entries: Sequence[Observation], what: str
-) -> list[tuple[object, Observation]]:
+def _notes(hook: HookView, entries: Sequence[Observation], what: str) -> list[Note]:
     """Return what a hook of a pipeline recorded between its entry and its end."""
     end = None if hook.exit is None else hook.exit.seq
-    found: list[tuple[object, Observation]] = []
+    found: list[Note] = []
     for each in entries:
         if each.seq <= hook.enter.seq:
             continue
@@ -147,6 +148,15 @@ def _notes(
         if what in data:
             found.append((data[what], each))
     return found
+
+
+def _paired(expected: Sequence[T], notes: Sequence[Note]) -> Iterator[tuple[T, Note]]:
+    """Pair what a hook should have recorded with what it did.
+
+    One that was entered again has recorded all of it once more: the last time counts.
+    """
+    again = max(len(notes) - len(expected), 0)
+    yield from zip(expected, notes[again:], strict=False)
 
 
 def _recorded(effect: Observation) -> Values:
@@ -265,7 +275,7 @@ class RunLocalReads:
                 self._touched.add(key)
                 self._unsure.discard(key)
         notes = _notes(hook, entries, "runlocal_get")
-        for (right, known, sure), (note, at) in zip(expected, notes, strict=False):
+        for (right, known, sure), (note, at) in _paired(expected, notes):
             if sure:
                 yield right, note, at, known
 
