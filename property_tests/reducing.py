@@ -52,7 +52,7 @@ STRUCT_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 AGENT_FIELDS: Final = ("tool_call_middlewares", "unknown_tools_handler", "sequential")
 """Fields of an agent that are capabilities of the same name."""
 
-NAMES: Final = frozenset(("id", "plain", "waits"))
+NAMES: Final = frozenset(("id", "plain", "waits", "in_place"))
 """Fields of an extension that are not hooks."""
 
 EDITS: Final = (

@@ -29,8 +29,8 @@ ONE = ["--engine-clause", "ORD-001", "--engine-examples", "0"]
 DOOR = "property_tests/test_contract.py::test_door[{}]"
 CLAUSE = "property_tests/test_contract.py::test_clause[{}-ORD-001]"
 UNDECLARED = {
-    "langchain": 18,
-    "langgraph": 22,
+    "langchain": 19,
+    "langgraph": 23,
     "reference": 0,
     "reference-adapted": 0,
     "reference-legacy": 10,
