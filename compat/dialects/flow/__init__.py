@@ -1,112 +1,18 @@
 """The Flow dialect: processors around a model, with callbacks and plugins.
 
 Seed 003 describes it. Its extension points are processors of a request, callbacks of an
-agent and plugins of a runner.
+agent and plugins of a runner. The names of ``public.py`` are brought in at their first
+use: commands that only name a profile import this package, and stay light.
 """
 
-from compat.dialects.flow.agent_tool import agent_tool
-from compat.dialects.flow.agents import (
-    CustomAgent,
-    LlmAgent,
-    LoopAgent,
-    ParallelAgent,
-    SequentialAgent,
-)
-from compat.dialects.flow.artifacts import ArtifactService, InMemoryArtifactService
-from compat.dialects.flow.content import (
-    Blob,
-    CodeResult,
-    Content,
-    FileData,
-    FunctionCall,
-    FunctionResponse,
-    Part,
-    PartialArg,
-    text_content,
-)
-from compat.dialects.flow.contexts import (
-    CallbackContext,
-    InvocationContext,
-    ReadonlyContext,
-    ToolContext,
-)
-from compat.dialects.flow.converters import response_of
-from compat.dialects.flow.events import Actions, Event, ToolConfirmation
-from compat.dialects.flow.flow import Flow
-from compat.dialects.flow.model import (
-    FlowModel,
-    FunctionDeclaration,
-    GenerateConfig,
-    LlmRequest,
-    LlmResponse,
-    Usage,
-)
-from compat.dialects.flow.plugins import Plugin
-from compat.dialects.flow.processors import (
-    DEFAULT_REQUEST_PROCESSORS,
-    DEFAULT_RESPONSE_PROCESSORS,
-)
-from compat.dialects.flow.profile import FlowProfile, flow_profile
-from compat.dialects.flow.runner import Runner
-from compat.dialects.flow.sessions import (
-    InMemorySessionService,
-    Session,
-    SessionService,
-)
-from compat.dialects.flow.sqlite import SqliteArtifactService, SqliteSessionService
-from compat.dialects.flow.state import State
-from compat.dialects.flow.streaming import AggregatedModel
-from compat.dialects.flow.tools import Tool, Toolset, function_tool
-from compat.dialects.flow.tree import Agent
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "DEFAULT_REQUEST_PROCESSORS",
-    "DEFAULT_RESPONSE_PROCESSORS",
-    "Actions",
-    "Agent",
-    "AggregatedModel",
-    "ArtifactService",
-    "Blob",
-    "CallbackContext",
-    "CodeResult",
-    "Content",
-    "CustomAgent",
-    "Event",
-    "FileData",
-    "Flow",
-    "FlowModel",
-    "FlowProfile",
-    "FunctionCall",
-    "FunctionDeclaration",
-    "FunctionResponse",
-    "GenerateConfig",
-    "InMemoryArtifactService",
-    "InMemorySessionService",
-    "InvocationContext",
-    "LlmAgent",
-    "LlmRequest",
-    "LlmResponse",
-    "LoopAgent",
-    "ParallelAgent",
-    "Part",
-    "PartialArg",
-    "Plugin",
-    "ReadonlyContext",
-    "Runner",
-    "SequentialAgent",
-    "Session",
-    "SessionService",
-    "SqliteArtifactService",
-    "SqliteSessionService",
-    "State",
-    "Tool",
-    "ToolConfirmation",
-    "ToolContext",
-    "Toolset",
-    "Usage",
-    "agent_tool",
-    "flow_profile",
-    "function_tool",
-    "response_of",
-    "text_content",
-]
+if TYPE_CHECKING:
+    from compat.dialects.flow.public import *  # noqa: F403  # as __getattr__ gives them
+
+
+def __getattr__(name: str) -> object:
+    if name.startswith("__"):  # the import system asks for some
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("compat.dialects.flow.public"), name)
