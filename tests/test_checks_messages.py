@@ -2,13 +2,15 @@
 
 import pytest
 
+from property_tests.checks import callers, messages
 from property_tests.checks.histories import HistoryPoint, Segment
-from property_tests.checks.messages import CHECKS
 from property_tests.mutants.engines.messages import MUTANTS
 from refengine.messages import Message
 from refengine.testing.trace import Observation
 from tests.deciding import accused, decisions, scenario, surviving, undecided
 
+OF_CALLERS = [each for each in callers.CHECKS if each.family == "MSG"]
+CHECKS = (*messages.CHECKS, *OF_CALLERS)
 OF = {check.clause: check for check in CHECKS}
 CALL = "assistant:[c1:t({})]"
 DONE = "assistant:done"

@@ -167,7 +167,7 @@ def _leave(me: Extension, config: AgentConfig, tools: list[ToolMeta]) -> None:
 
     There is none after a handler that left null.
     """
-    there: list[ToolMeta] | None = config.tools
+    there = cast("list[ToolMeta] | None", config.tools)
     if me.in_place and there is not None:
         there[:] = tools
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, cast
 
 from property_tests.mutants.engines.values import IN_PLACE
 from property_tests.mutants.models import asked
@@ -196,10 +196,13 @@ def _model_options(change: Callable[[Options], Options]) -> Door:
 
 
 def _sorted(options: Options) -> Options:
-    return {
-        name: sorted(value, key=str) if isinstance(value, (list, tuple)) else value
-        for name, value in options.items()
-    }
+    return {name: _in_order(value) for name, value in options.items()}
+
+
+def _in_order(value: object) -> object:
+    if not isinstance(value, (list, tuple)):
+        return value
+    return sorted(cast("Sequence[object]", value), key=str)
 
 
 def _named_plainly(options: Options) -> Options:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from property_tests.mutants.around import configured
@@ -112,12 +113,7 @@ def _unknown(answer: Answer) -> Door:
         asked = tools.unknown_tools_handler
         if asked is None:
             return config
-        own = replace(
-            tools,
-            unknown_tools_handler=lambda name, arguments: answer(
-                asked, name, arguments
-            ),
-        )
+        own = replace(tools, unknown_tools_handler=partial(answer, asked))
         return replace(config, tools_config=own)
 
     return configured(changed)
