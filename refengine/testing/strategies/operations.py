@@ -104,7 +104,7 @@ def message_ops(
         _op("replace_last_if_tool_calls", msg=msg),
         st.sampled_from(none),
     ]
-    if after and choices.unknown_calls:
+    if after and choices.unknown_calls and choices.counting:
         # Once: a run that is sent to its tools again and again ends at its limit.
         once = {"msg": added_calls(choices), "on_call": st.integers(1, 2)}
         kinds += [_op("append", **once), _op("replace_last", **once)]
@@ -192,7 +192,8 @@ def model_wraps(
         fields["set_options"] = run_options()
     if choices.unknown_calls:
         fields["hide_tools"] = st.lists(tool_names(choices), max_size=2).map(tuple)
-        fields["hide_on_call"] = st.integers(1, 3)
+        if choices.counting:
+            fields["hide_on_call"] = st.integers(1, 3)
     # On one chunk every mapping distributes.
     whole = {"concat_stream": st.just(value=True), "map_output": changed}
     kinds = _each(_allowed(fields, MODEL_WRAP, choices))
