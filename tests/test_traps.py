@@ -301,7 +301,7 @@ def test_trap_7_each_command_on_a_page_is_one_that_there_is(page: Path) -> None:
     [
         ("refengine conform reference --example 3", ["--example"]),
         ("refengine judge reference", ["judge"]),
-        ("refengine profile show seed-001", ["show"]),
+        ("refengine profile tell seed-001", ["tell"]),
         ("pytest --pyargs property_tests --engines reference", ["--engines"]),
     ],
 )
