@@ -14,10 +14,10 @@ from compat.observe.judging import RowJudge, RowVerdict, operations, purposes, s
 from compat.observe.matching import error_matches, matches, unmatched
 from compat.observe.rows import (
     PROFILE_OF,
+    AnyRow,
     Group,
     ObservedRow,
     RowsError,
-    Unreadable,
     load_rows,
 )
 from refengine.profile import PROFILES, Profile, choosing, options, profile
@@ -403,9 +403,7 @@ def test_command_exits_4_where_nothing_was_compared(tmp_path: Path) -> None:
 TOOL = {"name": "t", "result": "r", "interrupt": {"info": "x"}}
 
 
-def tagged(
-    tmp_path: Path, tag: str, expected: Any, **changes: Any
-) -> ObservedRow | Unreadable:
+def tagged(tmp_path: Path, tag: str, expected: Any, **changes: Any) -> AnyRow:
     """Return a row of one covered tag, about the newest version."""
     scenario = {
         "agent": {"name": "A", "tools": [TOOL]},

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from itertools import combinations, permutations, product
+from typing import Any, cast
 
 import pytest
 

@@ -55,7 +55,7 @@ def cut_handlers(config, change=lambda _, hook: hook, lost=None):
     for each in config.handlers:
         cut[id(each)] = cut[id(each)] or Cut(each, change, lost)
     handlers = [cut[id(each)] for each in config.handlers]
-    return replace(config, handlers=[each for each in handlers if each.hooks])
+    return replace(config, handlers=[each for each in handlers if each and each.hooks])
 
 
 def without_hook(hook):

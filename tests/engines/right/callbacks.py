@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from typing import Any
 
 from refengine import SEED_001, Message, ToolCallInput, ToolCallResult, errors
 from refengine.events import AgentEvent
@@ -23,7 +24,9 @@ class Machine:
         self.ctx = self.here = doors.run_context(config.name)
         self.tools = {each.info.name: each for each in config.tools_config.tools}
         self.history, self.asked, self.working = list(given), 0, set()
-        self.status, self.listener, self.end = "max_iterations", None, None
+        self.status = "max_iterations"
+        self.listener: Any = None
+        self.end: Any = None
 
     def when(self, coroutine, then):
         """Call ``then`` with what comes of it, if anything; an error ends the run."""
@@ -144,7 +147,8 @@ def around(wrap, inner):
 class Listener:
     def __init__(self, tell, path, streams):
         self.tell, self.path, self.streams = tell, path, streams
-        self.pieces = self.told = None
+        self.pieces: Any = None
+        self.told: Any = None
 
     def token(self, chunk):
         if self.pieces is None:

@@ -7,6 +7,7 @@ import asyncio
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from refengine import Message, ToolCallInput, ToolCallResult, errors
 from refengine.model import ModelRequest
@@ -136,9 +137,10 @@ def around(wrap, inner, ctx, given):
 def around_tool(config):
     """Return what calls the wrappers of the configuration around those of handlers."""
 
-    async def endpoint(ctx, asked):
+    async def inside(ctx, asked):
         return await INSIDE.get()(ctx, asked)
 
+    endpoint: Any = inside
     for each in reversed(named_wraps(config)):
         endpoint = each(endpoint)
     return endpoint
