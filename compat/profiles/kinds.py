@@ -7,7 +7,6 @@ which they could differ.
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ from itertools import pairwise
 from typing import Final
 
 from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile
-from refengine.errors import RefengineError, UnknownProfileError, error
-from refengine.postures import AnyProfile
+from refengine.errors import RefengineError, error
+from refengine.postures import AnyProfile, named
 from refengine.profile import PROFILES, Profile
 
 
@@ -55,11 +54,8 @@ def known_profile(name: str) -> tuple[ProfileKind, AnyProfile]:
 
     Raises UnknownProfileError with a suggestion.
     """
-    known = {each.name: (kind, each) for kind in KINDS for each in kind.profiles}
-    if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        raise UnknownProfileError(name, known, close[0] if close else None)
-    return known[name]
+    found = named((each for kind in KINDS for each in kind.profiles), name)
+    return next(kind for kind in KINDS if found in kind.profiles), found
 
 
 def of_one_kind(a: str, b: str) -> tuple[ProfileKind, AnyProfile, AnyProfile]:
