@@ -42,11 +42,11 @@ from refengine.testing.session import play
 
 ROOT = Path(__file__).parent.parent
 DOORS = {
-    "reference": ("seed-001", 35),
-    "reference-adapted": ("seed-001", 35),
-    "reference-legacy": ("eino-0.7", 25),
-    "langchain": ("langchain-1", 17),
-    "langgraph": ("langgraph-prebuilt-1", 13),
+    "reference": ("seed-001", 37),
+    "reference-adapted": ("seed-001", 37),
+    "reference-legacy": ("eino-0.7", 27),
+    "langchain": ("langchain-1", 18),
+    "langgraph": ("langgraph-prebuilt-1", 14),
 }
 ENGINE = """
 class Engine:
