@@ -290,8 +290,6 @@ class EngineTests:
         about = {
             "engine": engine,
             "profile": self.request.profile,
-            "first": "",
-            "corpus": "",
             "clauses": [each.id for each in self.checked],
         }
         with Pool(about, 1, self.request.timeout) as pool:

@@ -93,7 +93,7 @@ def update(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401 
 
     path, request = known or default_file(engine), _request(engine, **how)
     about: dict[str, Any] = {"engine": engine, "profile": request.profile}
-    about |= {"first": "", "corpus": "", "clauses": []}  # it only plays what is pinned
+    about["clauses"] = []  # it only plays what is pinned
     with refusing("baseline update", *_mistakes()):
         read_known(path, drafts=True)  # a mistake in it is told before all the work
         judged = judge(request)

@@ -76,10 +76,9 @@ def profile_names() -> Iterator[str]:
 
 def any_profile_names() -> Iterator[str]:
     """Yield the names of profiles, of the engine and of the dialects."""
-    from compat.dialects.flow.profile import FLOW_PROFILES
+    from compat.profiles.kinds import KINDS
 
-    yield from profile_names()
-    yield from (each.name for each in FLOW_PROFILES)
+    yield from (each.name for kind in KINDS for each in kind.profiles)
 
 
 def engine_names() -> Iterator[str]:

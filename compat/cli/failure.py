@@ -115,12 +115,7 @@ def _replayed(
     """
     from property_tests.judging.pool import Pool
 
-    about: dict[str, Any] = {
-        "engine": engine,
-        "profile": None,
-        "first": "",
-        "corpus": "",
-    }
+    about: dict[str, Any] = {"engine": engine, "profile": None}
     about["clauses"] = [failure.clause]
     try:
         with Pool(about, 1, timeout) as pool:
