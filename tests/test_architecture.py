@@ -1,6 +1,8 @@
 """The floors of ARCHITECTURE.md, checked on the imports at module level."""
 
 import ast
+import importlib
+import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -345,3 +347,25 @@ def test_architecture_page_is_read_at_one_sitting() -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
 
     assert len(page.splitlines()) <= 100
+
+
+def lazy_packages(root: Path) -> Iterator[str]:
+    """Yield the packages whose public names are brought in at their first use."""
+    for floor in ("refengine", "compat", "property_tests", "benchmarks"):
+        for path in (root / floor).rglob("__init__.py"):
+            if "def __getattr__" in path.read_text("utf-8"):
+                yield ".".join(path.parent.relative_to(root).parts)
+
+
+@pytest.mark.parametrize("package", sorted(lazy_packages(ROOT)))
+def test_no_public_name_hides_behind_a_module_of_the_same_name(package) -> None:
+    """A module that is imported first would stand where the name is looked up."""
+    found = importlib.import_module(package)
+    modules = {each.name for each in pkgutil.iter_modules(found.__path__)}
+    public = (
+        getattr(found, "__all__", None)
+        or importlib.import_module(f"{package}.public").__all__
+    )
+
+    assert public
+    assert modules.isdisjoint(public)

@@ -68,24 +68,28 @@ class KillTally:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A writer of a round: its key, its name and seed, and when it is killed."""
+    """A writer of a round: its key, its name and seed, and when it is killed.
+
+    The moment is counted in steps first: on a machine with other work, no number of
+    seconds is surely enough for a first step.
+    """
 
     key: str
     name: str
     seed: int
-    after: float
-    """Seconds after all have begun."""
+    after: int
+    """So many of its steps are safe before."""
+    seconds: float
+    """So long it goes on then."""
 
 
 def play(path: Path, writers: Sequence[Writer], found: KillTally) -> None:
-    """Start the writers, kill each at its moment, and look at the file."""
+    """Start the writers, have each killed at its moment, and look at the file."""
     there = [_Child(path, each) for each in writers]
     for each in there:
+        each.wait_ready()
+    for each in there:
         each.begin()
-    began = time.monotonic()
-    for each in sorted(there, key=lambda child: child.writer.after):
-        time.sleep(max(0.0, began + each.writer.after - time.monotonic()))
-        each.kill()
     killed = [each.told() for each in there]
     for one in killed:
         _count(one, found)
@@ -96,10 +100,10 @@ def play(path: Path, writers: Sequence[Writer], found: KillTally) -> None:
 
 
 class _Child:
-    """A writer in a process of its own."""
+    """A writer in a process of its own, killed by who reads what it tells."""
 
     def __init__(self, path: Path, writer: Writer) -> None:
-        self.writer = writer
+        self._writer = writer
         words = (str(path), writer.key, writer.name, str(writer.seed))
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(  # noqa: S603  # our own module
@@ -111,22 +115,31 @@ class _Child:
         self._out = b""
         self._reader = threading.Thread(target=self._read)
 
-    def begin(self) -> None:
-        """Wait until it is ready, and let it write."""
+    def wait_ready(self) -> None:
+        """Wait until it could begin, so that those of a round begin together."""
         assert self._process.stdout is not None  # noqa: S101  # a pipe was asked for
-        assert self._process.stdin is not None  # noqa: S101  # a pipe was asked for
         self._process.stdout.readline()
+
+    def begin(self) -> None:
+        """Let it write."""
+        assert self._process.stdin is not None  # noqa: S101  # a pipe was asked for
         self._reader.start()  # a full pipe would stop it where no kill was meant
         self._process.stdin.write(b"\n")
         self._process.stdin.flush()
 
     def _read(self) -> None:
+        """Read all that it tells; kill it, as ``kill -9`` does, at its moment."""
         assert self._process.stdout is not None  # noqa: S101  # a pipe was asked for
-        self._out = self._process.stdout.read()
-
-    def kill(self) -> None:
-        """Kill it, as ``kill -9`` does."""
-        self._process.kill()
+        kill = threading.Timer(self._writer.seconds, self._process.kill)
+        left = self._writer.after
+        if not left:
+            kill.start()
+        for line in self._process.stdout:
+            self._out += line
+            if line.startswith(b"!"):
+                left -= 1
+                if not left:
+                    kill.start()
 
     def told(self) -> Killed:
         """Return what it had told."""
@@ -138,7 +151,7 @@ class _Child:
         begun = None
         if whole and whole[-1][0] == "?":
             begun = int(whole[-1][1]), whole[-1][2]
-        return Killed(self.writer.key, safe, begun, said)
+        return Killed(self._writer.key, safe, begun, said)
 
 
 Row = tuple[str, ...]
@@ -213,8 +226,10 @@ KILLS: Final = 200
 SEED: Final = 20260007
 _FRESH: Final = 8
 """After so many rounds a new file is begun: making one can be killed as well."""
-_MOMENTS: Final = (0.002, 0.02, 0.06)
-"""Seconds after the start, at most: while the file is opened, soon after, and later."""
+_STEPS: Final = (0, 1, 3, 10)
+"""Steps of which one number are safe before a kill: none, while the file is opened."""
+_SECONDS: Final = 0.004
+"""At most so long after the start, or after the last of those steps, the kill comes."""
 _MOST: Final = 4
 """Writers at once."""
 
@@ -227,15 +242,16 @@ def planned(kills: int, seed: int) -> Iterator[tuple[Writer, ...]]:
         count = min(chance.randint(1, _MOST), kills - begun)
         shared = chance.random() < 0.5
         yield tuple(
-            Writer(
-                key="shared" if shared else f"own {at}",
-                name=f"writer{begun + at}",
-                seed=chance.getrandbits(32),
-                after=chance.uniform(0, chance.choice(_MOMENTS)),
-            )
+            _planned(f"writer{begun + at}", "shared" if shared else f"own {at}", chance)
             for at in range(count)
         )
         begun += count
+
+
+def _planned(name: str, key: str, chance: Random) -> Writer:
+    after = chance.choice(_STEPS)
+    seconds = chance.uniform(0, _SECONDS)
+    return Writer(key, name, chance.getrandbits(32), after, seconds)
 
 
 def run(kills: int, seed: int, folder: Path, *, fresh: int = _FRESH) -> KillTally:

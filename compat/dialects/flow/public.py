@@ -1,6 +1,5 @@
 """The public names of the Flow dialect, as ``compat.dialects.flow`` gives them."""
 
-from compat.dialects.flow.agent_tool import agent_tool
 from compat.dialects.flow.agents import (
     CustomAgent,
     LlmAgent,
@@ -8,6 +7,7 @@ from compat.dialects.flow.agents import (
     ParallelAgent,
     SequentialAgent,
 )
+from compat.dialects.flow.agents_as_tools import agent_tool
 from compat.dialects.flow.artifacts import ArtifactService, InMemoryArtifactService
 from compat.dialects.flow.content import (
     Blob,
