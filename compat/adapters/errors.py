@@ -3,15 +3,19 @@
 AdapterError
 ├── NoStructError (TypeError)       adapt() was given something but structs
 ├── NoCapabilityError (TypeError)   handler_of() was given no capability object
-├── NotCarriedError (TypeError)     the older interface has no place for it
-└── ChangedContextError             a struct's hook cannot hand a context on
+├── NotCarriedError (TypeError)     the other interface has no place for it
+├── ChangedContextError             a struct's hook cannot hand a context on
+├── NoCallbackError (LookupError)   a callback is to become a plugin and is not there
+├── WiderScopeError (ValueError)    as a plugin, a callback would be asked for others
+├── FlippedOrderError (ValueError)  as a plugin, a callback would overtake another one
+└── NotReachedError (ValueError)    no plugin of the runner is asked where it stands
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from refengine.errors import RefengineError
+from refengine.errors import RefengineError, error
 
 
 class AdapterError(RefengineError):
@@ -64,3 +68,48 @@ class ChangedContextError(AdapterError):
             " middleware cannot hand on: keep the value with set_run_local(), or leave"
             " this one in handlers="
         )
+
+
+@error
+class NoCallbackError(AdapterError, LookupError):
+    """A callback is named that the agents do not have, or they have none at all."""
+
+    root: str
+    place: str
+    says = "the tree of agent {root!r} has not {place}: name callbacks that it has"
+
+
+@error
+class WiderScopeError(AdapterError, ValueError):
+    """A plugin is asked for every agent, and these did not have the callback."""
+
+    place: object
+    others: tuple[str, ...]
+    says = (
+        "{place} would be asked for {others!j} as well, since a plugin is the whole"
+        " runner's: port it with scope='agent'"
+    )
+
+
+@error
+class FlippedOrderError(AdapterError, ValueError):
+    """A plugin is asked before every callback, so also before these."""
+
+    place: object
+    others: tuple[str, ...]
+    says = (
+        "{place} would no longer stand where it does beside {others!j}, since plugins"
+        " are asked first: move those too, all agents' in one order, or leave it"
+    )
+
+
+@error
+class NotReachedError(AdapterError, ValueError):
+    """A callback of an agent that is called as a tool, in a run of its own."""
+
+    place: object
+    others: tuple[str, ...]
+    says = (
+        "{place} is inside tool {others!j}, whose agents have a runner of their own:"
+        " leave it there"
+    )

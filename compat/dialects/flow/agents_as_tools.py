@@ -59,6 +59,7 @@ def agent_tool(agent: Agent, *, skip_summarization: bool = False) -> Tool:
         description=agent.description,
         parameters=schema or wanted,
         run=run,
+        agent=agent,
     )
 
 

@@ -198,6 +198,11 @@ class CallbackContext(ReadonlyContext):
         self._state = State(ctx.session.state, actions.state_delta)
 
     @property
+    def invocation_context(self) -> InvocationContext:
+        """The whole context: for a hook of several agents, or a tool that runs one."""
+        return self._ctx
+
+    @property
     def state(self) -> State:
         """The state; what is written goes into the event's delta."""
         return self._state
@@ -245,11 +250,6 @@ class ToolContext(CallbackContext):
         super().__init__(ctx, actions)
         self.call_id = call_id
         self.confirmation = confirmation
-
-    @property
-    def invocation_context(self) -> InvocationContext:
-        """The whole context, for a tool that runs agents itself."""
-        return self._ctx
 
     def request_confirmation(self, hint: str = "", payload: object = None) -> None:
         """Ask the user before the tool goes on; the run stops behind this response."""

@@ -37,12 +37,20 @@ async def plugin_value(ctx: InvocationContext, hook: str, *args: object) -> Any:
     return None
 
 
+def counting(ctx: InvocationContext, hook: str) -> Callable[[Any], bool]:
+    """Return what tells whether a callback's value ends its list.
+
+    An error hook's empty mapping is a value even where that of other tool hooks is not.
+    """
+    truthy = ctx.profile.tool_hook_values == "truthy"
+    return bool if truthy and hook in {"before_tool", "after_tool"} else _is_value
+
+
 async def callback_value(
     ctx: InvocationContext,
     hook: str,
     callbacks: Iterable[Callable[..., object]],
     args: tuple[object, ...],
-    counts: Callable[[Any], bool] = lambda value: value is not None,
 ) -> Any:  # noqa: ANN401  # what the hook gives
     """Return the first value of an agent's callbacks that counts as one.
 
@@ -50,6 +58,7 @@ async def callback_value(
     same. An exception leaves as it is, with a note that names agent, hook and index.
     """
     value: Any = None
+    counts = counting(ctx, hook)
     for index, function in enumerate(callbacks):
         owner = f"agent {ctx.agent.name!r}, callback {index}"
         try:
@@ -62,6 +71,10 @@ async def callback_value(
         if counts(value):
             return value
     return value
+
+
+def _is_value(value: object) -> bool:
+    return value is not None
 
 
 def _fitting(owner: str, hook: str, value: object) -> object:

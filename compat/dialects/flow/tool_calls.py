@@ -142,10 +142,7 @@ class ToolStage:
         given = (self._tool_ctx, *args)
         value = await plugin_value(self._ctx, hook, *given)
         if value is None:
-            # An error hook's empty mapping is a value even where others' is none.
-            truthy = self._ctx.profile.tool_hook_values == "truthy"
-            counts = bool if truthy and hook != "on_tool_error" else _is_value
-            value = await callback_value(self._ctx, hook, callbacks, given, counts)
+            value = await callback_value(self._ctx, hook, callbacks, given)
         return cast("Mapping[str, Any] | None", value)
 
     async def _caught(
@@ -181,10 +178,6 @@ class ToolStage:
         told: object = found.value if is_object else {"result": found.value}
         where = f"the result of tool {self._call.name!r}"
         return cast("Mapping[str, Json]", checked_json(told, where))
-
-
-def _is_value(value: object) -> bool:
-    return value is not None
 
 
 def _try_again(name: str, available: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from compat.dialects.flow.contexts import ReadonlyContext, ToolContext
 from compat.dialects.flow.model import FunctionDeclaration, LlmRequest
 from compat.dialects.flow.profile import FlowProfile
 from compat.dialects.flow.run_errors import DuplicateToolError
+from compat.dialects.flow.tree import Agent
 from compat.dialects.flow.values import freeze
 from refengine.messages import Json
 
@@ -36,7 +37,7 @@ class Tool:
 
     Without ``run`` it is declared and cannot be run. ``prepare`` changes the request
     instead of the declaration being added. ``needs_confirmation`` is a flag, or a
-    function of the arguments.
+    function of the arguments. ``agent`` is the one that it runs, if it is an agent's.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Tool:
     long_running: bool = False
     needs_confirmation: NeedsConfirmation = False
     prepare: Callable[[ToolContext, LlmRequest], object] | None = None
+    agent: Agent | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "parameters")

@@ -1,0 +1,12 @@
+"""Extensions of the Flow dialect in other interfaces' places (dialects.md, FLOW)."""
+
+from compat.adapters.flow.changes import CallbackChange, CallbackPlace, changes_of
+from compat.adapters.flow.plugins import PortedAgents, callbacks_to_plugins
+
+__all__ = [
+    "CallbackChange",
+    "CallbackPlace",
+    "PortedAgents",
+    "callbacks_to_plugins",
+    "changes_of",
+]
