@@ -117,14 +117,17 @@ OF_HOOKS: Final = frozenset(_OF_HOOK.values())
 class CapabilityError(ConfigurationError):
     """The engine does not declare what the scenario needs."""
 
-    def __init__(self, engine: str, capability: str, where: str) -> None:
+    def __init__(
+        self, engine: str, capability: str, where: str, what: str = ""
+    ) -> None:
+        """Refuse it; ``what`` tells a capability that is none of ``CAPABILITIES``."""
         self.engine = engine
         self.capability = capability
         self.where = where
         super().__init__(
             f"{engine} does not declare {capability!r}, which {where} needs"
-            f" ({CAPABILITIES[capability]}): play this scenario on another engine,"
-            " or leave that out of it"
+            f" ({what or CAPABILITIES[capability]}): play this scenario on another"
+            " engine, or leave that out of it"
         )
 
 

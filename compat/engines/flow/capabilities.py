@@ -1,0 +1,89 @@
+"""What a Flow engine can be asked for, and what of it a scenario needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from compat.engines.capabilities import CapabilityError
+from compat.engines.flow.doors import FlowEngine
+from compat.engines.flow.operations import AnyFlowOp, EditResponse
+from compat.engines.flow.scenario import FlowAgentSpec, FlowScenario
+
+FLOW_CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "callbacks": "an agent has callbacks",
+        "plugins": "a runner has plugins",
+        "sub_agents": "an agent has agents below it, to which it may hand over",
+        "workflow_agents": "agents run in a sequence, in a loop or in parallel",
+        "agent_tools": "an agent is called as a tool",
+        "confirmation": "a tool waits until its user says yes or no",
+        "long_running": "a tool's result comes later",
+        "structured": "an answer, or what an agent is asked, has a schema",
+        "artifacts": "files are kept in versions",
+        "streaming": "a run streams",
+        "edited_response": "a hook changes a response in place",
+    }
+)
+"""Every capability of a Flow engine, and what needs it."""
+
+
+def refuse_flow(engine: FlowEngine, scenario: FlowScenario) -> None:
+    """Raise CapabilityError for the first thing of a scenario that an engine lacks."""
+    for capability, where in flow_needs(scenario):
+        if capability not in engine.capabilities:
+            what = FLOW_CAPABILITIES[capability]
+            raise CapabilityError(engine.name, capability, where, what)
+
+
+def flow_needs(scenario: FlowScenario) -> Iterator[tuple[str, str]]:
+    """Yield each capability that a scenario needs, and what needs it."""
+    for each in scenario.agents():
+        yield from _needs_of_agent(each)
+    for plugin in scenario.plugins:
+        yield "plugins", f"plugin {plugin.name!r}"
+    for at, turn in enumerate(scenario.turns):
+        if turn.stream:
+            yield "streaming", f"turn {at}"
+    for owner, op in _operations(scenario):
+        if isinstance(op, EditResponse):
+            yield "edited_response", owner
+        if op.op == "ask_confirmation":
+            yield "confirmation", owner
+        if op.op in {"save_artifact", "read_artifact"}:
+            yield "artifacts", owner
+    if any(each.artifacts for each in scenario.sessions.values()):
+        yield "artifacts", "a session"
+
+
+def _needs_of_agent(agent: FlowAgentSpec) -> Iterator[tuple[str, str]]:
+    owner = f"agent {agent.name!r}"
+    of_agent: tuple[tuple[str, object], ...] = (
+        ("callbacks", agent.callbacks),
+        ("sub_agents", agent.kind == "llm" and agent.sub_agents),
+        ("workflow_agents", agent.kind != "llm"),
+        ("structured", agent.input_schema or agent.output_schema),
+    )
+    yield from ((capability, owner) for capability, needed in of_agent if needed)
+    for tool in agent.tools:
+        of_tool: tuple[tuple[str, object], ...] = (
+            ("agent_tools", tool.agent),
+            ("confirmation", tool.needs_confirmation),
+            ("long_running", tool.long_running),
+        )
+        owner = f"tool {tool.called!r}"
+        yield from ((capability, owner) for capability, needed in of_tool if needed)
+
+
+def _operations(scenario: FlowScenario) -> Iterator[tuple[str, AnyFlowOp]]:
+    """Yield all operations, and whose they are."""
+    for plugin in scenario.plugins:
+        for hook, todo in plugin.hooks.items():
+            yield from ((f"{hook} of plugin {plugin.name!r}", op) for op in todo)
+    for agent in scenario.agents():
+        for hook, callbacks in agent.callbacks.items():
+            owner = f"{hook} of agent {agent.name!r}"
+            yield from ((owner, op) for todo in callbacks for op in todo)
+        for tool in agent.tools:
+            yield from ((f"tool {tool.called!r}", op) for op in tool.do)
