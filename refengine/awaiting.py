@@ -132,7 +132,7 @@ async def in_turn(closings: Iterable[Callable[[], Awaitable[object]]]) -> None:
         raise came
 
 
-async def ended(tasks: Iterable[asyncio.Task[None]]) -> None:
+async def ended(tasks: Iterable[asyncio.Task[Any]]) -> None:
     """Cancel tasks, in order, and wait until all have ended, whatever they do."""
     came: asyncio.CancelledError | None = None
     left = [task for task in tasks if not task.done()]

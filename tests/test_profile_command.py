@@ -51,6 +51,8 @@ def test_profiles_of_a_dialect_are_listed_under_its_name() -> None:
         "flow-safe",
     ]
     assert dialects["flow"]["postures"]["artifact_text"] == ["text", "repr"]
+    loop = dialects["stream-loop"]
+    assert [each["name"] for each in loop["profiles"]] == ["loop-adr", "loop-safe"]
 
 
 def test_every_posture_has_scenarios_and_nothing_else_has() -> None:
@@ -146,7 +148,7 @@ def test_diff_of_an_unknown_profile_suggests_one() -> None:
         "refengine profile diff: no profile 'eino0.9': did you mean 'eino-0.9'?"
         " known are seed-001, eino-0.7, eino-draft, eino-0.8, eino-0.9, langchain-1,"
         " langgraph-prebuilt-1, adk-go-0.4, adk-go-0.5, adk-go-2, adk-py-1, adk-py-2,"
-        " flow-safe\n"
+        " flow-safe, loop-adr, loop-safe\n"
     )
 
 
@@ -187,3 +189,10 @@ def test_diff_of_profiles_of_a_dialect_shows_what_is_decided() -> None:
     assert '  as adk-go-0.4: {"artifact_delta": {"f": 3}}' in lines
     assert '  as adk-go-2: {"artifact_delta": {"f": 3, "g": 1}}' in lines
     assert re.fullmatch(r"adk-go-0.4 and adk-go-2 differ in \d+ postures", lines[-1])
+
+
+def test_diff_of_profiles_of_the_stream_loop_names_every_posture() -> None:
+    done = command("diff", "loop-adr", "loop-safe")
+
+    assert done.returncode == 0
+    assert "loop-adr and loop-safe differ in 8 postures" in done.stdout

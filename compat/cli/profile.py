@@ -12,7 +12,7 @@ from compat.cli.command import argument, flag, group, refusing
 from compat.cli.values import ANY_PROFILE, ENGINE
 from compat.verdicts.exit_codes import DIFFERS, OK
 from refengine.errors import UnknownProfileError
-from refengine.postures import AnyProfile, options_of
+from refengine.postures import AnyProfile, differences, options_of
 from refengine.profile import Profile
 
 if TYPE_CHECKING:
@@ -161,6 +161,12 @@ def _differing(left: AnyProfile, right: AnyProfile) -> Iterator[tuple[str, Text]
 
         for found in flow_differences(left, right):
             yield found.posture, _by_decision(found, left.name, right.name)
+    else:
+        from compat.profiles.flow_comparing import FlowPostureDifference
+
+        for posture, one, other in differences(left, right):
+            shown = FlowPostureDifference(posture, one, other)
+            yield posture, _by_decision(shown, left.name, right.name)
 
 
 def _headed(posture: str, meaning: str, left: AnyProfile, right: AnyProfile) -> Text:

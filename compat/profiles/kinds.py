@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile
+from compat.dialects.stream_loop.profile import LOOP_PROFILES, LoopProfile
 from refengine.errors import RefengineError, error
 from refengine.postures import AnyProfile, named
 from refengine.profile import PROFILES, Profile
@@ -46,6 +47,7 @@ class ProfileKind:
 KINDS: Final = (
     ProfileKind("", "the engine", Profile, PROFILES),
     ProfileKind("flow", "the Flow dialect", FlowProfile, FLOW_PROFILES),
+    ProfileKind("stream-loop", "the stream-loop dialect", LoopProfile, LOOP_PROFILES),
 )
 
 
