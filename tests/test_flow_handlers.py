@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
@@ -104,12 +105,17 @@ class World:
         plugins = self.made_plugins()
         config = await agent_to_config(self.agent(model), profile, plugins)
         agent = await build_agent(config, profile=engine_profile(profile))
-        run = agent.run([Message("user", "hi")])
-        async for _ in run:
-            pass
-        if run.error is not None:
-            raise refusal_in(run.error) or run.error
-        return run.outcome.answer.content
+        return (await finished(agent, [Message("user", "hi")])).answer.content
+
+
+async def finished(agent, messages, **how) -> Any:
+    """Run an agent to its end and return its outcome; a refusal comes out as itself."""
+    run = agent.run(messages, **how)
+    async for _ in run:
+        pass
+    if run.error is not None:
+        raise refusal_in(run.error) or run.error
+    return run.outcome
 
 
 def _is_hooks(value):
@@ -373,10 +379,7 @@ def test_a_streamed_run_is_refused() -> None:
         agent = World("ok").agent(ScriptedModel("ok"))
         config = await agent_to_config(agent, SAFE)
         built = await build_agent(config, profile=engine_profile(SAFE))
-        run = built.run([Message("user", "hi")], stream=True)
-        async for _ in run:
-            pass
-        raise refusal_in(run.error)
+        await finished(built, [Message("user", "hi")], stream=True)
 
     with pytest.raises(NotCarriedError, match="a streamed run"):
         asyncio.run(stream())
@@ -389,10 +392,8 @@ def test_a_second_turn_goes_on_with_the_messages_of_the_first() -> None:
         built = await build_agent(config, profile=engine_profile(SAFE))
         history = []
         for said in ("hi", "again"):
-            one = built.run([*history, Message("user", said)])
-            async for _ in one:
-                pass
-            history = [each for each in one.outcome.messages if each.role != "system"]
+            outcome = await finished(built, [*history, Message("user", said)])
+            history = [each for each in outcome.messages if each.role != "system"]
 
     async def flow(model):
         runner = runner_of(World().agent(model), profile="flow-safe")
