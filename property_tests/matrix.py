@@ -13,19 +13,33 @@ Two more things are left out unless all is asked for: checks that compare varian
 where neither they nor the world are of a family that the mutant violates; and generated
 worlds for mutants that every clause which they name has killed without. So a matrix may
 not show all that would kill, but it never shows more.
+
+Who asks only for a proof is shown less still, and the answer is red or not as ever: a
+mutant's own worlds come first, the fixed cases of what it says it violates, and it ends
+with the first clause that it names. Then those of clauses that have killed none of
+theirs so far go on until these have.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from property_tests.check import PLAYED, Check, PlayedWorld
 from property_tests.checks import CHECKS
@@ -40,6 +54,10 @@ from refengine.profile import profile
 
 ERROR: Final = "error"
 """What kills a mutant out of which an exception came where none may."""
+
+Search: TypeAlias = Literal["fixed", "proof", "full"]
+"""How far a mutant is played: in all fixed worlds, until a clause that it names has
+killed it, or in all worlds and by all checks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,37 +80,62 @@ class Killing:
         worlds: Iterable[CorpusWorld],
         checks: Sequence[Check],
         *,
-        full: bool = False,
+        search: Search = "fixed",
     ) -> None:
         self._worlds = tuple(worlds)
         self._checks = tuple(checks)
-        self._full = full
+        self._search = search
+        self._full = search == "full"
         self._right = RightPlays()
         self._looking: dict[int, Sequence[Check]] = {}
 
-    def kills(self, broken: Mutant) -> Kills:
-        """Return what kills a mutant.
+    def kills(self, broken: Mutant, wanted: Collection[str] = ()) -> Kills:
+        """Return what kills a mutant; a proof ends with all ``wanted`` that it names.
 
         A world that is kept for some families, because it is huge, is played only for
         the mutants that say they violate one of them.
         """
         under = profile(broken.under)
-        trial = _Trial(broken, VariantPlayer(broken.wrong(under), under))
-        for fixed in (True, False):
-            if fixed or self._full or not trial.is_proved:
-                for at, entry in enumerate(self._worlds):
-                    if entry.fixed is fixed and trial.concerns(entry):
-                        self._play(trial, at, entry)
+        trial = _Trial(broken, VariantPlayer(broken.wrong(under), under), wanted)
+        if self._search == "proof":
+            self._prove(trial)
+        for at, entry in self._entries(trial):
+            if self._search == "proof" and trial.is_enough:
+                break
+            self._play(trial, at, entry)
         sweep(1)
         order = [*dict.fromkeys(each.clause for each in self._checks), ERROR]
         by = tuple(each for each in order if each in trial.found)
         return Kills(broken.id, by, tuple(trial.faults))
 
-    def _play(self, trial: _Trial, at: int, entry: CorpusWorld) -> None:
+    def _prove(self, trial: _Trial) -> None:
+        """Play a mutant's own worlds, and ask in them what it says it violates."""
+        for at, entry in enumerate(self._worlds):
+            if entry.fixed and trial.is_named(entry.clause) and trial.concerns(entry):
+                self._play(trial, at, entry, trial.is_named)
+                if trial.is_enough:
+                    return
+
+    def _entries(self, trial: _Trial) -> Iterator[tuple[int, CorpusWorld]]:
+        """Yield the worlds that a mutant is played in, and their places."""
+        for fixed in (True, False):
+            if fixed or self._full or not trial.is_proved:
+                for at, entry in enumerate(self._worlds):
+                    if entry.fixed is fixed and trial.concerns(entry):
+                        yield at, entry
+
+    def _play(
+        self,
+        trial: _Trial,
+        at: int,
+        entry: CorpusWorld,
+        asked: Callable[[str], bool] = bool,
+    ) -> None:
         left = [
             each
             for each in self._looking_at(at, entry)
             if each.clause not in trial.found
+            and asked(each.clause)
             and (self._full or not each.variants or trial.is_near(each, entry))
         ]
         if not left:
@@ -122,12 +165,15 @@ class Killing:
 class _Trial:
     """One mutant on its way through the worlds, and what it was killed by so far."""
 
-    def __init__(self, broken: Mutant, player: VariantPlayer) -> None:
+    def __init__(
+        self, broken: Mutant, player: VariantPlayer, wanted: Collection[str]
+    ) -> None:
         self.player = player
         self.steps = steps_of(broken)
         self.found: set[str] = set()
         self.faults: dict[str, None] = {}
         self._violates = broken.violates
+        self._wanted = {each for each in broken.violates if each in wanted}
         self._families = frozenset(map(_family, broken.violates))
 
     @property
@@ -137,6 +183,15 @@ class _Trial:
             any(names((name,), clause) for clause in self.found)
             for name in self._violates
         )
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether a clause that it names has killed it, and all that are wanted."""
+        return self._wanted <= self.found and any(map(self.is_named, self.found))
+
+    def is_named(self, clause: str) -> bool:
+        """Tell whether it says that it violates a clause, or all of its family."""
+        return names(self._violates, clause)
 
     def concerns(self, entry: CorpusWorld) -> bool:
         """Tell whether a world is for everybody, or kept for what it violates."""
@@ -180,6 +235,10 @@ def _case(
 
 def _looked_at(check: Check) -> tuple[str, ...]:
     return (PLAYED, *check.variants)
+
+
+Played: TypeAlias = Callable[[Sequence[Mutant], Sequence[str]], list[Kills]]
+"""Plays mutants, a proof to the end of these clauses, and returns what kills each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +328,7 @@ def matrix(
     worlds: SuiteCorpus,
     *,
     jobs: int = 1,
-    full: bool = False,
+    search: Search = "fixed",
 ) -> Matrix:
     """Play all mutants, several at a time in processes of their own.
 
@@ -277,23 +336,48 @@ def matrix(
     to be of the registry, since their ids are what is handed over.
     """
     named = {each.id: each.violates for each in mutants}
+    with _player(worlds, search, jobs) as played:
+        found = Matrix(tuple(clauses), named, tuple(played(mutants, ())))
+        wanted = found.clauses_without_mutant
+        if search != "proof" or not wanted:
+            return found
+        late = [each for each in mutants if not set(wanted).isdisjoint(each.violates)]
+        more = {each.mutant: each for each in played(late, wanted)}
+    kills = tuple(more.get(each.mutant, each) for each in found.kills)
+    return replace(found, kills=kills)
+
+
+@contextmanager
+def _player(
+    worlds: SuiteCorpus, search: Search, jobs: int
+) -> Generator[Played, None, None]:
+    """Have mutants played in these worlds, here or in processes, in their order."""
     if jobs == 1:
-        killing = Killing(worlds.worlds, CHECKS, full=full)
-        found = [killing.kills(each) for each in mutants]
-        return Matrix(tuple(clauses), named, tuple(found))
+        killing = Killing(worlds.worlds, CHECKS, search=search)
+        yield lambda some, wanted: [killing.kills(each, wanted) for each in some]
+        return
     # Nothing is inherited, so a worker knows what it would know alone.
     spawn = get_context("spawn")
     with stored(worlds) as path, ProcessPoolExecutor(jobs, spawn) as pool:
-        found = list(pool.map(_kills, named, repeat(path), repeat(full)))
-    return Matrix(tuple(clauses), named, tuple(found))
+        yield lambda some, wanted: list(
+            pool.map(
+                _kills,
+                [each.id for each in some],
+                repeat(wanted),
+                repeat(path),
+                repeat(search),
+            )
+        )
 
 
-def _kills(id_: str, path: Path, full: bool) -> Kills:  # what a process is given
-    return _killing(path, full).kills(mutant(id_))
+def _kills(
+    id_: str, wanted: Sequence[str], path: Path, search: Search
+) -> Kills:  # what a process is given
+    return _killing(path, search).kills(mutant(id_), wanted)
 
 
 @cache
-def _killing(path: Path, full: bool) -> Killing:  # as _kills
+def _killing(path: Path, search: Search) -> Killing:  # as _kills
     worlds = read_corpus(path.read_text("utf-8")).worlds
     settle()
-    return Killing(worlds, CHECKS, full=full)
+    return Killing(worlds, CHECKS, search=search)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
@@ -19,6 +20,7 @@ from property_tests.matrix import (
     Killing,
     Kills,
     Matrix,
+    Search,
     matrix,
     names,
     unknown_names,
@@ -130,45 +132,85 @@ def test_a_check_is_asked_where_only_a_variant_is_wrong() -> None:
 
 
 @pytest.mark.parametrize(
-    ("violates", "clause", "of", "full", "asked_of"),
+    ("violates", "clause", "of", "search", "asked_of"),
     [
-        ("ORD-001", "ORD-009", "RD-001", False, 1),
-        ("ORD-001", "RD-009", "ORD-001", False, 1),
-        ("ORD", "RD-009", "ORD-001", False, 1),
-        ("TOOL-001", "ORD-009", "RD-001", False, 0),
-        ("TOOL-001", "ORD-009", "RD-001", True, 1),
+        ("ORD-001", "ORD-009", "RD-001", "fixed", 1),
+        ("ORD-001", "RD-009", "ORD-001", "fixed", 1),
+        ("ORD", "RD-009", "ORD-001", "fixed", 1),
+        ("TOOL-001", "ORD-009", "RD-001", "fixed", 0),
+        ("TOOL-001", "ORD-009", "RD-001", "full", 1),
     ],
 )
 def test_variants_are_compared_near_what_a_mutant_violates(
-    violates, clause, of, full, asked_of
+    violates, clause, of, search, asked_of
 ) -> None:
     asked: list[PlayedWorld] = []
     broken = replace(REVERSED, violates=(violates,))
     world = replace(WORLD, clause=of)
 
-    kills(broken, [world], [counting(asked, clause, variants=(AGAIN,))], full=full)
+    once_more = counting(asked, clause, variants=(AGAIN,))
+    kills(broken, [world], [once_more], search=search)
     assert len(asked) == asked_of
 
 
 @pytest.mark.parametrize(
-    ("violates", "full", "asked_of"),
+    ("violates", "search", "asked_of"),
     [
-        (("ORD-001",), False, 1),
-        (("ORD",), False, 1),
-        (("ORD-001", "ORD-002"), False, 2),
-        (("RD",), False, 2),
-        (("ORD-001",), True, 2),
+        (("ORD-001",), "fixed", 1),
+        (("ORD",), "fixed", 1),
+        (("ORD-001", "ORD-002"), "fixed", 2),
+        (("RD",), "fixed", 2),
+        (("ORD-001",), "full", 2),
+        (("ORD-001",), "proof", 0),
+        (("RD-001",), "proof", 2),
     ],
 )
 def test_generated_worlds_are_for_mutants_that_the_fixed_ones_do_not_prove(
-    violates, full, asked_of
+    violates, search, asked_of
 ) -> None:
     asked: list[PlayedWorld] = []
     broken = replace(REVERSED, violates=violates)
     worlds = [replace(WORLD, fixed=False), WORLD]
 
-    kills(broken, worlds, [*ORDER, counting(asked)], full=full)
+    kills(broken, worlds, [*ORDER, counting(asked)], search=search)
     assert len(asked) == asked_of
+
+
+@pytest.mark.parametrize(
+    ("clause", "by"), [("ORD-001", ("ORD-001",)), ("RD-001", ("ORD-001", "RD-001"))]
+)
+def test_a_proof_ends_with_the_first_clause_that_is_named(clause, by) -> None:
+    """In a case of that clause nothing else is asked, in one of another all is."""
+    after: list[PlayedWorld] = []
+    worlds = [replace(WORLD, clause=clause), replace(WORLD, clause="ORD-002")]
+    checks = [*ORDER, check("RD-001"), counting(after, "RD-002")]
+    found = kills(REVERSED, worlds, checks, search="proof")
+
+    assert found.by == by
+    assert len(after) == len(by) - 1
+
+
+def test_a_proof_goes_on_for_a_clause_that_has_no_other_mutant(monkeypatch) -> None:
+    checks = [*ORDER, check("ORD-002"), check("RD-001")]
+    monkeypatch.setattr("property_tests.matrix.CHECKS", checks)
+    broken = replace(REVERSED, violates=("ORD-001", "ORD-002", "RD"))
+    worlds = SuiteCorpus((WORLD, replace(WORLD, clause="ORD-002")), 0)
+    of_both = ["ORD-001", "ORD-002"]
+    other = replace(REVERSED, id="other", violates=("ORD-002",))
+
+    found = matrix(of_both, [REVERSED, broken, other], worlds, search="proof")
+    assert not found.is_red
+    assert matrix(["RD-001"], [broken], worlds, search="proof").is_red
+
+
+def test_a_mutant_that_is_not_proved_is_killed_by_others_as_ever() -> None:
+    found = kills(REVERSED, [WORLD], [check("RD-001")], search="proof")
+
+    assert found.by == ("RD-001",)
+
+
+def test_the_command_knows_each_way_to_search() -> None:
+    assert get_args(Search) == mutant_command.SEARCHES
 
 
 class RaisesAgain:

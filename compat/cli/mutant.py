@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from compat.cli.command import flag, group, option, refusing
-from compat.cli.values import OUTPUT, WHOLE, at_least
+from compat.cli.command import group, option, refusing
+from compat.cli.values import OUTPUT, WHOLE, at_least, one_of
 from compat.verdicts.exit_codes import (
     DIFFERS,
     FAULT,
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from property_tests.judging.inputs import MadeCorpus
-    from property_tests.matrix import Matrix
+    from property_tests.matrix import Matrix, Search
     from property_tests.mutants import Mutant
 
 EXAMPLES: Final = 100
+SEARCHES: Final = ("fixed", "proof", "full")
 WORDS: Final = "only mutants of these clauses, by a part of the id"
 
 app = group("List the mutants, and show which clauses kill them.")
@@ -66,7 +67,12 @@ def list_(words: tuple[str, ...]) -> int:
 @option("--seed", about="of the generated worlds", kind=WHOLE, default=0)
 @option("-k", "words", about=WORDS, multiple=True)
 @option("-j", "jobs", about="processes; as many as processors", kind=at_least(1))
-@flag("--full/--no-full", about="ask every check in every world, which takes long")
+@option(
+    "--search",
+    about="how far: fixed worlds, to the proof alone, or every check in every world",
+    kind=one_of(*SEARCHES),
+    default=SEARCHES[0],
+)
 def show_matrix(  # the options of the command
     *,
     file: Path | None,
@@ -74,12 +80,13 @@ def show_matrix(  # the options of the command
     seed: int,
     words: tuple[str, ...],
     jobs: int | None,
-    full: bool,
+    search: Search,
 ) -> int:
     """Play every mutant in the fixed worlds, and show which clauses kill it.
 
     Generated worlds are for those that a clause which they name does not kill there.
-    What is shown killed; --full shows all that do.
+    What is shown killed; --search full shows all that do, and takes long. With --search
+    proof, whose exit code is the same, a mutant ends with the first that it names.
 
     Exit code 1: a checked clause kills no mutant that names it, or a mutant is killed
     by none, or only by clauses that it does not name. Exit code 3: a check broke down.
@@ -97,7 +104,7 @@ def show_matrix(  # the options of the command
             file.touch()  # what cannot be written is told before minutes are spent
     made = make_corpus(examples, seed)
     processes = jobs or min(os.cpu_count() or 1, len(mutants) or 1)
-    found = matrix(clauses, mutants, made.corpus, jobs=processes, full=full)
+    found = matrix(clauses, mutants, made.corpus, jobs=processes, search=search)
     if file is not None:
         file.write_text(json.dumps(found.as_json(), indent=1) + "\n", "utf-8")
     stale = (*unmatched(contract(), CHECKS), *unknown_names(contract()))
