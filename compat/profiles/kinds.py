@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from compat.dialects.callbacks.profile import CALLBACKS_PROFILES, CallbacksProfile
 from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile
 from compat.dialects.stream_loop.profile import LOOP_PROFILES, LoopProfile
 from refengine.errors import RefengineError, error
@@ -48,6 +49,9 @@ KINDS: Final = (
     ProfileKind("", "the engine", Profile, PROFILES),
     ProfileKind("flow", "the Flow dialect", FlowProfile, FLOW_PROFILES),
     ProfileKind("stream-loop", "the stream-loop dialect", LoopProfile, LOOP_PROFILES),
+    ProfileKind(
+        "callbacks", "the callbacks dialect", CallbacksProfile, CALLBACKS_PROFILES
+    ),
 )
 
 

@@ -7,13 +7,10 @@ and user is written key by key, so that two sessions of a user do not undo each 
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Mapping
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Final, TypeVar, cast, final
 from uuid import uuid4
 
@@ -24,16 +21,13 @@ from compat.dialects.flow.run_errors import SessionError, StaleSessionError
 from compat.dialects.flow.sessions import Session, follow, initial_state, kept_event
 from compat.dialects.flow.state import merged, scoped
 from compat.dialects.flow.values import as_json, from_json, plain
+from compat.dialects.sqlite_file import DialectFile
 from refengine.messages import Json, frozen_json
-from refengine.state.sqlite_file import named
-from refengine.state.store_errors import ForeignStoreError
 
 T = TypeVar("T")
 
 APPLICATION: Final = 0x72666C77
 """``rflw``: stands in the header of the file, and says whose it is."""
-PATIENCE: Final = 30.0
-"""Seconds that a transaction waits for those of other processes."""
 
 _TABLES: Final = """
 CREATE TABLE sessions (
@@ -65,54 +59,6 @@ _NEXT_VERSION: Final = (
 
 
 @final
-class FlowFile:
-    """The file at ``path``, which is made at its first use.
-
-    Raises ForeignStoreError for a file of something else, and StoreError by its cause.
-    """
-
-    __slots__ = ("path",)
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).absolute()  # the process may go elsewhere
-
-    async def done(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do it in one transaction, in a thread; all of it is kept or nothing."""
-        return await asyncio.to_thread(self._done, work)
-
-    def _done(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            with self._transaction() as db:
-                return work(db)
-        except sqlite3.Error as error:
-            raise named(error, self.path) from error
-
-    @contextmanager
-    def _transaction(self) -> Generator[sqlite3.Connection, None, None]:
-        connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
-        with closing(connection) as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                self._prepare(db)
-                yield db
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
-            db.execute("COMMIT")
-
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        (whose,) = db.execute("PRAGMA application_id").fetchone()
-        if whose == APPLICATION:
-            return
-        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables:
-            raise ForeignStoreError(self.path, "not made by this dialect")
-        db.execute(f"PRAGMA application_id = {APPLICATION}")
-        for statement in _TABLES.split(";"):
-            db.execute(statement)
-
-
-@final
 class SqliteSessionService:
     """Keeps sessions in the file; see SessionService."""
 
@@ -121,7 +67,7 @@ class SqliteSessionService:
         path: str | os.PathLike[str],
         new_id: Callable[[], str] = lambda: uuid4().hex,
     ) -> None:
-        self._file, self._new_id = FlowFile(path), new_id
+        self._file, self._new_id = DialectFile(path, APPLICATION, _TABLES), new_id
 
     async def create(
         self,
@@ -165,7 +111,7 @@ class SqliteArtifactService:
     """Keeps artifacts in the file; see ArtifactService."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._file = FlowFile(path)
+        self._file = DialectFile(path, APPLICATION, _TABLES)
 
     async def save(self, place: ArtifactPlace, name: str, part: Part) -> int:
         """Keep one more version of the file and return its number, from 0."""
