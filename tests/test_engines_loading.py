@@ -48,7 +48,7 @@ DOORS = {
     "langchain": ("langchain-1", 18),
     "langgraph": ("langgraph-prebuilt-1", 14),
 }
-FLOW_DOORS = ("flow",)
+FLOW_DOORS = ("flow", "google-adk")
 ENGINE = """
 class Engine:
     name = "mine"

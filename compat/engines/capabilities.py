@@ -161,7 +161,11 @@ def needs(engine: str, extra: str, package: str, distribution: str) -> str:
 
     Raises MissingExtraError if it is not installed, without importing it.
     """
-    if find_spec(package) is None:
+    try:
+        found = find_spec(package)
+    except ModuleNotFoundError:  # not even the package that it stands in
+        found = None
+    if found is None:
         raise MissingExtraError(engine, extra, package)
     try:
         return version(distribution)

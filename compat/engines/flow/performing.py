@@ -48,8 +48,8 @@ class FlowActions(Protocol):
 class FlowState(Protocol):
     """The state that a hook or a tool has."""
 
-    def __getitem__(self, key: str, /) -> Any: ...  # noqa: ANN401  # JSON
-    def __setitem__(self, key: str, value: Any, /) -> None: ...  # noqa: ANN401  # JSON
+    def __getitem__(self, key: str, /) -> Any: ...  # noqa: ANN401  # any JSON value
+    def __setitem__(self, key: str, value: Any, /) -> None: ...  # noqa: ANN401  # any JSON value
     def __contains__(self, key: Any, /) -> bool: ...  # noqa: ANN401  # as Mapping has it
 
 
@@ -112,7 +112,7 @@ class Performance:
     @property
     def call_id(self) -> str | None:
         """The id of the call that it is about, None if it is about none."""
-        return getattr(self.ctx, "call_id", None)
+        return getattr(self.ctx, "call_id", None) or None
 
     def value(self, saying: FlowSaying, result: Any) -> Any:  # noqa: ANN401  # what the hook gives
         """Return what is said as this hook gives it."""
@@ -195,8 +195,8 @@ async def _give_if_state(op: GiveIfState, call: Performance) -> Any:  # noqa: AN
     return call.value(op, op.result) if enough else None
 
 
-def _read(call: Performance, key: str) -> Any:  # noqa: ANN401  # JSON
-    return call.ctx.state[key] if key in call.ctx.state else None  # noqa: SIM401  # a FlowState has no get
+def _read(call: Performance, key: str) -> Any:  # noqa: ANN401  # any JSON value
+    return call.ctx.state[key] if key in call.ctx.state else None  # noqa: SIM401  # a FlowState has no get()
 
 
 def _number(call: Performance, key: str) -> int:

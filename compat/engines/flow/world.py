@@ -153,7 +153,7 @@ class FlowWorldTool:
     spec: FlowToolSpec
     notes: FlowNotes
 
-    async def run(self, ctx: FlowToolContext, args: dict[str, Any]) -> Any:  # noqa: ANN401  # JSON
+    async def run(self, ctx: FlowToolContext, args: dict[str, Any]) -> Any:  # noqa: ANN401  # any JSON value
         """Run one call of it; raises ScriptedFlowError where it is told to."""
         name, add = self.spec.name, self.notes.recorder.add
         number = self.notes.nth("tool", name)
@@ -171,7 +171,7 @@ class FlowWorldTool:
 
     async def _result(
         self, ctx: FlowToolContext, args: dict[str, Any], number: int
-    ) -> Any:  # noqa: ANN401  # JSON
+    ) -> Any:  # noqa: ANN401  # any JSON value
         point, given = f"tool {self.spec.name}", {"args": args}
         call = Performance(point, "tool", ctx, given, number, self.notes)
         early = await perform(self.spec.do, call)

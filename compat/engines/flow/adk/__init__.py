@@ -1,0 +1,1 @@
+"""The parts of the door to google-adk; they import it, and the door them."""

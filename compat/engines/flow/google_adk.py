@@ -1,0 +1,55 @@
+"""The door to google-adk, as it is installed (extra ``adk``).
+
+It is driven through its public interface alone. What its rules are is the profile
+``adk-py-2``, which was confirmed on the versions that ``CONFIRMED`` tells.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final
+
+from compat.dialects.flow.profile import FlowProfile, flow_profile
+from compat.engines.capabilities import MissingExtraError, needs
+from compat.engines.flow.capabilities import FLOW_CAPABILITIES
+from compat.engines.flow.world import FlowWorld
+
+CONFIRMED: Final = ("2.13.0",)
+"""The versions on which every posture of the profile was seen."""
+
+
+class UnconfirmedVersionWarning(UserWarning):
+    """The installed google-adk is another one than its profile was confirmed on."""
+
+
+class GoogleAdkEngine:
+    """Plays worlds with the ``Runner`` of google-adk, over its services in memory."""
+
+    name = "google-adk"
+    capabilities = frozenset(FLOW_CAPABILITIES)
+
+    def __init__(self, version: str = "", profile: str = "adk-py-2") -> None:
+        """Play that version under a profile; raises UnknownProfileError."""
+        self.version = version
+        self.profile: FlowProfile = flow_profile(profile)
+
+    def open(self, world: FlowWorld) -> Any:  # noqa: ANN401  # an AdkWorld, whose module needs the extra
+        """Open a world; raises MissingExtraError."""
+        try:
+            from compat.engines.flow.adk.running import AdkWorld  # noqa: PLC0415  # an extra
+        except ImportError as error:
+            raise MissingExtraError(self.name, "adk", error.name) from error
+        return AdkWorld(world)
+
+
+def installed(profile: str = "adk-py-2") -> GoogleAdkEngine:
+    """Return google-adk as it is installed; raises MissingExtraError.
+
+    Warns with UnconfirmedVersionWarning of a version that nobody confirmed.
+    """
+    version = needs("google-adk", "adk", "google.adk", "google-adk")
+    if version not in CONFIRMED:
+        known = ", ".join(CONFIRMED)
+        told = f"google-adk {version}: its profile was confirmed on {known} alone"
+        warnings.warn(told, UnconfirmedVersionWarning, stacklevel=2)
+    return GoogleAdkEngine(version, profile)

@@ -1,0 +1,82 @@
+"""The installed google-adk behind its door, in worlds that the reference plays too."""
+
+import sys
+
+import pytest
+
+from compat.engines.capabilities import MissingExtraError
+from compat.engines.flow.google_adk import (
+    GoogleAdkEngine,
+    UnconfirmedVersionWarning,
+    installed,
+)
+from compat.engines.flow.playing import play_flow
+from compat.engines.flow.scenario import FlowScenario
+
+pytest.importorskip("google.adk", reason="pip install 'refengine[adk]'")
+
+WORLD = FlowScenario.model_validate(
+    {
+        "agent": {
+            "name": "a",
+            "script": [
+                {"calls": [{"name": "t", "id": "c1"}]},
+                {"chunks": [{"text": "h"}, {"text": "i", "finish_reason": "STOP"}]},
+            ],
+            "tools": [{"name": "t", "needs_confirmation": True}],
+            "callbacks": {"before_model": [[{"op": "count_state", "key": "n"}]]},
+        },
+        "plugins": [{"name": "p", "hooks": {"before_tool": [], "after_run": []}}],
+        "turns": [
+            {"text": "go"},
+            {"confirms": [{"of": "t"}], "stream": True, "fresh": True},
+        ],
+    },
+    strict=False,
+)
+
+
+def test_a_world_is_played_with_its_model_tools_callbacks_and_plugins() -> None:
+    trace = play_flow(WORLD, installed())
+    entries = [
+        (each.kind, each.data.get("hook"))
+        for each in trace.of("hook_enter", "model_request", "tool_end", "run_end")
+    ]
+
+    assert entries == [
+        ("hook_enter", "before_model"),
+        ("model_request", None),
+        ("hook_enter", "before_tool"),
+        ("hook_enter", "after_run"),
+        ("run_end", None),
+        ("hook_enter", "before_tool"),
+        ("tool_end", None),
+        ("hook_enter", "before_model"),
+        ("model_request", None),
+        ("hook_enter", "after_run"),
+        ("run_end", None),
+    ]
+    assert trace.of("checkpoint")[-1].data["state"] == {"n": 2}
+
+
+def test_ids_and_times_are_the_worlds_so_that_it_plays_alike_each_time() -> None:
+    first, second = (play_flow(WORLD, installed()).to_jsonl() for _ in range(2))
+
+    assert first == second
+
+
+def test_a_version_that_nobody_confirmed_is_told(monkeypatch) -> None:
+    monkeypatch.setattr("compat.engines.flow.google_adk.CONFIRMED", ("1.0",))
+
+    with pytest.warns(UnconfirmedVersionWarning, match=r"confirmed on 1\.0 alone"):
+        installed()
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch) -> None:
+    for name in [each for each in sys.modules if each.startswith("google.adk")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in [each for each in sys.modules if "engines.flow.adk" in each]:
+        monkeypatch.delitem(sys.modules, name)
+
+    with pytest.raises(MissingExtraError, match=r"\[adk\]"):
+        play_flow(WORLD, GoogleAdkEngine())
