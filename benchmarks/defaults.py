@@ -11,8 +11,11 @@ PEERS: Final = (
     "pydantic-ai",
     "agent-framework",
     "strands",
+    "flow",
 )
-"""Other frameworks, by the names that ``--peer`` takes."""
+"""Other frameworks, by the names that ``--peer`` takes; ``flow`` is our dialect."""
+OWN_PEERS: Final = frozenset(("flow",))
+"""Those of them that are this house's own, and no other framework."""
 TIMES: Final = 100
 MOST_APART: Final = 5
 """Of a hundred A/A comparisons, so many may be told apart."""

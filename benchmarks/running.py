@@ -144,7 +144,7 @@ def _exponents(growth: Iterable[Growth]) -> Iterator[tuple[str, float]]:
 
 def _bases(peers: Iterable[PeerCost]) -> Iterator[tuple[str, float]]:
     for each in peers:
-        if each.base_over_ours is not None:
+        if each.base_over_ours is not None and not each.own:
             yield each.peer, 1 / each.base_over_ours.value
 
 
@@ -156,7 +156,9 @@ def _hooks(peers: Iterable[PeerCost]) -> Iterator[tuple[str, float]]:
     """
     for each in peers:
         ours, bare = each.over_ours, each.over_bare
-        if ours is None or bare is None or ours.low <= 0 or bare.low <= 1:
+        if each.own or ours is None or bare is None:
+            continue
+        if ours.low <= 0 or bare.low <= 1:
             continue
         yield f"{each.peer}: {each.hook}", 1 / ours.value
 

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.peers.peer import NAMES
 from benchmarks.peers.trying import Lost, ask
 
-IN_DEV = {"langchain", "langgraph"}
+IN_DEV = {"langchain", "langgraph", "flow"}
 LIMIT = 100.0
 
 

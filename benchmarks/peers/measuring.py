@@ -14,6 +14,7 @@ from functools import partial
 from statistics import fmean, median
 from typing import Any, Final, TypeAlias
 
+from benchmarks.defaults import OWN_PEERS
 from benchmarks.peers.peer import NAMES, peer_named
 from benchmarks.peers.plan import PeerPlan, plan
 from benchmarks.peers.trying import NOTHING, Lost, ask, failure_of
@@ -107,6 +108,7 @@ class PeerRow:
             version=self.version,
             hook=self.hook,
             ours=self.ours,
+            own=self.peer in OWN_PEERS,
             **found,
         )
 

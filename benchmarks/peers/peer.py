@@ -94,6 +94,7 @@ PEERS: Final[Mapping[str, Peer]] = MappingProxyType(
             Peer("pydantic-ai", "pydantic-ai-slim", _of("pydantic_ai")),
             Peer("agent-framework", "agent-framework-core", _of("agent_framework")),
             Peer("strands", "strands-agents", _of("strands")),
+            Peer("flow", "refengine", _of("flow")),
         )
     }
 )

@@ -147,8 +147,9 @@ def _of_growth(costs: Costs) -> Iterator[str]:
 
 
 def _of_peers(costs: Costs) -> Iterator[str]:
+    others = [each for each in costs.peers if not each.own]
     fastest = min(
-        (each for each in base_runs(costs.peers) if each.base_over_ours),
+        (each for each in base_runs(others) if each.base_over_ours),
         key=_base,
         default=None,
     )

@@ -189,6 +189,8 @@ class PeerCost(Part):
     """Bytes that one handler adds to the peak of a run."""
     points: tuple[GrowthPoint, ...] = ()
     blocked: Blocked | None = None
+    own: bool = False
+    """whether it is a dialect of this house, and no other framework"""
 
 
 class Absent(Part):

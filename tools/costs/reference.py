@@ -87,7 +87,7 @@ def short_text(costs: Costs) -> str:
     build = hooks.pop("before_agent")
     adds = sorted(_adds(each) for each in hooks.values())
     times = [_over(each, "bare Python").ratio.value for each in hooks.values()]
-    bases = base_runs(costs.peers)
+    bases = base_runs([each for each in costs.peers if not each.own])
     peers = sorted((each.base_seconds or 0.0, each.peer) for each in bases)
     [ours] = {_over(each, "no handlers").floor_seconds for each in costs.costs[:1]}
     growth = next(each.ratio for each in costs.bars if each.name.startswith("growth"))
