@@ -25,18 +25,12 @@ TITLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "000": "the review of a first design, with what it asks for",
         "001": "the design of the handler interface",
-        "003": "flows of processors, as adk-go has them",
-    }
-)
-"""The seeds whose statements are taken up one by one."""
-
-LATER: Final[Mapping[str, str]] = MappingProxyType(
-    {
         "002": "a loop over streams with tools",
+        "003": "flows of processors, as adk-go has them",
         "004": "callbacks with duties of their own",
     }
 )
-"""The seeds that later versions of the contract take up."""
+"""The seeds whose statements are taken up one by one."""
 
 _OPENING: Final = """\
 # Where the seeds went
@@ -44,7 +38,7 @@ _OPENING: Final = """\
 The contract was not invented: it is made of design documents of others, the seeds, and of what upstream projects shipped.
 They are in Chinese and kept as they were written.
 Here is each statement of those that are taken up, with the clauses of [the contract](contract.md) that hold it.
-Seed 003 is a dialect, another shape that agents are written in: it has no clauses yet, and the facts that its tests state hold it.
+Seeds 002 to 004 are dialects, other shapes that agents are written in: they have no clauses yet, and the facts that their tests state hold them.
 Where the two disagree, or a sketch does not do what it is for, a decision says what holds; [seed-findings.md](seed-findings.md) shows such sketches by runs.
 
 This page is written by `python -m tools.pages.contract`; a test looks every quote up in its seed.
@@ -99,7 +93,7 @@ def read_statements(text: str, where: str) -> tuple[Statement, ...]:
 
 def page(found: Sequence[Statement]) -> str:
     """Return the page about all statements."""
-    return "\n".join([_OPENING, *_counts(found), *_seeds(found), *_later()]) + "\n"
+    return "\n".join([_OPENING, *_counts(found), *_seeds(found)]) + "\n"
 
 
 def _counts(found: Sequence[Statement]) -> Iterator[str]:
@@ -137,14 +131,6 @@ def _statement(each: Statement) -> Iterator[str]:
         yield f"- Decision: {each.decision}"
     if each.not_taken_up:
         yield f"- Not taken up: {each.not_taken_up}"
-
-
-def _later() -> Iterator[str]:
-    yield ""
-    yield "## Later"
-    yield ""
-    for seed, about in LATER.items():
-        yield f"- [Seed {seed}](seeds/{seed}.md), {about}: nothing of it is in yet."
 
 
 def _link(clause: str) -> str:
