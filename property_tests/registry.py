@@ -16,15 +16,23 @@ from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from compat.verdicts.conformance import Level, Status
 from property_tests.check import Check
+from refengine.postures import options_of
 from refengine.profile import options
 
 FAMILIES: Final = (
     *("ORD", "INS", "TOOL", "RD", "MSG", "WRAP", "STR", "ERR", "CTX", "EVT", "RUN"),
     *("CONC", "DEEP", "EXT", "COMPAT", "SER", "INT", "SURF", "STO"),
+    *("FLOW", "LOOP", "CB"),
 )
 """The families of clauses, in the order they are shown."""
 
@@ -113,13 +121,25 @@ class Clause(Frozen):
 
     @field_validator("postures")
     @classmethod
-    def _are_postures(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+    def _are_postures(
+        cls, given: tuple[str, ...], about: ValidationInfo
+    ) -> tuple[str, ...]:
+        known = _postures_of(str(about.data.get("id", "")).partition("-")[0])
         for each in given:
-            if each not in options():
-                close = difflib.get_close_matches(each, options(), n=1)
+            if each not in known:
+                close = difflib.get_close_matches(each, known, n=1)
                 hint = f", did you mean {close[0]!r}?" if close else ""
                 raise ValueError(f"{each!r} is no posture of a profile{hint}")
         return given
+
+
+def _postures_of(family: str) -> Iterable[str]:
+    """Return the postures of the kind of profile that a family is judged under."""
+    if family != "FLOW":
+        return options()
+    from compat.dialects.flow.profile import FlowProfile  # noqa: PLC0415  # its family alone needs it
+
+    return options_of(FlowProfile)
 
 
 class Retired(Frozen):

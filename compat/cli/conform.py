@@ -17,7 +17,7 @@ from compat.cli.command import (
     refuse,
     refusing,
 )
-from compat.cli.conform_store import check_arguments
+from compat.cli.conform_kinds import check_arguments, check_dialect
 from compat.cli.values import (
     CLAUSE,
     ENGINE,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from compat.verdicts.conformance import AnyEvent
+    from property_tests.dialects.judging import DialectJudgement
     from property_tests.judging.engines import EnginesJudgement
     from property_tests.registry import Clause, Contract
     from property_tests.stores.judging import StoreJudgement
@@ -143,13 +144,18 @@ def conform(  # noqa: PLR0913  # options of a command line
 ) -> int:
     """Judge engines in the same worlds, clause by clause; or stores of checkpoints.
 
+    Engines of a dialect, as flow, are judged by the clauses of its family.
+
     Exit codes: 0 conformant, 1 not, 2 usage, 3 an engine, its door or the harness broke
     down, 4 nothing ran, 5 a known failure that is none any more.
     """
     check_arguments(engines=bool(engines), stores=bool(stores))
+    dialect = check_dialect(engines)
 
     from compat.report.conform_files import check_paths, write_reports
     from compat.report.terminal import console
+    from property_tests.dialects.dialects import dialect_named
+    from property_tests.dialects.judging import DialectJudgement, DialectRequest
     from property_tests.judging.engines import judging
     from property_tests.judging.inputs import ConformRequest
     from property_tests.registry import contract
@@ -178,6 +184,29 @@ def conform(  # noqa: PLR0913  # options of a command line
             with _opened(events) as file:
                 found, code = _judged(StoreJudgement(stored, line), out, file)
             write_reports(reports, found)
+            return code
+        if dialect:
+            spoken = dialect_named(dialect)
+            clauses, excluded = _chosen(words, ids, exclude, shown, spoken.contract)
+            asked = DialectRequest(
+                dialect=spoken,
+                doors=engines,
+                clauses=clauses,
+                profile=profile,
+                examples=examples,
+                seed=seed,
+                timeout=timeout,
+                jobs=jobs,
+                known=known,
+                strict=strict,
+                excluded=excluded,
+            )
+            judging_it = DialectJudgement(asked, line)
+            wait.close()
+            with _opened(events) as file:
+                found, code = _judged(judging_it, out, file)
+            write_reports(reports, found)
+            _write_failures(failures, found)
             return code
         clauses, excluded = _chosen(words, ids, exclude, shown, contract())
         request = ConformRequest(
@@ -265,7 +294,9 @@ def _opened(path: Path | None) -> Generator[TextIO | None, None, None]:
 
 
 def _judged(
-    judgement: EnginesJudgement | StoreJudgement, console: Console, out: TextIO | None
+    judgement: EnginesJudgement | StoreJudgement | DialectJudgement,
+    console: Console,
+    out: TextIO | None,
 ) -> tuple[list[AnyEvent], int]:
     """Judge and show it on the way; return the events and the exit code."""
     from rich.console import Console

@@ -85,6 +85,14 @@ Told: TypeAlias = Callable[[int, int, int], None]
 """Is told how far it has come: worlds done, of how many, and clauses that fail."""
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedClauses:
+    """What a door came to: its clauses, and whatever broke down on the way."""
+
+    clauses: Mapping[str, JudgedClause]
+    faults: tuple[Breakdown, ...] = ()
+
+
 class JudgedKind(Protocol):
     """A kind of what is judged: its contract, its doors, its worlds, and its verdicts.
 
@@ -97,7 +105,7 @@ class JudgedKind(Protocol):
     doors: Sequence[JudgedDoor]
     worlds: JudgedWorlds
 
-    def judged(self, door: JudgedDoor, told: Told) -> Mapping[str, JudgedClause]:
+    def judged(self, door: JudgedDoor, told: Told) -> JudgedClauses:
         """Return what each clause came to; one that is missing does not apply."""
         ...
 
@@ -154,25 +162,30 @@ class ClauseJudgement:
                 engine=name, profile=door.profile, capabilities=door.capabilities
             )
         )
-        judged = self._kind.judged(
+        all_of_it = self._kind.judged(
             door,
             lambda done, of, failing: emit(
                 Progress(engine=name, done=done, worlds=of, failing=failing)
             ),
         )
+        judged = all_of_it.clauses
         found = [self._result(door, each, judged) for each in self._checked]
         results, faults = self._kind.known(door, found)
         for each in results:
             emit(each)
         broken = sorted({each.broken for each in judged.values() if each.broken})
-        for why in broken:
-            emit(Breakdown(engine=name, whose="harness", text=why))
+        broke = [
+            *all_of_it.faults,
+            *(Breakdown(engine=name, whose="harness", text=each) for each in broken),
+        ]
+        for fault in broke:
+            emit(fault)
         for why in faults:
             emit(Breakdown(engine=name, whose="known-failures", text=why))
-        summary = self._summary(door, results, broke=bool(broken))
+        summary = self._summary(door, results, broke=bool(broke))
         emit(summary)
         yield from [] if summary.conformant else [DIFFERS]
-        yield from [FAULT] if broken else []
+        yield from [FAULT] if broke else []
         stale = faults or any(each.known == "stale" for each in results)
         yield from [STALE] if stale else []
         yield from [] if any(each.worlds for each in results) else [NOTHING_RAN]

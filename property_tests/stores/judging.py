@@ -19,6 +19,7 @@ from property_tests.defaults import EXAMPLES
 from property_tests.judging.by_clause import (
     ClauseJudgement,
     JudgedClause,
+    JudgedClauses,
     JudgedDoor,
     JudgedWorlds,
     Selection,
@@ -106,7 +107,7 @@ class StoreKind:
         fixed = sum(each.fixed for each in worlds)
         self.worlds = JudgedWorlds(len(worlds), fixed, _digest(worlds))
 
-    def judged(self, door: JudgedDoor, told: Told) -> Mapping[str, JudgedClause]:
+    def judged(self, door: JudgedDoor, told: Told) -> JudgedClauses:
         """Judge each clause, several at a time; tell how far it has come."""
         applying = [each for each in self._checks if each.needs <= {*door.capabilities}]
         total = sum(len(self._worlds[each.clause]) for each in applying)
@@ -123,7 +124,7 @@ class StoreKind:
                 done += len(self._worlds[clause])
                 failing += found[clause].failure is not None
                 told(done, total, failing)
-        return _resting_on_base(found)
+        return JudgedClauses(_resting_on_base(found))
 
     def missing(self, door: JudgedDoor, clause: str) -> str:
         """Return which capabilities the store does not declare."""

@@ -48,6 +48,9 @@ TITLES: Final[Mapping[str, str]] = MappingProxyType(
         "INT": "interrupt and resume",
         "SURF": "the surface that handlers are written to",
         "STO": "what a checkpoint store does",
+        "FLOW": "agents of the Flow dialect, with their callbacks and plugins",
+        "LOOP": "streams that are asked again, of the loop dialect",
+        "CB": "callbacks and who they are delivered to",
     }
 )
 """What each family is about."""

@@ -1,0 +1,76 @@
+"""``refengine conform``: what of its options means anything for stores and dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+import click
+
+from compat.cli.command import refuse
+
+ENGINES_ONLY: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "engines": "engines and stores are judged by other clauses: judge one by one",
+        "profile": "a store has no profile",
+        "worlds": "the worlds of a store are calls, and no sessions",
+        "known": "known failures are pinned to scenarios of engines",
+        "shown": "a failure of a store is told with all its calls",
+        "failures": "a store's failure is played again by the command beside it",
+    }
+)
+"""What means nothing for a store, and why."""
+
+
+DIALECTS_WITHOUT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "worlds": "sessions of your own are sessions of engines",
+        "shown": "a failure of a dialect is told with the observations near it",
+    }
+)
+"""What means nothing for engines of a dialect, and why."""
+
+
+def check_arguments(*, engines: bool, stores: bool) -> None:
+    """Leave with a message unless the line names engines or, fittingly, stores."""
+    context = click.get_current_context()
+    if not engines and not stores:
+        raise click.MissingParameter(ctx=context, param=context.command.params[0])
+    if not stores:
+        return
+    if engines:
+        refuse("conform", f"an engine with --store: {ENGINES_ONLY['engines']}")
+    _refuse_all(ENGINES_ONLY, "with --store")
+
+
+def check_dialect(engines: Sequence[str]) -> str:
+    """Return the dialect that all engines are of, "" if they are of none.
+
+    Leaves with a message if some are and others are not.
+    """
+    from property_tests.dialects.dialects import (
+        dialect_of,  # a command imports what it needs
+    )
+
+    kinds = {each: dialect_of(each) for each in engines}
+    if not any(kinds.values()):
+        return ""
+    first, *others = kinds.items()
+    for name, dialect in others:
+        if dialect != first[1]:
+            told = " and ".join(
+                f"{x} is {'of dialect ' + of if of else 'an engine'}"
+                for x, of in (first, (name, dialect))
+            )
+            refuse("conform", f"{told}: they have other clauses, so judge one by one")
+    _refuse_all(DIALECTS_WITHOUT, f"with {first[0]}, which is of dialect {first[1]}")
+    return first[1]
+
+
+def _refuse_all(meaningless: Mapping[str, str], where: str) -> None:
+    context = click.get_current_context()
+    for each in context.command.params:
+        name = str(each.name)
+        if name in meaningless and context.params.get(name):
+            refuse("conform", f"{each.opts[0]} {where}: {meaningless[name]}")

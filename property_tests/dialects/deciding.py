@@ -1,0 +1,145 @@
+"""Letting checks decide in one world of a dialect, and shrinking one that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from pydantic import BaseModel, JsonValue
+
+from compat.verdicts.conformance import ClauseFailure, SeenLine
+from property_tests.dialects.dialect import (
+    Dialect,
+    DialectCheck,
+    DialectDecision,
+    DialectDoor,
+    PlayedDialect,
+    RefusedWorldError,
+    scenario_json,
+)
+from refengine.testing.trace import to_json
+
+NEAR: Final = 4
+"""So many observations before the one that decided, and one behind, are shown."""
+TRIES: Final = 120
+"""So many smaller worlds are tried."""
+
+
+@dataclass(slots=True)
+class DecidedWorld:
+    """What the checks said of one world: how often each decided, and what failed.
+
+    ``errors`` are checks that broke down over the trace.
+    """
+
+    decided: dict[str, int] = field(default_factory=dict[str, int])
+    failed: dict[str, ClauseFailure] = field(default_factory=dict[str, ClauseFailure])
+    errors: dict[str, str] = field(default_factory=dict[str, str])
+    refused: str = ""
+
+
+class WorldDecider:
+    """The checks of a dialect in front of one door."""
+
+    def __init__(
+        self, dialect: Dialect, door: DialectDoor, checks: Sequence[DialectCheck]
+    ) -> None:
+        self._dialect, self._door = dialect, door
+        self._checks = [
+            each for each in checks if not each.missing(door.profile, door.capabilities)
+        ]
+
+    @property
+    def applying(self) -> tuple[str, ...]:
+        """The clauses that apply to the door."""
+        return tuple(each.clause for each in self._checks)
+
+    def judge(self, scenario: BaseModel, only: Sequence[str] = ()) -> DecidedWorld:
+        """Play a scenario and let the checks, or only some, decide."""
+        found = DecidedWorld()
+        try:
+            trace = self._door.play(scenario)
+        except RefusedWorldError as error:
+            found.refused = str(error)
+            return found
+        played = PlayedDialect(scenario, self._door.profile, trace)
+        view = self._dialect.view(played)
+        for check in self._checks:
+            if not only or check.clause in only:
+                self._ask(check, view, played, found)
+        return found
+
+    def _ask(
+        self,
+        check: DialectCheck,
+        view: Any,  # noqa: ANN401  # a dialect's own type
+        played: PlayedDialect,
+        found: DecidedWorld,
+    ) -> None:
+        try:
+            decisions = list(check.decide(view))
+        except Exception as error:  # noqa: BLE001  # a check may meet anything
+            found.errors[check.clause] = f"{type(error).__name__}: {error}"
+            return
+        if decisions:
+            found.decided[check.clause] = len(decisions)
+        failing = next((each for each in decisions if not each.holds), None)
+        if failing is not None:
+            found.failed[check.clause] = self._failure(failing, played)
+
+    def _failure(
+        self, decision: DialectDecision, played: PlayedDialect
+    ) -> ClauseFailure:
+        lines = self._dialect.lines(played.trace)
+        path = decision.difference[0] if decision.difference else ""
+        return ClauseFailure(
+            variant="played",
+            asked=decision.claim,
+            expected=cast("JsonValue", to_json(decision.expected)),
+            got=cast("JsonValue", to_json(decision.got)),
+            path=path,
+            around=tuple(_around(lines, decision.place)),
+            scenario=scenario_json(played.scenario),
+        )
+
+    def smallest(self, clause: str, scenario: BaseModel) -> ClauseFailure | None:
+        """Return the failure of a clause in the smallest world found; None if none."""
+        return _smallest(
+            self._dialect, scenario, lambda each: self._fails(clause, each)
+        )
+
+    def _fails(self, clause: str, scenario: BaseModel) -> ClauseFailure | None:
+        return self.judge(scenario, (clause,)).failed.get(clause)
+
+
+def _smallest(
+    dialect: Dialect,
+    scenario: BaseModel,
+    fails: Callable[[BaseModel], ClauseFailure | None],
+) -> ClauseFailure | None:
+    failure = fails(scenario)
+    left = TRIES if failure is not None else 0
+    found = True
+    while found and left:
+        found = False
+        for candidate in dialect.smaller(scenario):
+            left -= 1
+            tried = fails(candidate)
+            if tried is not None and failure is not None and _alike(tried, failure):
+                scenario, failure, found = candidate, tried, True
+                break
+            if not left:
+                break
+    return failure
+
+
+def _alike(one: ClauseFailure, other: ClauseFailure) -> bool:
+    return one.asked == other.asked
+
+
+def _around(lines: Sequence[str], place: int | None) -> Iterator[SeenLine]:
+    """Yield the observations near the one that decided; the last ones if none did."""
+    at = len(lines) if place is None else place
+    for number in range(max(0, at - NEAR), min(len(lines), at + 2)):
+        yield SeenLine(mark=">" if number == place else " ", text=lines[number])

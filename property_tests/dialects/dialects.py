@@ -1,0 +1,42 @@
+"""The dialects that can be judged, by name; each is imported where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Final, cast
+
+from compat.engines.importing import GROUP
+from property_tests.dialects.dialect import Dialect
+
+DIALECTS: Final[Mapping[str, str]] = MappingProxyType(
+    {"flow": "property_tests.flow.flow_dialect:FLOW"}
+)
+"""Where each stands."""
+DOORS: Final[Mapping[str, str]] = MappingProxyType({"compat.engines.flow": "flow"})
+"""The packages that have our own doors to a dialect."""
+
+
+def dialect_named(name: str) -> Dialect:
+    """Return the dialect of that name; KeyError if there is none."""
+    module, _, attribute = DIALECTS[name].partition(":")
+    return cast("Dialect", getattr(import_module(module), attribute))
+
+
+def dialects() -> tuple[Dialect, ...]:
+    """Return all dialects, imported."""
+    return tuple(map(dialect_named, DIALECTS))
+
+
+def dialect_of(text: str) -> str:
+    """Return the dialect of the door that a text names, "" for an engine.
+
+    Nothing is imported: an installed door's package says it.
+    """
+    for point in entry_points(group=GROUP, name=text):
+        for package, name in DOORS.items():
+            if f"{point.module}.".startswith(f"{package}."):
+                return name
+    return ""

@@ -1,0 +1,293 @@
+"""Judging doors to one dialect, as ``judging/by_clause.py`` asks for it.
+
+Worlds are shared among children that have the door; each plays one after the other and
+lets all checks decide. What fails is shrunk there too, in the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, Literal, TextIO
+
+from compat.engines.importing import GENERIC
+from compat.process import ChildError, ChildProcess, python
+from compat.verdicts.conformance import (
+    Breakdown,
+    ClauseFailure,
+    ClauseResult,
+    Footer,
+)
+from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
+from property_tests.dialects.dialect import Dialect, JudgedWorld
+from property_tests.judging.by_clause import (
+    ClauseJudgement,
+    JudgedClause,
+    JudgedClauses,
+    JudgedDoor,
+    JudgedWorlds,
+    Selection,
+    Told,
+)
+from property_tests.judging.engine_workers import UnusableEngineError
+from property_tests.judging.inputs import Emit
+from property_tests.registry import Clause, Contract
+from refengine.testing.child import CallError
+
+LONG: Final = 60.0
+"""Seconds to start a child and import what it needs."""
+STEP: Final = 25
+"""Progress is told after so many worlds."""
+SHRINKING: Final = 10.0
+"""A world may take so often its time to be shrunk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectRequest:
+    """What a judgement of doors to a dialect is asked for."""
+
+    dialect: Dialect
+    doors: tuple[str, ...]
+    clauses: tuple[Clause, ...]
+    profile: str | None = None
+    examples: int = EXAMPLES
+    seed: int = SEED
+    timeout: float = TIMEOUT
+    jobs: int = 0
+    known: Path | None = None
+    strict: bool = False
+    excluded: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def workers(self) -> int:
+        """So many children, one a core unless it was said."""
+        return self.jobs or min(os.cpu_count() or 1, 8)
+
+
+@contextmanager
+def dialect_child(
+    request: DialectRequest, text: str
+) -> Generator[ChildProcess, None, None]:
+    """Yield a child that has loaded a door; raises UnusableEngineError."""
+    child = ChildProcess(
+        python("property_tests.dialects.worker", *GENERIC), marked=False, frameworks=()
+    )
+    try:
+        child.initialize(
+            LONG,
+            dialect=request.dialect.name,
+            door=text,
+            profile=request.profile,
+            clauses=[each.id for each in request.clauses],
+        )
+        yield child
+    finally:
+        child.kill()
+
+
+def loaded(child: ChildProcess, text: str) -> Mapping[str, Any]:
+    """Return what a door says of itself; raises UnusableEngineError."""
+    try:
+        found: Mapping[str, Any] = child.call("load", {}, LONG)
+    except CallError as error:
+        raise UnusableEngineError(error.message) from error
+    except ChildError as error:
+        why = f"{text!r} cannot be loaded: the process {error.why}"
+        raise UnusableEngineError(why) from error
+    return found
+
+
+class DialectJudgement:
+    """Doors to one dialect on their way through its worlds."""
+
+    def __init__(self, request: DialectRequest, command: str = "") -> None:
+        selection = Selection(
+            clauses=request.clauses,
+            excluded=request.excluded,
+            seed=request.seed,
+            strict=request.strict,
+            command=command,
+        )
+        self._judgement = ClauseJudgement(DialectKind(request), selection)
+
+    def tell(self, emit: Emit, out: TextIO | None = None) -> Footer:
+        """Judge, telling every event from header to footer; return the footer."""
+        return self._judgement.tell(emit, out)
+
+
+@dataclass(slots=True)
+class DialectTally:
+    """What the worlds of a door came to so far, by clause."""
+
+    decided: Counter[str] = field(default_factory=Counter[str])
+    failing: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    errors: dict[str, str] = field(default_factory=dict[str, str])
+    refused: int = 0
+    lost: dict[int, str] = field(default_factory=dict[int, str])
+
+    def add(self, at: int, reply: Mapping[str, Any]) -> None:
+        """Count what a child said of world ``at``."""
+        self.refused += bool(reply["refused"])
+        self.decided.update(list(reply["decided"]))
+        for clause in reply["failed"]:
+            self.failing.setdefault(clause, []).append(at)
+        for clause, why in reply["errors"].items():
+            self.errors.setdefault(clause, f"its check broke down in world {at}: {why}")
+
+
+class DialectKind:
+    """Doors to a dialect as a kind of what is judged: a ``JudgedKind``."""
+
+    subject: Literal["engine", "store"] = "engine"
+
+    def __init__(self, request: DialectRequest) -> None:
+        self._asked = request
+        self.contract: Contract = request.dialect.contract
+        self._missing: dict[str, Mapping[str, str]] = {}
+        self.doors: Sequence[JudgedDoor] = [*map(self._door, request.doors)]
+        self._all = tuple(worlds_of(request.dialect, request.examples, request.seed))
+        fixed = sum(each.fixed for each in self._all)
+        told = () if request.examples else ("no world was drawn: none was asked for",)
+        self.worlds = JudgedWorlds(len(self._all), fixed, digest_of(self._all), told)
+
+    def _door(self, text: str) -> JudgedDoor:
+        with dialect_child(self._asked, text) as child:
+            said = loaded(child, text)
+        self._missing[text] = said["missing"]
+        return JudgedDoor(
+            text,
+            str(said["name"]),
+            str(said["version"]),
+            str(said["profile"]),
+            tuple(said["capabilities"]),
+        )
+
+    def missing(self, door: JudgedDoor, clause: str) -> str:
+        """Return under which postures or capabilities the clause applies."""
+        return self._missing[door.asked][clause]
+
+    def judged(self, door: JudgedDoor, told: Told) -> JudgedClauses:
+        """Judge all worlds, several at a time; then shrink what failed."""
+        tally = DialectTally()
+        total, done = len(self._all), 0
+        shares = [range(at, total, self._asked.workers) for at in self._workers]
+        with ThreadPoolExecutor(len(shares)) as threads:
+            waiting = [threads.submit(self._share, door.asked, each) for each in shares]
+            for future in as_completed(waiting):
+                for at, reply in future.result():
+                    done += 1
+                    if isinstance(reply, str):
+                        tally.lost[at] = reply
+                    else:
+                        tally.add(at, reply)
+                told(done, total, len(tally.failing))
+        failures = dict(self._shrunk(door, tally))
+        clauses = {
+            each.id: self._came_to(each.id, tally, failures)
+            for each in self._asked.clauses
+            if each.status == "checked" and each.id not in self._missing[door.asked]
+        }
+        return JudgedClauses(clauses, tuple(_faults(door, tally)))
+
+    @property
+    def _workers(self) -> range:
+        return range(min(self._asked.workers, len(self._all)) or 1)
+
+    def _share(
+        self, text: str, share: Iterable[int]
+    ) -> list[tuple[int, Mapping[str, Any] | str]]:
+        """Judge some worlds in one child after the other; a text is a child's end."""
+        found: list[tuple[int, Mapping[str, Any] | str]] = []
+        left = iter(share)
+        while (at := next(left, None)) is not None:
+            with dialect_child(self._asked, text) as child:
+                loaded(child, text)
+                while at is not None:
+                    given = {"scenario": self._all[at].json}
+                    try:
+                        reply = child.call("judge", given, self._asked.timeout)
+                    except ChildError as error:
+                        found.append((at, f"the process {error.why}"))
+                        break
+                    found.append((at, reply))
+                    at = next(left, None)
+        return found
+
+    def _shrunk(
+        self, door: JudgedDoor, tally: DialectTally
+    ) -> Iterator[tuple[str, ClauseFailure]]:
+        """Yield each failing clause with its failure in the smallest world found."""
+        if not tally.failing:
+            return
+        limit = self._asked.timeout * SHRINKING
+        with dialect_child(self._asked, door.asked) as child:
+            loaded(child, door.asked)
+            for clause, places in tally.failing.items():
+                shortest = min(places, key=lambda at: len(str(self._all[at].json)))
+                given = {"clause": clause, "scenario": self._all[shortest].json}
+                reply = child.call("shrink", given, limit)
+                if reply is not None:
+                    failure = ClauseFailure.model_validate(reply)
+                    again = self._again(door.asked, clause)
+                    yield clause, failure.model_copy(update={"reproduce": again})
+
+    def _again(self, text: str, clause: str) -> str:
+        command = ["refengine", "conform", text, "--clause", clause]
+        if self._asked.profile is not None:
+            command += ["--profile", self._asked.profile]
+        if self._asked.seed != SEED:
+            command += ["--seed", str(self._asked.seed)]
+        if self._asked.examples != EXAMPLES:  # other numbers draw other worlds
+            command += ["--examples", str(self._asked.examples)]
+        return shlex.join(command)
+
+    def _came_to(
+        self, clause: str, tally: DialectTally, failures: Mapping[str, ClauseFailure]
+    ) -> JudgedClause:
+        worlds, failing = tally.decided[clause], len(tally.failing.get(clause, ()))
+        if clause in tally.errors:
+            return JudgedClause(worlds, failing, broken=tally.errors[clause])
+        found = JudgedClause(worlds, failing, failures.get(clause))
+        if failing and found.failure is None:
+            why = f"it failed in {failing} worlds and not when one was played again"
+            return replace(found, broken=why)
+        if not worlds:
+            why = "no world let its check decide: this door comes so far in none"
+            return replace(found, blocked=True, reason=why)
+        return found
+
+    def known(
+        self, door: JudgedDoor, results: Sequence[ClauseResult]
+    ) -> tuple[Sequence[ClauseResult], Sequence[str]]:
+        """Return the results with what is known marked, and faults of the list."""
+        del door
+        return results, ()
+
+
+def _faults(door: JudgedDoor, tally: DialectTally) -> Iterator[Breakdown]:
+    if tally.lost:
+        first = min(tally.lost)
+        text = f"{len(tally.lost)} worlds broke off; world {first}: {tally.lost[first]}"
+        yield Breakdown(engine=door.name, whose="engine", text=text)
+
+
+def worlds_of(dialect: Dialect, examples: int, seed: int) -> Iterator[JudgedWorld]:
+    """Yield the fixed worlds of a dialect, then so many that are drawn."""
+    yield from dialect.fixed()
+    if examples:
+        yield from islice(dialect.drawn(examples, seed), examples)
+
+
+def digest_of(worlds: Iterable[JudgedWorld]) -> str:
+    """Return the SHA-256 of the worlds."""
+    text = json.dumps([each.json for each in worlds], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,142 @@
+"""The Flow dialect, with all that ``property_tests/dialects`` asks of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from json import dumps
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from compat.engines.capabilities import CapabilityError
+from compat.engines.flow.capabilities import refuse_flow
+from compat.engines.flow.doors import FlowEngine
+from compat.engines.flow.loading import load_flow_engine
+from compat.engines.flow.playing import play_flow
+from compat.engines.flow.scenario import FlowScenario
+from property_tests.dialects.dialect import (
+    DialectCheck,
+    DialectMutant,
+    JudgedWorld,
+    PlayedDialect,
+    RefusedWorldError,
+)
+from property_tests.flow.cases import fixed_worlds
+from property_tests.flow.checks import FLOW_CHECKS
+from property_tests.flow.view import FlowView, view_of
+from property_tests.registry import Contract, read_contract
+from refengine.testing.trace import Trace
+
+FILE: Final = Path(__file__).with_name("contract.toml")
+
+
+class FlowDoor:
+    """A door to a Flow engine, as a dialect's door: a ``DialectDoor``."""
+
+    def __init__(self, engine: FlowEngine) -> None:
+        self._engine = engine
+        self.name = engine.name
+        self.version = engine.version
+        self.profile = engine.profile
+        self.capabilities = frozenset(engine.capabilities)
+
+    def play(self, scenario: FlowScenario) -> Trace:
+        """Play a scenario; raises RefusedWorldError."""
+        try:
+            refuse_flow(self._engine, scenario)
+        except CapabilityError as error:
+            raise RefusedWorldError(str(error)) from error
+        return play_flow(scenario, self._engine)
+
+
+class FlowFamily:
+    """All that is the Flow dialect's own in a judgement: a ``Dialect``."""
+
+    name = "flow"
+    family = "FLOW"
+    title = "the Flow dialect"
+
+    @property
+    def contract(self) -> Contract:
+        """The clauses of family FLOW."""
+        return flow_contract()
+
+    @property
+    def checks(self) -> Sequence[DialectCheck]:
+        """What decides them."""
+        return FLOW_CHECKS
+
+    @property
+    def mutants(self) -> Sequence[DialectMutant]:
+        """Broken engines of it."""
+        from property_tests.flow.mutants import FLOW_MUTANTS  # noqa: PLC0415  # they are played by the matrix alone
+
+        return FLOW_MUTANTS
+
+    def fixed(self) -> Sequence[JudgedWorld]:
+        """Return the fixed worlds."""
+        return fixed_worlds()
+
+    def drawn(self, examples: int, seed: int) -> Iterator[JudgedWorld]:
+        """Yield so many drawn ones, always the same."""
+        del examples, seed
+        yield from ()
+
+    def load(self, text: str, profile: str | None) -> FlowDoor:
+        """Return the door that a text names; raises LoadError."""
+        return FlowDoor(load_flow_engine(text, profile))
+
+    def read(self, data: Mapping[str, Any]) -> BaseModel:
+        """Return the scenario of this JSON; raises ValidationError."""
+        return FlowScenario.model_validate_json(dumps(data))
+
+    def smaller(self, scenario: FlowScenario) -> Iterator[BaseModel]:
+        """Yield scenarios that are less than this one."""
+        data = scenario.model_dump(mode="json", exclude_defaults=True)
+        for less in _less(data):
+            try:
+                yield FlowScenario.model_validate_json(dumps(less))
+            except ValidationError:
+                continue
+
+    def view(self, played: PlayedDialect) -> FlowView:
+        """Return what the checks read a trace by."""
+        return view_of(played)
+
+    def lines(self, trace: Trace) -> Sequence[str]:
+        """Return every observation in a line."""
+        return [_line(each.kind, each.canonical()["data"]) for each in trace]
+
+
+FLOW: Final = FlowFamily()
+"""What ``dialects.py`` names."""
+
+
+@cache
+def flow_contract() -> Contract:
+    """Return the clauses about the Flow dialect that come with the package."""
+    return read_contract(FILE.read_text("utf-8"), f"flow/{FILE.name}")
+
+
+def _line(kind: str, data: Any) -> str:  # noqa: ANN401  # JSON
+    return f"{kind} {dumps(data, ensure_ascii=False, sort_keys=True)}"[:240]
+
+
+def _less(data: JsonValue) -> Iterator[JsonValue]:
+    """Yield JSON with one entry less, nearest to the top first."""
+    if isinstance(data, list):
+        row = data
+        for at in range(len(row)):
+            yield row[:at] + row[at + 1 :]
+        for at, each in enumerate(row):
+            for less in _less(each):
+                yield [*row[:at], less, *row[at + 1 :]]
+    elif isinstance(data, dict):
+        table = data
+        for key in table:
+            yield {name: each for name, each in table.items() if name != key}
+        for key, each in table.items():
+            for less in _less(each):
+                yield {**table, key: less}

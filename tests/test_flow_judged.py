@@ -1,0 +1,87 @@
+"""Family FLOW: each clause is decided, kills a mutant, and lets the reference pass."""
+
+import logging
+
+import pytest
+
+from compat.cli.main import main
+from compat.dialects.flow.profile import FLOW_PROFILES
+from compat.engines.flow.reference import FlowDialect
+from property_tests.dialects.deciding import WorldDecider
+from property_tests.dialects.matrix import killed
+from property_tests.flow.flow_dialect import FLOW, FlowDoor, flow_contract
+from property_tests.registry import SeedSource, unmatched
+from tests.test_registry import SEEDS
+
+CHECKED = {each.id for each in flow_contract().checked}
+QUICK = ("--examples", "0", "--jobs", "1")
+
+
+def test_every_checked_clause_has_one_check_and_every_check_a_clause() -> None:
+    assert unmatched(flow_contract(), FLOW.checks) == ()
+
+
+def test_every_checked_clause_has_a_fixed_world_and_a_mutant() -> None:
+    assert {each.clause for each in FLOW.fixed()} == CHECKED
+    assert {name for each in FLOW.mutants for name in each.violates} == CHECKED
+
+
+def test_every_mutant_has_a_name_of_its_own() -> None:
+    names = [each.id for each in FLOW.mutants]
+
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_every_quote_of_a_clause_is_in_its_seed() -> None:
+    sources = [each.source for each in flow_contract().clauses]
+    quotes = [each.quote for each in sources if isinstance(each, SeedSource)]
+
+    assert [each for each in quotes if each not in SEEDS["003"]] == []
+
+
+@pytest.mark.parametrize("profile", FLOW_PROFILES, ids=lambda each: each.name)
+def test_the_reference_passes_under_every_profile(profile, caplog) -> None:
+    caplog.set_level(logging.ERROR, logger="refengine.flow")
+    decider = WorldDecider(FLOW, FlowDoor(FlowDialect(profile)), FLOW.checks)
+    decided: set[str] = set()
+    for each in FLOW.fixed():
+        judged = decider.judge(each.scenario)
+        assert (judged.failed, judged.errors, judged.refused) == ({}, {}, "")
+        decided.update(judged.decided)
+
+    assert decided == set(decider.applying)
+
+
+@pytest.mark.parametrize("mutant", FLOW.mutants, ids=lambda each: each.id)
+def test_a_mutant_is_killed_by_each_clause_that_it_names(mutant) -> None:
+    found = killed(FLOW, mutant, FLOW.fixed())
+
+    assert set(mutant.violates) <= set(found.by)
+    assert found.faults == ()
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Return the exit code and what was printed, in one line each."""
+    with pytest.raises(SystemExit) as left:
+        main([*arguments])
+    code = left.value.code
+    assert isinstance(code, int)
+    out, err = capsys.readouterr()
+    return code, " ".join(out.split()), " ".join(err.split())
+
+
+def test_the_command_judges_the_reference(capsys) -> None:
+    code, out, _ = run(
+        capsys, "conform", "flow", *QUICK, "--profile", "adk-py-2", "-k", "FLOW-00"
+    )
+
+    assert code == 0
+    assert "CONFORMANT flow, profile adk-py-2: 8 of 83 clauses judged" in out
+
+
+def test_engines_and_dialects_are_not_judged_together(capsys) -> None:
+    code, _, err = run(capsys, "conform", "flow", "reference")
+
+    assert code == 2
+    assert "flow is of dialect flow and reference is an engine" in err
+    assert "judge one by one" in err
