@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from property_tests.check import Check, PlayedWorld
 from property_tests.corpus import CorpusWorld, fixed_worlds
-from property_tests.judging.world import looks_at
+from property_tests.judging.world import looks_at, variants_of
 from property_tests.mutants.mutant import Mutant
 from property_tests.playing import VariantPlayer
-from refengine.profile import PROFILES, profile
+from refengine.profile import PROFILES, Profile, profile
 from refengine.testing.doors import Engine, ReferenceEngine
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
@@ -66,14 +66,25 @@ def undecided(checks: Sequence[Check], family: str) -> set[str]:
 def accused(checks: Sequence[Check], family: str) -> set[tuple[str, str]]:
     """Return the clauses that the reference engine breaks in a fixed world."""
     return {
-        (check.clause, each.name)
-        for check in checks
+        (clause, each.name)
         for each in PROFILES
         for world in worlds(family)
-        if looks_at(check, world)
-        for decision in decisions(check, world.scenario, under=each.name)
-        if not decision.holds
+        for clause in _broken(checks, world, each)
     }
+
+
+def _broken(
+    checks: Sequence[Check], world: CorpusWorld, under: Profile
+) -> Iterator[str]:
+    """Yield the clauses broken in a world, which is played once for all its checks."""
+    asked = [check for check in checks if looks_at(check, world)]
+    variants = variants_of(asked, world)
+    player = VariantPlayer(ReferenceEngine(under), under)
+    case = player.case(world.scenario, variants) if asked else None
+    for check in asked:
+        assert case is not None
+        if not all(decision.holds for decision in check.decisions(case)):
+            yield check.clause
 
 
 def surviving(mutant: Mutant, checks: Sequence[Check], family: str) -> set[str]:
