@@ -59,6 +59,7 @@ WIRE = {"httpx2", "starlette", "uvicorn", "vcr", "yaml"}
 EXTRAS = {
     "refengine.testing.strategies": {"hypothesis"},
     "refengine.testing.graphs": GRAPHS,
+    "refengine.testing.adk": {"google"},
     "compat.engines.graphs": GRAPHS,
     "compat.wire": WIRE,
     "compat.report.plots": {"matplotlib"},

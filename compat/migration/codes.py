@@ -45,6 +45,11 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType(
         "STATUS": Code("error", "the run ends in another way"),
         "STATE_LOST": Code("error", "what is kept lacks a message or a key"),
         "STATE_CHANGED": Code("error", "what is kept is something else"),
+        "STORED_LOST": Code("error", "a session no longer keeps an event"),
+        "STORED_EXTRA": Code("error", "a session keeps an event that it did not"),
+        "STORED_CHANGED": Code("error", "a session keeps an event with other content"),
+        "ARTIFACT": Code("error", "other artifacts are kept"),
+        "AUTHOR": Code("error", "an event is another agent's"),
         "PAIRING": Code("error", "tool calls and results are paired otherwise"),
         "CALLER_CHANGED": Code("error", "an object of the caller is changed"),
         "EVENT_ORDER": Code("error", "the consumer receives other events"),
@@ -54,6 +59,7 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType(
         ),
         "ERROR_POINT": Code("error", "an error arises at another point"),
         "ERROR_CLASS": Code("error", "an error of another class comes out"),
+        "ERROR_CAUSE": Code("error", "an error comes out that has another cause"),
         "ERROR_LOST": Code("error", "an error no longer comes out"),
         "ERROR_NEW": Code("error", "an error comes out that did not before"),
         "EFFECT_LOST": Code("error", "a side effect is no longer done"),
@@ -84,6 +90,7 @@ SEQUENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "effects": ("EFFECT_LOST", "EFFECT_EXTRA"),
         "tool_executions": ("MISSING_CALL", "EXTRA_CALL"),
         "errors": ("ERROR_LOST", "ERROR_NEW"),
+        "stored_events": ("STORED_LOST", "STORED_EXTRA"),
     }
 )
 """Channels whose entries may be lost or added, and what that is called."""
@@ -226,6 +233,8 @@ def _event(old: Value, new: Value, _: str) -> Named:
     if failed != fails and not asks:
         code = "ERROR_NEW" if fails else "ERROR_LOST"
         return code, ".failed", old.get("failed", MISSING), new.get("failed", MISSING)
+    if old.get("author") != new.get("author"):
+        return "AUTHOR", ".author", old.get("author"), new.get("author")
     for key in ("kind", "call_id", "action", "payloads"):
         if _text(old.get(key)) != _text(new.get(key)):
             return (
@@ -234,14 +243,25 @@ def _event(old: Value, new: Value, _: str) -> Named:
                 old.get(key, MISSING),
                 new.get(key, MISSING),
             )
-    if old.get("text") != new.get("text"):
-        return "STREAM_TEXT", ".text", old.get("text"), new.get("text")
+    codes = [(each.get("more") or {}).get("error_code") for each in (old, new)]
+    if codes[0] != codes[1]:
+        return "ERROR_CLASS", ".more.error_code", codes[0], codes[1]
+    for key in ("text", "streamed"):
+        if old.get(key) != new.get(key):
+            return "STREAM_TEXT", f".{key}", old.get(key), new.get(key)
+    for key in ("tool_calls", "responses", "actions", "more"):
+        if _text(old.get(key)) != _text(new.get(key)):
+            left, right = old.get(key, MISSING), new.get(key, MISSING)
+            return "EVENT_ORDER", f".{key}", left, right
     return "EVENT_ORDER", "", old, new
 
 
 def _error(old: Value, new: Value, _: str) -> Named:
     if old["error"] != new["error"]:
         return "ERROR_CLASS", ".error", old["error"], new["error"]
+    if _text(old.get("cause")) != _text(new.get("cause")):
+        left, right = old.get("cause", MISSING), new.get("cause", MISSING)
+        return "ERROR_CAUSE", ".cause", left, right
     return "ERROR_POINT", "", _point(old), _point(new)
 
 
@@ -284,6 +304,35 @@ def _value(old: Value, new: Value) -> Named:
     return _typed("STATE_CHANGED", f".values.{key}", left, right)
 
 
+def _stored_event(old: Value, new: Value, _: str) -> Named:
+    """Name what differs of two events that a session keeps."""
+    if old["author"] != new["author"]:
+        return "AUTHOR", ".author", old["author"], new["author"]
+    for key in ("messages", "actions", "more"):
+        if _text(old.get(key)) != _text(new.get(key)):
+            left, right = old.get(key, MISSING), new.get(key, MISSING)
+            return _typed("STORED_CHANGED", f".{key}", left, right)
+    return "STORED_CHANGED", ".run", old["run"], new["run"]
+
+
+def _scopes(old: Value, new: Value, _: str) -> Named:
+    """Name the first key of a state that differs, by its scope."""
+    scopes = sorted({*old, *new} - {"run"})
+    differing = (s for s in scopes if _text(old.get(s)) != _text(new.get(s)))
+    scope = next(differing, None)
+    if scope is None:
+        return "STATUS", ".run", old["run"], new["run"]
+    code, path, left, right = _value(old.get(scope) or {}, new.get(scope) or {})
+    return code, path.replace(".values", f".{scope}", 1), left, right
+
+
+def _kept_artifacts(old: Value, new: Value, _: str) -> Named:
+    if _text(old["names"]) == _text(new["names"]):
+        return "STATUS", ".run", old["run"], new["run"]
+    _, path, left, right = _value(old["names"], new["names"])
+    return "ARTIFACT", path.replace(".values", ".names", 1), left, right
+
+
 def _checkpoint(old: Value, new: Value, channel: str) -> Named:
     """Name what differs of two steps; a message by its place, a value by its key."""
     if _text(old["messages"]) != _text(new["messages"]):
@@ -321,6 +370,9 @@ _BY_CHANNEL: Final[Mapping[str, Naming]] = MappingProxyType(
         "events": _event,
         "errors": _error,
         "effects": _effect,
+        "stored_events": _stored_event,
+        "scope_state": _scopes,
+        "artifacts": _kept_artifacts,
         "pairing": _pairing,
         "checkpoints": _checkpoint,
         "answer": _end,

@@ -27,6 +27,7 @@ from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import CALL_START, encoded
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
+from refengine.testing.subject_worlds.adk_worlds import adk_given, adk_worlds, fits_adk
 from refengine.testing.subject_worlds.arguments import alike, nested
 from refengine.testing.subject_worlds.declared import FAMILY as DECLARED
 from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
@@ -203,15 +204,19 @@ def make_corpus(
     if graphs is not None:
         # Graphs are kept, interrupted and cancelled by their own frameworks' rules.
         usual = (each for each in fixed if each[0] not in LASTING)
-        made = graph_worlds(words, graphs, [*usual, *made], seed)
+        fitting, kept = (
+            (adk_worlds, adk_given) if graphs.adk else (graph_worlds, graph_given)
+        )
+        made = fitting(words, graphs, [*usual, *made], seed)
         fixed = iter(())
-        given = graph_given(given, graphs, seed)
+        given = kept(given, graphs, seed)
     entries = [
         _entry(family, _declared(family, world, own.declared), at_first, spoken)
         for at_first, some in ((True, fixed), (False, chain(given, made)))
         for family, world in some
     ]
-    return Corpus(tuple(entries), seed, spoken=spoken)
+    fits = fits_adk if graphs is not None and graphs.adk else None
+    return Corpus(tuple(entries), seed, fits, spoken=spoken)
 
 
 def _declared(family: str, world: Any, tools: Mapping[str, DeclaredTool]) -> object:  # noqa: ANN401  # JSON of a scenario

@@ -34,6 +34,7 @@ from compat.migration.subject_runner import SubjectRunner, beside
 from refengine.testing.compare_probes import Value
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import ScenarioError, read_scenario
+from refengine.testing.subject_worlds.adk_worlds import adk_fitted
 from refengine.testing.subject_worlds.documents import document_slots
 from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.graph_worlds import fitted
@@ -215,7 +216,7 @@ class _Search:
     def _read(self, data: Data) -> Scenario | None:
         """Return a world that was not played yet, if it is one."""
         if self.plan.graphs is not None:
-            data = fitted(data)
+            data = (adk_fitted if self.plan.graphs.adk else fitted)(data)
         key = json.dumps(data, sort_keys=True)
         if key in self.seen:
             return None

@@ -19,6 +19,7 @@ from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Final, Literal, Self, TypeAlias
 
@@ -63,6 +64,8 @@ FRAMEWORKS: Final = frozenset(
     ("langchain", "langchain_core", "langchain_openai", "langgraph")
 )
 """What takes a child longer to import than anything else does."""
+ADK_STACK: Final = ("refengine.testing.adk.playing",)
+"""As much of ADK as playing it needs."""
 CLIENTS: Final = frozenset(("langchain_openai",))
 STACK: Final = (
     "langgraph.prebuilt",
@@ -389,11 +392,20 @@ def _frameworks(location: SubjectLocation) -> Sequence[str]:
     """
     names = _imported(location)
     folders = (location.cwd, location.folder)
+    if any(each.split(".")[:2] == ["google", "adk"] for each in names):
+        return ADK_STACK if _has_adk(folders) else ()
     there = {each.stem for folder in folders for each in folder.glob("lang*")}
     named = {each.partition(".")[0] for each in names} & FRAMEWORKS
     if not named or named & there:
         return ()
     return [each for each in STACK if _is_installed(each, named)]
+
+
+def _has_adk(folders: Sequence[Path]) -> bool:
+    """Tell whether ADK is installed, and no folder has a package of its name."""
+    if any((folder / "google").exists() for folder in folders):
+        return False
+    return find_spec("google") is not None and find_spec("google.adk") is not None
 
 
 def _is_installed(module: str, named: Collection[str]) -> bool:

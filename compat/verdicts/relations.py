@@ -14,7 +14,15 @@ from typing import Final
 _ADDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "same-answer": ("answer",),
-        "same-state": ("state", "second_turn", "pairing", "caller_objects"),
+        "same-state": (
+            "state",
+            "second_turn",
+            "stored_events",
+            "scope_state",
+            "artifacts",
+            "pairing",
+            "caller_objects",
+        ),
         "same-effects": (
             "requests",
             "model_calls",

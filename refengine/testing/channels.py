@@ -134,6 +134,27 @@ def _ends(seen: Seen, keys: Sequence[str], *, turn: bool) -> Iterator[ChannelEnt
             yield _entry(each, **fields)
 
 
+def _stored_events(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield each event that a session kept of a run, whose and what it does (o)."""
+    for each in seen.of("run_end"):
+        for event in each["data"].get("stored", {}).get("events", ()):
+            yield _entry(each, **event)
+
+
+def _scope_state(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield the state that is kept after a run, by scope (o)."""
+    for each in seen.of("run_end"):
+        if "stored" in each["data"]:
+            yield _entry(each, **each["data"]["stored"]["state"])
+
+
+def _artifacts(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield the artifacts that are kept after a run, each with its versions (o)."""
+    for each in seen.of("run_end"):
+        if "stored" in each["data"]:
+            yield _entry(each, names=each["data"]["stored"]["artifacts"])
+
+
 def _pairing(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield what is wrong with ids and results of calls, where messages are sent (g).
 
@@ -168,7 +189,7 @@ def _events(seen: Seen) -> Iterator[ChannelEntry]:
             yield _entry(each, kind="error")
             continue
         fields = {"kind": data["kind"], "call_id": each["call_id"], **_whole(data)}
-        for key in ("action", "payloads"):
+        for key in ("action", "payloads", "author", "actions", "more"):
             if key in data:
                 fields[key] = data[key]
         yield _entry(each, **fields, failed="stream_error" in data)
@@ -202,6 +223,8 @@ def _errors(seen: Seen) -> Iterator[ChannelEntry]:
         if "error" in data:
             error = data["error"]
             fields = {key: error.get(key) for key in ("of", "call")}
+            if "cause" in error:
+                fields["cause"] = error["cause"]
             point = POINTS.get(error["point"], error["point"])
             yield _entry(each, point=point, error=data["class"], **fields)
 
@@ -276,6 +299,9 @@ CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
         "answer": _answer,
         "state": _state,
         "second_turn": _second_turn,
+        "stored_events": _stored_events,
+        "scope_state": _scope_state,
+        "artifacts": _artifacts,
         "pairing": _pairing,
         "caller_objects": _caller_objects,
         "requests": _requests,

@@ -227,6 +227,20 @@ class Clock:
             self._now += max(seconds, 0.0)
 
 
+def run_on(clock: Clock, main: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on a virtual loop, whose time is that of the session."""
+
+    def loop() -> VirtualLoop:
+        clock.loop = VirtualLoop()
+        return clock.loop
+
+    try:
+        with asyncio.Runner(loop_factory=loop) as runner:
+            return runner.run(main)
+    finally:
+        clock.loop = None
+
+
 def jump(seconds: float) -> None:
     """Move the time of the session that runs here forward, if there is one."""
     loop = asyncio._get_running_loop()  # noqa: SLF001  # None, and no exception

@@ -74,7 +74,9 @@ from refengine.testing.world import EffectError, World
 Reply: TypeAlias = dict[str, Any]
 Predicate: TypeAlias = Callable[[Trace], object]
 
+ADK: Final = "google-adk"
 FRAMEWORKS: Final = (
+    ADK,
     "langchain",
     "langchain-core",
     "langchain-openai",
@@ -281,7 +283,9 @@ class SubjectServer:
     def _frameworks(self) -> Reply:
         """Return the versions of the frameworks that the subject has imported."""
         absent = self._brought - self._named
-        found = {name: name.replace("-", "_") for name in FRAMEWORKS}
+        found = {name: name.replace("-", "_") for name in FRAMEWORKS} | {
+            ADK: "google.adk"
+        }
         there = [n for n, m in found.items() if m in sys.modules and m not in absent]
         return {"frameworks": {n: version(n) for n in there}} if there else {}
 

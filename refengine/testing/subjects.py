@@ -3,10 +3,10 @@
     played = play_alone(scenario, subject)
 
 A subject is a function ``subject(world)``, called once a session. It returns a list of
-struct middlewares and handlers, the configuration of an agent, or a graph that
-LangGraph or LangChain compiled (verdicts, Migration). Extensions stand between the
-scenario's own: struct middlewares before them, and handlers after them. A graph is all
-there is.
+struct middlewares and handlers, the configuration of an agent, a graph that LangGraph
+or LangChain compiled, or agents of ADK (verdicts, Migration). Extensions stand between
+the scenario's own: struct middlewares before them, and handlers after them. A graph is
+all there is, and so are agents.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
@@ -41,13 +41,16 @@ GRAPH: Final = ("invoke", "ainvoke", "stream", "astream", "get_graph")
 """What a graph can do."""
 F = TypeVar("F", bound=Callable[..., object])
 
+ADK: Final = "google.adk."
+"""Where the classes of ADK are made."""
+
 INTENDS: Final = "__refengine_intends__"
 """The attribute that marks a predicate on a trace; its value says what is intended."""
 
 
 INSTEAD: Final = (
-    "return a list of AgentMiddleware and handlers, world.config(...), or a graph"
-    " built from world.as_langchain()"
+    "return a list of AgentMiddleware and handlers, world.config(...), a graph built"
+    " from world.as_langchain(), or agents built from world.as_adk()"
 )
 """What to do about most that cannot be played."""
 GRAPH_INSTEAD: Final = (
@@ -75,15 +78,15 @@ class Played:
     """Why a framework refused what this world gave it, if it did."""
 
 
-class _GraphReturned(BaseException):
-    """A subject returned a graph, which is played by other means.
+class _ElsewherePlayed(BaseException):
+    """A subject returned a graph, or agents, which are played by other means.
 
     No Exception: what a subject returns must not look like an error of its own.
     """
 
-    def __init__(self, world: World, graph: object) -> None:
+    def __init__(self, world: World, got: object) -> None:
         self.world = world
-        self.graph = graph
+        self.got = got
 
 
 def intends(text: str) -> Callable[[F], F]:
@@ -115,9 +118,10 @@ async def play_subject(
             return await _play(scenario, subject, profile)
         except NotKeptError:
             return await _play(scenario, subject, profile, kept=True)
-    except _GraphReturned as found:
-        why = "play_subject has no place for a graph: play it with play_alone"
-        raise SubjectError(found.graph, why) from None
+    except _ElsewherePlayed as found:
+        what = "a graph" if is_graph(found.got) else "agents"
+        why = f"play_subject has no place for {what}: use play_alone"
+        raise SubjectError(found.got, why) from None
 
 
 def play_alone(
@@ -142,10 +146,14 @@ def play_alone(
                 return run(_play(scenario, subject, profile, wire))
             except NotKeptError:
                 return run(_play(scenario, subject, profile, wire, kept=True))
-    except _GraphReturned as found:
+    except _ElsewherePlayed as found:
+        if is_adk(found.got):
+            from refengine.testing.adk.playing import play_adk  # noqa: PLC0415  # an extra
+
+            return play_adk(scenario, found.world, found.got)
         from refengine.testing.graphs.session import play_graph  # noqa: PLC0415  # an extra
 
-        return play_graph(scenario, subject, found.world, found.graph, ways)
+        return play_graph(scenario, subject, found.world, found.got, ways)
 
 
 async def _play(
@@ -175,9 +183,11 @@ def _worn(
     got: object, world: World, config: ChatModelAgentConfig, watch: HookWatch
 ) -> ChatModelAgentConfig:
     if is_graph(got):
-        raise _GraphReturned(world, got)
+        raise _ElsewherePlayed(world, got)
     if world.wire is not None:
         raise SubjectError(got, "over the wire only graphs are played", GRAPH_INSTEAD)
+    if is_adk(got):
+        raise _ElsewherePlayed(world, got)
     if isinstance(got, ChatModelAgentConfig):
         config, given = got, (*got.middlewares, *got.handlers)
         if got.model is not world.model:
@@ -201,6 +211,18 @@ def is_graph(got: object) -> bool:
     LangGraph is not imported for that: what returned one has done so.
     """
     return all(callable(getattr(got, name, None)) for name in GRAPH)
+
+
+def is_adk(got: object) -> bool:
+    """Tell whether a subject returned something of Google's ADK, or a pair that has it.
+
+    By where its class was made: the package is not imported for that, since what
+    returned one has done so.
+    """
+    parts = cast("tuple[object, ...]", got) if isinstance(got, tuple) else (got,)
+    return any(
+        kind.__module__.startswith(ADK) for part in parts for kind in type(part).__mro__
+    )
 
 
 def _keeps_places(config: ChatModelAgentConfig, world: World) -> bool:

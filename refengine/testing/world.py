@@ -47,6 +47,7 @@ from refengine.tools import Tool, ToolMiddleware, ToolsConfig
 
 if TYPE_CHECKING:
     from refengine.resume.checkpoint import Keeper
+    from refengine.testing.adk import AdkWorld
     from refengine.testing.graphs import LangChainWorld
 
 RESERVED: Final = frozenset((RECORDED, KEPT))
@@ -135,6 +136,7 @@ class World:
         self._states = 0
         self._executed: Counter[str] = Counter()
         self._langchain: LangChainWorld | None = None
+        self._adk: AdkWorld | None = None
 
     @cached_property
     def random(self) -> Random:
@@ -156,6 +158,21 @@ class World:
                 raise WorldExtraError(what, "langchain", error) from error
             self._langchain = bridge.LangChainBridge.of(self)
         return self._langchain
+
+    def as_adk(self) -> AdkWorld:
+        """Return model, tools and services for agents of Google's ADK.
+
+        It is the same object each time. Raises WorldExtraError without the extra.
+        """
+        if self._adk is None:
+            try:
+                from refengine.testing.adk import bridge  # noqa: PLC0415  # an extra
+            except ImportError as error:
+                if (error.name or "").partition(".")[0] == "refengine":
+                    raise
+                raise WorldExtraError("world.as_adk()", "adk", error) from error
+            self._adk = bridge.AdkBridge(self)
+        return self._adk
 
     def config(self, **changes: Any) -> ChatModelAgentConfig:  # noqa: ANN401  # its fields
         """Return the configuration of the agent, with these fields changed.

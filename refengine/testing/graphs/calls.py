@@ -11,9 +11,8 @@ context, metadata, and its input as far as its state names them.
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
@@ -21,7 +20,6 @@ from typing import Any, Final, TypeAlias, TypeVar
 from langchain_core.messages import BaseMessage
 
 from refengine.messages import Json
-from refengine.testing.clock import Clock, VirtualLoop
 from refengine.testing.json_values import is_mapping
 from refengine.testing.subject_worlds.named_values import (
     CONFIGURABLE,
@@ -54,20 +52,6 @@ def cannot_run(way: Way, error: BaseException) -> bool:
 
 
 T = TypeVar("T")
-
-
-def run_on(clock: Clock, main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on a virtual loop, whose time is that of the session."""
-
-    def loop() -> VirtualLoop:
-        clock.loop = VirtualLoop()
-        return clock.loop
-
-    try:
-        with asyncio.Runner(loop_factory=loop) as runner:
-            return runner.run(main)
-    finally:
-        clock.loop = None
 
 
 _BY_TYPE: Final[Mapping[str, Json]] = MappingProxyType(

@@ -25,6 +25,7 @@ from refengine.messages import Json, Message
 from refengine.messages import ToolCall as OurCall
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
+from refengine.testing.tool_runs import written
 
 ROLES: Final[Mapping[str, str]] = MappingProxyType(
     {"ai": "assistant", "human": "user", "AIMessageChunk": "assistant"}
@@ -171,8 +172,3 @@ def calls_of(message: AIMessage) -> dict[str, Json]:
             for each in message.invalid_tool_calls
         ]
     return found
-
-
-def written(arguments: object) -> str:
-    """Return the arguments of a call as text, since observations have them so."""
-    return json.dumps(snapshot(arguments), ensure_ascii=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForLLMRun,
@@ -25,32 +25,8 @@ from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import pieces_of
 from refengine.testing.own_tools import with_own_tools
 from refengine.testing.recorder import snapshot
-from refengine.testing.scripted import scripted_error
+from refengine.testing.tool_runs import error_at
 from refengine.testing.world import World
-
-POINT: Final = "__refengine_point__"
-"""The attribute that says where a scripted error was raised."""
-
-
-def error_at(name: str, point: Literal["model", "tool"]) -> Exception:
-    """Return the error that a scenario asked for, with where it is raised."""
-    error = scripted_error(name)
-    setattr(error, POINT, point)
-    return error
-
-
-def point_of_scripted(error: BaseException) -> str | None:
-    """Return where a scripted error was raised, also behind what wraps it."""
-    seen: set[int] = set()
-    inner: BaseException | None = error
-    while inner is not None and id(inner) not in seen:
-        found: object = getattr(inner, POINT, None)
-        if isinstance(found, str):
-            return found
-        seen.add(id(inner))
-        inner = inner.__cause__ or inner.__context__
-    return None
-
 
 MODEL: Final = "world"
 """The name of the model that a subject is given."""

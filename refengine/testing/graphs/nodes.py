@@ -14,11 +14,12 @@ from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 from pydantic import ValidationError
 
-from refengine.testing.graphs.messages import content_of, written
+from refengine.testing.graphs.messages import content_of
 from refengine.testing.graphs.own import wraps_its_like
-from refengine.testing.graphs.tools import OWN, calling, started
+from refengine.testing.graphs.tools import OWN
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
+from refengine.testing.tool_runs import calling, started, written
 from refengine.testing.world import CALLING, World
 
 _ENDS: Final = frozenset(("__start__", "__end__"))

@@ -13,12 +13,11 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
 from refengine.messages import Json
-from refengine.testing.graphs.messages import written
-from refengine.testing.graphs.tools import calling
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
 from refengine.testing.scenario import ReplySpec
 from refengine.testing.subject_worlds.answers import ARGS
+from refengine.testing.tool_runs import calling, written
 from refengine.testing.trace import to_json
 from refengine.testing.world import World
 

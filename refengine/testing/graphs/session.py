@@ -13,17 +13,20 @@ from types import MappingProxyType
 from typing import Any, Final, Self, TypeAlias
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.errors import (
+    GraphBubbleUp,
+    GraphRecursionError,
+    InvalidUpdateError,
+)
 
-from refengine.testing.clock import no_waiting
+from refengine.testing.clock import no_waiting, run_on
 from refengine.testing.graphs.calls import (
     Doors,
     GivenTo,
     cannot_run,
-    run_on,
 )
 from refengine.testing.graphs.messages import as_langchain, said
 from refengine.testing.graphs.nodes import GraphWatch
-from refengine.testing.graphs.refusing import refusal
 from refengine.testing.graphs.sources import sources_of
 from refengine.testing.graphs.turn import (
     Consumer,
@@ -35,6 +38,7 @@ from refengine.testing.graphs.turn import (
 from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message
 from refengine.testing.recorder import Recorder
+from refengine.testing.refusing import refusal
 from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
 from refengine.testing.session import MODEL_SECONDS
 from refengine.testing.subject_worlds.graph_source import doors_of
@@ -45,6 +49,9 @@ NO_DOORS: Final[Doors] = MappingProxyType({})
 STEPS: Final = 500
 """Steps of a graph in one run, where neither a caller nor the subject says less."""
 MODES: Final = ("messages", "custom", "updates", "values")
+
+ANSWERED: Final = (GraphBubbleUp, GraphRecursionError, InvalidUpdateError)
+"""What says something of what a graph did, and not of what it was given."""
 
 State: TypeAlias = "dict[str, Any]"
 
@@ -296,7 +303,7 @@ class GraphSession:
             raise WrongWayError(self._way, error) from error
         of_a_call = bool(self._failed_calls(error))
         error = self._first_of(error)
-        self.refused = self.refused or refusal(error)
+        self.refused = self.refused or refusal(error, ANSWERED)
         state: State = dict(getattr(self._kept(ask.config), "values", {}))
         if of_a_call:
             state["messages"] = _without_results(state.get("messages") or ())

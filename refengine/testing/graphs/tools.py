@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, cast
 
 from langchain_core.tools import BaseTool
 from pydantic import Field
 
-from refengine.messages import Json
-from refengine.testing.graphs.messages import written
-from refengine.testing.graphs.model import error_at
 from refengine.testing.graphs.schemas import arguments_model
-from refengine.testing.notation import decoded
 from refengine.testing.ops import ToolSpec
-from refengine.testing.recorder import Recorder
+from refengine.testing.tool_runs import ToolRuns, calling, written
 from refengine.testing.world import CALLING, World
 
 OWN: Final = "refengine_world"
@@ -29,10 +24,7 @@ SCHEMA: Final[Mapping[str, Any]] = MappingProxyType(
 
 
 class WorldTool(BaseTool):
-    """A tool that gives what its spec says and records each execution.
-
-    A result comes in one piece: neither framework streams what a tool returns.
-    """
+    """A tool that gives what its spec says and records each execution."""
 
     world: Any = Field(exclude=True, repr=False)
     spec: Any = Field(exclude=True, repr=False)
@@ -60,15 +52,17 @@ class WorldTool(BaseTool):
             return await super().arun(*given, tool_call_id=tool_call_id, **more)
 
     def _run(self, /, *_: object, **arguments: object) -> str:
-        text = self._begin(arguments)
-        self._world.clock.sleep(self._spec.delay_ms / 1000)
-        return self._end(text)
+        text = written(arguments)
+        self._runs.begin(text)
+        self._world.clock.sleep(self._runs.seconds)
+        return self._runs.end(text)
 
     async def _arun(self, /, *_: object, **arguments: object) -> str:
-        text = self._begin(arguments)
-        if self._spec.delay_ms:
-            await asyncio.sleep(self._spec.delay_ms / 1000)
-        return self._end(text)
+        text = written(arguments)
+        self._runs.begin(text)
+        if self._runs.seconds:
+            await asyncio.sleep(self._runs.seconds)
+        return self._runs.end(text)
 
     def _checked(self, given: Sequence[object]) -> None:
         """Refuse arguments that the schema does not take, as a typed tool does."""
@@ -80,44 +74,8 @@ class WorldTool(BaseTool):
         return cast("World", self.world)
 
     @property
-    def _spec(self) -> ToolSpec:
-        return cast("ToolSpec", self.spec)
-
-    def _begin(self, arguments: dict[str, object]) -> str:
-        text = written(arguments)
-        implementation = self._spec.result or "".join(self._spec.chunks)
-        started(self._world.recorder, self.name, text, implementation)
-        return text
-
-    def _end(self, arguments: str) -> str:
-        call_id, recorder = CALLING.get(), self._world.recorder
-        failure = self._failure()
-        if failure is not None:
-            recorder.add("tool_error", {"error": failure}, call_id)
-            raise error_at(failure, "tool")
-        recorded = self._recorded(call_id or "")
-        made = "".join(map(decoded, self._spec.chunks)) or self._spec.result
-        result = decoded(made).replace("<args>", arguments)
-        result = result if recorded is None else decoded(recorded)
-        recorder.add("tool_end", {"result": result}, call_id)
-        return result
-
-    def _recorded(self, call_id: str) -> str | None:
-        """Return what was recorded for this call, the last of it again and again."""
-        recorded = self._spec.by_call.get(call_id)
-        if recorded is None:
-            return None
-        times = self._world.count(f"{self.name} {call_id}")
-        return recorded[min(times, len(recorded)) - 1]
-
-    def _failure(self) -> str | None:
-        times = self._world.count(self.name)
-        if self._spec.at_most_once and times > 1:
-            return f"{self.name} was executed twice"
-        for op in self._spec.body:
-            if op.op == "error" and op.on_call in {None, times}:
-                return op.text
-        return self._spec.error or self._spec.stream_error
+    def _runs(self) -> ToolRuns:
+        return ToolRuns(cast("ToolSpec", self.spec), self._world)
 
 
 def world_tool(spec: ToolSpec, world: World) -> WorldTool:
@@ -131,26 +89,3 @@ def world_tool(spec: ToolSpec, world: World) -> WorldTool:
         world=world,
         spec=spec,
     )
-
-
-def started(recorder: Recorder, name: str, arguments: str, implementation: str) -> None:
-    """Put down that a tool begins, for the call that is being made."""
-    data: dict[str, Json] = {
-        "name": name,
-        "arguments": arguments,
-        "implementation": implementation,
-        "mode": "invoke",
-        "options": {},
-        "ctx": "-",
-    }
-    recorder.add("tool_start", data, CALLING.get())
-
-
-@contextmanager
-def calling(call_id: str | None) -> Generator[None, None, None]:
-    """Have what is observed inside belong to this call."""
-    token = CALLING.set(call_id)
-    try:
-        yield
-    finally:
-        CALLING.reset(token)

@@ -22,10 +22,10 @@ from pydantic import BaseModel
 
 from refengine.messages import Json
 from refengine.testing.graphs.messages import calls_of, marks, role_of, said, text_of
-from refengine.testing.graphs.model import point_of_scripted
 from refengine.testing.graphs.tools import OWN
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import Recorder, snapshot
+from refengine.testing.tool_runs import point_of_scripted
 from refengine.testing.world import World
 
 OWN_KEYS: Final = frozenset(

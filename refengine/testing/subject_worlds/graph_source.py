@@ -65,12 +65,16 @@ class GraphWords:
     """Options of runs, names of errors, whether a source counts steps, and answers.
 
     ``replies`` are what a caller of OLD answers to what it asks, each with its kind.
+    ``adk`` says that it is agents of ADK, whose options are the state that a session
+    begins with, and ``agents`` are their names.
     """
 
     options: tuple[Option, ...] = ()
     errors: tuple[str, ...] = ()
     counts: bool = False
     replies: tuple[tuple[str, Json], ...] = ()
+    agents: tuple[str, ...] = ()
+    adk: bool = False
 
 
 def is_graph_source(source: str) -> bool:
@@ -85,9 +89,9 @@ def graph_words(sources: Iterable[str], old: Iterable[str] = ()) -> GraphWords:
     """
     texts, before = list(sources), list(old)
     found, errors = NamedValues(), dict[str, None]()
-    for tree in _trees(texts):
+    for tree in parsed(texts):
         found.read(tree)
-        errors.update(_errors(tree))
+        errors.update(errors_of(tree))
     doors = doors_of(tuple(before))
     alone = {name for name, some in doors.items() if some == frozenset((CONTEXT,))}
     options = tuple(_options(found, alone))[:MOST]
@@ -103,7 +107,7 @@ def doors_of(sources: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
     A graph with a ``config_schema`` is given its fields as ``configurable``, too.
     """
     found = NamedValues()
-    for tree in _trees(sources):
+    for tree in parsed(sources):
         found.read(tree)
     older = any(OLDER_SCHEMA in text for text in sources)
     more = {CONFIGURABLE, CONTEXT} if older else set[str]()
@@ -137,7 +141,8 @@ def _values(kind: str | None, found: NamedValues) -> tuple[Value, ...]:
     return tuple(dict.fromkeys(near))
 
 
-def _trees(sources: Iterable[str]) -> Iterator[ast.Module]:
+def parsed(sources: Iterable[str]) -> Iterator[ast.Module]:
+    """Yield the trees of the sources that parse."""
     for source in sources:
         try:
             yield ast.parse(source)
@@ -145,7 +150,8 @@ def _trees(sources: Iterable[str]) -> Iterator[ast.Module]:
             continue
 
 
-def _errors(tree: ast.Module) -> Iterator[tuple[str, None]]:
+def errors_of(tree: ast.Module) -> Iterator[tuple[str, None]]:
+    """Yield the classes of errors that a source names, as keys."""
     for node in ast.walk(tree):
         name = node.id if isinstance(node, ast.Name) else ""
         kind: object = getattr(builtins, name, None)

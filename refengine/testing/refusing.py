@@ -16,26 +16,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from langgraph.errors import (
-    GraphBubbleUp,
-    GraphRecursionError,
-    InvalidUpdateError,
-)
-
 import refengine
-from refengine.testing.graphs.model import point_of_scripted
-
-ANSWERED: Final = (GraphBubbleUp, GraphRecursionError, InvalidUpdateError)
-"""What says something of what a graph did, and not of what it was given."""
+from refengine.testing.tool_runs import point_of_scripted
 
 
-def refusal(error: BaseException) -> str | None:
+def refusal(
+    error: BaseException, answered: tuple[type[BaseException], ...]
+) -> str | None:
     """Return what a framework said when it refused its input, None if it did not.
 
     Not where a script or the harness failed, nor where a line of the subject's own
-    stands between the framework and its caller.
+    stands between the framework and its caller. Errors that are ``answered`` say
+    something of what a subject did, and not of what it was given.
     """
-    if isinstance(error, ANSWERED) or point_of_scripted(error) is not None:
+    if isinstance(error, answered) or point_of_scripted(error) is not None:
         return None
     files = [_file(at) for each in _chain(error) for at in _steps(each.__traceback__)]
     if not files or not all(map(_is_foreign, files)):

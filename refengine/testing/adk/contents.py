@@ -1,0 +1,167 @@
+"""Contents of ADK as observations have them, and the script's answers as contents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+from refengine.messages import Json, Message
+from refengine.testing.flows.events import FlowCall, FlowResponse, known
+from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.recorder import snapshot
+from refengine.testing.tool_runs import written
+
+ROLES: Final[Mapping[str, str]] = MappingProxyType({"model": "assistant"})
+PLAIN: Final = frozenset(("text", "function_call", "function_response"))
+"""What of a part is told by a message; whatever else it has is told beside."""
+
+
+def part_values(part: types.Part) -> dict[str, Json]:
+    """Return a part as JSON values, without what is not set."""
+    return cast(
+        "dict[str, Json]",
+        part.model_dump(mode="json", exclude_none=True, by_alias=False),
+    )
+
+
+def calls_in(parts: Sequence[types.Part]) -> tuple[FlowCall, ...]:
+    """Return the calls in some parts, in order."""
+    calls = [each.function_call for each in parts if each.function_call]
+    return tuple(
+        FlowCall(each.id or "", each.name or "", as_object(snapshot(each.args)))
+        for each in calls
+    )
+
+
+def responses_in(parts: Sequence[types.Part]) -> tuple[FlowResponse, ...]:
+    """Return the function responses in some parts, in order."""
+    found = [each.function_response for each in parts if each.function_response]
+    return tuple(
+        FlowResponse(each.id or "", each.name or "", snapshot(each.response))
+        for each in found
+    )
+
+
+def text_in(parts: Sequence[types.Part]) -> str:
+    """Return the text of some parts, without what the model only thought."""
+    return "".join(each.text for each in parts if each.text and not each.thought)
+
+
+def others_in(parts: Sequence[types.Part]) -> list[Json]:
+    """Return what of some parts is neither text nor a call nor a response."""
+    values = map(part_values, parts)
+    return [each for each in values if set(each) - PLAIN]
+
+
+def as_object(value: Json) -> Mapping[str, Json]:
+    """Return a JSON object, an empty one for anything else."""
+    return value if is_mapping(value) else {}
+
+
+def said(content: types.Content) -> Iterator[Json]:
+    """Yield a content as messages: what is said, and each function response."""
+    parts = content.parts or []
+    text, calls, others = text_in(parts), calls_in(parts), others_in(parts)
+    responses = responses_in(parts)
+    if text or calls or others or not responses:
+        role = content.role or "user"
+        message: dict[str, Json] = {"role": ROLES.get(role, role), "content": text}
+        if calls:
+            message["tool_calls"] = [call.json for call in calls]
+        if others:
+            message["parts"] = others
+        yield message
+    for each in responses:
+        yield {
+            "role": "tool",
+            "content": written(each.response),
+            "tool_call_id": known(each.id),
+        }
+
+
+def instruction_in(given: object) -> str:
+    """Return the text of a system instruction, in whatever form it was given."""
+    if given is None or isinstance(given, str):
+        return given or ""
+    if isinstance(given, types.Content):
+        return text_in(given.parts or [])
+    if isinstance(given, types.Part):
+        return given.text or ""
+    if is_list(given):
+        return "\n".join(map(instruction_in, given))
+    return str(given)
+
+
+def shown_tools(config: types.GenerateContentConfig) -> list[Json]:
+    """Return the tools of a request; one of a vendor's own stays as it is."""
+    shown: list[Json] = []
+    for tool in config.tools or []:
+        declared: Any = getattr(tool, "function_declarations", None)
+        if declared is None:
+            shown.append(_dumped(tool))
+            continue
+        shown += [_declaration(each) for each in declared]
+    return shown
+
+
+def _dumped(value: Any) -> Json:  # noqa: ANN401  # a tool of any kind
+    dump = getattr(value, "model_dump", None)
+    return snapshot(dump(mode="json", exclude_none=True) if dump else value)
+
+
+def _declaration(declared: types.FunctionDeclaration) -> Json:
+    values = as_object(_dumped(declared))
+    schema = values.get("parameters_json_schema", values.get("parameters"))
+    rest = {
+        key: each
+        for key, each in values.items()
+        if key not in {"parameters", "parameters_json_schema"}
+    }
+    return {**rest, "parameters": _lower(schema) if schema is not None else {}}
+
+
+def _lower(schema: Json) -> Json:
+    """Return a schema with the names of types as JSON schema has them."""
+    if is_mapping(schema):
+        return {
+            key: each.lower()
+            if key == "type" and isinstance(each, str)
+            else _lower(each)
+            for key, each in schema.items()
+        }
+    return [_lower(each) for each in schema] if is_list(schema) else schema
+
+
+def as_response(message: Message, *, partial: bool = False) -> LlmResponse:
+    """Return an answer of the script as a model of ADK gives it.
+
+    A call without an id is given one by the framework. Arguments that are no object
+    come as an empty one, since a vendor's client has read them already.
+    """
+    parts = [types.Part(text=message.content)] if message.content else []
+    for call in message.tool_calls:
+        made = types.FunctionCall(
+            id=call.id or None, name=call.name, args=_parsed(call.arguments)
+        )
+        parts.append(types.Part(function_call=made))
+    content = types.Content(role="model", parts=parts or [types.Part(text="")])
+    return LlmResponse(content=content, partial=partial or None)
+
+
+def _parsed(arguments: str) -> dict[str, Any]:
+    try:
+        found: object = json.loads(arguments or "{}")
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def answer_said(message: Message) -> Json:
+    """Return an answer of the script as observations have it."""
+    content = as_response(message).content
+    return next(said(content)) if content is not None else None

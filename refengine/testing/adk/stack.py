@@ -1,0 +1,226 @@
+"""Playing what a subject built with ADK: the installed package, as a caller uses it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any, Final
+
+from google.adk.agents.invocation_context import LlmCallsLimitExceededError
+from google.adk.agents.run_config import RunConfig
+from google.adk.events import Event
+from google.adk.runners import Runner
+from google.genai import types
+
+from refengine.messages import Json, Message
+from refengine.testing.adk.bridge import AdkBridge
+from refengine.testing.adk.contents import (
+    as_object,
+    as_response,
+    calls_in,
+    others_in,
+    part_values,
+    responses_in,
+    text_in,
+)
+from refengine.testing.adk.returned import check_models, runner_of
+from refengine.testing.adk.watching import AdkWatch
+from refengine.testing.flows.events import (
+    USER,
+    FlowCall,
+    FlowEvent,
+    FlowQuestion,
+    StoredSession,
+    by_scope,
+    known,
+)
+from refengine.testing.flows.stack import FlowRequest, Said
+from refengine.testing.recorder import snapshot
+from refengine.testing.world import World
+
+CONFIRMATION: Final = "adk_request_confirmation"
+TOLD: Final = ("error_code", "error_message", "interrupted", "custom_metadata")
+"""What else an event may carry that says something."""
+TEXTUAL: Final = ("text/", "application/json")
+
+
+class AdkStack:
+    """Agents and services of the installed google-adk, ready to be played.
+
+    Raises SubjectError for what cannot be.
+    """
+
+    def __init__(self, world: World, got: object) -> None:
+        bridge = world.as_adk()
+        assert isinstance(bridge, AdkBridge)  # noqa: S101  # the only one there is
+        self._runner: Runner = runner_of(got, bridge)
+        self._watch = AdkWatch(world)
+        root: Any = self._runner.agent
+        self._watch.dress(root, self._runner.plugin_manager.plugins)
+        check_models(got, self._watch.agents, world)
+        self._root = str(root.name)
+
+    @property
+    def hooks(self) -> Mapping[str, int]:
+        """How often each hook of the subject ran."""
+        return dict(self._watch.hooks)
+
+    @property
+    def answered(self) -> tuple[type[BaseException], ...]:
+        """What says something of what a subject did: calls without an end."""
+        return (LlmCallsLimitExceededError,)
+
+    async def begin(self, session: str, state: Mapping[str, Json]) -> None:
+        """Create a session with this state."""
+        await self._runner.session_service.create_session(
+            app_name=self._runner.app_name,
+            user_id=USER,
+            session_id=session,
+            state=dict(state),
+        )
+
+    async def remember(self, session: str, message: Message) -> None:
+        """Put a message into a session that was said before it was played."""
+        found = await self._session(session)
+        mine = message.role == "assistant"
+        event = Event(
+            author=self._root if mine else USER,
+            invocation_id="earlier",
+            content=_content_of(message),
+        )
+        await self._runner.session_service.append_event(found, event)
+
+    async def run(self, request: FlowRequest) -> AsyncIterator[FlowEvent]:
+        """Answer a message."""
+        mode: Any = "sse" if request.streaming else None
+        config = RunConfig(streaming_mode=mode, max_llm_calls=request.calls)
+        run = self._runner.run_async(
+            user_id=USER,
+            session_id=request.session,
+            new_message=_said(request.said),
+            state_delta=dict(request.state) or None,
+            run_config=config,
+        )
+        async with aclosing(run) as events:
+            async for event in events:
+                yield seen(event)
+
+    async def stored(self, session: str) -> StoredSession:
+        """Return what is kept of a session; nothing if there is none."""
+        found = await self._session(session)
+        if found is None:
+            return StoredSession()
+        events = [seen(each) for each in found.events]
+        state: Mapping[str, object] = found.state
+        return StoredSession(events, by_scope(state), await self._artifacts(session))
+
+    async def close(self) -> None:
+        """Let plugins and toolsets end."""
+        await self._runner.close()
+
+    async def _session(self, session: str) -> Any:  # noqa: ANN401  # of the framework
+        return await self._runner.session_service.get_session(
+            app_name=self._runner.app_name, user_id=USER, session_id=session
+        )
+
+    async def _artifacts(self, session: str) -> dict[str, Json]:
+        service = self._runner.artifact_service
+        if service is None:
+            return {}
+        place: dict[str, Any] = {
+            "app_name": self._runner.app_name,
+            "user_id": USER,
+            "session_id": session,
+        }
+        found: dict[str, Json] = {}
+        for name in sorted(await service.list_artifact_keys(**place)):
+            versions = await service.list_versions(**place, filename=name)
+            found[name] = [
+                _artifact(
+                    await service.load_artifact(**place, filename=name, version=each)
+                )
+                for each in versions
+            ]
+        return found
+
+
+def _artifact(part: types.Part | None) -> Json:
+    """Return one version of an artifact: a text as such, bytes with their type."""
+    if part is None:
+        return None
+    blob = part.inline_data
+    kind = "" if blob is None else blob.mime_type or ""
+    if blob is not None and blob.data is not None and kind.startswith(TEXTUAL):
+        return {"mime_type": kind, "text": blob.data.decode("utf-8", "replace")}
+    return dict(part_values(part))
+
+
+def _content_of(message: Message) -> types.Content:
+    if message.role == "assistant":
+        content = as_response(message).content
+        assert content is not None  # noqa: S101  # it was just made with one
+        return content
+    if message.role == "tool":
+        answer = types.FunctionResponse(
+            id=message.tool_call_id,
+            name=message.name or "tool",
+            response={"result": message.content},
+        )
+        return types.Content(role=USER, parts=[types.Part(function_response=answer)])
+    return types.Content(role=USER, parts=[types.Part(text=message.content)])
+
+
+def _said(said: Said) -> types.Content:
+    if isinstance(said, str):
+        return types.Content(role=USER, parts=[types.Part(text=said)])
+    answers = [
+        types.FunctionResponse(
+            id=each.id, name=each.name, response=dict(as_object(each.response))
+        )
+        for each in said
+    ]
+    parts = [types.Part(function_response=each) for each in answers]
+    return types.Content(role=USER, parts=parts)
+
+
+def seen(event: Event) -> FlowEvent:
+    """Return an event of ADK as observations have it."""
+    parts = (event.content.parts if event.content else None) or []
+    calls = calls_in(parts)
+    more: dict[str, Json] = {
+        name: snapshot(getattr(event, name, None))
+        for name in TOLD
+        if getattr(event, name, None)
+    }
+    if event.error_code and not event.error_code.isupper():
+        more.pop("error_message", None)  # a class of exceptions; texts are not compared
+    if event.long_running_tool_ids:
+        more["long_running"] = [*map(known, sorted(event.long_running_tool_ids))]
+    others = others_in(parts)
+    if others:
+        more["parts"] = others
+    return FlowEvent(
+        author=event.author,
+        text=text_in(parts),
+        calls=calls,
+        responses=responses_in(parts),
+        questions=tuple(_question(e) for e in calls if e.name == CONFIRMATION),
+        partial=bool(event.partial),
+        final=event.is_final_response(),
+        actions=_actions(event),
+        more=more,
+    )
+
+
+def _actions(event: Event) -> dict[str, Json]:
+    """Return what an event does besides saying something, without what is not set."""
+    values = event.actions.model_dump(mode="json", exclude_none=True)
+    return {key: snapshot(each) for key, each in values.items() if each not in ({}, [])}
+
+
+def _question(call: FlowCall) -> FlowQuestion:
+    asked = as_object(call.args.get("originalFunctionCall"))
+    told = as_object(call.args.get("toolConfirmation"))
+    args = as_object(asked.get("args"))
+    original = FlowCall(str(asked.get("id", "")), str(asked.get("name", "")), args)
+    return FlowQuestion(call.id, call.name, original, str(told.get("hint", "")))

@@ -1,0 +1,142 @@
+"""What the source of agents of ADK says of their worlds: state keys, agents, errors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, TypeGuard
+
+from refengine.testing.subject_worlds.graph_source import (
+    MOST,
+    GraphWords,
+    Option,
+    errors_of,
+    parsed,
+)
+from refengine.testing.subject_worlds.named_values import BY_TYPE, Value, named
+
+FACE: Final = "as_adk"
+"""Who asks a world for this returns agents of ADK."""
+AGENT: Final = "Agent"
+"""How the names of classes of agents end."""
+KEPT: Final = frozenset(("app", "user"))
+"""Scopes that a key of the state may name, and that a caller may give."""
+NEAR: Final = 4
+"""So many numbers of a source are values of a key that is counted in, with those next
+to them."""
+
+
+def is_adk_source(source: str) -> bool:
+    """Tell whether a subject's source builds agents of ADK."""
+    return FACE in source
+
+
+def adk_words(sources: Iterable[str]) -> GraphWords:
+    """Return the words of these sources; one that does not parse has none."""
+    found = _StateKeys()
+    agents, errors = dict[str, None](), dict[str, None]()
+    for tree in parsed(sources):
+        found.read(tree)
+        agents.update(_agents(tree))
+        errors.update(errors_of(tree))
+    return GraphWords(
+        options=tuple(found.options())[:MOST],
+        errors=tuple(errors)[:MOST],
+        agents=tuple(agents)[:MOST],
+        adk=True,
+    )
+
+
+def _agents(tree: ast.Module) -> Iterator[tuple[str, None]]:
+    """Yield the names that agents are given, where they are written down."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not named(node.func).endswith(AGENT):
+            continue
+        for keyword in node.keywords:
+            text = getattr(keyword.value, "value", None)
+            if keyword.arg == "name" and isinstance(text, str):
+                yield text, None
+
+
+@dataclass(slots=True)
+class _StateKeys:
+    """Gathers the keys of a state that are looked for, and values for them."""
+
+    kinds: dict[str, str] = field(default_factory=dict[str, str])
+    numbers: dict[int, None] = field(default_factory=dict[int, None])
+    texts: dict[str, None] = field(default_factory=dict[str, None])
+    constants: dict[str, str] = field(default_factory=dict[str, str])
+
+    def read(self, tree: ast.Module) -> None:
+        """Take over what one source says."""
+        nodes = list(ast.walk(tree))
+        for node in nodes:
+            self._constant(node)
+        for node in nodes:
+            self._compared(node)
+            self._looked_up(node)
+
+    def options(self) -> Iterator[Option]:
+        """Yield a value that sessions begin with, for each key."""
+        for key, kind in self.kinds.items():
+            yield Option(key, self._values(kind))
+
+    def _values(self, kind: str) -> tuple[Value, ...]:
+        if kind in {"int", "float"}:
+            near = [n + d for n in [*self.numbers][:NEAR] for d in (-1, 0, 1)]
+            return tuple(dict.fromkeys([*near, 0, 1]))
+        if kind in BY_TYPE:
+            return BY_TYPE[kind]
+        return (*([*self.texts][:MOST] or ["a"]), "", 1)
+
+    def _constant(self, node: ast.AST) -> None:
+        """Remember which name holds which text."""
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and isinstance(node.value.value, str):
+                    self.constants[target.id] = node.value.value
+
+    def _compared(self, node: ast.AST) -> None:
+        if not isinstance(node, ast.Compare):
+            return
+        for each in (node.left, *node.comparators):
+            value = getattr(each, "value", None)
+            if type(value) is int:
+                self.numbers[value] = None
+            elif isinstance(value, str):
+                self.texts[value] = None
+
+    def _looked_up(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Store):
+            self._key(node.value, node.slice)
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In):
+            self._key(node.comparators[0], node.left)
+        elif isinstance(node, ast.Call) and _asks(node.func) and node.args:
+            self._key(node.func.value, *node.args)
+
+    def _key(self, holder: ast.expr, node: ast.expr, *defaults: ast.expr) -> None:
+        if named(holder) != "state":
+            return
+        text = getattr(node, "value", None)
+        if isinstance(node, ast.Name):
+            text = self.constants.get(node.id)
+        if not isinstance(text, str) or not text:
+            return
+        scope, colon, _ = text.partition(":")
+        if colon and scope not in KEPT:
+            return
+        self.kinds.setdefault(text, "")
+        for default in defaults:
+            value = getattr(default, "value", None)
+            kind = "list" if isinstance(default, ast.List) else type(value).__name__
+            kind = "dict" if isinstance(default, ast.Dict) else kind
+            if kind in BY_TYPE:
+                self.kinds[text] = kind
+
+
+def _asks(function: ast.expr) -> TypeGuard[ast.Attribute]:
+    """Tell whether a call asks a mapping for a key that may be missing."""
+    if not isinstance(function, ast.Attribute):
+        return False
+    return function.attr in {"get", "setdefault"}

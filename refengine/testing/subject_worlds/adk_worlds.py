@@ -1,0 +1,167 @@
+"""Worlds for agents of ADK: sessions with state, transfers, confirmations.
+
+They are worlds of graphs as far as a session of ADK can have them: what was said before
+is said by the user and the agent, the last word is the user's, and a call of a tool of
+the framework's own name is one of the framework's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from refengine.messages import ToolCall
+from refengine.testing.notation import parse_message, show_message
+from refengine.testing.scenario import Scenario
+from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS
+from refengine.testing.subject_worlds.graph_source import GraphWords
+from refengine.testing.subject_worlds.graph_worlds import (
+    RUNS,
+    fitted,
+    graph_given,
+    graph_worlds,
+)
+from refengine.testing.subject_worlds.kit import Data, answer, json_text
+from refengine.testing.subject_worlds.words import Words
+
+FRAMEWORK: Final = frozenset(
+    (
+        "transfer_to_agent",
+        "set_model_response",
+        "exit_loop",
+        "adk_request_confirmation",
+        "adk_request_credential",
+        "adk_request_input",
+    )
+)
+"""Names of tools that are the framework's own."""
+TRANSFER: Final = "transfer_to_agent"
+AGENTS: Final = 6
+"""Transfers go to so many agents by name."""
+GO: Final = "user:go"
+
+
+def adk_worlds(
+    words: Words, more: GraphWords, worlds: Iterable[tuple[str, object]], seed: int
+) -> Iterator[tuple[str, Data]]:
+    """Yield worlds for agents of ADK, no two the same: these as they fit, and more."""
+    every = chain(adk_inputs(words, more), worlds)
+    return _each_once(graph_worlds(words, more, every, seed))
+
+
+def adk_given(
+    given: Iterable[tuple[str, Data]], more: GraphWords, seed: int
+) -> Iterator[tuple[str, Data]]:
+    """Yield a user's own worlds as agents of ADK may have them."""
+    return _each_once(graph_given(given, more, seed), most=None)
+
+
+def _each_once(
+    worlds: Iterable[tuple[str, Data]], most: int | None = RUNS
+) -> Iterator[tuple[str, Data]]:
+    seen: set[str] = set()
+    for family, world in worlds:
+        made = adk_fitted(world, most, own_ids=family != EQUAL_IDS)
+        key = json.dumps(made, sort_keys=True)
+        if key not in seen:
+            seen.add(key)
+            yield family, made
+
+
+def adk_fitted(world: object, most: int | None = RUNS, *, own_ids: bool = True) -> Data:
+    """Return a world, as JSON, as far as agents of ADK may have it."""
+    made = fitted(world, most, own_ids=own_ids)
+    made.pop("way", None)
+    agent = made["agent"]
+    tools = [t for t in agent.get("tools", ()) if t["name"] not in FRAMEWORK]
+    if "tools" in agent:
+        agent["tools"] = tools
+        if not tools:
+            del agent["tools"]
+    runs = made.get("runs") or []
+    for at, run in enumerate(runs):
+        run.pop("context", None)
+        if at == 0:
+            run.pop("continues", None)
+        run["input"] = _said(run.get("input", ()))
+    return made
+
+
+def _said(texts: Sequence[str]) -> list[str]:
+    """Return what was said, without systems, tools and calls; the user is the last."""
+    found: list[str] = []
+    for text in texts:
+        message = parse_message(text)
+        if message.role not in {"user", "assistant"} or message.tool_calls:
+            continue
+        found.append(show_message(message))
+    if not found or parse_message(found[-1]).role != "user":
+        found.append(GO)
+    return found
+
+
+def fits_adk(world: Scenario) -> bool:
+    """Tell whether agents of ADK may have a world, after it was made smaller."""
+    data = world.model_dump(mode="json", exclude_defaults=True)
+    return bool(world.runs) and adk_fitted(data, most=None) == data
+
+
+def adk_inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
+    """Yield what only agents of ADK are given: transfers, and what follows them."""
+    names = [*more.agents, *(n for n in words.some_names if n not in more.agents)]
+    for at, name in enumerate(names[:AGENTS]):
+        yield "transfers", _transferred(name, names, words, streaming=at % 2 == 1)
+    for number, name in enumerate(more.agents[:AGENTS]):
+        yield "transfers", _failing_after(name, number)
+
+
+def _transfer(id_: str, name: str) -> str:
+    return answer("", [ToolCall(id_, TRANSFER, json_text({"agent_name": name}))])
+
+
+def _transferred(
+    name: str, others: Sequence[str], words: Words, *, streaming: bool
+) -> Data:
+    """Return a world in which an agent hands over, is asked again, and hands back."""
+    tool = words.some_names[0]
+    call = answer("", [ToolCall("k1", tool, json_text({"q": words.some_texts[0]}))])
+    back = others[1] if others[0] == name and len(others) > 1 else others[0]
+    script: list[object] = [
+        _transfer("h1", name),
+        call,
+        "assistant:done there",
+        "assistant:still there",
+        _transfer("h2", back),
+        call.replace("k1", "k2"),
+        "assistant:done back",
+        "assistant:on",
+    ]
+    turn = {"input": ["user:and then?"], "continues": True, "streaming": streaming}
+    runs: list[Data] = [
+        {"input": [f"user:{words.some_texts[0]}"], "streaming": streaming},
+        turn,
+        {**turn, "input": ["user:back"]},
+        {**turn, "input": ["user:more"]},
+    ]
+    agent: Data = {"tools": [{"name": tool, "result": "<args>"}]}
+    return {"agent": agent, "model_script": script, "runs": runs}
+
+
+def _failing_after(name: str, number: int) -> Data:
+    """Return a world in which the agent that took over fails, or its tool does."""
+    body = [{"op": "error", "text": "boom", "on_call": 1}]
+    tool = {"name": "other", "result": "<args>", "body": body}
+    broken: list[object] = (
+        [{"error": "boom"}]
+        if number % 2
+        else [answer("", [ToolCall("k1", "other", "{}")])]
+    )
+    script = [_transfer("h1", name), *broken, "assistant:a", "assistant:b"]
+    runs: list[Data] = [
+        {"input": [GO]},
+        {"input": ["user:again"], "continues": True},
+        {"input": ["user:new"]},
+    ]
+    return {"agent": {"tools": [tool]}, "model_script": script, "runs": runs}
