@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from compat.migration.codes import CODES
+from compat.migration.code_table import CODES
 from compat.migration.codes import name as name_of
 from compat.migration.naming import CODES as NAMED_FROM
 from compat.verdicts.relations import RELATIONS, channels_of
@@ -250,7 +250,14 @@ CASES = [
     ("CHUNKS", STREAMS, same, joined),
     ("INTERLEAVING", SLOW, wrapping(as_it_is), locked),
 ]
+SESSIONS = "agents that keep sessions: tests/test_session_codes.py"
 NOT_HERE = {
+    "STORED_LOST": SESSIONS,
+    "STORED_EXTRA": SESSIONS,
+    "STORED_CHANGED": SESSIONS,
+    "ARTIFACT": SESSIONS,
+    "AUTHOR": SESSIONS,
+    "ERROR_CAUSE": SESSIONS,
     "MARKS": "graphs of other frameworks: tests/test_migrate_graphs.py",
     "WAY_LOST": "graphs of other frameworks: tests/test_migrate_graphs.py",
     "STATUS": "ends differ in something that is observed before the end",

@@ -1,7 +1,6 @@
-"""Typed divergences: the closed list of codes, and which one a difference has.
+"""Typed divergences: which code of ``code_table.py`` a difference has.
 
-Source: verdicts, Migration. A code is stable, for machines, and has a severity and a
-sentence. It is found by what one channel shows: in two entries, or in two sequences.
+It is found by what one channel shows: in two entries, or in two sequences.
 """
 
 from __future__ import annotations
@@ -9,77 +8,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from compat.verdicts.migration import Severity
+from compat.migration.differing import step
 from refengine.messages import Json
 from refengine.testing.trace import MISSING
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """What a code means; ``summary`` is one sentence about NEW."""
-
-    severity: Severity
-    summary: str
-
-
-CODES: Final[Mapping[str, Code]] = MappingProxyType(
-    {
-        "INSTRUCTION": Code("error", "the model is given another instruction"),
-        "MESSAGE_LOST": Code("error", "the model no longer sees a message"),
-        "MESSAGE_ADDED": Code("error", "the model sees a message it did not see"),
-        "MESSAGE_CHANGED": Code("error", "the model sees a message with other content"),
-        "ORDER": Code("error", "the same things come in another order"),
-        "TOOLS_MERGE": Code("error", "the model is shown another set of tools"),
-        "TOOLS_ORDER": Code("warning", "the model is shown the tools in another order"),
-        "SETTINGS": Code("error", "options of a call are lost or changed"),
-        "EXTRA_CALL": Code("error", "a call is made that was not made before"),
-        "MISSING_CALL": Code("error", "a call is no longer made"),
-        "TOOL_ARGUMENTS": Code("error", "a tool runs with other arguments"),
-        "TOOL_REPLACED": Code("error", "another tool runs"),
-        "ANSWER": Code("error", "the run gives another answer"),
-        "STATUS": Code("error", "the run ends in another way"),
-        "STATE_LOST": Code("error", "what is kept lacks a message or a key"),
-        "STATE_CHANGED": Code("error", "what is kept is something else"),
-        "STORED_LOST": Code("error", "a session no longer keeps an event"),
-        "STORED_EXTRA": Code("error", "a session keeps an event that it did not"),
-        "STORED_CHANGED": Code("error", "a session keeps an event with other content"),
-        "ARTIFACT": Code("error", "other artifacts are kept"),
-        "AUTHOR": Code("error", "an event is another agent's"),
-        "PAIRING": Code("error", "tool calls and results are paired otherwise"),
-        "CALLER_CHANGED": Code("error", "an object of the caller is changed"),
-        "EVENT_ORDER": Code("error", "the consumer receives other events"),
-        "STREAM_TEXT": Code("error", "the consumer receives another text"),
-        "STREAM_LEAK": Code(
-            "error", "the consumer receives what the kept history does not show"
-        ),
-        "ERROR_POINT": Code("error", "an error arises at another point"),
-        "ERROR_CLASS": Code("error", "an error of another class comes out"),
-        "ERROR_CAUSE": Code("error", "an error comes out that has another cause"),
-        "ERROR_LOST": Code("error", "an error no longer comes out"),
-        "ERROR_NEW": Code("error", "an error comes out that did not before"),
-        "EFFECT_LOST": Code("error", "a side effect is no longer done"),
-        "EFFECT_EXTRA": Code("error", "a side effect is done that was not before"),
-        "EFFECT_CHANGED": Code("error", "a side effect is done with other data"),
-        "ASKED": Code("error", "a person is asked otherwise, or not at all"),
-        "TYPE": Code("error", "a value has another type; 1, 1.0 and true differ"),
-        "OBSERVED": Code("info", "neighbouring extensions see something else"),
-        "CHUNKS": Code("info", "streams are cut at other places"),
-        "STATE_KEPT": Code(
-            "warning", "what is kept of a run on its way is something else"
-        ),
-        "INTERLEAVING": Code("info", "concurrent calls run in another order"),
-        "MARKS": Code("info", "messages that are kept carry other marks, or status"),
-        "WAY_LOST": Code("error", "it cannot be run in all the ways it could"),
-        "INTENT": Code("error", "a side does not have an effect that is intended"),
-    }
-)
-"""Every code, by name."""
-
 
 Value: TypeAlias = "Mapping[str, Any]"
 Named: TypeAlias = "tuple[str, str, Json, Json]"  # code, rest of the path, both values
@@ -243,16 +178,19 @@ def _event(old: Value, new: Value, _: str) -> Named:
                 old.get(key, MISSING),
                 new.get(key, MISSING),
             )
+    return _told(old, new)
+
+
+def _told(old: Value, new: Value) -> Named:
+    """Name what differs of two events of one kind that both tell no error."""
     codes = [(each.get("more") or {}).get("error_code") for each in (old, new)]
     if codes[0] != codes[1]:
         return "ERROR_CLASS", ".more.error_code", codes[0], codes[1]
-    for key in ("text", "streamed"):
-        if old.get(key) != new.get(key):
-            return "STREAM_TEXT", f".{key}", old.get(key), new.get(key)
-    for key in ("tool_calls", "responses", "actions", "more"):
-        if _text(old.get(key)) != _text(new.get(key)):
-            left, right = old.get(key, MISSING), new.get(key, MISSING)
-            return "EVENT_ORDER", f".{key}", left, right
+    for key in ("text", "streamed", "tool_calls", "responses", "actions", "more"):
+        left, right = old.get(key, MISSING), new.get(key, MISSING)
+        if _text(left) != _text(right):
+            is_text = key in {"text", "streamed"}
+            return "STREAM_TEXT" if is_text else "EVENT_ORDER", f".{key}", left, right
     return "EVENT_ORDER", "", old, new
 
 
@@ -300,8 +238,8 @@ def _value(old: Value, new: Value) -> Named:
     key = next(k for k in keys if _text(old.get(k)) != _text(new.get(k)))
     left, right = old.get(key, MISSING), new.get(key, MISSING)
     if key not in new:
-        return "STATE_LOST", f".values.{key}", left, right
-    return _typed("STATE_CHANGED", f".values.{key}", left, right)
+        return "STATE_LOST", f".values{step(key)}", left, right
+    return _typed("STATE_CHANGED", f".values{step(key)}", left, right)
 
 
 def _stored_event(old: Value, new: Value, _: str) -> Named:

@@ -214,7 +214,7 @@ def _innermost(old: Part, new: Part, path: str) -> Iterator[tuple[str, Json, Jso
     elif isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted({*old, *new}):
             ours, theirs = old.get(key, ABSENT), new.get(key, ABSENT)
-            yield from _innermost(ours, theirs, path + _step(key))
+            yield from _innermost(ours, theirs, path + step(key))
     elif isinstance(old, list) and isinstance(new, list):
         for at in range(max(len(old), len(new))):
             ours = old[at] if at < len(old) else ABSENT
@@ -224,7 +224,7 @@ def _innermost(old: Part, new: Part, path: str) -> Iterator[tuple[str, Json, Jso
         yield path, old, new
 
 
-def _step(key: str) -> str:
+def step(key: str) -> str:
     """Return a key as a step of a path; one that is no plain name is quoted.
 
     Or a mask on ``http`` would cover a key ``http.url``.

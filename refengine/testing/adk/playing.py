@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refengine.testing.adk.stack import AdkStack
 from refengine.testing.clock import run_on
-from refengine.testing.flows.session import FlowSession
+from refengine.testing.flows.session import FlowPlay
 from refengine.testing.scenario import Scenario
 from refengine.testing.subjects import Played, SubjectError
 from refengine.testing.world import World
@@ -19,7 +19,7 @@ def play_adk(scenario: Scenario, world: World, got: object) -> Played:
         why = "a world of several agents has no place for agents of ADK"
         raise SubjectError(got, why)
     stack = AdkStack(world, got)
-    session = FlowSession(scenario, world, stack)
+    session = FlowPlay(scenario, world, stack)
     run_on(world.clock, session.play())
     trace = world.recorder.trace()
     return Played(trace, stack.hooks, refused=session.refused)

@@ -179,16 +179,16 @@ class AdkWatch:
 
         return watched
 
-    def _execution(self, name: str, args: Mapping[str, Any]) -> Execution:
+    def _execution(self, name: str, args: Mapping[str, Any]) -> OwnExecution:
         given = {key: each for key, each in args.items() if not _is_context(each)}
-        return Execution(self._world, name, written(given))
+        return OwnExecution(self._world, name, written(given))
 
 
 WATCHED: Final = "__refengine_watch__"
 """The attribute of a tool that is watched, with who does."""
 
 
-class Execution:
+class OwnExecution:
     """One execution of a subject's own tool; ``with`` it, and tell it the result."""
 
     def __init__(self, world: World, name: str, arguments: str) -> None:

@@ -42,7 +42,7 @@ class EndlessConfirmationError(RuntimeError):
         )
 
 
-class FlowSession:
+class FlowPlay:
     """One scenario, played with one subject's agents."""
 
     def __init__(self, scenario: Scenario, world: World, stack: FlowStack) -> None:
