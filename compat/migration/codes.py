@@ -183,15 +183,21 @@ def _event(old: Value, new: Value, _: str) -> Named:
 
 def _told(old: Value, new: Value) -> Named:
     """Name what differs of two events of one kind that both tell no error."""
-    codes = [(each.get("more") or {}).get("error_code") for each in (old, new)]
-    if codes[0] != codes[1]:
-        return "ERROR_CLASS", ".more.error_code", codes[0], codes[1]
+    ours, theirs = map(_error_code, (old, new))
+    if ours != theirs:
+        return "ERROR_CLASS", ".more.error_code", ours, theirs
     for key in ("text", "streamed", "tool_calls", "responses", "actions", "more"):
         left, right = old.get(key, MISSING), new.get(key, MISSING)
         if _text(left) != _text(right):
             is_text = key in {"text", "streamed"}
             return "STREAM_TEXT" if is_text else "EVENT_ORDER", f".{key}", left, right
     return "EVENT_ORDER", "", old, new
+
+
+def _error_code(event: Value) -> Json:
+    more: Value = event.get("more") or {}
+    code: Json = more.get("error_code")
+    return code
 
 
 def _error(old: Value, new: Value, _: str) -> Named:

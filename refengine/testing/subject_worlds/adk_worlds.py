@@ -80,7 +80,7 @@ def adk_fitted(world: object, most: int | None = RUNS, *, own_ids: bool = True) 
         agent["tools"] = tools
         if not tools:
             del agent["tools"]
-    runs = made.get("runs") or []
+    runs: Sequence[Data] = made.get("runs") or ()
     for at, run in enumerate(runs):
         run.pop("context", None)
         if at == 0:
