@@ -60,6 +60,7 @@ EXTRAS = {
     "refengine.testing.strategies": {"hypothesis"},
     "refengine.testing.graphs": GRAPHS,
     "refengine.testing.adk": {"google"},
+    "compat.engines.flow.adk": {"google"},
     "compat.engines.graphs": GRAPHS,
     "compat.wire": WIRE,
     "compat.report.plots": {"matplotlib"},

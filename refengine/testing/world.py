@@ -47,7 +47,7 @@ from refengine.tools import Tool, ToolMiddleware, ToolsConfig
 
 if TYPE_CHECKING:
     from refengine.resume.checkpoint import Keeper
-    from refengine.testing.adk import AdkWorld
+    from refengine.testing.adk import AdkFace
     from refengine.testing.graphs import LangChainWorld
 
 RESERVED: Final = frozenset((RECORDED, KEPT))
@@ -136,7 +136,7 @@ class World:
         self._states = 0
         self._executed: Counter[str] = Counter()
         self._langchain: LangChainWorld | None = None
-        self._adk: AdkWorld | None = None
+        self._adk: AdkFace | None = None
 
     @cached_property
     def random(self) -> Random:
@@ -159,7 +159,7 @@ class World:
             self._langchain = bridge.LangChainBridge.of(self)
         return self._langchain
 
-    def as_adk(self) -> AdkWorld:
+    def as_adk(self) -> AdkFace:
         """Return model, tools and services for agents of Google's ADK.
 
         It is the same object each time. Raises WorldExtraError without the extra.

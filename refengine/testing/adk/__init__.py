@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
 
 
-class AdkWorld(Protocol):
+class AdkFace(Protocol):
     """A world as Google's ADK sees it; ``bridge.AdkBridge`` is one.
 
     ``model`` and ``tools`` are the world's own, ``instruction`` is that of its agent,
