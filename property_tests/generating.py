@@ -21,7 +21,13 @@ from property_tests.drawing import drawn
 from property_tests.grafting import Neighbours, graft, neighbours
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies import scenarios
-from refengine.testing.strategies.stopping import asking, cancelled, killed, retrying
+from refengine.testing.strategies.stopping import (
+    asking,
+    asking_between,
+    cancelled,
+    killed,
+    retrying,
+)
 
 FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
@@ -53,12 +59,19 @@ HAPPENINGS: Final[
         "stopping": (asking, 100),
         "cancelled": (cancelled, 150),
         "killed": (killed, 60),
+        "asking between attempts": (asking_between, 40),
     }
 )
 """What may happen to a small world, and how many such worlds there are (``FULL``)."""
 
 VARIED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {"asking again": (), "stopping": ("INT",), "cancelled": (), "killed": ()}
+    {
+        "asking again": (),
+        "stopping": ("INT",),
+        "cancelled": (),
+        "killed": (),
+        "asking between attempts": ("INT",),
+    }
 )
 """Who may have these worlds played in other variants."""
 IN_VARIANTS: Final = 3

@@ -16,7 +16,7 @@ from refengine.testing.notation import parse_message
 from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import AgentSpec, Scenario, ScriptEntry
 from refengine.testing.scenario_files import read_scenario
-from refengine.testing.strategies.variants import recut, with_identity
+from refengine.testing.strategies.variants import cut_anywhere, with_identity
 
 Change: TypeAlias = Callable[[Scenario], Scenario | None]
 
@@ -62,7 +62,8 @@ def _streamed(scenario: Scenario) -> Scenario:
 def _rechunked(scenario: Scenario) -> Scenario:
     """Stream everything, in pieces of three characters, or of more if it is long.
 
-    Answers that come in chunks of their own stay: those may bring pieces of calls.
+    So the arguments of calls come in pieces, too. Answers stay that come in chunks of
+    their own.
     """
     streamed = _streamed(scenario)
     script = tuple(map(_cut, scenario.model_script))
@@ -72,11 +73,13 @@ def _rechunked(scenario: Scenario) -> Scenario:
 
 
 def _cut(entry: ScriptEntry) -> ScriptEntry:
-    if not isinstance(entry, str) or entry.startswith("{"):
-        return entry  # chunks in one line hold no id, name or extra
-    length = len(parse_message(entry).content)
+    if not isinstance(entry, str):
+        return entry
+    whole = parse_message(entry)
+    arguments = sum(len(each.arguments) for each in whole.tool_calls)
+    length = len(whole.content) + arguments
     step = _step(length)
-    return recut(entry, range(step, length, step))
+    return cut_anywhere(entry, range(step, length, step))
 
 
 def _step(length: int) -> int:

@@ -369,9 +369,10 @@ RUNS = [{"input": ["user:hi"]}]
             {"agent": {"handlers": [{"wrap_model": {"recrod": "x"}}]}, "runs": RUNS},
             (
                 "agent.handlers.0.wrap_model.recrod = 'x': there is no such field;"
-                " allowed here: append_input, ask, concat_stream, error,"
-                " hide_on_call, hide_tools, interrupt, map_output, prefix_user_input,"
-                " record, record_factory, set_content, set_options"
+                " allowed here: append_input, ask, clear_options, concat_stream,"
+                " error, hide_on_call, hide_tools, interrupt, map_output,"
+                " options_on_call, prefix_user_input, record, record_factory,"
+                " set_content, set_options"
             ),
         ),
         (

@@ -72,7 +72,7 @@ CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
         "many_extensions": "more than a hundred extensions act in one agent",
         "resume": "a run is interrupted, kept, and goes on when it is answered",
         "cancellation": "a run that is cancelled leaves a history to go on with",
-        "failed_history": "a run that failed hands back the history that it had",
+        "failed_history": "a failed run hands back the history and iterations it had",
         "retry": "the model is asked again when it failed",
         "fall_back": "another model is asked when one failed in all its attempts",
         "lock_step": "nothing goes on before the consumer has taken the last event",

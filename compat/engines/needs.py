@@ -19,6 +19,7 @@ from refengine.testing.scenario import (
     AgentSpec,
     HandlerSpec,
     ModelFailure,
+    ModelWrapSpec,
     RunSpec,
     Scenario,
     ScriptEntry,
@@ -109,7 +110,7 @@ def _of_agent(agent: AgentSpec) -> Iterator[tuple[str, str]]:
             if any(isinstance(op, kinds) for op in edits):
                 yield capability, f"handlers[{at}].before_agent"
         around = handler.wrap_model
-        if around is not None and around.set_options is not None:
+        if around is not None and _writes_options(around):
             yield "run_options", f"handlers[{at}].wrap_model"
     for where, todo in _all_ops(agent):
         yield from _of_ops(todo, where)
@@ -136,8 +137,12 @@ def _of_wrap(wrap: ToolWrapSpec, where: str) -> Iterator[tuple[str, str]]:
         yield "next_twice", where
     if wrap.runlocal_get is not None:
         yield "run_locals", where
-    if wrap.set_options is not None:
+    if _writes_options(wrap):
         yield "run_options", where
+
+
+def _writes_options(wrap: ToolWrapSpec | ModelWrapSpec) -> bool:
+    return wrap.clear_options or wrap.set_options is not None
 
 
 def _asking(agent: AgentSpec) -> Iterator[str]:

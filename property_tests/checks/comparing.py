@@ -289,7 +289,10 @@ def counts(scenario: Scenario) -> bool:
     )
 
 
-_COUNTING: Final = ('"on_call":', '"hide_on_call":', '"closure_counter":')
+_COUNTING: Final = (
+    *('"on_call":', '"hide_on_call":', '"options_on_call":'),
+    '"closure_counter":',
+)
 
 
 def _equal(

@@ -128,6 +128,16 @@ def counted(case: PlayedWorld) -> Iterator[Decision]:
         yield Decision(claim, len(run.iterations), got, run.end)
 
 
+def failed_counted(case: PlayedWorld) -> Iterator[Decision]:
+    """Decide that a run which failed tells all iterations that it had, and not none."""
+    for run in case.played.runs:
+        failed = run.error is not None and run.spec.resume is None
+        if failed and run.end is not None and _fails_in_sight(case, run):
+            claim = "the result of a failed run counts the iterations that it had"
+            got = run.end.data["iterations"]
+            yield Decision(claim, len(run.iterations), got, run.end)
+
+
 def _fails_in_sight(case: PlayedWorld, run: RunView) -> bool:
     """Tell whether what failed was seen in the iteration that it belongs to."""
     profile = case.profile

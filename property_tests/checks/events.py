@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from property_tests.check import Check, Decision, PlayedWorld
@@ -93,16 +93,49 @@ def tool_content(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def call_id(case: PlayedWorld) -> Iterator[Decision]:
-    """Decide that every event of a result is under the id of a call of its message."""
+    """Decide that every event of a result is under the id of the call it is of.
+
+    That is a call of its message that has no event yet, and where the text tells which
+    one, just that.
+    """
+    results = _results(case.played)
     for run in case.played.runs:
         if changes_call_id(run.agent):
             continue
         for turn in turns(case.played, run):
-            ids = [call.id for call in turn.route.calls]
+            left = [call.id for call in turn.route.calls]
+            texts = results.get(id(turn.now), {})
+            known = len(texts) == len(left)
             for event in turn.now.tool_events:
-                expected = event.call_id if event.call_id in ids else ids
-                claim = "the id of one of the calls stands on the event"
-                yield Decision(claim, expected, event.call_id, event)
+                wanted = (_with_its_text(event, texts) if known else []) or [*left]
+                got = event.call_id
+                fits = got in wanted and got in left
+                claim = "the id of the call whose result it is stands on the event"
+                yield Decision(claim, got if fits else wanted, got, event)
+                if fits and got is not None:
+                    left.remove(got)
+
+
+def _results(view: View) -> Mapping[int, Mapping[str, str]]:
+    """Return what the calls of each iteration gave, as events show it, by their ids."""
+    found: dict[int, dict[str, str]] = {}
+    for called in calls_of(view):
+        onion = onion_of(called.run.agent, called.seen, called.call)
+        if onion is not None and onion.result is not None:
+            shown = shown_result(onion.result)
+            found.setdefault(id(called.now), {})[called.call.id] = shown
+    return found
+
+
+def _with_its_text(event: Observation, texts: Mapping[str, str]) -> list[str]:
+    """Return the ids of the calls that gave the text of an event."""
+    if "stream_error" in event.data:
+        return []  # the text may be cut
+    return [
+        call_id
+        for call_id, text in texts.items()
+        if text in {text_of_tool(event), text_of_tool(event, call_id)}
+    ]
 
 
 def agent(case: PlayedWorld) -> Iterator[Decision]:

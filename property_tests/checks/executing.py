@@ -8,6 +8,7 @@ from typing import cast
 
 from property_tests.check import Decision, PlayedWorld
 from property_tests.checks.calling import (
+    ended,
     history_after,
     is_known,
     one_each,
@@ -18,7 +19,7 @@ from property_tests.checks.calling import (
 from property_tests.checks.configuring import setups
 from property_tests.checks.passages import calls_next
 from property_tests.checks.phases import Setup, hidden, implementation
-from property_tests.checks.specs import all_tools, keeps_ids, tool_wraps
+from property_tests.checks.specs import all_tools, keeps_ids, limit, tool_wraps
 from property_tests.remembering import each_once
 from property_tests.view import Call, Iteration, RunView, View
 from refengine.messages import ToolCall
@@ -163,7 +164,7 @@ def siblings(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def answered(case: PlayedWorld) -> Iterator[Decision]:
-    """Tell whether the text of unknown_tools_handler is the result."""
+    """Tell whether the text of unknown_tools_handler is the result, and no end."""
     for batch, call in _handled(case.played):
         seen = history_after(batch.run, batch.now)
         if seen is not None and went_on(batch.run, batch.now):
@@ -172,6 +173,11 @@ def answered(case: PlayedWorld) -> Iterator[Decision]:
             got = None if result is None else result.content
             expected = batch.agent.answer_for(call.name, call.arguments)
             yield Decision(text, expected, got, seen[1])
+            flagged = any(each.name in batch.setup.direct for each in batch.calls)
+            if not flagged and batch.now.number < limit(batch.agent):
+                text = "a run goes on after what unknown_tools_handler answered"
+                then = ended(batch.run, batch.now)
+                yield Decision(text, "goes on", then, seen[1])
 
 
 def unseen(case: PlayedWorld) -> Iterator[Decision]:

@@ -123,16 +123,21 @@ def used_once(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def reported(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that an interrupted run ends with an event of it, and not with an error."""
+    """Ask that an interrupted run ends with an event of it, and not with an error.
+
+    What is asked is read from that event: without one it is the status that tells.
+    """
     for run in case.played.runs:
         questions = interrupts(run)
-        if questions:
+        if questions or run.status == "interrupted":
             events = [each for each in run.events if _kind(each) != "tool"]
             payloads = [each.data.get("payload") for each in questions]
             yield Decision(
                 "what its last event asks",
                 ["interrupt", payloads],
-                [_kind(events[-1]), events[-1].data.get("payloads")] if events else [],
+                [_kind(events[-1]), events[-1].data.get("payloads", [])]
+                if events
+                else [],
                 events[-1] if events else run.end,
             )
             kinds = [_kind(e) for e in events if _kind(e) in {"interrupt", "error"}]

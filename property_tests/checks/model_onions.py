@@ -34,9 +34,12 @@ def text_of_model(event: Observation) -> str:
     return _joined(event, _ASSISTANT)
 
 
-def text_of_tool(event: Observation) -> str:
-    """Return the text of a result's event, as far as it came."""
-    return _joined(event, f"tool({event.call_id or ''}):")
+def text_of_tool(event: Observation, call_id: str | None = None) -> str:
+    """Return the text of a result's event, as far as it came.
+
+    The message in it says whose it is: the call of the event, or that of ``call_id``.
+    """
+    return _joined(event, f"tool({call_id or event.call_id or ''}):")
 
 
 def shown_result(text: str) -> str:

@@ -25,17 +25,24 @@ Compared: TypeAlias = "tuple[object, Observation | None]"
 """What is compared, and the observation that it was read from."""
 Read: TypeAlias = Callable[[RunView], Sequence[Compared]]
 
+PIECE: Final = "[:("
+"""How a trace shows the further piece of a call: it names nothing."""
 _TOOL_EVENT: Final = re.compile(r"tool\([^()]*\):")
 
 
 def distributing(scenario: Scenario) -> bool:
     """Tell whether a world has to end the same in both modes and all chunkings."""
-    return all(
+    return all(map(_whole, scenario.model_script)) and all(
         all(map(distributes, (*a.tool_call_middlewares, *a.middlewares)))
         and all(map(distributes, a.handlers))
         and all(map(_one_result, all_tools(a)))
         for a in scenario.all_agents
-    ) and all(map(_whole, scenario.model_script))
+    )
+
+
+def _tells_the_same(scenario: Scenario) -> bool:
+    """Tell whether events show whose pieces of calls they bring: those in turn."""
+    return distributing(scenario) and not any(map(_in_pieces, scenario.model_script))
 
 
 def _one_result(tool: ToolSpec) -> bool:
@@ -49,11 +56,16 @@ def _one_result(tool: ToolSpec) -> bool:
 
 
 def _whole(entry: ScriptEntry) -> bool:
-    """Tell whether an answer comes to its end, in pieces that a trace can show."""
+    """Tell whether an answer comes to its end."""
     if not isinstance(entry, ModelChunks):
         return True
-    pieces = any(chunk.startswith("{") for chunk in entry.chunks)
-    return entry.stream_error is None and bool(entry.chunks) and not pieces
+    return entry.stream_error is None and bool(entry.chunks)
+
+
+def _in_pieces(entry: ScriptEntry) -> bool:
+    """Tell whether an answer brings pieces of calls, perhaps of several by turns."""
+    chunks = entry.chunks if isinstance(entry, ModelChunks) else ()
+    return any(chunk.startswith("{") for chunk in chunks)
 
 
 def _requests(run: RunView) -> Sequence[Compared]:
@@ -117,9 +129,11 @@ def _content(event: Observation) -> object:
         text = shown.removeprefix("assistant:")
         at = CALL_START.search(text)
         cut = len(text) if at is None else at.start()
+        if any(calls) and text.startswith(PIECE):
+            cut = 0
         texts.append(text[:cut])
         calls.append(text[cut:])
-    return ["".join(texts), "".join(calls)]
+    return ["".join(texts), "".join(calls).replace(f")]{PIECE}", "")]
 
 
 def _same(first: str, then: str, read: Read, claim: str) -> Decide:
@@ -169,7 +183,7 @@ def _check(clause: str, first: str, then: str, read: Read, claim: str) -> Check:
         clause=clause,
         decide=_same(first, then, read, claim),
         variants=(first, then),
-        meant=distributing,
+        meant=_tells_the_same if read is _contents else distributing,
     )
 
 

@@ -9,10 +9,15 @@ from typing import Any, Final, cast
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.executing import CalledBatch, every_batch
 from property_tests.checks.passages import PassageStep, calls_next, origin, passages
-from property_tests.checks.specs import keeps_ids, tool_wraps, writes_options
+from property_tests.checks.specs import (
+    keeps_ids,
+    tool_wraps,
+    writes_options,
+    written_by,
+)
 from property_tests.view import HookView, Iteration, RunView
 from refengine.messages import Json
-from refengine.testing.scenario import AgentSpec, ModelWrapSpec, Scenario
+from refengine.testing.scenario import AgentSpec, ModelWrapSpec, Scenario, ToolWrapSpec
 from refengine.testing.trace import Observation
 
 OFFERED: Final = "a request offers what its wrappers were given and did not take out"
@@ -100,22 +105,56 @@ def own_options(case: PlayedWorld) -> Iterator[Decision]:
     """Ask that options which a wrapper wrote reach what it calls, and nothing else."""
     for run in case.played.runs:
         if writes_options(run.agent):
-            yield from _of_model(run)
+            yield from _of_model(case, run)
             yield from _of_tools(case, run)
 
 
-def _of_model(run: RunView) -> Iterator[Decision]:
-    entered: dict[object, HookView] = {}
+def _of_model(case: PlayedWorld, run: RunView) -> Iterator[Decision]:
+    once = any(
+        h.wrap_model and h.wrap_model.options_on_call for h in run.agent.handlers
+    )
+    if once and not _counts_through(case.scenario):
+        return
+    before = [e for e in case.played.runs if e.number < run.number]
+    same = [e for e in before if e.spec.agent == run.spec.agent]
+    times = Counter(_first(run.agent, hook) for e in same for hook in _around_model(e))
+    entered: dict[object, ModelWrapSpec] = {}
     for each in run.entries:
-        if each.kind == "hook_enter" and each.data["hook"] == "wrap_model":
+        if _wraps_model(each):
             hook = HookView(each)
             if hook.position in entered:
                 entered = {}
-            entered[hook.position] = hook
+            first = _first(run.agent, hook)
+            times[first] += 1
+            entered[hook.position] = _at(_model_wrap(run.agent, hook), times[first])
         elif each.kind == "model_request":
-            wrote = [_model_wrap(run.agent, e).set_options for e in entered.values()]
-            yield _decision(MODEL, run, wrote, each)
+            yield _decision(MODEL, run, [*entered.values()], each)
             entered = {}
+
+
+def _counts_through(scenario: Scenario) -> bool:
+    """Tell whether every wrapper that is entered comes to count it, and once."""
+    return not scenario.keeps and all(run.cancel is None for run in scenario.runs)
+
+
+def _around_model(run: RunView) -> Iterator[HookView]:
+    return (HookView(each) for each in run.entries if _wraps_model(each))
+
+
+def _wraps_model(seen: Observation) -> bool:
+    return seen.kind == "hook_enter" and seen.data["hook"] == "wrap_model"
+
+
+def _first(agent: AgentSpec, hook: HookView) -> int:
+    """Return the first position of the object that a hook is of."""
+    return origin(agent, hook.position)[0]
+
+
+def _at(wrap: ModelWrapSpec, nth: int) -> ModelWrapSpec:
+    """Return what a wrapper does the nth time, as far as options go."""
+    if wrap.options_on_call in (None, nth):
+        return wrap
+    return ModelWrapSpec()
 
 
 def _of_tools(case: PlayedWorld, run: RunView) -> Iterator[Decision]:
@@ -124,7 +163,7 @@ def _of_tools(case: PlayedWorld, run: RunView) -> Iterator[Decision]:
         for _, name, way in passages(run, now, answered=answered):
             for start, step in way.starts:
                 around = [*_outwards(step)][::-1]
-                wrote = [each.layer.acting(name).set_options for each in around]
+                wrote = [each.layer.acting(name) for each in around]
                 yield _decision(TOOL, run, wrote, start)
 
 
@@ -137,12 +176,12 @@ def _outwards(step: PassageStep | None) -> Iterator[PassageStep]:
 def _decision(
     claim: str,
     run: RunView,
-    wrote: Sequence[Mapping[str, Json] | None],
+    wrote: Sequence[ModelWrapSpec | ToolWrapSpec],
     at: Observation,
 ) -> Decision:
-    expected: dict[str, object] = {**run.spec.options}
+    expected: Mapping[str, Json] = run.spec.options
     for each in wrote:
-        expected.update(each or {})
+        expected = written_by(each, expected)
     return Decision(claim, expected, at.data["options"], at)
 
 

@@ -50,7 +50,7 @@ COMPARED: Final = frozenset(
 """What is the same in a run whether or not it was interrupted (the law of INT)."""
 
 
-OTHERS: Final = frozenset(("state", "times"))
+OTHERS: Final = frozenset(("state", "times", "time"))
 """Another in each run: the state that struct middlewares share, and the clock."""
 
 
@@ -141,11 +141,15 @@ def _refused_before(run: RunView, view: View) -> bool:
 
 
 def model_once(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that the model is asked once an iteration, however often a person is."""
+    """Ask that the model is asked once an iteration, however often a person is.
+
+    One that failed is asked again where there is a policy.
+    """
     for row, end in _ended(case):
-        requests = [e for run in row for e in run.entries if e.kind == "model_request"]
+        kinds = Counter(str(e.kind) for run in row for e in run.entries)
+        asked = kinds["model_request"] - kinds["model_error"]
         claim = "model calls of a run that was interrupted, one an iteration"
-        yield Decision(claim, end.data["iterations"], len(requests), end)
+        yield Decision(claim, end.data["iterations"], asked, end)
 
 
 def reported_once(case: PlayedWorld) -> Iterator[Decision]:

@@ -57,6 +57,11 @@ class ModelAttempt:
         return self.is_worth(agent, spec) and self.number < spec.attempts
 
     @property
+    def names(self) -> set[str]:
+        """The extensions whose wrappers it entered."""
+        return {str(each.data["extension"]) for each in self.entered}
+
+    @property
     def at(self) -> Observation:
         """The entry that tells of it best."""
         return self.error or self.request or self.entered[-1]
@@ -106,8 +111,11 @@ def _as_it_was(when: str, attempt: ModelAttempt) -> Iterator[Decision]:
 
 
 def paused(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that the time between two attempts is what the policy says."""
-    for run, spec, attempts in _retrying(case):
+    """Ask that the time between two attempts is what the policy says.
+
+    Each part of a run that was kept has a clock of its own.
+    """
+    for run, spec, attempts in () if case.played.resumed else _retrying(case):
         for each in attempts if spec.wait_ms else ():
             again = None if each.then is None else each.then.request
             if (
@@ -154,6 +162,9 @@ def hooks_once(case: PlayedWorld) -> Iterator[Decision]:
     for run, _, attempts in _retrying(case):
         begun = sum(each.number == 1 for each in attempts)
         answered = sum(each.response is not None for each in attempts)
+        last = attempts[-1]
+        if last.response is not None and run.left_around(run.iterations[-1]):
+            answered -= 1  # it has not come out of its wrappers
         for hook, count in _entered(run).items():
             if hook[0] in BEFORE | AFTER:
                 expected = begun if hook[0] in BEFORE else answered
@@ -167,7 +178,8 @@ def wrappers_each_time(case: PlayedWorld) -> Iterator[Decision]:
         for hook, count in _entered(run).items():
             if hook[0] == "wrap_model":
                 claim = f"entries into {hook[1]} around the model, one an attempt"
-                yield Decision(claim, len(attempts), count, run.end)
+                left = run.is_left and hook[1] not in attempts[-1].names
+                yield Decision(claim, len(attempts) - left, count, run.end)
 
 
 def waited(case: PlayedWorld) -> Iterator[Decision]:
@@ -188,6 +200,10 @@ def distinguishable(case: PlayedWorld) -> Iterator[Decision]:
         failed = [each for each in attempts if each.error is not None and each.streamed]
         if any(_joins(each.wrap_model) for each in run.agent.handlers):
             continue  # its consumer is told nothing of a stream that breaks
+        if failed and not run.is_left:
+            claim = "events whose streams broke, one for each that did"
+            at = broken[-1] if broken else failed[-1].at
+            yield Decision(claim, len(failed), len(broken), at)
         for event, attempt in zip(broken, failed, strict=False):
             claim = "whether the error of a stream says that the model is asked again"
             expected = attempt.is_retried(run.agent, spec)

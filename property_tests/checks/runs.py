@@ -199,6 +199,11 @@ CHECKS: Final = (
     Check(clause="RUN-014", decide=ends.always_an_end),
     Check(clause="RUN-015", decide=ends.returned_directly, needs=_DIRECT),
     Check(clause="RUN-016", decide=ends.counted),
+    Check(
+        clause="RUN-028",
+        decide=ends.failed_counted,
+        needs=frozenset(("failed_history",)),
+    ),
     Check(clause="RUN-017", decide=after_agent, needs=frozenset(("after_agent",))),
     Check(
         clause="RUN-018",

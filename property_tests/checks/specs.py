@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from refengine.messages import Json
 from refengine.testing.ops import AppendTools, Op, ToolSpec
-from refengine.testing.scenario import AgentSpec, Scenario, ToolWrapSpec
+from refengine.testing.scenario import (
+    AgentSpec,
+    ModelWrapSpec,
+    Scenario,
+    ToolWrapSpec,
+)
 
 DEFAULT_LIMIT: Final = 20
 """So many iterations a run has where a limit below one stands for the default."""
@@ -32,9 +38,17 @@ def tool_wraps(agent: AgentSpec) -> Iterator[ToolWrapSpec]:
 def writes_options(agent: AgentSpec) -> bool:
     """Tell whether some wrapper writes options of a call."""
     models = (each.wrap_model for each in agent.handlers)
-    return any(each.set_options is not None for each in tool_wraps(agent)) or any(
-        each is not None and each.set_options is not None for each in models
-    )
+    wraps: list[ToolWrapSpec | ModelWrapSpec] = [*tool_wraps(agent)]
+    wraps += [each for each in models if each is not None]
+    return any(each.clear_options or each.set_options is not None for each in wraps)
+
+
+def written_by(
+    wrap: ToolWrapSpec | ModelWrapSpec, options: Mapping[str, Json]
+) -> Mapping[str, Json]:
+    """Return the options of a call as a wrapper hands them on that was given these."""
+    left = {} if wrap.clear_options else {**options}
+    return {**left, **(wrap.set_options or {})}
 
 
 def hides_once(agent: AgentSpec) -> bool:

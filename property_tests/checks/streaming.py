@@ -8,6 +8,7 @@ from typing import Final, cast
 
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import chunks, modes
+from property_tests.checks.ends import SUCCESS
 from property_tests.checks.outcomes import fate
 from property_tests.checks.passages import (
     Passage,
@@ -148,6 +149,12 @@ def _without_chunks(now: Iteration) -> bool:
 def model_chunks(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the consumer got each chunk of an answer, in order, alone."""
     for run, now in _iterations(case.played):
+        went_on = now is not run.iterations[-1] or run.status in SUCCESS
+        begun = [each for each in now.entries if each.kind == "model_chunk"]
+        if begun and went_on:
+            claim = "a run that goes on has read the answer to its end"
+            ended = now.response is not None or now.model_error is not None
+            yield Decision(claim, expected=True, got=ended, at=begun[-1])
         expected = chunks.of_model(run.agent, now) if run.spec.streaming else None
         for event in now.model_events if expected is not None else ():
             yield Decision(

@@ -21,7 +21,7 @@ Asked: TypeAlias = tuple[Sequence[Message], Sequence[ToolInfo], Options]
 """What a model is asked with."""
 Ask: TypeAlias = Callable[[Asked], Asked]
 Hear: TypeAlias = Callable[[Any], Any]
-"""Changes a message, or a chunk of one."""
+"""Changes a message, or a chunk of one, or a stream of them."""
 
 
 def _same(given: Any) -> Any:  # noqa: ANN401  # as Hear
@@ -36,10 +36,12 @@ class ChangedModel:
         model: Any,  # noqa: ANN401  # of either kind
         ask: Ask = _same,
         hear: Hear = _same,
+        read: Hear = _same,
     ) -> None:
         self._model = model
         self._ask = ask
         self._hear = hear
+        self._read = read
         kinds = {name: getattr(model, name, None) for name in ("invoke", "stream")}
         self.invoke = None if kinds["invoke"] is None else self._invoked
         self.stream = None if kinds["stream"] is None else self._streamed
@@ -52,7 +54,7 @@ class ChangedModel:
         answer = await self._model.stream(ctx, *self._ask(given))
         if not isinstance(answer, StreamReader):
             return answer
-        chunks = cast("StreamReader[MessageChunk]", answer)
+        chunks = cast("StreamReader[MessageChunk]", self._read(answer))
         return convert_stream(chunks, self._hear)
 
 

@@ -100,6 +100,7 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "resume.settled": EngineStep(KeptRun, "settled"),
         "resume.end": EngineStep(KeptRun, "end"),
         "resume.after_agent": EngineStep(KeptRun, "after_agent"),
+        "resume.first_attempt": EngineStep(KeptRun, "first_attempt"),
         "resume.run_phases": EngineStep(KeptRun, "run_phases"),
         "resume.rewrite": EngineStep(KeptPass, "rewrite"),
         "resume.root": EngineStep(Journal, "root"),

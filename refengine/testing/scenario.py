@@ -50,9 +50,10 @@ class ToolWrapSpec(Spec):
     ``error`` it raises a ScriptedError of that text when it is called, before ``next``;
     its own ``catch_error`` does not catch that, and neither an ``interrupt`` or what
     it asks; those that come out of ``next`` it does. ``<answer>`` in a text of it
-    stands for what it was answered. ``set_options`` joins the options of this call.
-    With ``new_input`` it hands on an input of its own making in place of the one it
-    got; with ``in_place`` it edits the result that it got, and makes no new one.
+    stands for what it was answered. ``set_options`` joins the options of this call,
+    with ``clear_options`` it stands in their place. With ``new_input`` it hands on an
+    input of its own making in place of the one it got; with ``in_place`` it edits the
+    result that it got, and makes no new one.
     """
 
     id: str = ""
@@ -72,6 +73,7 @@ class ToolWrapSpec(Spec):
     rewrite_args: str | None = None
     set_input_name: str | None = None
     set_input_call_id: str | None = None
+    clear_options: bool = False
     set_options: dict[str, JsonValue] | None = None
     new_input: bool = False
     call_next: PositiveInt = 1
@@ -96,7 +98,8 @@ class ModelWrapSpec(Spec):
     ``next``; so it does with ``interrupt``. ``<answer>`` in a text of it stands for
     what it was answered. ``hide_tools`` takes tools out of this request only, with
     ``hide_on_call`` only out of the nth that it wraps. ``set_options`` joins the
-    options of this request.
+    options of this request, with ``clear_options`` it stands in their place, and with
+    ``options_on_call`` both are done to those of the nth alone.
     """
 
     record_factory: bool = False
@@ -111,7 +114,9 @@ class ModelWrapSpec(Spec):
     append_input: MessageText | None = None
     hide_tools: tuple[str, ...] = ()
     hide_on_call: PositiveInt | None = None
+    clear_options: bool = False
     set_options: dict[str, JsonValue] | None = None
+    options_on_call: PositiveInt | None = None
 
 
 class WrapToolCallSpec(Spec):

@@ -23,7 +23,12 @@ from refengine.testing.perform import (
 )
 from refengine.testing.scenario import ModelWrapSpec, ToolWrapSpec
 from refengine.testing.scripted import ScriptedError, answer_text, scripted_error
-from refengine.tools import StreamToolCallResult, ToolCallInput, ToolCallResult
+from refengine.tools import (
+    Options,
+    StreamToolCallResult,
+    ToolCallInput,
+    ToolCallResult,
+)
 
 R = TypeVar("R", ToolCallResult, StreamToolCallResult)
 Mode = Literal["invoke", "stream"]
@@ -135,8 +140,8 @@ class Made(Generic[R]):
             value.name = spec.set_input_name
         if spec.set_input_call_id is not None:
             value.call_id = spec.set_input_call_id
-        if spec.set_options is not None:
-            value.call_options = {**value.call_options, **spec.set_options}
+        if spec.clear_options or spec.set_options is not None:
+            value.call_options = _options(spec, value.call_options)
 
     async def _next(
         self,
@@ -365,9 +370,16 @@ def _changed(spec: ModelWrapSpec, request: ModelRequest, nth: int) -> ModelReque
     tools, options = request.tools, request.options
     if spec.hide_tools and spec.hide_on_call in (None, nth):
         tools = [info for info in tools if info.name not in spec.hide_tools]
-    if spec.set_options is not None:
-        options = {**options, **spec.set_options}
+    if spec.options_on_call in (None, nth):
+        options = _options(spec, options)
     return replace(request, messages=messages, tools=tools, options=options)
+
+
+def _options(spec: ToolWrapSpec | ModelWrapSpec, options: Options) -> Options:
+    """Return the options of a call, or a request, as the spec changes them."""
+    if spec.set_options is None:
+        return {} if spec.clear_options else options
+    return {**({} if spec.clear_options else options), **spec.set_options}
 
 
 async def _edited(

@@ -296,6 +296,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("batch.pending", _first_question),
     ),
     broken(
+        "interrupt-untold",
+        "An interrupted run has no event that says so.",
+        "INT-008",
+        each_event(lambda event: [] if event.kind == "interrupt" else [event]),
+    ),
+    broken(
         "interrupt-told-twice",
         "An interrupted run is told by two events.",
         "INT-008",

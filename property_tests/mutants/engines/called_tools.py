@@ -52,6 +52,16 @@ def _answered_by(answer: Callable[[str, str], str], *, has: bool) -> Door:
     return configured(change)
 
 
+def _over_when_answered(right: Right) -> Right:
+    """End the run after a message of which unknown_tools_handler answered a call."""
+
+    def settle(self: Given, batch: Given) -> Given:
+        is_over = right(self, batch)
+        return is_over or any(isinstance(each, UnknownCall) for each in batch.calls)
+
+    return settle
+
+
 def _through_wrappers(right: Right) -> Right:
     """Send what unknown_tools_handler answers through the wrappers."""
 
@@ -131,6 +141,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A call of a tool that is not there has a result that says so, without event.",
         "TOOL-019",
         _answered_by(lambda name, _: f"there is no {name}", has=False),
+    ),
+    broken(
+        "unknown-answer-ends-the-run",
+        "What unknown_tools_handler answers is the end of the run.",
+        "TOOL-021",
+        patch("loop.settle", _over_when_answered),
     ),
     wrong(
         "unknown-tools-handler-ignored",

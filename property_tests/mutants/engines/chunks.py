@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Final, TypeAlias
 
 from property_tests.mutants.engines.events import each_event
+from property_tests.mutants.models import ChangedModel, models
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Given, Patch, Right, broken, patch
+from property_tests.mutants.patching import (
+    Given,
+    Patch,
+    Right,
+    broken,
+    patch,
+    wrong,
+)
 from refengine.context import Context
 from refengine.events import AgentEvent
 from refengine.messages import Message, MessageChunk, ToolCallChunk
@@ -106,6 +114,19 @@ async def _by_characters(chunks: Chunks) -> Chunks:
     async for chunk in chunks:
         for each in chunk or [chunk]:
             yield each
+
+
+def _over_when_empty(model: Given) -> ChangedModel:
+    """Let a stream be over at a chunk that holds nothing."""
+    return ChangedModel(model, read=lambda chunks: StreamReader(_until_empty(chunks)))
+
+
+async def _until_empty(chunks: StreamReader[MessageChunk]) -> Chunks:
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            yield chunk
+            if not (chunk.content or chunk.tool_calls or chunk.extra):
+                return
 
 
 async def _without_last(chunks: Chunks) -> Chunks:
@@ -268,6 +289,12 @@ async def _texts(chunks: Chunks) -> Chunks:
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
+    wrong(
+        "empty-chunk-ends-a-stream",
+        "A streamed answer is over at a chunk that holds nothing.",
+        "STR-005",
+        models(_over_when_empty),
+    ),
     broken(
         "answers-at-their-end",
         "The consumer gets a streamed answer chunk by chunk, when it is complete.",

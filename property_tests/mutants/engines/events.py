@@ -132,6 +132,21 @@ class _WithoutErrors(OtherwiseGivenRun):
             yield event
 
 
+async def _under_the_next_id(_: Given, events: Events) -> Events:
+    """Give each result the id of the call that stands behind its own."""
+    others: dict[str | None, str] = {}
+    async for event in events:
+        if event.kind == "model" and event.message is not None:
+            ids = [call.id for call in event.message.tool_calls]
+            others = dict(zip(ids, [*ids[1:], *ids[:1]], strict=True))
+        if event.kind == "tool" and event.message is not None:
+            call_id = others.get(event.call_id, str(event.call_id))
+            message = replace(event.message, tool_call_id=call_id)
+            yield replace(event, message=message, call_id=call_id)
+        else:
+            yield event
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "response-told-twice",
@@ -176,6 +191,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The event of a result does not say which call it is of.",
         "EVT-008",
         _of_kind("tool", _without_call_id),
+    ),
+    broken(
+        "results-under-the-next-id",
+        "The event of a result is under the id of the call behind its own.",
+        "EVT-008",
+        given_to_consumer(_under_the_next_id),
     ),
     broken(
         "run-path-of-the-model",

@@ -88,6 +88,50 @@ def _first_options(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
     return replace(config, model=FirstOptionsModel(config.model))
 
 
+def _options_stay() -> Sequence[Patch]:
+    """Ask the model with the options that the request before it ended with."""
+
+    def asking(right: Right) -> Right:
+        async def ask(self: Given, ctx: Context) -> Given:
+            last = None if self.model_call is None else self.model_call.scope.shown
+            of_run = self.options
+            if last is not None:
+                self.options = last.options
+            try:
+                return await right(self, ctx)
+            finally:
+                self.options = of_run
+
+        return ask
+
+    return patch("loop.ask_model", asking), patch("loop.open_answer", asking)
+
+
+def _options_of_the_message_before() -> Sequence[Patch]:
+    """Begin the calls of a message with what the last call before it ended with."""
+    last: list[tuple[Given, Options]] = []
+
+    def preparing(right: Right) -> Right:
+        def prepare_call(self: Given, call: Given, bound: Given) -> Given:
+            made = right(self, call, bound)
+            left = [options for loop, options in last if loop is self.locals]
+            if left:
+                made.input.call_options = left[-1]
+            return made
+
+        return prepare_call
+
+    def settling(right: Right) -> Right:
+        def settle(self: Given, batch: Given) -> Given:
+            ended = batch.runs[-1:]
+            last.extend((self.locals, each.input.call_options) for each in ended)
+            return right(self, batch)
+
+        return settle
+
+    return patch("loop.prepare_call", preparing), patch("loop.settle", settling)
+
+
 def _handed_on() -> Sequence[Patch]:
     """Give each call the options that the last one ended with."""
     last: list[Options] = []
@@ -122,6 +166,18 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Every model call has the options of the first one.",
         "WRAP-025",
         configured(_first_options),
+    ),
+    wrong(
+        "options-of-the-last-request",
+        "A model call begins with the options that wrappers wrote for the last one.",
+        "WRAP-025",
+        PatchedDoor("options-of-the-last-request", _options_stay),
+    ),
+    wrong(
+        "options-of-the-message-before",
+        "Calls begin with the options that wrappers wrote in the message before.",
+        "WRAP-025",
+        PatchedDoor("options-of-the-message-before", _options_of_the_message_before),
     ),
     wrong(
         "options-of-the-last-call",

@@ -114,6 +114,16 @@ def _one_tool_less(kept: Given) -> None:
     kept.loop.plan = replace(plan, shown=plan.shown[:-1])
 
 
+def _from_the_first(right: Right) -> Right:
+    """Begin the attempts of an iteration that goes on with the first."""
+
+    def first_attempt(self: Given) -> int:
+        right(self)
+        return 1
+
+    return first_attempt
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "calls-backwards-after-retry",
@@ -169,6 +179,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "After-model hooks are left out once a run went on.",
         "ORD-004",
         PatchedDoor("hooks-lost-after-answer", _gone_on("loop.after_model", _no_hooks)),
+    ),
+    broken(
+        "attempts-anew-after-answer",
+        "A run that was interrupted in a later attempt has all its attempts again.",
+        "ERR-026 INT-005",
+        patch("resume.first_attempt", _from_the_first),
     ),
     broken(
         "agent-unnamed-after-answer",

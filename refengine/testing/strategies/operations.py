@@ -38,7 +38,8 @@ VALUES: Final = (0, 1.5, True, None, ["a"], {"a": 1})
 QUIET: Final = frozenset(
     (
         *("record", "record_enter", "record_factory", "prefix_result", "ctx_append"),
-        *("runlocal_get", "rewrite_args", "set_options", "new_input", "in_place"),
+        *("runlocal_get", "rewrite_args", "set_options", "clear_options"),
+        *("new_input", "in_place"),
     )
 )
 """What a wrapper does that leaves a call one execution, with all of its result."""
@@ -161,6 +162,7 @@ def _tool_fields(
     }
     if choices.options:
         fields["set_options"] = run_options()
+        fields["clear_options"] = st.just(value=True)
     if choices.counting:
         fields["closure_counter"] = st.just(label)
         fields["count_factory"] = st.just(value=True)
@@ -190,6 +192,9 @@ def model_wraps(
         fields["error"] = st.just("not so")
     if choices.options:
         fields["set_options"] = run_options()
+        fields["clear_options"] = st.just(value=True)
+        if choices.counting:
+            fields["options_on_call"] = st.integers(1, 3)
     if choices.unknown_calls:
         fields["hide_tools"] = st.lists(tool_names(choices), max_size=2).map(tuple)
         if choices.counting:

@@ -31,6 +31,7 @@ from refengine.testing.scenario import (
     HandlerSpec,
     ModelChunks,
     ModelFailure,
+    ModelWrapSpec,
     RetrySpec,
     RunSpec,
     Scenario,
@@ -47,6 +48,8 @@ MOST_QUESTIONS: Final = 3
 """So many places of an agent ask at most."""
 RESUMES: Final = (1, 2, 3, 4, 5, 6)
 """How often a run is resumed, if it asks as often; most of them come to an end."""
+RESUMES_BETWEEN: Final = (2, 4, 8)
+"""As often where every attempt at a model asks."""
 POINTS: Final = (
     *("tool_start", "model_request", "tool_start", "hook_enter", "tool_start"),
     *("model_chunk", "tool_chunk"),
@@ -146,6 +149,26 @@ def asking(draw: DrawFn, scenario: Scenario) -> Scenario:
     resumed = _resumed(first, anew=not counts)
     more = [draw(resumed) for _ in range(draw(st.sampled_from(RESUMES)))]
     return _with_agents(scenario, (agent,), runs=(first, *more))
+
+
+@st.composite
+def asking_between(draw: DrawFn, scenario: Scenario) -> Scenario:
+    """Draw the scenario asked again, with a wrapper that asks around each attempt.
+
+    So a run is interrupted in a later attempt, and goes on from there with those that
+    are left of it, and no more.
+    """
+    failing = draw(retrying(scenario))
+    agent = failing.all_agents[0]
+    ask = AskSpec(payload="this once?", after=draw(st.booleans()))
+    own = list(agent.handlers)
+    who = HandlerSpec(id="asks", wrap_model=ModelWrapSpec(ask=ask))
+    own.insert(draw(st.integers(0, len(own))), who)
+    first = failing.runs[0].model_copy(update={"checkpoint": KEY})
+    resumed = _resumed(first, anew=draw(st.booleans()))
+    more = [draw(resumed) for _ in range(draw(st.sampled_from(RESUMES_BETWEEN)))]
+    agent = agent.model_copy(update={"handlers": tuple(own)})
+    return _with_agents(failing, (agent,), runs=(first, *more))
 
 
 @st.composite

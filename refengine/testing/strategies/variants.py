@@ -172,6 +172,7 @@ TOOL_WRAP: Final = MappingProxyType(
         "interrupt": True,
         "ask": True,  # at the latest when ``next`` has come back, stream or not
         "set_options": True,
+        "clear_options": True,
         "short_circuit": True,
         "rewrite_args": True,
         "set_input_name": True,
@@ -203,6 +204,8 @@ MODEL_WRAP: Final = MappingProxyType(
         "hide_tools": True,
         "hide_on_call": True,
         "set_options": True,
+        "clear_options": True,
+        "options_on_call": True,
     }
 )
 """By field of a model wrap. After ``concat_stream`` there is one chunk: then all do."""
