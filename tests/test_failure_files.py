@@ -34,7 +34,9 @@ from property_tests.failures import (
     write_failure,
     write_failures,
 )
+from property_tests.judging.world import judge
 from property_tests.playing import VariantPlayer
+from property_tests.recorded.worlds import recorded_worlds
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine
 from tests import commands
@@ -293,6 +295,26 @@ def test_a_failure_is_replayed_under_its_own_profile(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("fixed: ORD-001 on reference (eino-0.8): ")
+
+
+def test_a_failure_in_a_recorded_session_is_replayed(tmp_path: Path) -> None:
+    placed(tmp_path)
+    player = VariantPlayer(Backwards(SEED_001), SEED_001)
+    failing = (
+        world
+        for world in recorded_worlds(0)
+        if "ORD-001" in judge(player, world, ORD).failed
+    )
+    scenario = next(failing).written.model_dump(mode="json", exclude_defaults=True)
+    path = write_failure(tmp_path, failure_file(scenario=scenario))
+
+    again = refengine(tmp_path, "failure", "replay", path.name, "engines.py:broken")
+    mended = refengine(tmp_path, "failure", "replay", path.name, "engines.py:mended")
+
+    assert again.returncode == 1, again.stderr
+    assert again.stdout.startswith("still fails: ORD-001 on mine (seed-001)\n")
+    assert mended.returncode == 0, mended.stderr
+    assert mended.stdout.startswith("fixed: ORD-001 on mine (seed-001): ")
 
 
 def test_a_list_of_nothing_is_told(tmp_path: Path) -> None:

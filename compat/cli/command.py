@@ -197,19 +197,21 @@ def _unknown_option(error: click.NoSuchOption) -> str:
     return f"No such option: {error.option_name}{hint}"
 
 
-def refuse(name: str, message: object) -> NoReturn:
-    """Report a user's mistake in its own words, and leave."""
+def refuse(name: str, message: object, code: int = USAGE) -> NoReturn:
+    """Report a user's mistake, or what else is in the way, in its words, and leave."""
     sys.stderr.write(f"refengine {name}: {message}\n")
-    raise SystemExit(USAGE)
+    raise SystemExit(code)
 
 
 @contextmanager
-def refusing(name: str, *mistakes: type[Exception]) -> Generator[None, None, None]:
-    """Turn these exceptions into a message and exit code 2, without a traceback."""
+def refusing(
+    name: str, *mistakes: type[Exception], code: int = USAGE
+) -> Generator[None, None, None]:
+    """Turn these exceptions into a message and the exit code, without a traceback."""
     try:
         yield
     except mistakes as error:
-        refuse(name, _text(error))
+        refuse(name, _text(error), code)
 
 
 def _text(error: Any) -> str:  # noqa: ANN401  # any of the mistakes

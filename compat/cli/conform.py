@@ -28,6 +28,7 @@ from compat.cli.values import (
     WHOLE,
     at_least,
 )
+from compat.verdicts.exit_codes import FAULT
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     out = console()
     reports = {"json": json, "junit": junit, "markdown": markdown, "html": html}
     reports |= {"badge": badge, "history": history}
-    with waiting() as wait, refusing("conform", *_mistakes()):
+    with waiting() as wait, _refusing():
         check_paths({"events": events, **reports})
         if stores:
             clauses, excluded = _chosen(words, ids, exclude, shown, store_contract())
@@ -232,22 +233,29 @@ def conform(  # noqa: PLR0913  # options of a command line
     return code
 
 
+@contextmanager
+def _refusing() -> Generator[None, None, None]:
+    """Report what is wrong with what was given, and with what was installed."""
+    from compat.models.errors import MissingSessionsError
+
+    with (
+        refusing("conform", *_mistakes()),
+        refusing("conform", MissingSessionsError, code=FAULT),
+    ):
+        yield
+
+
 def _mistakes() -> tuple[type[Exception], ...]:
-    from compat.models.errors import (
-        GivenFileError,
-        MissingSessionsError,
-        UnusedFileError,
-    )
+    from compat.models.errors import GivenFileError, UnusedFileError
     from compat.report.conform_files import SamePathError
     from property_tests.judging.engine_workers import UnusableEngineError
     from property_tests.known.entries import KnownFailuresError
     from property_tests.registry import EverythingExcludedError, UnknownSelectorError
 
     selection = (UnknownSelectorError, EverythingExcludedError)
-    given = (GivenFileError, UnusedFileError, MissingSessionsError)
     return (
         *selection,
-        *given,
+        *(GivenFileError, UnusedFileError),
         UnusableEngineError,
         KnownFailuresError,
         SamePathError,
