@@ -111,7 +111,9 @@ def test_terminal(terminal: str) -> None:
     assert terminal.count("\nBLOCKED  ") + terminal.count("    blocked  ") == 1
     assert terminal.count("\nknown   ") == 2
     assert terminal.count("\nSTALE   ") == 1
-    assert "11 of 12 clauses judged, 2 known failures, 1 stale" in text
+    assert (
+        "10 of 12 clauses judged, 1 not applicable, 2 known failures, 1 stale" in text
+    )
     assert "12 clauses of contract 0.1" in text
     assert "(180 fixed, 20 recorded, 300 generated from seed 7)" in text
     assert "thin: 1 clause passes in fewer than 30 worlds: ORD-002 (7)" in text
@@ -144,7 +146,10 @@ def test_junit(judgement: JudgementReport) -> None:
     assert sizes["failures"] == EXPECTED["fail"] + EXPECTED["blocked"] + 1  # stale
     assert sizes["errors"] == EXPECTED["error"]
     assert sizes["skipped"] == EXPECTED["not-applicable"] + EXPECTED["known"]
-    assert of["judged"] == "11 of 12 clauses judged, 2 known failures, 1 stale"
+    assert (
+        of["judged"]
+        == "10 of 12 clauses judged, 1 not applicable, 2 known failures, 1 stale"
+    )
     assert of["likely cause 1"] == "ERR-001 and 1 behind it: error of event error"
     [thin] = suite.iter("system-out")
     assert thin.text == "thin: it passes in 7 worlds, fewer than 30"
@@ -157,7 +162,7 @@ def test_markdown(judgement: JudgementReport) -> None:
 
     assert dict(zip(COLUMNS, cells, strict=False)) == EXPECTED
     assert cells[len(COLUMNS) :] == [1, 1, 2, 0]  # stale, thin, never reached, recorded
-    assert text.startswith("## Conformance\n\n11 of 12 clauses judged, contract 0.1")
+    assert text.startswith("## Conformance\n\n11 of 12 clauses checked, contract 0.1")
     failing = re.findall(
         r"^- \*\*(\w+-\d+)\*\* \w+, (fail|blocked|error)", text, re.MULTILINE
     )
@@ -181,7 +186,9 @@ def test_page(page: str) -> None:
         assert cells[each] == EXPECTED[each]
     assert sum(map(int, of_families)) == len(RESULTS)
     assert "<dd>11 of 12 clauses</dd>" in page
-    assert "11 of 12 clauses judged, 2 known failures, 1 stale" in card
+    assert (
+        "10 of 12 clauses judged, 1 not applicable, 2 known failures, 1 stale" in card
+    )
     listed = re.findall(r'href="#([A-Z]+-\d+)-1">', card)
     assert sorted(listed) == ["ERR-001", "ERR-002", "ERR-003", "ORD-003", "ORD-004"]
 

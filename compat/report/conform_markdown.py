@@ -14,10 +14,9 @@ from compat.report.conform_says import (
     GUESS,
     FailureGroup,
     cause_text,
-    checked_of,
+    checked_text,
     excluded_text,
     groups,
-    judged_text,
     thin_text,
     totals,
     worlds_text,
@@ -42,7 +41,7 @@ def _lines(judgement: JudgementReport) -> Iterator[str]:
     yield "## Conformance"
     yield ""
     yield (
-        f"{judged_text(checked_of(judgement), len(header.selected))}, contract"
+        f"{checked_text(judgement)}, contract"
         f" {_safe(header.contract)}, {counted(header.worlds, 'world')}"
         f" ({worlds_text(header)}),"
         f" corpus {_code(header.corpus[:12])}, digest"

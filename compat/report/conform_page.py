@@ -18,11 +18,10 @@ from compat.report.conform_gathered import LEVELS, EngineReport, JudgementReport
 from compat.report.conform_matrix import anchor_of, families
 from compat.report.conform_says import (
     COLUMNS,
-    checked_of,
+    checked_text,
     counts,
     excluded_text,
     groups,
-    judged_text,
     notes,
     summary_text,
     worlds_text,
@@ -94,8 +93,7 @@ def _facts(judgement: JudgementReport) -> Iterator[tuple[str, str]]:
     header = judgement.header
     whole = counted(len(judgement.clauses), "clause")
     yield "contract", plain(f"{header.contract}, {whole}")
-    judged = judged_text(checked_of(judgement), len(header.selected))
-    yield "judged", judged.removesuffix(" judged")
+    yield "checked", checked_text(judgement).removesuffix(" checked")
     if excluded := excluded_text(header):
         yield "excluded", excluded
     yield "worlds", f"{header.worlds:,}: {worlds_text(header)}"

@@ -77,23 +77,25 @@ def totals(summary: EngineSummary) -> Mapping[str, int]:
     }
 
 
-def judged_text(checked: int, selected: int) -> str:
-    """Return how many of the chosen clauses have a verdict."""
-    return f"{checked} of {counted(selected, 'clause')} judged"
-
-
-def checked_of(judgement: JudgementReport) -> int:
-    """Return how many of the chosen clauses a check decides."""
-    selected = set(judgement.header.selected)
-    return sum(e.id in selected and e.status == "checked" for e in judgement.clauses)
+def checked_text(judgement: JudgementReport) -> str:
+    """Return how many of the chosen clauses a check decides, for whoever they fit."""
+    chosen = set(judgement.header.selected)
+    found = sum(e.id in chosen and e.status == "checked" for e in judgement.clauses)
+    return f"{found} of {counted(len(chosen), 'clause')} checked"
 
 
 def summary_text(summary: EngineSummary) -> str:
-    """Return how many clauses were judged, and what of them is listed as known."""
-    judged = judged_text(summary.checked, summary.clauses)
+    """Return how many clauses were judged, and what of them is listed as known.
+
+    What does not apply to the engine was not judged.
+    """
+    absent = summary.verdicts.get("not-applicable", 0)
+    of = counted(summary.clauses, "clause")
+    judged = f"{summary.checked - absent} of {of} judged"
+    apart = [f"{absent} not applicable"] if absent else []
     known = [counted(summary.known, "known failure")] if summary.known else []
     stale = [f"{summary.stale} stale"] if summary.stale else []
-    return ", ".join([judged, *known, *stale])
+    return ", ".join([judged, *apart, *known, *stale])
 
 
 def worlds_text(header: StreamHeader) -> str:
