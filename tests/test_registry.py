@@ -23,6 +23,7 @@ from property_tests.registry import (
     read_contract,
     unmatched,
 )
+from property_tests.stores.clauses import with_stores
 from tools.pages import contract as contract_page
 from tools.pages import seeds as seeds_page
 from tools.pages.seeds import read_statements, statements
@@ -214,7 +215,9 @@ def test_families_come_in_their_order_and_without_the_empty_ones() -> None:
 
 
 def test_page_of_the_contract_says_what_the_registry_says() -> None:
-    assert contract_page.PAGE.read_text("utf-8") == contract_page.page(contract())
+    assert contract_page.PAGE.read_text("utf-8") == contract_page.page(
+        with_stores(contract())
+    )
 
 
 def test_page_of_the_contract_has_every_clause_once_and_every_family_a_title() -> None:

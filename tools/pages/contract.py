@@ -21,6 +21,7 @@ from property_tests.registry import (
     contract,
     families,
 )
+from property_tests.stores.clauses import with_stores
 from tools.pages.seeds import PAGE as SEEDS_PAGE
 from tools.pages.seeds import code, statements
 from tools.pages.seeds import page as seeds_page
@@ -59,7 +60,7 @@ _OPENING: Final = """\
 # The contract
 
 What a handler may rely on, and what an engine must do: one sentence a clause.
-`refengine clause explain ID` shows a clause by its shortest world and by a broken engine in it; `refengine conform` judges an engine.
+`refengine clause explain ID` shows a clause by its shortest world and by a broken engine in it; `refengine conform` judges an engine, and with `--store` a checkpoint store, by the clauses of family STO alone.
 
 - **checked**: a check decides it from traces, and kills at least one broken engine that violates it.
 - **planned**: part of the contract, not decided yet; the reason stands below it.
@@ -126,9 +127,8 @@ def _source(clause: Clause) -> str:
 
 def main() -> None:
     """Write both pages."""
-    found = contract()
     for path, text in (
-        (PAGE, page(found)),
+        (PAGE, page(with_stores(contract()))),
         (SEEDS_PAGE, seeds_page(statements())),
     ):
         path.write_text(text, "utf-8")
