@@ -36,7 +36,6 @@ from refengine.state.store_errors import (
 )
 from refengine.state.stores import MemoryStore
 from refengine.testing import run as run_virtually
-from tools.state import kills
 
 KEYS = [
     "a",
@@ -691,47 +690,3 @@ async def rest_of(path):
     async with SqliteStore(path) as store:
         assert list(await store.damage()) == []
         return list(await store.read("k")) if await store.keys() else []
-
-
-# Writers that are killed: a small version of tools.state.kills.
-
-
-def test_what_was_safe_when_a_writer_was_killed_is_there(tmp_path) -> None:
-    found = kills.run(6, 1, tmp_path, fresh=2)
-
-    assert found.wrong == []
-    assert found.kills == found.before + found.during + found.between == 6
-    assert found.safe > 0
-    assert found.read >= found.safe
-
-
-def test_a_step_that_is_not_there_though_it_was_safe_is_found() -> None:
-    killed = kills.Killed("k", safe=((0, "a"), (1, "b"), (2, "c")))
-
-    assert list(kills.lost([killed], {"k": ("a", "x")})) == [
-        "k: step 1 was safe as b, and x is there",
-        "k: step 2 was safe as c, and nothing is there",
-    ]
-
-
-def test_a_step_that_nobody_wrote_is_found() -> None:
-    assert list(kills.strange({"a"}, {"k": ("a", "x")})) == [
-        "k: step 1 is x, which nobody wrote"
-    ]
-
-
-def test_a_writer_that_fails_by_itself_is_found() -> None:
-    killed = kills.Killed("k", (), said="Traceback\nStoreBusyError: locked")
-
-    assert list(kills.lost([killed], {})) == [
-        "k: a writer failed: StoreBusyError: locked"
-    ]
-
-
-def test_the_rounds_of_a_seed_are_always_the_same() -> None:
-    rounds = list(kills.planned(40, 3))
-
-    assert sum(map(len, rounds)) == 40
-    assert rounds == list(kills.planned(40, 3))
-    assert {len(each) for each in rounds} == {1, 2, 3, 4}
-    assert len({each.key for row in rounds for each in row}) > 2
