@@ -38,7 +38,9 @@ from refengine.errors import ToolError
 from refengine.messages import History, Message
 from refengine.postures import choosing
 from refengine.state.store_errors import ForeignStoreError
+from refengine.stream import StreamReader
 from refengine.testing.clock import run
+from refengine.tools import ToolInfo
 from tests.callbacks_support import (
     LISTENED,
     Answers,
@@ -48,6 +50,7 @@ from tests.callbacks_support import (
     names,
 )
 from tests.loop_support import Gives
+from tests.support import each
 
 V2 = callbacks_profile("callbacks-v2")
 
@@ -584,3 +587,20 @@ def test_an_agent_with_an_instruction_keeps_it_out_of_the_state() -> None:
 
     assert [each[0].content for each in model.requests] == ["Be brief."] * 2
     assert [each.role for each in state.messages] == ["user", "assistant"] * 2
+
+
+def test_a_tool_that_streams_has_ended_when_it_was_read() -> None:
+    manager, log = connected(["f"], "a", tools=[Piecewise()])
+    run(manager.agent.run("s", "hi"))
+
+    assert ("client", "on_tool_execution_end", ("f", "c0", "ab", None)) in log
+
+
+class Piecewise:
+    """A tool that streams its result and has no other way."""
+
+    def __init__(self) -> None:
+        self.info = ToolInfo("f")
+
+    async def stream(self, ctx, arguments, options) -> StreamReader[str]:
+        return StreamReader(each("ab"))

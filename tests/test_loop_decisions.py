@@ -33,8 +33,11 @@ from compat.dialects.stream_loop.parts import OPEN
 from compat.dialects.stream_loop.results import json_text
 from refengine.messages import Message
 from refengine.postures import choosing
+from refengine.stream import StreamReader
 from refengine.testing.clock import run
+from refengine.tools import ToolInfo
 from tests.loop_support import Gives, Streams, Told, again, call, loop_of, piece
+from tests.support import each
 
 SAFE, ADR = map(loop_profile, ("loop-safe", "loop-adr"))
 
@@ -122,7 +125,7 @@ def test_any_result_may_ask_and_prompts_stand_in_the_order_of_calls(
     stream = [call("f"), call("g", call_id="c2"), call("h", call_id="c3")]
     _, model, _ = played(stream, tools=tools, profile=profile)
 
-    expected = prompts and "\n".join(f"基于以下结果继续: {each}" for each in prompts)
+    expected = prompts and "\n".join(f"基于以下结果继续: {one}" for one in prompts)
     assert model.asked[1:] == ([expected] if expected else [])
 
 
@@ -444,3 +447,19 @@ def test_records_have_round_call_and_seconds() -> None:
         ("INFO", {"event": "round_ended", "round": 1, "seconds": 2.0}),
         ("INFO", {"event": "loop_ended", "round": 1, "status": "completed"}),
     ]
+
+
+class Piecewise:
+    """A tool that streams its result and has no other way."""
+
+    def __init__(self) -> None:
+        self.info = ToolInfo("f")
+
+    async def stream(self, ctx, arguments, options) -> StreamReader[str]:
+        return StreamReader(each("ab"))
+
+
+def test_a_tool_that_streams_is_read_to_its_end() -> None:
+    result, _, _ = played([call("f")], tools=[Piecewise()])
+
+    assert result.history[-1].content == "ab"

@@ -10,8 +10,12 @@ from typing import Any, cast
 import pytest
 
 from compat.cli.profile import listed
+from compat.dialects.callbacks.profile import CALLBACKS_PROFILES
+from compat.dialects.stream_loop.profile import LOOP_PROFILES
+from compat.profiles.callbacks_comparing import callbacks_differences
 from compat.profiles.comparing import played, profile_differences, scenarios
 from compat.profiles.kinds import KINDS, meanings
+from compat.profiles.loop_comparing import loop_differences
 from refengine.postures import options_of
 from refengine.profile import PROFILES, choosing, differences, options, profile
 from refengine.testing.scenario_files import read_scenario
@@ -192,8 +196,23 @@ def test_diff_of_profiles_of_a_dialect_shows_what_is_decided() -> None:
     assert re.fullmatch(r"adk-go-0.4 and adk-go-2 differ in \d+ postures", lines[-1])
 
 
-def test_diff_of_profiles_of_the_stream_loop_names_every_posture() -> None:
+def test_diff_of_profiles_of_the_stream_loop_shows_each_posture_by_a_world() -> None:
     done = command("diff", "loop-adr", "loop-safe")
 
     assert done.returncode == 0
+    assert "  world: a tool raises\n" in done.stdout
     assert "loop-adr and loop-safe differ in 8 postures" in done.stdout
+
+
+SMALL = [
+    *((a, b, loop_differences) for a, b in permutations(LOOP_PROFILES, 2)),
+    *((a, b, callbacks_differences) for a, b in permutations(CALLBACKS_PROFILES, 2)),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "shown"), SMALL)
+def test_a_small_world_tells_the_options_of_each_posture_apart(a, b, shown) -> None:
+    found = list(shown(a, b))
+
+    assert [each.posture for each in found] == [name for name, *_ in differences(a, b)]
+    assert [each for each in found if each.shown[0] == each.shown[1]] == []

@@ -12,7 +12,7 @@ from compat.cli.command import argument, flag, group, refusing
 from compat.cli.values import ANY_PROFILE, ENGINE
 from compat.verdicts.exit_codes import DIFFERS, OK
 from refengine.errors import UnknownProfileError
-from refengine.postures import AnyProfile, differences, options_of
+from refengine.postures import AnyProfile, options_of
 from refengine.profile import Profile
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from compat.profiles.comparing import PostureDifference
     from compat.profiles.flow_comparing import FlowPostureDifference
     from compat.profiles.kinds import ProfileKind
+    from compat.profiles.small_worlds import WorldPostureDifference
     from property_tests.inferring import Inferred, Posture
     from refengine.messages import Json
 
@@ -130,8 +131,8 @@ def diff(a: str, b: str) -> int:
     """Show each posture in which two profiles differ, by a run that shows it.
 
     Each scenario is played under A, and under A with only this posture as in B. Of
-    profiles of a dialect it is a single decision, where one shows the posture. Profiles
-    of the engine and of a dialect cannot be compared.
+    profiles of a dialect it is a single decision, where one shows the posture, or a
+    small world. Profiles of the engine and of a dialect cannot be compared.
     """
     from compat.profiles.kinds import ProfileKindsError, meanings, of_one_kind
     from compat.report.terminal import console
@@ -149,24 +150,30 @@ def diff(a: str, b: str) -> int:
 
 def _differing(left: AnyProfile, right: AnyProfile) -> Iterator[tuple[str, Text]]:
     """Yield each posture in which they differ, with what shows it."""
+    from compat.dialects.callbacks.profile import CallbacksProfile
     from compat.dialects.flow.profile import FlowProfile
+    from compat.dialects.stream_loop.profile import LoopProfile
 
     if isinstance(left, Profile) and isinstance(right, Profile):
         from compat.profiles.comparing import profile_differences
 
-        for each in profile_differences(left, right):
-            yield each.posture, _by_run(each)
+        for one in profile_differences(left, right):
+            yield one.posture, _by_run(one)
     elif isinstance(left, FlowProfile) and isinstance(right, FlowProfile):
         from compat.profiles.flow_comparing import flow_differences
 
         for found in flow_differences(left, right):
             yield found.posture, _by_decision(found, left.name, right.name)
-    else:
-        from compat.profiles.flow_comparing import FlowPostureDifference
+    elif isinstance(left, LoopProfile) and isinstance(right, LoopProfile):
+        from compat.profiles.loop_comparing import loop_differences
 
-        for posture, one, other in differences(left, right):
-            shown = FlowPostureDifference(posture, one, other)
-            yield posture, _by_decision(shown, left.name, right.name)
+        for each in loop_differences(left, right):
+            yield each.posture, _by_world(each, left.name, right.name)
+    elif isinstance(left, CallbacksProfile) and isinstance(right, CallbacksProfile):
+        from compat.profiles.callbacks_comparing import callbacks_differences
+
+        for each in callbacks_differences(left, right):
+            yield each.posture, _by_world(each, left.name, right.name)
 
 
 def _headed(posture: str, meaning: str, left: AnyProfile, right: AnyProfile) -> Text:
@@ -199,6 +206,15 @@ def _by_decision(each: FlowPostureDifference, left: str, right: str) -> Text:
         return Text("\n  no decision shows it alone: a whole run does\n", style="dim")
     decision = json.dumps(each.decision, ensure_ascii=False)
     text = Text(f"\n  decision: {decision}", style="dim")
+    for name, shown in zip((left, right), each.shown, strict=True):
+        text.append(f"\n  as {name}: {shown}", style="default")
+    return text.append("\n")
+
+
+def _by_world(each: WorldPostureDifference, left: str, right: str) -> Text:
+    from rich.text import Text
+
+    text = Text(f"\n  world: {each.world}", style="dim")
     for name, shown in zip((left, right), each.shown, strict=True):
         text.append(f"\n  as {name}: {shown}", style="default")
     return text.append("\n")

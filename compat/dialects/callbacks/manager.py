@@ -186,8 +186,7 @@ class SessionManager:
         if self.profile.shared == "tool_end_only":
             return row.name == TOOL_END
         everything = self.profile.listener_hears == "everything"
-        slot = self.profile.delivery == "one_slot"
-        return slot or everything or "listener" in row.owners
+        return everything or "listener" in row.owners
 
     async def _call(
         self, receiver: Receiver, row: CallbackType, data: tuple[Any, ...]

@@ -19,11 +19,9 @@ class CallbacksProfile:
     """One version's choices. A field left out, or an unknown value, does not load."""
 
     name: str
-    delivery: Literal["owners", "one_slot"]
-    """who hears a callback: its owners, or whoever set the manager's one slot last"""
     clients: Literal["several", "one", "none"]
     """how many clients a manager has: each that is connected, the one that was
-    connected last, or none since there is the slot alone"""
+    connected last, or none since there is one slot alone, which the listener is"""
     listener_hears: Literal["shared", "everything"]
     """what the external listener may ask for: what it shares with the clients, or
     anything"""
