@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -33,6 +34,8 @@ TOOLS: Final = "at least one tool"
 ENDS_WITH_USER: Final = "input ends with the user"
 DIRECT: Final = re.compile(r"returns?[_ ]?direct", re.IGNORECASE)
 """How a source speaks of tools that return directly, whatever its framework."""
+READ: Final = 4096
+"""So many messages are remembered: those of a few long worlds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def unusual(scenario: Scenario, spoken: Spoken) -> str | None:
 def _ends_otherwise(scenario: Scenario) -> str | None:
     for number, run in enumerate(scenario.runs, 1):
         last = run.input[-1] if run.input else ""
-        if run.resume is None and (not last or parse_message(last).role != "user"):
+        if run.resume is None and (not last or _read(last).role != "user"):
             return f"the input of run {number} does not end with the user"
     return None
 
@@ -144,7 +147,7 @@ def _threads(runs: Sequence[RunSpec]) -> list[list[RunSpec]]:
 
 
 def _given(thread: Iterable[RunSpec]) -> Iterator[Message]:
-    return (parse_message(text) for run in thread for text in run.input)
+    return (_read(text) for run in thread for text in run.input)
 
 
 def _ids_of(entry: ScriptEntry) -> list[str]:
@@ -152,7 +155,7 @@ def _ids_of(entry: ScriptEntry) -> list[str]:
     if isinstance(entry, ModelFailure):
         return []
     if not isinstance(entry, ModelChunks):
-        return [call.id for call in parse_message(entry).tool_calls]
+        return [call.id for call in _read(entry).tool_calls]
     found: dict[object, str] = {}
     for at, text in enumerate(entry.chunks):
         for number, call in enumerate(parse_chunk(text).tool_calls):
@@ -160,3 +163,13 @@ def _ids_of(entry: ScriptEntry) -> list[str]:
             if call.id:
                 found[place] = call.id
     return list(found.values())
+
+
+@lru_cache(maxsize=READ)
+def _read(text: str) -> Message:
+    """Return a message that is only looked at.
+
+    Reasons read the same texts one after the other, and so do worlds that are made
+    smaller.
+    """
+    return parse_message(text)
