@@ -244,3 +244,52 @@ def test_without_the_extra_the_error_names_it(monkeypatch) -> None:
 
     with pytest.raises(WorldExtraError, match="needs the extra 'adk'"):
         world.as_adk()
+
+
+CONFIRMED = {
+    "agent": {},
+    "model_script": [
+        'assistant:[h1:transfer_to_agent({"agent_name": "billing"})]',
+        'assistant:[c1:refund({"amount": 1})]',
+        "assistant:done",
+        'assistant:[c2:refund({"amount": 2})]',
+        "assistant:not done",
+    ],
+    "runs": [
+        {"input": ["user:a"]},
+        {"input": ["user:b"], "continues": True, "denies": ["c2"]},
+    ],
+}
+
+
+def refunds(world):
+    from google.adk.agents import LlmAgent
+    from google.adk.tools.function_tool import FunctionTool
+    from google.genai import types
+
+    async def refund(amount: int, tool_context) -> dict:
+        tool_context.state["user:refunded"] = amount
+        part = types.Part.from_bytes(data=b"paid", mime_type="text/plain")
+        await tool_context.save_artifact("slip.txt", part)
+        return {"done": amount}
+
+    model = world.as_adk().model
+    tools = [FunctionTool(refund, require_confirmation=True)]
+    billing = LlmAgent(name="billing", model=model, tools=tools)
+    return LlmAgent(name="root", model=model, sub_agents=[billing])
+
+
+@needs_adk
+def test_own_tool_runs_after_a_yes_and_what_it_keeps_is_seen() -> None:
+    trace = play_alone(read_scenario(CONFIRMED, "a world"), refunds).trace
+
+    asked = [each.data["data"]["approved"] for each in trace.of("effect")]
+    ran = [(each.call_id, each.data["arguments"]) for each in trace.of("tool_start")]
+    first, last = (each.data for each in trace.of("run_end"))
+    assert asked == [True, False]
+    assert ran == [("c1", '{"amount": 1}')]
+    assert first["stored"]["artifacts"] == {
+        "slip.txt": [{"mime_type": "text/plain", "text": "paid"}]
+    }
+    assert last["stored"]["state"]["user"] == {"refunded": 1}
+    assert {each["author"] for each in last["stored"]["events"]} == {"user", "billing"}

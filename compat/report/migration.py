@@ -201,7 +201,8 @@ def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
     yield Text(f"{side}  {ran.subject}{branches}")
     if ran.frameworks:
         names = ", ".join(f"{name} {at}" for name, at in ran.frameworks.items())
-        yield _indented(f"built with {names}; tried: {', '.join(ran.ways)}")
+        tried = f"; tried: {', '.join(ran.ways)}" if ran.ways else ""
+        yield _indented(f"built with {names}{tried}")
     for hook, times in ran.hooks.items():
         word = f"entered {times} times" if times else "NEVER ENTERED"
         yield _indented(f"{hook}: {word}", "" if times else "bold yellow")
