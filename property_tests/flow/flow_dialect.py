@@ -120,7 +120,7 @@ def flow_contract() -> Contract:
     return read_contract(FILE.read_text("utf-8"), f"flow/{FILE.name}")
 
 
-def _line(kind: str, data: Any) -> str:  # noqa: ANN401  # JSON
+def _line(kind: str, data: Any) -> str:  # noqa: ANN401  # JSON values
     return f"{kind} {dumps(data, ensure_ascii=False, sort_keys=True)}"[:240]
 
 
