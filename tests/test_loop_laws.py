@@ -1,6 +1,7 @@
 """Laws of the stream loop: LOOP-COMPAT, the fold of parts, and what never happens."""
 
 import logging
+from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -8,7 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compat.adapters.errors import OwnRoundsError
+from compat.adapters.loops import loop_of as loop_of_linear
 from compat.dialects.stream_loop import (
+    LinearProcessor,
     PartsTracker,
     ToolOutput,
     folded,
@@ -16,7 +20,7 @@ from compat.dialects.stream_loop import (
 from compat.dialects.stream_loop.parts import OPEN, PROGRESS
 from compat.dialects.stream_loop.profile import LOOP_PROFILES, loop_profile
 from refengine.messages import MessageChunk, ToolCallChunk
-from refengine.testing.clock import run
+from refengine.testing.clock import Ids, run
 from tests.loop_support import Gives, Streams, Told, linear_of, loop_of, quiet
 
 FEW = settings(max_examples=30, deadline=None, derandomize=True, database=None)
@@ -126,6 +130,49 @@ def test_without_a_follow_up_both_forms_leave_the_same_trace(
     )
 
     assert linear == loop
+
+
+class Marking(LinearProcessor):
+    """A linear processor with a step of its own."""
+
+    async def execute_tool_call(self, call, params) -> Any:
+        found = await super().execute_tool_call(call, params)
+        return replace(found, result=f"<{found.result}>")
+
+
+@PROFILES
+@pytest.mark.parametrize("kind", [LinearProcessor, Marking])
+@settings(FEW, max_examples=15)
+@given(stream=broken())
+def test_an_adapted_linear_processor_does_what_it_did(kind, profile, stream) -> None:
+    def linear(model, **options) -> Any:
+        return kind(model, new_id=Ids("made"), logger=quiet(), **options)
+
+    def adapted(model, **options) -> Any:
+        return loop_of_linear(linear(model, **options))
+
+    assert played(linear, stream, profile) == played(adapted, stream, profile)
+
+
+def test_an_adapted_processor_with_steps_of_its_own_loops() -> None:
+    model = Streams([ToolCallChunk(None, "c", "f", "")])
+    loop = loop_of_linear(Marking(model))
+    run(loop.process_input("in", tools=tools(follow_up=True)))
+
+    assert len(model.requests) == 2
+    assert loop_of_linear(loop) is loop
+
+
+class OwnRounds(LinearProcessor):
+    """A linear processor that runs its round in a way of its own."""
+
+    async def process_rounds(self, params) -> Any:
+        return await super().process_rounds(params)
+
+
+def test_a_processor_with_rounds_of_its_own_is_refused_by_name() -> None:
+    with pytest.raises(OwnRoundsError, match="OwnRounds overrides process_rounds"):
+        loop_of_linear(OwnRounds(Streams()))
 
 
 @PROFILES

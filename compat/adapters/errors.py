@@ -8,7 +8,8 @@ AdapterError
 ├── NoCallbackError (LookupError)   a callback is to become a plugin and is not there
 ├── WiderScopeError (ValueError)    as a plugin, a callback would be asked for others
 ├── FlippedOrderError (ValueError)  as a plugin, a callback would overtake another one
-└── NotReachedError (ValueError)    no plugin of the runner is asked where it stands
+├── NotReachedError (ValueError)    no plugin of the runner is asked where it stands
+└── OwnRoundsError (ValueError)     a linear processor runs rounds in a way of its own
 """
 
 from __future__ import annotations
@@ -112,4 +113,16 @@ class NotReachedError(AdapterError, ValueError):
     says = (
         "{place} is inside tool {others!j}, whose agents have a runner of their own:"
         " leave it there"
+    )
+
+
+@error
+class OwnRoundsError(AdapterError, ValueError):
+    """A linear processor has steps of its own where the loop has its rounds."""
+
+    processor: str
+    steps: tuple[str, ...]
+    says = (
+        "{processor} overrides {steps!j}, which a loop has of its own: move what they"
+        " do into process_single_iteration, or write a LoopProcessor"
     )
