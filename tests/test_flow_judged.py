@@ -85,3 +85,19 @@ def test_engines_and_dialects_are_not_judged_together(capsys) -> None:
     assert code == 2
     assert "flow is of dialect flow and reference is an engine" in err
     assert "judge one by one" in err
+
+
+def test_a_clause_is_explained_by_a_mutant_in_a_small_world(capsys) -> None:
+    code, out, _ = run(capsys, "clause", "explain", "FLOW-021")
+
+    assert code == 0
+    assert "A world that decides it:" in out
+    assert "What flow-guard-recovered does in that world:" in out
+
+
+def test_the_matrix_shows_mutants_of_a_dialect_beside_those_of_engines(capsys) -> None:
+    code, out, _ = run(capsys, "mutant", "matrix", "-k", "FLOW-021")
+
+    assert code == 0
+    assert "flow-guard-recovered FLOW-021 FLOW-021" in out
+    assert "1 of 1 mutants are killed by a clause they name" in out

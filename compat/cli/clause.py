@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, flag, group, option, refusing
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from property_tests.explaining import ExplainedClause
     from property_tests.registry import Clause
+    from refengine.postures import AnyProfile
 
 STATUSES: Final = ("checked", "planned", "untestable")
 LEAST: Final = 40
@@ -36,11 +37,11 @@ def list_(status: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
     """List the clauses with level, status and sentence."""
     from rich.console import Console
 
+    from property_tests.all_clauses import with_others
     from property_tests.registry import UnknownSelectorError, contract
-    from property_tests.stores.clauses import with_stores
 
     with refusing("clause list", UnknownSelectorError):
-        chosen = with_stores(contract()).select(words)
+        chosen = with_others(contract()).select(words)
     found = [each for each in chosen if status in {None, each.status}]
     if not found:
         sys.stderr.write(f"refengine clause list: no clause is {status}\n")
@@ -77,11 +78,11 @@ def explain(id_: str) -> int:
     """Show what a clause means: where it comes from, a world, and a mutant in it."""
     from rich.console import Console
 
+    from property_tests.all_clauses import with_others
     from property_tests.registry import UnknownSelectorError, contract
-    from property_tests.stores.clauses import with_stores
 
     with refusing("clause explain", UnknownSelectorError):
-        clause = with_stores(contract()).clause(id_)
+        clause = with_others(contract()).clause(id_)
     console = Console(highlight=False, soft_wrap=True)
     for line in explained(clause):
         console.print(line)
@@ -91,6 +92,8 @@ def explain(id_: str) -> int:
 def explained(clause: Clause) -> Iterator[Text]:
     """Yield the lines about a clause; its mutants are played for it."""
     from rich.text import Text
+
+    from property_tests.dialects.dialects import dialect_of_family
 
     yield Text(f"{clause.id}  {clause.level}, {clause.status}", "bold")
     yield Text(clause.sentence)
@@ -102,6 +105,8 @@ def explained(clause: Clause) -> Iterator[Text]:
     yield from map(Text, _postures(clause))
     if clause.family == "STO":
         yield from map(Text, _in_calls(clause))
+    elif dialect_of_family(clause.family):
+        yield from map(Text, _in_scenarios(clause))
     elif clause.status == "checked":
         yield from _in_worlds(clause)
 
@@ -110,10 +115,41 @@ def _postures(clause: Clause) -> Iterator[str]:
     """Yield each posture that decides what is expected, with the profiles' options."""
     for posture in clause.postures:
         chosen: dict[str, list[str]] = {}
-        for each in PROFILES:
+        for each in _profiles(clause.family):
             chosen.setdefault(getattr(each, posture), []).append(each.name)
         options = "; ".join(f"{key} ({', '.join(of)})" for key, of in chosen.items())
         yield f"Depends on {posture}: {options}"
+
+
+def _profiles(family: str) -> Sequence[AnyProfile]:
+    """Return the profiles under which a family is judged."""
+    from compat.profiles.kinds import KINDS
+    from property_tests.dialects.dialects import dialect_of_family
+
+    key = dialect_of_family(family)
+    return next((each.profiles for each in KINDS if each.key == key), PROFILES)
+
+
+def _in_scenarios(clause: Clause) -> Iterator[str]:
+    """Yield a world of a dialect's clause, and what a mutant does in it."""
+    from property_tests.dialects.dialects import dialect_named, dialect_of_family
+    from property_tests.dialects.explaining import explained_dialect
+
+    dialect = dialect_named(dialect_of_family(clause.family))
+    if clause.status != "checked":
+        return
+    found = explained_dialect(dialect, clause.id)
+    yield from ("", "A world that decides it:")
+    text = json.dumps(found.failure.scenario, ensure_ascii=False, indent=1)
+    yield from (f"  {line}" for line in text.splitlines())
+    yield from ("", "Mutants that violate it:")
+    for each in found.mutants:
+        yield f"  {each.id} (under {each.under}): {each.about}"
+    yield from ("", f"What {found.mutant.id} does in that world:")
+    yield f"  asked for: {found.failure.asked}"
+    yield f"  expected:  {_value(found.failure.expected)}"
+    yield f"  got:       {_value(found.failure.got)}"
+    yield from (f"  {each.mark} {each.text}" for each in found.failure.around)
 
 
 def _in_worlds(clause: Clause) -> Iterator[Text]:

@@ -22,6 +22,7 @@ from compat.verdicts.exit_codes import (
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from property_tests.dialects.dialect import Dialect, DialectMutant
     from property_tests.judging.inputs import MadeCorpus
     from property_tests.matrix import Matrix, Search
     from property_tests.mutants import Mutant
@@ -46,12 +47,13 @@ def list_(words: tuple[str, ...]) -> int:
         table.add_column(title, no_wrap=True)
     table.add_column("what is wrong", min_width=40)
     chosen = _chosen("mutant list", words)[1]
-    for each in chosen:
+    others = [each for _, _, mine in _of_dialects(words) for each in mine]
+    for each in (*chosen, *others):
         named = ", ".join(each.violates)
         table.add_row(each.id, each.under, named, Text(each.about))
     console = Console(highlight=False)
     console.print(table)
-    console.print(f"{len(chosen)} mutants")
+    console.print(f"{len(chosen) + len(others)} mutants")
     return OK
 
 
@@ -94,17 +96,22 @@ def show_matrix(  # the options of the command
     name each other.
     """
     from property_tests.checks import CHECKS
+    from property_tests.dialects.matrix import dialect_matrix, joined
     from property_tests.judging.inputs import make_corpus
     from property_tests.matrix import matrix, unknown_names
     from property_tests.registry import contract, unmatched
 
     clauses, mutants = _chosen("mutant matrix", words)
+    spoken = _of_dialects(words)
     if file is not None:
         with refusing("mutant matrix", OSError):
             file.touch()  # what cannot be written is told before minutes are spent
-    made = make_corpus(examples, seed)
+    made = make_corpus(examples if mutants else 0, seed)
     processes = jobs or min(os.cpu_count() or 1, len(mutants) or 1)
     found = matrix(clauses, mutants, made.corpus, jobs=processes, search=search)
+    for dialect, ids, mine in spoken:
+        full = search == "full"
+        found = joined(found, dialect_matrix(dialect, ids, mine, full=full))
     if file is not None:
         file.write_text(json.dumps(found.as_json(), indent=1) + "\n", "utf-8")
     stale = (*unmatched(contract(), CHECKS), *unknown_names(contract()))
@@ -123,16 +130,36 @@ def _code(found: Matrix, stale: Sequence[str]) -> int:
 
 def _chosen(name: str, words: Sequence[str]) -> tuple[list[str], list[Mutant]]:
     """Return the checked clauses that words choose, and the mutants that name them."""
+    from property_tests.all_clauses import with_others
     from property_tests.mutants import MUTANTS
     from property_tests.registry import UnknownSelectorError, contract
 
     with refusing(name, UnknownSelectorError):
-        chosen = contract().select(words)
-    clauses = [each.id for each in chosen if each.status == "checked"]
+        chosen = with_others(contract()).select(words)
+    known = {each.id for each in contract().checked}
+    clauses = [each.id for each in chosen if each.id in known]
     if not words:
         return clauses, list(MUTANTS)
     named = {each.id for each in chosen}
     return clauses, [each for each in MUTANTS if not named.isdisjoint(each.violates)]
+
+
+def _of_dialects(
+    words: Sequence[str],
+) -> list[tuple[Dialect, list[str], list[DialectMutant]]]:
+    """Return of each dialect the clauses that words choose, and their mutants."""
+    from property_tests.all_clauses import with_others
+    from property_tests.dialects.dialects import dialects
+    from property_tests.registry import contract
+
+    chosen = {each.id for each in with_others(contract()).select(words)}
+    found: list[tuple[Dialect, list[str], list[DialectMutant]]] = []
+    for each in dialects():
+        clauses = [x.id for x in each.contract.checked if x.id in chosen]
+        mutants = [x for x in each.mutants if not chosen.isdisjoint(x.violates)]
+        if clauses:
+            found.append((each, clauses, mutants))
+    return found
 
 
 def _print(found: Matrix, made: MadeCorpus, stale: Sequence[str]) -> None:

@@ -15,6 +15,8 @@ DIALECTS: Final[Mapping[str, str]] = MappingProxyType(
     {"flow": "property_tests.flow.flow_dialect:FLOW"}
 )
 """Where each stands."""
+FAMILIES: Final[Mapping[str, str]] = MappingProxyType({"FLOW": "flow"})
+"""The dialect that each family of clauses is about."""
 DOORS: Final[Mapping[str, str]] = MappingProxyType({"compat.engines.flow": "flow"})
 """The packages that have our own doors to a dialect."""
 
@@ -28,6 +30,11 @@ def dialect_named(name: str) -> Dialect:
 def dialects() -> tuple[Dialect, ...]:
     """Return all dialects, imported."""
     return tuple(map(dialect_named, DIALECTS))
+
+
+def dialect_of_family(family: str) -> str:
+    """Return the dialect that a family of clauses is about, "" if it is about none."""
+    return FAMILIES.get(family, "")
 
 
 def dialect_of(text: str) -> str:

@@ -17,14 +17,19 @@ def dialect_matrix(
     dialect: Dialect,
     clauses: Sequence[str],
     mutants: Sequence[DialectMutant],
-    worlds: Sequence[JudgedWorld],
     *,
     full: bool = False,
 ) -> Matrix:
-    """Play the mutants of a dialect, and return what kills each."""
-    kills = [killed(dialect, each, worlds, full=full) for each in mutants]
+    """Play the mutants of a dialect in its fixed worlds, and return what kills each."""
+    kills = [killed(dialect, each, dialect.fixed(), full=full) for each in mutants]
     named = {each.id: each.violates for each in mutants}
     return Matrix(tuple(clauses), named, tuple(kills))
+
+
+def joined(one: Matrix, other: Matrix) -> Matrix:
+    """Return two matrices as one; their mutants have different ids."""
+    clauses = (*one.clauses, *other.clauses)
+    return Matrix(clauses, {**one.named, **other.named}, (*one.kills, *other.kills))
 
 
 def killed(

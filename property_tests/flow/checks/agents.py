@@ -194,11 +194,11 @@ def partial_events(seen: FlowView) -> Decisions:
     """FLOW-074: partial events are kept nowhere."""
     for turn in seen.turns:
         partial = [each for each in turn.events if each.partial]
-        if partial:
-            ids = {each.data.get("id") for each in partial} - {None}
-            kept = [e.text for e in turn.kept if e.partial or e.data.get("id") in ids]
-            claim = "no partial event is kept"
-            yield DialectDecision(claim, [], kept, partial[0].place)
+        if partial and not turn.failed:
+            whole = len(turn.events) - len(partial)
+            kept = len(turn.kept) - 1  # without the message
+            claim = "no more is kept than was told as a whole"
+            yield DialectDecision(claim, min(whole, kept), kept, partial[0].place)
 
 
 def kept_events(seen: FlowView) -> Decisions:
@@ -287,7 +287,7 @@ def one_invocation(seen: FlowView) -> Decisions:
     known: list[str] = []
     for turn in seen.turns:
         ids = sorted({str(e.data.get("invocation_id", "")) for e in turn.events})
-        if turn.events and not turn.spec.confirms:
+        if turn.events and not (turn.spec.confirms or turn.spec.late):
             claim = "all events of a run have one invocation id"
             yield DialectDecision(claim, 1, len(ids), turn.events[0].place)
             claim = "the invocation id is another one than those before"
