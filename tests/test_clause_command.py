@@ -11,6 +11,7 @@ from property_tests import explaining, registry
 from property_tests.check import Check, Decision
 from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.explaining import examples, shown, violating
+from property_tests.flow.flow_dialect import flow_contract
 from property_tests.registry import Clause, OwnSource, contract
 from property_tests.stores.clauses import store_contract
 from refengine.testing.doors import ReferenceEngine
@@ -56,10 +57,11 @@ def test_list_shows_every_clause_and_counts_them(monkeypatch, capsys) -> None:
 
     told = capsys.readouterr().out
     assert all(each.id in told and each.sentence in told for each in contract().clauses)
-    stores = [each.id for each in store_contract().clauses]
-    assert all(each in told for each in stores)
-    count = len(contract().clauses) + len(stores)
-    assert f"{count} clauses: {len(CHECKED) + len(stores)} checked" in told
+    others = (*store_contract().clauses, *flow_contract().clauses)
+    assert all(each.id in told for each in others)
+    count = len(contract().clauses) + len(others)
+    checked = len(CHECKED) + sum(each.status == "checked" for each in others)
+    assert f"{count} clauses: {checked} checked" in told
 
 
 def test_list_shows_one_status(monkeypatch, capsys) -> None:
@@ -67,8 +69,9 @@ def test_list_shows_one_status(monkeypatch, capsys) -> None:
     assert run("list", "--status", "checked", "--json") == 0
 
     told = json.loads(capsys.readouterr().out)
-    stores = [each.id for each in store_contract().checked]
-    assert [each["id"] for each in told["clauses"]] == [*CHECKED, *stores]
+    others = (*store_contract().checked, *flow_contract().checked)
+    known = [*CHECKED, *(each.id for each in others)]
+    assert [each["id"] for each in told["clauses"]] == known
     assert told["version"] == contract().version
 
 
@@ -105,7 +108,7 @@ def test_a_list_of_nothing_is_no_success(monkeypatch, capsys) -> None:
     one = contract().model_copy(update={"clauses": (contract().clause("ORD-001"),)})
     monkeypatch.setattr(registry, "contract", lambda: one)
 
-    assert run("list", "--status", "planned") == 4
+    assert run("list", "--status", "planned", "-k", "ORD") == 4
     assert "no clause is planned" in capsys.readouterr().err
 
 

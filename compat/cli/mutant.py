@@ -48,9 +48,10 @@ def list_(words: tuple[str, ...]) -> int:
     table.add_column("what is wrong", min_width=40)
     chosen = _chosen("mutant list", words)[1]
     others = [each for _, _, mine in _of_dialects(words) for each in mine]
-    for each in (*chosen, *others):
-        named = ", ".join(each.violates)
-        table.add_row(each.id, each.under, named, Text(each.about))
+    rows = [(x.id, x.under, x.violates, x.about) for x in chosen]
+    rows += [(x.id, x.under, x.violates, x.about) for x in others]
+    for id_, under, violates, about in rows:
+        table.add_row(id_, under, ", ".join(violates), Text(about))
     console = Console(highlight=False)
     console.print(table)
     console.print(f"{len(chosen) + len(others)} mutants")
