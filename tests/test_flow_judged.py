@@ -87,6 +87,14 @@ def test_engines_and_dialects_are_not_judged_together(capsys) -> None:
     assert "judge one by one" in err
 
 
+@pytest.mark.parametrize("option", ["--failures", "--show-trace"])
+def test_an_option_that_means_nothing_for_a_dialect_is_refused(capsys, option) -> None:
+    code, _, err = run(capsys, "conform", "flow", option, "FLOW-001")
+
+    assert code == 2
+    assert f"{option} with flow, which is of dialect flow" in err
+
+
 def test_a_clause_is_explained_by_a_mutant_in_a_small_world(capsys) -> None:
     code, out, _ = run(capsys, "clause", "explain", "FLOW-021")
 
