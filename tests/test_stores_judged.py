@@ -37,7 +37,8 @@ def test_a_store_in_memory_is_judged_by_what_it_can_keep(capsys, tmp_path) -> No
 
     assert code == 0
     assert out.startswith("1 store, 11 clauses of contract 0.1")
-    assert "CONFORMANT MemoryStore: 11 of 28 clauses judged" in out
+    told = "CONFORMANT MemoryStore: 7 of 28 clauses judged, 4 not applicable"
+    assert told in " ".join(out.split())
     assert store["verdicts"]["pass"] == 7
     assert store["verdicts"]["not-applicable"] == 4
     assert {e["reason"] for e in store["results"] if e["reason"]} == {

@@ -77,10 +77,6 @@ def _failed_on() -> Sequence[Patch]:
     return patch("loop.start", starting), patch("loop.leave", leaving)
 
 
-def _none(outcome: RunResult) -> RunResult:
-    return replace(outcome, iterations=0) if outcome.status == "error" else outcome
-
-
 def _uncounted(status: str) -> Door:
     """Count only the iterations of a run that came to their end."""
 
@@ -116,12 +112,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The iteration in which a run failed is not counted.",
         "RUN-016",
         _uncounted("error"),
-    ),
-    wrong(
-        "failed-run-counts-nothing",
-        "A run that failed tells that it had no iterations.",
-        "RUN-028",
-        handing_back(_none),
     ),
     wrong(
         "waiting-iterations-uncounted",

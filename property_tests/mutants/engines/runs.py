@@ -183,6 +183,10 @@ def _shows_the_last(right: Right) -> Right:
     return observe
 
 
+def _counts_nothing(outcome: RunResult) -> RunResult:
+    return replace(outcome, iterations=0) if outcome.status == "error" else outcome
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "after-hooks-before-the-model",
@@ -274,6 +278,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A run that a direct result ends says that it completed.",
         "RUN-015",
         handing_back(_direct_completes),
+    ),
+    wrong(
+        "failed-run-counts-nothing",
+        "A run that failed tells that it had no iterations.",
+        "RUN-028",
+        handing_back(_counts_nothing),
     ),
     wrong(
         "iterations-counted-from-zero",

@@ -160,7 +160,7 @@ def asking_between(draw: DrawFn, scenario: Scenario) -> Scenario:
     """
     failing = draw(retrying(scenario))
     agent = failing.all_agents[0]
-    ask = AskSpec(payload="this once?", after=draw(st.booleans()))
+    ask = AskSpec(payload="this once?")
     own = list(agent.handlers)
     who = HandlerSpec(id="asks", wrap_model=ModelWrapSpec(ask=ask))
     own.insert(draw(st.integers(0, len(own))), who)
