@@ -1,0 +1,78 @@
+"""Refuses some tools, logs what others do, and clips results: the log a plugin."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from google.adk.agents import LlmAgent
+from google.adk.plugins import BasePlugin
+from google.adk.tools import BaseTool, ToolContext
+
+from refengine.testing import World
+
+REFUSED: Final = frozenset({"delete"})
+LONGEST: Final = 20
+
+
+def subject(world: World) -> object:
+    """Return the agent of one session, and the plugins of its runner."""
+    adk = world.as_adk()
+    helper = LlmAgent(
+        name="helper",
+        model=adk.model,
+        instruction=adk.instruction,
+        tools=[*adk.tools],
+        before_tool_callback=refuse,
+        after_tool_callback=clip,
+    )
+    return helper, [AuditLog(world)]
+
+
+def refuse(
+    tool: BaseTool,
+    args: dict[str, Any],  # noqa: ARG001  # as the framework calls it
+    tool_context: ToolContext,  # noqa: ARG001  # as the framework calls it
+) -> dict[str, Any] | None:
+    """Give a word in the place of what a tool would do."""
+    return {"error": "That is not allowed."} if tool.name in REFUSED else None
+
+
+class AuditLog(BasePlugin):
+    """Logs calls of tools, and what they gave."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__("audit_log")
+        self._world = world
+
+    async def before_tool_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,  # noqa: ARG002  # as BasePlugin
+    ) -> None:
+        """Log a call that is about to be made."""
+        self._world.effect("called", {"tool": tool.name, "args": tool_args})
+
+    async def after_tool_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],  # noqa: ARG002  # as BasePlugin
+        tool_context: ToolContext,  # noqa: ARG002  # as BasePlugin
+        result: Any,  # noqa: ANN401  # what a tool returns
+    ) -> None:
+        """Log what a tool gave."""
+        self._world.effect("gave", {"tool": tool.name, "result": result})
+
+
+def clip(
+    tool: BaseTool,  # noqa: ARG001  # as the framework calls it
+    args: dict[str, Any],  # noqa: ARG001  # as the framework calls it
+    tool_context: ToolContext,  # noqa: ARG001  # as the framework calls it
+    tool_response: Any,  # noqa: ANN401  # what a tool returns
+) -> dict[str, Any] | None:
+    """Cut a result that is a long text."""
+    if not isinstance(tool_response, str) or len(tool_response) <= LONGEST:
+        return None
+    return {"clipped": tool_response[:LONGEST]}

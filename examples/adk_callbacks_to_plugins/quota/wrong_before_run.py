@@ -1,0 +1,50 @@
+"""Counts the runs of a user, and refuses those that are too many: before the run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from google.adk.agents import LlmAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.plugins import BasePlugin
+
+from refengine.testing import World
+
+QUOTA: Final = 2
+RUNS: Final = "user:runs"
+"""The key of a count that all sessions of a user share."""
+
+
+class QuotaExceededError(Exception):
+    """A user has no run left."""
+
+
+def subject(world: World) -> object:
+    """Return the agents of one session, and the plugins of their runner."""
+    adk = world.as_adk()
+    clerk = LlmAgent(name="clerk", model=adk.model, description="Knows the files.")
+    desk = LlmAgent(
+        name="desk",
+        model=adk.model,
+        instruction=adk.instruction,
+        tools=[*adk.tools],
+        sub_agents=[clerk],
+    )
+    return desk, [Quota()]
+
+
+class Quota(BasePlugin):
+    """Refuses runs that are too many for their user."""
+
+    def __init__(self) -> None:
+        super().__init__("quota")
+
+    async def before_run_callback(
+        self, *, invocation_context: InvocationContext
+    ) -> None:
+        """Count a run; raises QuotaExceededError if it is one too many."""
+        state = invocation_context.session.state
+        runs = state.get(RUNS, 0)
+        if runs >= QUOTA:
+            raise QuotaExceededError(f"{runs} runs were all there are")
+        state[RUNS] = runs + 1

@@ -1,0 +1,52 @@
+"""Tells a model for which tenant it answers: a runner with a plugin."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from google.adk.agents import LlmAgent
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.apps import App
+from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins import BasePlugin
+from google.adk.runners import Runner
+
+from refengine.testing import World
+
+TENANT: Final = "tenant"
+"""The key of the state that holds the tenant; a user without one is one."""
+
+
+def subject(world: World) -> object:
+    """Return the runner of one session."""
+    adk = world.as_adk()
+    clerk = LlmAgent(name="clerk", model=adk.model, description="Knows the files.")
+    desk = LlmAgent(
+        name="desk",
+        model=adk.model,
+        instruction=adk.instruction,
+        tools=[*adk.tools],
+        sub_agents=[clerk],
+    )
+    return Runner(
+        app=App(name="office", root_agent=desk, plugins=[TenantHeader(desk.name)]),
+        session_service=adk.session_service,
+        artifact_service=adk.artifact_service,
+    )
+
+
+class TenantHeader(BasePlugin):
+    """Tells the model of one agent for which tenant it answers."""
+
+    def __init__(self, agent: str) -> None:
+        super().__init__("tenant_header")
+        self._agent = agent
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> None:
+        """Add a line to the instruction."""
+        if callback_context.agent_name != self._agent:
+            return
+        tenant = callback_context.state.get(TENANT, callback_context.user_id)
+        llm_request.append_instructions([f"Tenant: {tenant}"])
