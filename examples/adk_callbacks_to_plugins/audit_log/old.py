@@ -28,7 +28,7 @@ def subject(world: World) -> object:
         tool: BaseTool,
         args: dict[str, Any],  # noqa: ARG001  # as the framework calls it
         tool_context: ToolContext,  # noqa: ARG001  # as the framework calls it
-        tool_response: Any,  # noqa: ANN401  # what a tool returns
+        tool_response: dict[str, Any],
     ) -> None:
         world.effect("gave", {"tool": tool.name, "result": tool_response})
 
@@ -55,9 +55,10 @@ def clip(
     tool: BaseTool,  # noqa: ARG001  # as the framework calls it
     args: dict[str, Any],  # noqa: ARG001  # as the framework calls it
     tool_context: ToolContext,  # noqa: ARG001  # as the framework calls it
-    tool_response: Any,  # noqa: ANN401  # what a tool returns
+    tool_response: dict[str, Any],
 ) -> dict[str, Any] | None:
     """Cut a result that is a long text."""
-    if not isinstance(tool_response, str) or len(tool_response) <= LONGEST:
+    text = tool_response.get("result")
+    if not isinstance(text, str) or len(text) <= LONGEST:
         return None
-    return {"clipped": tool_response[:LONGEST]}
+    return {"result": text[:LONGEST]}

@@ -66,7 +66,7 @@ class AuditLog(BasePlugin):
         tool: BaseTool,
         tool_args: dict[str, Any],  # noqa: ARG002  # as BasePlugin
         tool_context: ToolContext,  # noqa: ARG002  # as BasePlugin
-        result: Any,  # noqa: ANN401  # what a tool returns
+        result: dict[str, Any],
     ) -> None:
         """Log what a tool gave."""
         self._world.effect("gave", {"tool": tool.name, "result": result})
@@ -84,9 +84,10 @@ class Clipping(BasePlugin):
         tool: BaseTool,  # noqa: ARG002  # as BasePlugin
         tool_args: dict[str, Any],  # noqa: ARG002  # as BasePlugin
         tool_context: ToolContext,  # noqa: ARG002  # as BasePlugin
-        result: Any,  # noqa: ANN401  # what a tool returns
+        result: dict[str, Any],
     ) -> dict[str, Any] | None:
         """Cut a result that is a long text."""
-        if not isinstance(result, str) or len(result) <= LONGEST:
+        text = result.get("result")
+        if not isinstance(text, str) or len(text) <= LONGEST:
             return None
-        return {"clipped": result[:LONGEST]}
+        return {"result": text[:LONGEST]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
@@ -63,7 +63,7 @@ class Masking(BasePlugin):
         tool: BaseTool,  # noqa: ARG002  # as BasePlugin
         tool_args: dict[str, Any],  # noqa: ARG002  # as BasePlugin
         tool_context: ToolContext,  # noqa: ARG002  # as BasePlugin
-        tool_response: Any,  # noqa: ANN401  # what a tool returns
+        tool_response: dict[str, Any],
     ) -> dict[str, Any]:
         """Mask what a tool gives."""
         return masked_values(tool_response)
@@ -78,10 +78,8 @@ def masked(content: Content) -> Content:
     return told
 
 
-def masked_values(result: Any) -> dict[str, Any]:  # noqa: ANN401  # as it comes
+def masked_values(values: dict[str, Any]) -> dict[str, Any]:
     """Return a result whose texts hold no address."""
-    held = isinstance(result, dict)
-    values = cast("dict[str, Any]", result) if held else {"result": result}
     return {
         key: EMAIL.sub(MASK, value) if isinstance(value, str) else value
         for key, value in values.items()
