@@ -149,8 +149,9 @@ def test_migrate_check_lists_every_code_and_relation() -> None:
     assert all(f"| `{name}`" in page for name in RELATIONS)
 
 
-def test_every_file_of_an_example_is_named_in_its_page() -> None:
-    folder = ROOT / "examples/struct_to_handler"
+@pytest.mark.parametrize("pack", ["struct_to_handler", "adk_callbacks_to_plugins"])
+def test_every_file_of_an_example_is_named_in_its_page(pack: str) -> None:
+    folder = ROOT / "examples" / pack
     page = (folder / "README.md").read_text(encoding="utf-8")
 
     for piece in folder.iterdir():

@@ -162,12 +162,12 @@ def _execution(old: Value, new: Value, _: str) -> Named:
 
 def _event(old: Value, new: Value, _: str) -> Named:
     asks = "interrupt" in (old["kind"], new["kind"])
-    failed, fails = (
-        each["kind"] == "error" or bool(each["failed"]) for each in (old, new)
-    )
+    failed, fails = _ends_in_error(old), _ends_in_error(new)
     if failed != fails and not asks:
         code = "ERROR_NEW" if fails else "ERROR_LOST"
-        return code, ".failed", old.get("failed", MISSING), new.get("failed", MISSING)
+        coded = _error_code(old) or _error_code(new)
+        path, look = (".more.error_code", _error_code) if coded else (".failed", _failed)
+        return code, path, look(old), look(new)
     if old.get("author") != new.get("author"):
         return "AUTHOR", ".author", old.get("author"), new.get("author")
     for key in ("kind", "call_id", "action", "payloads"):
@@ -198,6 +198,17 @@ def _error_code(event: Value) -> Json:
     more: Value = event.get("more") or {}
     code: Json = more.get("error_code")
     return code
+
+
+def _ends_in_error(event: Value) -> bool:
+    """Tell whether an event says that something failed, as some frameworks' do."""
+    coded = bool(_error_code(event))
+    return event["kind"] == "error" or bool(event["failed"]) or coded
+
+
+def _failed(event: Value) -> Json:
+    found: Json = event.get("failed", MISSING)
+    return found
 
 
 def _error(old: Value, new: Value, _: str) -> Named:

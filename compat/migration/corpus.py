@@ -154,7 +154,8 @@ class Corpus:
 
     ``fits`` tells which worlds made from them are of their kind, None if any is. Those
     of graphs with more answers than ``repeated`` are played once. ``spoken`` is what
-    both sides say of the worlds they are used in, which tells the unusual ones.
+    both sides say of the worlds they are used in, which tells the unusual ones. Runs
+    of ``slow`` ones take milliseconds, as those of other frameworks do.
     """
 
     worlds: tuple[MigrationWorld, ...]
@@ -162,6 +163,7 @@ class Corpus:
     fits: Callable[[Scenario], bool] | None = None
     repeated: int = 12
     spoken: Spoken = UNSPOKEN
+    slow: bool = False
 
     def unusual(self, world: Scenario) -> str | None:
         """Return why no application of the two sides meets a world, of any kind."""
@@ -216,7 +218,7 @@ def make_corpus(
         for family, world in some
     ]
     fits = fits_adk if graphs is not None and graphs.adk else None
-    return Corpus(tuple(entries), seed, fits, spoken=spoken)
+    return Corpus(tuple(entries), seed, fits, spoken=spoken, slow=graphs is not None)
 
 
 def _declared(family: str, world: Any, tools: Mapping[str, DeclaredTool]) -> object:  # noqa: ANN401  # JSON of a scenario

@@ -34,7 +34,12 @@ from compat.migration.grouping import (
     typical,
     unusual_divergence,
 )
-from compat.migration.sessions import BothPlayed, SideSessions
+from compat.migration.sessions import (
+    SAMPLE_OF_GRAPHS,
+    BothPlayed,
+    Enough,
+    SideSessions,
+)
 from compat.migration.shrinking import TRIES, shrink
 from compat.verdicts.migration import (
     Allowed,
@@ -81,7 +86,9 @@ class Terms:
 
     ``outside`` is what its subjects are not for, in the words of the settings, and
     ``marks`` are small changes of NEW that are declared equivalent. With
-    ``everywhere``, unusual worlds count as ordinary ones do.
+    ``everywhere``, unusual worlds count as ordinary ones do. ``shows`` is the code that
+    a divergence is declared to have: where runs are slow and many sides are judged, one
+    that has shown it need not be played in all worlds.
     """
 
     required: str = DEFAULT_RELATION
@@ -91,6 +98,7 @@ class Terms:
     outside: tuple[str, ...] = ()
     marks: tuple[EquivalentMark, ...] = ()
     everywhere: bool = False
+    shows: str | None = None
 
     @property
     def masks(self) -> tuple[Mask, ...]:
@@ -162,7 +170,8 @@ class MigrationJudge(Generic[P]):
         in a world that is not made much smaller. Raises PlayError.
         """
         sessions = self.sessions
-        worlds, theirs = sessions.with_new(new)
+        enough = None if explain else self._enough(terms)
+        worlds, theirs = sessions.with_new(new, enough)
         if sessions.of_graphs:
             terms = replace(terms, by_door=GRAPHS)
         if terms.everywhere:
@@ -172,7 +181,8 @@ class MigrationJudge(Generic[P]):
         if base.nothing_ran:
             return base
         with self._again(new, explain=explain) as twin:
-            again = sessions.repeated(twin, theirs, compared.differing)
+            differing = self._replayed(compared, explain=explain)
+            again = sessions.repeated(twin, theirs, differing)
             ours = sessions.again.values()
             noise = sessions.noise("old", ours, terms.volatile)
             noise = noise or sessions.noise("new", again.values(), terms.volatile)
@@ -187,7 +197,7 @@ class MigrationJudge(Generic[P]):
             )
             if base.sufficient:
                 base = replace(base, unusual=_elsewhere(compared, terms))
-            tries = _tries(explain=explain, graphs=sessions.of_graphs)
+            tries = _tries(explain=explain, slow=sessions.slow)
             if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
                 return base
             return self._explained(base, (new, twin), compared, terms, tries)
@@ -196,8 +206,36 @@ class MigrationJudge(Generic[P]):
         self, new: SideRunner, *, explain: bool
     ) -> AbstractContextManager[SideRunner]:
         # A graph's process takes seconds to import its frameworks: a folder has many.
-        here = self.sessions.of_graphs and not explain
+        here = self.sessions.slow and not explain
         return nullcontext(new) if here else self.anew(new)
+
+    def _enough(self, terms: Terms) -> Enough | None:
+        """Return what tells that a side has shown what it is declared to show.
+
+        Whether a volatile field is used is only known after all worlds.
+        """
+        code = terms.shows
+        if code is None or terms.volatile or not self.sessions.slow:
+            return None
+        channels = channels_of(terms.required)
+
+        def enough(some: Sequence[BothPlayed]) -> bool:
+            usual = [e for e in some if e.refused is None and e.unusual is None]
+            named = named_worlds(usual, channels, terms.masks)
+            return any(each.kind.code == code for each in named)
+
+        return enough
+
+    def _replayed(self, compared: ComparedSides, *, explain: bool) -> Sequence[int]:
+        """Return the worlds with a difference in which both sides play once more.
+
+        What shows is looked at again when it is made smaller, so of slow ones in a
+        folder a few will do.
+        """
+        places = sorted(compared.differing)
+        if explain or not self.sessions.slow:
+            return places
+        return places[:: max(1, -(-len(places) // SAMPLE_OF_GRAPHS))]
 
     def _base(
         self, terms: Terms, compared: ComparedSides, new: SideRunner
@@ -210,7 +248,7 @@ class MigrationJudge(Generic[P]):
         }
         return Migration(
             required=terms.required,
-            worlds=len(self.corpus.worlds),
+            worlds=len(compared.worlds),
             digest=self.corpus.digest,
             families=Counter(each.family for each in self.corpus.worlds),
             exercise=exercise,
@@ -364,8 +402,8 @@ def _unused(
             yield f"{mask.channel} {mask.path}"
 
 
-def _tries(*, explain: bool, graphs: bool) -> int:
-    most = TRIES_OF_GRAPHS if graphs else TRIES
+def _tries(*, explain: bool, slow: bool) -> int:
+    most = TRIES_OF_GRAPHS if slow else TRIES
     return most if explain else min(most, TRIES_IN_A_FOLDER)
 
 

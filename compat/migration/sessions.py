@@ -8,10 +8,10 @@ processes of their own, where sets have another order and modules remember nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from compat.migration.comparing import (
     Anew,
@@ -36,6 +36,8 @@ SAMPLE: Final = 24
 """So many worlds are played again whether the sides differ there or not."""
 SAMPLE_OF_GRAPHS: Final = 8
 """The same of graphs, each run of which takes milliseconds."""
+SLICE: Final = 24
+"""So many worlds are played at a time where there may soon have been enough."""
 UNSTEADY: Final = frozenset(("interleaving",))
 
 
@@ -54,6 +56,10 @@ class BothPlayed:
     def sides(self) -> tuple[TraceChannels, TraceChannels]:
         """What the old one did, and the new one."""
         return self.old, self.new
+
+
+Enough: TypeAlias = Callable[[Sequence[BothPlayed]], bool]
+"""Whether what was played last makes all that comes after it needless."""
 
 
 @dataclass(slots=True)
@@ -98,8 +104,17 @@ class SideSessions:
         """
         return [each for each in CHANNELS if each not in UNSTEADY or not self.of_graphs]
 
-    def with_new(self, new: SideRunner) -> tuple[list[BothPlayed], list[TracedWorld]]:
+    @property
+    def slow(self) -> bool:
+        """Whether a run takes milliseconds, so that less is played again."""
+        return self.of_graphs or self.corpus.slow
+
+    def with_new(
+        self, new: SideRunner, enough: Enough | None = None
+    ) -> tuple[list[BothPlayed], list[TracedWorld]]:
         """Play both sides in the worlds in which they were not played yet.
+
+        Where the old side was played before, the new one is until it is ``enough``.
 
         Whoever calls a graph in the only way it has needs that one, so the new side is
         played again where it took another. Raises PlayError.
@@ -107,7 +122,7 @@ class SideSessions:
         if new is not self._new:
             self._new, self._theirs = new, []
         first = len(self._theirs)
-        self._alone(new)
+        self._alone(new, enough)
         self._together(new)
         new.run_in(self.old.ways)
         others = range(first, len(self._theirs))
@@ -126,13 +141,17 @@ class SideSessions:
         ours = self._shown[at]
         return BothPlayed(at, entry.scenario, entry.unusual, ours, theirs, refused)
 
-    def _alone(self, new: SideRunner) -> None:
+    def _alone(self, new: SideRunner, enough: Enough | None) -> None:
         """Play the new side where the old one was played before."""
-        some = range(len(self._theirs), len(self.played))
-        played = new.play_all(self.worlds(some)) if some else iter(())
-        for each in played:
-            self._theirs.append(each)
-            self.progress("new", len(self._theirs), len(self.corpus.worlds))
+        first, last = len(self._theirs), len(self.played)
+        step = SLICE if enough is not None else max(1, last - first)
+        for at in range(first, last, step):
+            some = range(at, min(at + step, last))
+            for each in new.play_all(self.worlds(some)):
+                self._theirs.append(each)
+                self.progress("new", len(self._theirs), len(self.corpus.worlds))
+            if enough is not None and enough([*map(self._played_world, some)]):
+                return
 
     def _together(self, new: SideRunner) -> None:
         """Play both sides in what is left of the worlds."""
@@ -164,10 +183,9 @@ class SideSessions:
         short = [
             at
             for at, each in enumerate(worlds)
-            if not self.of_graphs
-            or len(each.scenario.model_script) <= self.corpus.repeated
+            if not self.slow or len(each.scenario.model_script) <= self.corpus.repeated
         ]
-        most = SAMPLE_OF_GRAPHS if self.of_graphs else SAMPLE
+        most = SAMPLE_OF_GRAPHS if self.slow else SAMPLE
         return short[:: max(1, -(-len(short) // most))]
 
     def twin(self) -> SideRunner:
@@ -191,7 +209,7 @@ class SideSessions:
             backwards = [*self.old.play_all(self.worlds(sample[::-1]))][::-1]
             for at, each in zip(sample, backwards, strict=True):
                 self.again[at] = [self.played[at], each]
-        some = sorted({*sample, *differing})
+        some = [at for at in sorted({*sample, *differing}) if at < len(theirs)]
         found: dict[int, list[TracedWorld]] = {}
         for at, (ours, mine) in zip(some, self._elsewhere(twin, some), strict=True):
             self.again.setdefault(at, [self.played[at]]).append(ours)
