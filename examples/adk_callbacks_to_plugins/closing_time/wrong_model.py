@@ -38,6 +38,16 @@ class ClosingTime(BasePlugin):
         super().__init__("closing_time")
         self._world = world
 
+    async def before_agent_callback(
+        self,
+        *,
+        agent: BaseAgent,  # noqa: ARG002  # as BasePlugin
+        callback_context: CallbackContext,
+    ) -> None:
+        """Remember when the first question came."""
+        if callback_context.state.get(SINCE) is None:
+            callback_context.state[SINCE] = self._world.now()
+
     async def before_model_callback(
         self,
         *,
@@ -45,14 +55,11 @@ class ClosingTime(BasePlugin):
         llm_request: LlmRequest,  # noqa: ARG002  # as BasePlugin
     ) -> LlmResponse | None:
         """Answer in the place of the model, when it is late."""
-        now = self._world.now()
         since = callback_context.state.get(SINCE)
-        if since is None:
-            callback_context.state[SINCE] = now
-        elif now - since >= OPEN:
-            closed = Part(text="We are closed.")
-            return LlmResponse(content=Content(role="model", parts=[closed]))
-        return None
+        if since is None or self._world.now() - since < OPEN:
+            return None
+        closed = Part(text="We are closed.")
+        return LlmResponse(content=Content(role="model", parts=[closed]))
 
     async def after_agent_callback(
         self,
