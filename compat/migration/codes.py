@@ -166,7 +166,9 @@ def _event(old: Value, new: Value, _: str) -> Named:
     if failed != fails and not asks:
         code = "ERROR_NEW" if fails else "ERROR_LOST"
         coded = _error_code(old) or _error_code(new)
-        path, look = (".more.error_code", _error_code) if coded else (".failed", _failed)
+        path, look = (
+            (".more.error_code", _error_code) if coded else (".failed", _failed)
+        )
         return code, path, look(old), look(new)
     if old.get("author") != new.get("author"):
         return "AUTHOR", ".author", old.get("author"), new.get("author")
