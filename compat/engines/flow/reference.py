@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from compat.dialects.flow.agents import (
     LlmAgent,
@@ -31,6 +31,9 @@ from refengine.messages import Json
 
 APP: Final = "app"
 
+Port: TypeAlias = Callable[[Agent, Sequence[Plugin]], tuple[Agent, Sequence[Plugin]]]
+"""Puts agents and plugins into the place of others that do the same."""
+
 
 class FlowDialect:
     """The reference dialect; its values are frozen, so no hook edits a response."""
@@ -51,8 +54,10 @@ class FlowDialect:
 class DialectWorld:
     """A world on the reference dialect."""
 
-    def __init__(self, world: FlowWorld, profile: FlowProfile) -> None:
-        self._world, self._profile = world, profile
+    def __init__(
+        self, world: FlowWorld, profile: FlowProfile, port: Port = lambda *given: given
+    ) -> None:
+        self._world, self._profile, self._port = world, profile, port
         self._sessions = InMemorySessionService(world.new_id)
         self._artifacts = InMemoryArtifactService()
 
@@ -73,13 +78,16 @@ class DialectWorld:
         """Build agents, plugins and a runner; raises what building them raises."""
         world = self._world
         keeps = world.scenario.artifact_service
+        root = self._agent(world.scenario.agent)
+        given = [Plugin(name=x.name, **x.hooks) for x in world.plugins()]
+        agent, plugins = self._port(root, given)
         return Runner(
-            self._agent(world.scenario.agent),
+            agent,
             app=APP,
             profile=self._profile,
             session_service=self._sessions,
             artifact_service=self._artifacts if keeps else None,
-            plugins=[Plugin(name=x.name, **x.hooks) for x in world.plugins()],
+            plugins=plugins,
             new_id=world.new_id,
             clock=world.clock,
         )
