@@ -22,6 +22,7 @@ PAGES = [
     "docs/concurrency.md",
     "docs/conform.md",
     "docs/migrate-check.md",
+    "docs/migrating-from-adk-callbacks.md",
     "docs/migrating-from-langgraph.md",
     "docs/migrating-from-struct.md",
     "docs/order-and-conflicts.md",
