@@ -55,7 +55,7 @@ class DialectWorld:
     """A world on the reference dialect."""
 
     def __init__(
-        self, world: FlowWorld, profile: FlowProfile, port: Port = lambda *given: given
+        self, world: FlowWorld, profile: FlowProfile, port: Port | None = None
     ) -> None:
         self._world, self._profile, self._port = world, profile, port
         self._sessions = InMemorySessionService(world.new_id)
@@ -80,7 +80,7 @@ class DialectWorld:
         keeps = world.scenario.artifact_service
         root = self._agent(world.scenario.agent)
         given = [Plugin(name=x.name, **x.hooks) for x in world.plugins()]
-        agent, plugins = self._port(root, given)
+        agent, plugins = self._port(root, given) if self._port else (root, given)
         return Runner(
             agent,
             app=APP,
