@@ -283,9 +283,10 @@ def refunds(world):
 def test_own_tool_runs_after_a_yes_and_what_it_keeps_is_seen() -> None:
     trace = play_alone(read_scenario(CONFIRMED, "a world"), refunds).trace
 
-    asked = [each.data["data"]["approved"] for each in trace.of("effect")]
-    ran = [(each.call_id, each.data["arguments"]) for each in trace.of("tool_start")]
-    first, last = (each.data for each in trace.of("run_end"))
+    seen: list[Any] = list(trace)
+    asked = [e.data["data"]["approved"] for e in seen if e.kind == "effect"]
+    ran = [(e.call_id, e.data["arguments"]) for e in seen if e.kind == "tool_start"]
+    first, last = (e.data for e in seen if e.kind == "run_end")
     assert asked == [True, False]
     assert ran == [("c1", '{"amount": 1}')]
     assert first["stored"]["artifacts"] == {

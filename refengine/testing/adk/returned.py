@@ -48,7 +48,7 @@ def runner_of(got: object, bridge: AdkBridge) -> Runner:
 def _parts(got: object) -> tuple[BaseAgent, list[BasePlugin]]:
     if isinstance(got, BaseAgent):
         return got, []
-    parts = cast("tuple[object, ...]", got) if isinstance(got, tuple) else ()
+    parts = _pair(got)
     if len(parts) != 2:
         raise SubjectError(got, "that is nothing of ADK that can be run", INSTEAD)
     root, plugins = parts
@@ -63,6 +63,10 @@ def _parts(got: object) -> tuple[BaseAgent, list[BasePlugin]]:
             why = f"plugins[{at}] is {_named(each)}, and no plugin"
             raise SubjectError(parts, why, INSTEAD)
     return root, [*plugins]
+
+
+def _pair(got: object) -> tuple[object, ...]:
+    return cast("tuple[object, ...]", got) if isinstance(got, tuple) else ()
 
 
 def _named(value: object) -> str:
