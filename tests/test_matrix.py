@@ -13,6 +13,7 @@ from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus
 from property_tests.explaining import examples
+from property_tests.flow.flow_dialect import FLOW
 from property_tests.judging import inputs
 from property_tests.judging.inputs import MadeCorpus
 from property_tests.matrix import (
@@ -440,7 +441,7 @@ def test_list_shows_every_mutant(capsys, monkeypatch) -> None:
 
     told = capsys.readouterr().out
     assert all(each.id in told for each in MUTANTS)
-    assert f"{len(MUTANTS)} mutants" in told
+    assert f"{len(MUTANTS) + len(FLOW.mutants)} mutants" in told
 
 
 def test_list_shows_the_mutants_of_a_clause(capsys, monkeypatch) -> None:
