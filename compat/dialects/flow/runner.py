@@ -164,14 +164,17 @@ class Runner:
             seen = self.profile.before_run_event == "through_on_event"
             yield await (self._told(ctx, event) if seen else self._keep(ctx, event))
             return
-        author = ctx.agent.name
+        author, telling = ctx.agent.name, False
         try:
             async with aclosing(run_agent(ctx)) as events:
                 async for event in events:
-                    yield await self._told(ctx, event)
+                    telling = True  # an on_event hook's own exception is not told
+                    told = await self._told(ctx, event)
+                    telling = False
+                    yield told
                     author = event.author
         except Exception as error:
-            if self._tells(ctx, error):
+            if not telling and self._tells(ctx, error):
                 code, text = error_code(error), str(error)
                 failed = ctx.event(author=author, error_code=code, error_message=text)
                 yield await self._told(ctx, failed)

@@ -69,7 +69,7 @@ class FlowAnswerSpec(FlowReplySpec):
 
     @model_validator(mode="after")
     def _in_one_form(self) -> FlowAnswerSpec:
-        own = self.model_fields_set - {"responses", "chunks", "error"}
+        own = said_of(self) - {"responses", "chunks", "error"}
         forms = [bool(own), bool(self.responses), bool(self.chunks)]
         if sum(forms) > 1:
             raise ValueError("say it in one form: itself, 'responses' or 'chunks'")
@@ -103,7 +103,7 @@ class FlowToolSpec(Spec):
     @model_validator(mode="after")
     def _tool_or_agent(self) -> FlowToolSpec:
         if self.agent is not None:
-            own = self.model_fields_set - {"agent", "skip_summarization"}
+            own = said_of(self) - {"agent", "skip_summarization"}
             if own:
                 raise ValueError(f"a tool with 'agent' has no {min(own)!r}")
         elif not self.name:
@@ -150,7 +150,7 @@ class FlowAgentSpec(Spec):
         if self.kind != "llm":
             own = {"name", "kind", "description", "sub_agents", "callbacks"}
             own |= {"max_iterations"} if self.kind == "loop" else set()
-            extra = sorted(self.model_fields_set - own)
+            extra = sorted(said_of(self) - own)
             if extra:
                 raise ValueError(f"{self.kind} agent {self.name!r} has no {extra[0]!r}")
         for hook, callbacks in self.callbacks.items():
@@ -275,6 +275,15 @@ class FlowScenario(Spec):
     def agents(self) -> Iterator[FlowAgentSpec]:
         """Yield all agents, those that are tools among them."""
         return self.agent.tree()
+
+
+def said_of(spec: Spec) -> set[str]:
+    """Return the fields of a part that are not as they are when left out."""
+    return {
+        name
+        for name, each in type(spec).model_fields.items()
+        if getattr(spec, name) != each.get_default(call_default_factory=True)
+    }
 
 
 def _refuse(owner: str, todo: Callback, allowed: frozenset[str]) -> None:

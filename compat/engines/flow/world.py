@@ -33,6 +33,7 @@ from compat.engines.flow.scenario import (
     FlowReplySpec,
     FlowScenario,
     FlowToolSpec,
+    said_of,
 )
 
 Aggregate: TypeAlias = Callable[
@@ -124,7 +125,7 @@ def _whole(answer: FlowAnswerSpec) -> Sequence[LlmResponse]:
     if answer.responses:
         return [each.response() for each in answer.responses]
     if not answer.chunks:
-        only_fails = answer.model_fields_set == {"error"}
+        only_fails = said_of(answer) == {"error"}
         return () if only_fails else (answer.response(),)
     said = [each.response() for each in answer.chunks if each is not None]
     if not said:

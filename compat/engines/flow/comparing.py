@@ -1,0 +1,157 @@
+"""What two Flow engines saw of one scenario, in a form in which it can be compared.
+
+Ids are renamed in the order in which they come. What the models were told to give is
+left out, since it is the world's own. Texts of errors are an engine's wording, as are
+the notes that it adds to instructions; those of a world are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from compat.engines.flow.scenario import FlowAgentSpec, FlowScenario
+from refengine.messages import Json
+from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.trace import Trace
+
+_OWN_ID: Final = re.compile(r"\b(?:adk-|e-)?id\d+\b")
+_INPUTS: Final = frozenset(("model_chunk", "model_response", "model_error"))
+_OUTSIDE: Final = frozenset(("event", "run_end", "checkpoint"))
+_IDENTITY: Final = re.compile(
+    r"You are (?:the agent with the internal|an agent\. Your internal) name"
+    r" (?:is )?[`\"](\w+)[`\"]\."
+)
+_PLUGIN: Final = re.compile(r"during '(\w+?)(?:_callback)?' callback")
+_TRANSFER: Final = re.compile(
+    r"\s*You (?:can hand over|have a list of other agents to transfer).*", re.DOTALL
+)
+_TARGET: Final = re.compile(r"^(?:- |Agent name: )(\w+)", re.MULTILINE)
+_HINT: Final = re.compile(
+    r"may tool '\w+' run\?|Please approve or reject the tool call"
+)
+_OWN_TOOLS: Final = frozenset(("transfer_to_agent", "set_model_response"))
+_ERROR: Final = re.compile(r"(?!ScriptedFlow)\w*Error")
+
+
+def comparable_flow(trace: Trace, scenario: FlowScenario) -> list[Json]:
+    """Return what was seen, for a comparison with what another engine saw.
+
+    Within a run that streams, or in which agents run in parallel, only what belongs
+    together is in order: an engine may be ahead of its consumer, and branches of each
+    other.
+    """
+    lanes = _lanes(scenario)
+    entries = [
+        (each.run, _lane(each.kind, each.data, lanes, scenario, each.run), at, each)
+        for at, each in enumerate(trace)
+        if each.kind not in _INPUTS
+    ]
+    names = _Names()
+    ordered = sorted(entries, key=lambda entry: entry[:3])
+    told = (entry.canonical() for *_, entry in ordered)
+    return [
+        names.named(
+            {key: _without_wording(x) for key, x in each.items() if key != "seq"}
+        )
+        for each in (_by_lane(each, lanes) for each in told)
+    ]
+
+
+def _by_lane(entry: dict[str, Any], lanes: Mapping[str, str]) -> dict[str, Any]:
+    """Return an entry with the events that are kept in the order of their branches."""
+    if entry["kind"] != "checkpoint" or not lanes:
+        return entry
+    kept = entry["data"]
+    events = sorted(kept["events"], key=lambda each: lanes.get(each["author"], ""))
+    return {**entry, "data": {**kept, "events": events}}
+
+
+def _lanes(scenario: FlowScenario) -> Mapping[str, str]:
+    """Return for each agent below a parallel one in whose branch it is."""
+    return dict(_branches(scenario.agent))
+
+
+def _branches(agent: FlowAgentSpec) -> Iterator[tuple[str, str]]:
+    for child in agent.sub_agents:
+        if agent.kind == "parallel":
+            yield from ((each.name, child.name) for each in child.tree())
+        else:
+            yield from _branches(child)
+
+
+def _lane(
+    kind: str,
+    data: Mapping[str, Any],
+    lanes: Mapping[str, str],
+    scenario: FlowScenario,
+    run: int,
+) -> str:
+    if kind in {"run_end", "checkpoint"}:
+        return "~~"
+    event: Any = data.get("event") or {}
+    agent = str(data.get("agent") or event.get("author") or "")
+    streams = run > 0 and scenario.turns[run - 1].stream
+    outside = kind in _OUTSIDE or data.get("hook") == "on_event"
+    return lanes.get(agent, "") + ("~" if streams and outside else "")
+
+
+class _Names:
+    """Names for ids in the order in which they come: of events, of runs, of calls."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, str]] = {"event": {}, "run": {}, "call": {}}
+
+    def named(self, value: Any, kind: str = "call") -> Any:  # noqa: ANN401  # any JSON value
+        """Return a value with a name for each id of an engine's own in it."""
+        if isinstance(value, str):
+            return _OWN_ID.sub(lambda found: self._name(found[0], kind), value)
+        if is_list(value):
+            return [self.named(each) for each in value]
+        if not is_mapping(value):
+            return value
+        kinds = {"invocation_id": "run", "id": "event" if "author" in value else "call"}
+        return {
+            self.named(key): self.named(each, kinds.get(key, "call"))
+            for key, each in value.items()
+        }
+
+    def _name(self, given: str, kind: str) -> str:
+        known = self._known[kind]
+        return known.setdefault(given, f"{kind} {len(known) + 1}")
+
+
+def _without_wording(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """Return a value without what an engine says in its own words."""
+    if isinstance(value, str):
+        return _without_notes(value)
+    if is_list(value):
+        return [_without_wording(each) for each in value]
+    if not is_mapping(value):
+        return value
+    left = {key for key in value if _is_wording(key, value)}
+    return {key: _without_wording(x) for key, x in value.items() if key not in left}
+
+
+def _is_wording(key: str, within: Mapping[str, Any]) -> bool:
+    """Tell whether a field holds an engine's words, or nothing at all."""
+    if key in {"text", "error"} and "class" in within:
+        return bool(_ERROR.fullmatch(str(within["class"])))
+    if key == "error_message":
+        return bool(_ERROR.fullmatch(str(within.get("error_code"))))
+    if key == "hint":
+        return bool(_HINT.match(str(within[key])))
+    if key in {"description", "title"}:
+        return within.get("name") in _OWN_TOOLS or "type" in within
+    return key in {"args", "payload", "confirmed"} and not within[key]
+
+
+def _without_notes(text: str) -> str:
+    """Return a text without the notes that an engine adds to an instruction."""
+    text = _PLUGIN.sub(r"during '\1' callback", _IDENTITY.sub(r"<agent \1>", text))
+    note = _TRANSFER.search(text)
+    if note is None:
+        return text
+    targets = " ".join(_TARGET.findall(note[0]))
+    return f"{text[: note.start()]}<targets {targets}>"

@@ -1,0 +1,95 @@
+"""Differences that are known, each with the reason for which it stays."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from refengine.messages import Json
+from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.trace import MISSING, Divergence, same
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A known difference: where it stands in an observation, and why it stays.
+
+    ``path``, ``left`` and ``right`` are regular expressions over the whole place and
+    over both values as JSON.
+    """
+
+    name: str
+    path: str
+    reason: str
+    left: str = ".*"
+    right: str = ".*"
+
+    def covers(self, found: Divergence) -> bool:
+        """Tell whether a difference is this one."""
+        texts = found.path, json.dumps(found.left), json.dumps(found.right)
+        patterns = self.path, self.left, self.right
+        pairs = zip(patterns, texts, strict=True)
+        return all(re.fullmatch(pattern, text) for pattern, text in pairs)
+
+
+def read_explained(file: Path) -> tuple[Explained, ...]:
+    """Read a file of them; raises TypeError for an entry with other fields."""
+    raw = tomllib.loads(file.read_text("utf-8"))
+    return tuple(Explained(name=name, **each) for name, each in raw.items())
+
+
+def differences(left: Sequence[Json], right: Sequence[Json]) -> Iterator[Divergence]:
+    """Yield all differences of two sequences; where one is shorter, that is one."""
+    for index, (a, b) in enumerate(zip(left, right, strict=False)):
+        for path, x, y in _within(a, b, ""):
+            yield Divergence(index, path, x, y)
+    if len(left) != len(right):
+        index = min(len(left), len(right))
+        a = left[index] if index < len(left) else MISSING
+        b = right[index] if index < len(right) else MISSING
+        yield Divergence(index, "", a, b)
+
+
+def _within(a: Any, b: Any, path: str) -> Iterator[tuple[str, Json, Json]]:  # noqa: ANN401  # any JSON value
+    if is_mapping(a) and is_mapping(b):
+        for key in sorted({*a, *b}):
+            yield from _within(
+                a.get(key, MISSING), b.get(key, MISSING), f"{path}.{key}"
+            )
+    elif is_list(a) and is_list(b) and len(a) == len(b):
+        for at, (x, y) in enumerate(zip(a, b, strict=True)):
+            yield from _within(x, y, f"{path}[{at}]")
+    elif is_list(a) or is_mapping(a) or is_list(b) or is_mapping(b):
+        if a != b:
+            yield path, a, b
+    elif not same(a, b):
+        yield path, a, b
+
+
+def first_unexplained(
+    found: Iterator[Divergence],
+    explained: Sequence[Explained],
+    used: dict[str, int],
+) -> Divergence | None:
+    """Return the first difference that nothing covers; count what covered others."""
+    seen: set[str] = set()
+    first: Divergence | None = None
+    for each in found:
+        covering = next((one for one in explained if one.covers(each)), None)
+        if covering is None:
+            first = each
+            break
+        seen.add(covering.name)
+    for name in seen:
+        used[name] = used.get(name, 0) + 1
+    return first
+
+
+def unused(explained: Sequence[Explained], used: Mapping[str, int]) -> Sequence[str]:
+    """Return the names of those that covered nothing."""
+    return [each.name for each in explained if each.name not in used]

@@ -1,0 +1,80 @@
+"""Generated Flow worlds on the reference dialect and on another engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from hypothesis import HealthCheck, given, seed, settings
+
+from compat.engines.flow.comparing import comparable_flow
+from compat.engines.flow.doors import FlowEngine
+from compat.engines.flow.generating import flow_worlds
+from compat.engines.flow.playing import play_flow
+from compat.engines.flow.scenario import FlowScenario
+from refengine.testing.trace import Divergence
+from tools.differential.explaining import Explained, differences, first_unexplained
+
+
+@dataclass(frozen=True, slots=True)
+class Unexplained:
+    """The smallest world found in which two engines differ, and where."""
+
+    scenario: FlowScenario
+    difference: Divergence
+
+
+_ALL_CHECKS: Final[Sequence[HealthCheck]] = tuple(cast("Any", HealthCheck))
+"""What Hypothesis minds about worlds that are large or slow is no fault here."""
+
+
+class _DifferError(AssertionError):
+    """A world in which something differs that nothing explains."""
+
+    def __init__(self, found: Unexplained) -> None:
+        self.found = found
+        super().__init__(str(found.difference))
+
+
+@dataclass(slots=True)
+class Differential:
+    """What worlds on two engines showed; ``used`` counts worlds by what explains."""
+
+    ours: FlowEngine
+    theirs: FlowEngine
+    explained: Sequence[Explained]
+    worlds: int = 0
+    used: dict[str, int] = field(default_factory=dict[str, int])
+    unexplained: Unexplained | None = None
+
+    def run(self, worlds: int, number: int) -> Mapping[str, int]:
+        """Play so many worlds; a first unexplained difference is shrunk, and kept."""
+
+        @seed(number)
+        @settings(
+            max_examples=worlds,
+            database=None,
+            deadline=None,
+            suppress_health_check=_ALL_CHECKS,
+        )
+        @given(flow_worlds())
+        def plays_alike(scenario: FlowScenario) -> None:
+            self.look(scenario)
+
+        try:
+            plays_alike()
+        except _DifferError as error:
+            self.unexplained = error.found
+        return self.used
+
+    def look(self, scenario: FlowScenario) -> None:
+        """Play a world on both; raises where something differs that is not known."""
+        self.worlds += 1
+        ours, theirs = (
+            comparable_flow(play_flow(scenario, each), scenario)
+            for each in (self.ours, self.theirs)
+        )
+        found = first_unexplained(differences(ours, theirs), self.explained, self.used)
+        if found is not None:
+            raise _DifferError(Unexplained(scenario, found))
