@@ -61,6 +61,7 @@ EXTRAS = {
     "refengine.testing.graphs": GRAPHS,
     "refengine.testing.adk": {"google"},
     "compat.engines.flow.adk": {"google"},
+    "compat.engines.flow.generating": {"hypothesis"},
     "compat.engines.graphs": GRAPHS,
     "compat.wire": WIRE,
     "compat.report.plots": {"matplotlib"},
