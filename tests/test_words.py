@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from compat.migration.words import Pattern, Words, harvest, own_sources
+from refengine.testing.subject_worlds.adk_source import adk_words
 from refengine.testing.subject_worlds.words import matching, near_misses
 
 
@@ -162,3 +163,12 @@ def test_what_one_of_two_patterns_matches_is_met(old: str, new: str) -> None:
     others = [[each.span() for each in re.finditer(new, text)] for text in made]
 
     assert found != others
+
+
+@pytest.mark.parametrize("line", ['SUM = "sum"', 'SUM: Final = "user:sum"'])
+def test_sessions_of_adk_begin_with_a_state_key_that_a_constant_names(line) -> None:
+    found = adk_words([f"{line}\ndef hook(state):\n    return state.get(SUM, 0)\n"])
+
+    assert [(each.name, each.values) for each in found.options] == [
+        (line.split('"')[1], (0, 1))
+    ]

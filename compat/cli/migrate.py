@@ -169,8 +169,9 @@ def check(  # noqa: PLR0913  # the options of the command
     """Play OLD and NEW in the same worlds and tell whether NEW does the same.
 
     A subject is a function subject(world) that returns a list of struct middlewares or
-    handlers, or the configuration of an agent. The answer is the strongest relation
-    that holds, with the smallest world that breaks the next one.
+    handlers, the configuration of an agent, a graph of LangGraph or LangChain, or an
+    agent of Google's ADK. The answer is the strongest relation that holds, with the
+    smallest world that breaks the next one.
 
     Exit codes: 0 what is required holds, 1 it diverges, 2 a mistake in what was given,
     3 a side hung or ended, 4 a hook was never entered, nothing ran, or too few small

@@ -15,6 +15,7 @@ from refengine.testing.subject_worlds.graph_source import (
     parsed,
 )
 from refengine.testing.subject_worlds.named_values import BY_TYPE, Value, named
+from refengine.testing.subject_worlds.source import assigned
 
 FACE: Final = "as_adk"
 """Who asks a world for this returns agents of ADK."""
@@ -66,14 +67,12 @@ class _StateKeys:
     kinds: dict[str, str] = field(default_factory=dict[str, str])
     numbers: dict[int, None] = field(default_factory=dict[int, None])
     texts: dict[str, None] = field(default_factory=dict[str, None])
-    constants: dict[str, str] = field(default_factory=dict[str, str])
+    assigned: dict[str, ast.expr] = field(default_factory=dict[str, ast.expr])
 
     def read(self, tree: ast.Module) -> None:
         """Take over what one source says."""
-        nodes = list(ast.walk(tree))
-        for node in nodes:
-            self._constant(node)
-        for node in nodes:
+        self.assigned.update(assigned(tree))
+        for node in ast.walk(tree):
             self._compared(node)
             self._looked_up(node)
 
@@ -89,13 +88,6 @@ class _StateKeys:
         if kind in BY_TYPE:
             return BY_TYPE[kind]
         return (*([*self.texts][:MOST] or ["a"]), "", 1)
-
-    def _constant(self, node: ast.AST) -> None:
-        """Remember which name holds which text."""
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            for target in node.targets:
-                if isinstance(target, ast.Name) and isinstance(node.value.value, str):
-                    self.constants[target.id] = node.value.value
 
     def _compared(self, node: ast.AST) -> None:
         if not isinstance(node, ast.Compare):
@@ -118,9 +110,9 @@ class _StateKeys:
     def _key(self, holder: ast.expr, node: ast.expr, *defaults: ast.expr) -> None:
         if named(holder) != "state":
             return
-        text = getattr(node, "value", None)
         if isinstance(node, ast.Name):
-            text = self.constants.get(node.id)
+            node = self.assigned.get(node.id, node)
+        text = getattr(node, "value", None)
         if not isinstance(text, str) or not text:
             return
         scope, colon, _ = text.partition(":")

@@ -73,13 +73,13 @@ def found_in(source: str) -> SourceWords:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the subject's own escapes
             tree = ast.parse(source)
-            _Reader(found, re.split("\r\n|\r|\n", source), _constants(tree)).visit(tree)
+            _Reader(found, re.split("\r\n|\r|\n", source), assigned(tree)).visit(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return SourceWords()
     return found
 
 
-def _constants(tree: ast.Module) -> dict[str, ast.expr]:
+def assigned(tree: ast.Module) -> dict[str, ast.expr]:
     """Return what names stand for, the last assignment of each."""
     given: dict[str, ast.expr] = {}
     for node in ast.walk(tree):
