@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from compat.models.errors import MissingSessionsError
 from compat.verdicts.conformance import ClauseFailure, ClauseResult
 from property_tests.check import Check, Decision
 from property_tests.checks.order import CHECKS as ORDER
@@ -35,10 +36,12 @@ from property_tests.known.states import (
     unmatched,
 )
 from property_tests.playing import VariantPlayer
+from property_tests.recorded import worlds
 from property_tests.registry import Clause, Contract, OwnSource, Retired
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine
 from tests.backwards import Backwards, placed
+from tests.commands import refengine
 
 PATH = Path("known.toml")
 TOML = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -573,3 +576,23 @@ def test_baseline_of_no_engine_is_told(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert done.stderr.startswith("refengine baseline write: 'engines.py:absent'")
+
+
+@pytest.mark.parametrize(
+    "words", [("baseline", "write"), ("baseline", "update"), ("conform",)]
+)
+def test_an_installation_without_its_sessions_is_at_fault(
+    words, tmp_path: Path, monkeypatch
+) -> None:
+    def none_ship() -> None:
+        raise MissingSessionsError("index.json")
+
+    monkeypatch.setattr(worlds, "shipped_files", none_ship)
+    (tmp_path / "known.toml").write_text("", "utf-8")
+    known = () if words[-1] == "write" else ("--known", "known.toml")
+
+    done = refengine(*words, "reference", "--examples", "1", *known, at=tmp_path)
+
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"refengine {' '.join(words)}: ")
+    assert "index.json" in done.stderr

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -67,7 +68,7 @@ def write(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401  
     from property_tests.known.baseline import new_baseline
 
     path = known or default_file(engine)
-    with refusing("baseline write", *_mistakes()):
+    with _refusing("baseline write"):
         if path.exists():
             refuse("baseline write", f"{path} is there already: 'baseline update' it")
         judged = judge(_request(engine, **how))
@@ -94,7 +95,7 @@ def update(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401 
     path, request = known or default_file(engine), _request(engine, **how)
     about: dict[str, Any] = {"engine": engine, "profile": request.profile}
     about["clauses"] = []  # it only plays what is pinned
-    with refusing("baseline update", *_mistakes()):
+    with _refusing("baseline update"):
         read_known(path, drafts=True)  # a mistake in it is told before all the work
         judged = judge(request)
         with Pool(about, 1, request.timeout) as pool:
@@ -139,6 +140,18 @@ def code_of(judged: JudgedOnce, made: Baseline) -> int:
         *([STALE] if made.lost else []),
         OK,
     )
+
+
+@contextmanager
+def _refusing(command: str) -> Generator[None, None, None]:
+    """Report what is wrong with what was given, and with what was installed."""
+    from compat.models.errors import MissingSessionsError
+
+    with (
+        refusing(command, *_mistakes()),
+        refusing(command, MissingSessionsError, code=FAULT),
+    ):
+        yield
 
 
 def _mistakes() -> tuple[type[Exception], ...]:
