@@ -58,8 +58,10 @@ class ReplayedWorld:
         return self.failure is None and self.decided > 0
 
 
-Replay: TypeAlias = Callable[[str, Scenario], ReplayedWorld]
+Replay: TypeAlias = Callable[[str, BaseModel], ReplayedWorld]
 """Plays a world for the check of one clause."""
+
+NO_SCENARIO: Final = "it is a world of a dialect, and an engine plays scenarios"
 
 
 class Asks(Protocol):
@@ -75,7 +77,9 @@ def here(player: VariantPlayer, checks: Sequence[Check]) -> Replay:
     by_clause = {each.clause: each for each in checks}
     right = right_player(player)
 
-    def replay(clause: str, world: Scenario) -> ReplayedWorld:
+    def replay(clause: str, world: BaseModel) -> ReplayedWorld:
+        if not isinstance(world, Scenario):
+            return ReplayedWorld(usage=NO_SCENARIO)
         check = by_clause.get(clause)
         if check is None:
             return ReplayedWorld(lost=f"there is no check of {clause}")
@@ -89,7 +93,7 @@ def here(player: VariantPlayer, checks: Sequence[Check]) -> Replay:
             len(decided),
             None if failing is None else failure_of(case, failing),
             stopped(check, case, right),
-            _undecided(clause, len(decided)),
+            undecided(clause, len(decided)),
         )
 
     return replay
@@ -98,7 +102,9 @@ def here(player: VariantPlayer, checks: Sequence[Check]) -> Replay:
 def by_worker(pool: Asks) -> Replay:
     """Return the replay on the engine that a worker has."""
 
-    def replay(clause: str, world: Scenario) -> ReplayedWorld:
+    def replay(clause: str, world: BaseModel) -> ReplayedWorld:
+        if not isinstance(world, Scenario):
+            return ReplayedWorld(usage=NO_SCENARIO)
         scenario = world.model_dump(mode="json", exclude_defaults=True)
         reply = pool.one({"op": "replay", "clause": clause, "scenario": scenario})
         return replayed(clause, reply)
@@ -120,11 +126,12 @@ def replayed(clause: str, reply: Mapping[str, Any]) -> ReplayedWorld:
         decided,
         failure,
         blocked,
-        _undecided(clause, decided),
+        undecided(clause, decided),
     )
 
 
-def _undecided(clause: str, decided: int) -> str:
+def undecided(clause: str, decided: int) -> str:
+    """Return why a world is no answer, "" if its check decided."""
     return "" if decided else f"this world no longer lets the check of {clause} decide"
 
 

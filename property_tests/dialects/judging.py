@@ -29,6 +29,7 @@ from compat.verdicts.conformance import (
 )
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 from property_tests.dialects.dialect import Dialect, JudgedWorld
+from property_tests.dialects.pinned import PinnedPlayer
 from property_tests.judging.by_clause import (
     ClauseJudgement,
     JudgedClause,
@@ -40,6 +41,8 @@ from property_tests.judging.by_clause import (
 )
 from property_tests.judging.engine_workers import UnusableEngineError
 from property_tests.judging.inputs import Emit
+from property_tests.known.entries import joined_known
+from property_tests.known.states import applied, known_of, unmatched
 from property_tests.registry import Clause, Contract
 from refengine.testing.child import CallError
 
@@ -154,9 +157,11 @@ class DialectKind:
         self.contract: Contract = request.dialect.contract
         self._missing: dict[str, Mapping[str, str]] = {}
         self.doors: Sequence[JudgedDoor] = [*map(self._door, request.doors)]
+        # A mistake in a file is told before all the work.
+        self._known = {e.name: known_of(e.name, request.known) for e in self.doors}
         self._all = tuple(worlds_of(request.dialect, request.examples, request.seed))
         fixed = sum(each.fixed for each in self._all)
-        told = () if request.examples else ("no world was drawn: none was asked for",)
+        told = _told(self._all, request.examples)
         self.worlds = JudgedWorlds(len(self._all), fixed, digest_of(self._all), told)
 
     def _door(self, text: str) -> JudgedDoor:
@@ -202,6 +207,13 @@ class DialectKind:
     def _workers(self) -> range:
         return range(min(self._asked.workers, len(self._all)) or 1)
 
+    @contextmanager
+    def _child(self, text: str) -> Generator[ChildProcess, None, None]:
+        """Yield a child that has loaded a door; raises UnusableEngineError."""
+        with dialect_child(self._asked, text) as child:
+            loaded(child, text)
+            yield child
+
     def _share(
         self, text: str, share: Iterable[int]
     ) -> list[tuple[int, Mapping[str, Any] | str]]:
@@ -209,8 +221,7 @@ class DialectKind:
         found: list[tuple[int, Mapping[str, Any] | str]] = []
         left = iter(share)
         while (at := next(left, None)) is not None:
-            with dialect_child(self._asked, text) as child:
-                loaded(child, text)
+            with self._child(text) as child:
                 while at is not None:
                     given = {"scenario": self._all[at].json}
                     try:
@@ -229,8 +240,7 @@ class DialectKind:
         if not tally.failing:
             return
         limit = self._asked.timeout * SHRINKING
-        with dialect_child(self._asked, door.asked) as child:
-            loaded(child, door.asked)
+        with self._child(door.asked) as child:
             for clause, places in tally.failing.items():
                 shortest = min(places, key=lambda at: len(str(self._all[at].json)))
                 given = {"clause": clause, "scenario": self._all[shortest].json}
@@ -268,9 +278,23 @@ class DialectKind:
     def known(
         self, door: JudgedDoor, results: Sequence[ClauseResult]
     ) -> tuple[Sequence[ClauseResult], Sequence[str]]:
-        """Return the results with what is known marked, and faults of the list."""
-        del door
-        return results, ()
+        """Return the results with what is known marked, and faults of the list.
+
+        What is about none of the doors is told with the last of them.
+        """
+        of = self._known[door.name].for_engine(door.name, door.version)
+        judged = {each.clause for each in results}
+        mine = [each for each in of if each.clause in judged]
+        asked = self._asked
+        player = PinnedPlayer(
+            asked.dialect.name, lambda: self._child(door.asked), asked.timeout
+        )
+        states, faults = player.states(mine)
+        if door is self.doors[-1]:
+            versions = {each.name: each.version for each in self.doors}
+            listed = joined_known(self._known.values())
+            faults += unmatched(listed, versions, self.contract)
+        return applied(results, states), faults
 
 
 def _faults(door: JudgedDoor, tally: DialectTally) -> Iterator[Breakdown]:
@@ -278,6 +302,17 @@ def _faults(door: JudgedDoor, tally: DialectTally) -> Iterator[Breakdown]:
         first = min(tally.lost)
         text = f"{len(tally.lost)} worlds broke off; world {first}: {tally.lost[first]}"
         yield Breakdown(engine=door.name, whose="engine", text=text)
+
+
+def _told(worlds: Sequence[JudgedWorld], examples: int) -> tuple[str, ...]:
+    """Return what a reader has to know about the worlds."""
+    if not examples:
+        return ("no world was drawn: none was asked for",)
+    if all(each.fixed for each in worlds):
+        return (
+            f"none of {examples} worlds was drawn: this dialect has fixed cases alone",
+        )
+    return ()
 
 
 def worlds_of(dialect: Dialect, examples: int, seed: int) -> Iterator[JudgedWorld]:

@@ -26,7 +26,7 @@ from property_tests.judging.inputs import (
     write_corpus,
 )
 from property_tests.judging.pool import expect_workers
-from property_tests.known.entries import KnownFailures
+from property_tests.known.entries import joined_known
 from property_tests.known.states import unmatched
 from property_tests.registry import contract
 
@@ -82,8 +82,7 @@ class EnginesJudgement:
 
     def _unmatched(self) -> list[str]:
         """Return what is listed as a known failure of nothing that was judged."""
-        entries = {e.where: e for each in self._judges for e in each.known.entries}
-        known = KnownFailures(tuple(entries.values()))
+        known = joined_known(each.known for each in self._judges)
         judged = {each.name: each.version for each in self._judges}
         return list(unmatched(known, judged, contract()))
 

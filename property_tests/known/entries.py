@@ -12,10 +12,13 @@
 The pinned world alone decides: if the clause still fails in it the failure is known,
 if not the entry is stale. So generated worlds may fail the clause in one corpus and
 not in another, and nothing flakes. Entries are keyed on ids, never on a text of ours.
+
+The world of a door to a dialect is one of that dialect, and says so: its ``subject``.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,8 +39,8 @@ from pydantic import (
     field_validator,
 )
 
+from property_tests.dialects.dialects import DIALECTS, dialect_named
 from property_tests.variants import CHANGES
-from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import parse_scenario
 
 EVERY: Final = "*"
@@ -82,7 +85,7 @@ class Known(BaseModel):
     kind: Kind
     reason: Text
     issue: Text
-    world: Scenario
+    world: BaseModel
     variant: str = ""
 
     @property
@@ -127,10 +130,10 @@ class Known(BaseModel):
 
     @field_validator("world", mode="before")
     @classmethod
-    def _is_a_world(cls, given: object) -> Scenario:
+    def _is_a_world(cls, given: object) -> BaseModel:
         if not isinstance(given, str):
             raise ValueError("give the scenario as text: world = '''{…}'''")  # noqa: TRY004  # pydantic wants ValueError
-        return parse_scenario(given, "it")
+        return _of_dialect(given) or parse_scenario(given, "it")
 
     @field_validator("variant")
     @classmethod
@@ -150,6 +153,12 @@ class KnownFailures:
     def for_engine(self, name: str, version: str) -> tuple[Known, ...]:
         """Return the entries about this version of an engine."""
         return tuple(e for e in self.entries if e.engine == name and e.covers(version))
+
+
+def joined_known(files: Iterable[KnownFailures]) -> KnownFailures:
+    """Return the entries of files, each once: the same file may be there twice."""
+    entries = {each.where: each for file in files for each in file.entries}
+    return KnownFailures(tuple(entries.values()))
 
 
 def read_known(path: Path, *, drafts: bool = False) -> KnownFailures:
@@ -197,6 +206,28 @@ def _known(
     given = {f"{key} " if key in {"file", "number"} else key: data[key] for key in data}
     placed = {**given, "file": str(path), "number": number}
     return Known.model_validate(placed, context=drafts or None)
+
+
+def _of_dialect(text: str) -> BaseModel | None:
+    """Return the world of the dialect that a text says it is of, None if of none."""
+    try:
+        found: object = json.loads(text)
+    except ValueError:
+        return None  # what is wrong with it is told where a scenario is read
+    if not isinstance(found, dict):
+        return None
+    data = cast("Mapping[str, Any]", found)
+    subject = data.get("subject")
+    if not isinstance(subject, str) or subject not in DIALECTS:
+        return None
+    try:
+        return dialect_named(subject).read(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(
+            f"it is no world of {subject}: {where}: {first['msg']}"
+        ) from None
 
 
 def _problems(
