@@ -419,6 +419,17 @@ def test_an_agent_as_a_tool_that_says_nothing_may_say_why(profile, inner, result
     assert events[1] == f"root: helper -> {{'result': {result!r}}}"
 
 
+@pytest.mark.parametrize(("profile", "shown"), [("flow-safe", ""), ("adk-py-2", "so")])
+def test_a_result_that_is_not_summed_up_may_stand_there_as_a_text(profile, shown):
+    helper = agent_tool(llm("helper", "so"), skip_summarization=True)
+    root = llm("root", calls(("helper", {"request": "?"})), "ok", tools=[helper])
+
+    events = asyncio.run(run(runner_of(root, profile=profile)))
+
+    assert len(events) == 2
+    assert events[1].content.text == shown
+
+
 def test_who_leaves_a_run_ends_the_agents_that_still_work():
     ended = []
 

@@ -53,6 +53,50 @@ def test_ids_are_compared_by_the_order_in_which_they_come() -> None:
     assert {"event 1", "run 1"} <= ids
 
 
+def test_a_run_has_the_number_of_its_turn_and_says_whether_that_answers() -> None:
+    tool: Any = {"name": "t", "needs_confirmation": True}
+    turns: Any = [{"text": "hi"}, {"confirms": [{"of": "t"}]}, {"text": "so"}]
+    script: Any = [{"calls": [{"name": "t"}]}, {"text": "ok"}]
+    agent: Any = {"name": "a", "tools": [tool], "script": script}
+    scenario = of_scenario({"agent": agent, "turns": turns})
+    told: Any = comparable_flow(play_flow(scenario, FlowDialect()), scenario)
+    events = [each["data"]["event"] for each in told if each["kind"] == "event"]
+
+    assert {each["invocation_id"] for each in events} == {"run 1", "answer 2", "run 3"}
+
+
+def test_chunks_have_ids_and_actions_of_their_own_names() -> None:
+    answer: Any = {"chunks": [{"text": "h"}, {"text": "i", "finish_reason": "STOP"}]}
+    scenario = of_scenario(
+        {
+            "agent": {"name": "a", "script": [answer]},
+            "turns": [{"text": "hi", "stream": True}],
+        }
+    )
+    told: Any = comparable_flow(play_flow(scenario, FlowDialect()), scenario)
+    ids = [each["data"]["event"]["id"] for each in told if each["kind"] == "event"]
+
+    assert ids[0] == "chunk 1"
+    assert ids[-1].startswith("event ")
+
+
+def test_how_far_a_parallel_agent_was_when_another_failed_is_not_compared() -> None:
+    below: Any = [
+        {"name": "a", "script": [{"error": "down"}]},
+        {"name": "b", "script": [{"text": "ok"}]},
+    ]
+    scenario = of_scenario(
+        {
+            "agent": {"name": "w", "kind": "parallel", "sub_agents": below},
+            "turns": [{"text": "hi"}, {"text": "so"}],
+        }
+    )
+    told = comparable_flow(play_flow(scenario, FlowDialect("adk-py-2")), scenario)
+    kinds: list[Any] = [each["kind"] for each in told if isinstance(each, dict)]
+
+    assert kinds == ["build", "run_start", "run_end"]
+
+
 @pytest.mark.parametrize(
     ("left", "right", "paths"),
     [

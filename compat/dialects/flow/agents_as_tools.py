@@ -87,6 +87,7 @@ async def _last_words(ctx: ToolContext, agent: Agent, asked: str) -> str:
         waiting -= {each.name for each in event.responses}
         last = last if event.content is None and not event.error_code else event
     if outer.profile.agent_tool_result == "why_none" and waiting:
+        ctx.actions.skip_summarization = False
         named = ", ".join(sorted(waiting))
         return f"agent {agent.name!r} waits for {named}, which a tool cannot be told"
     return "" if last is None else _said(last, ctx)
@@ -108,9 +109,9 @@ def _plugins(ctx: ToolContext) -> Sequence[Plugin]:
 
 
 def _result(agent: Agent, said: str) -> object:
-    """Return what the call gives: the answer itself if it has a schema."""
+    """Return what the call gives: its text, or the answer itself if it has a schema."""
     if not isinstance(agent, LlmAgent) or agent.output_schema is None:
-        return {"result": said}
+        return said
     try:
         answer: Json = json.loads(said)
     except ValueError as cause:

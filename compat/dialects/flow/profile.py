@@ -109,7 +109,12 @@ class FlowProfile:
     then its run is an invocation of its own to them"""
     agent_tool_result: Literal["last_text", "why_none"]
     """what an agent that is called as a tool gives back when it waits for its user,
-    or when its model failed: what it said last, or why it said nothing"""
+    or when its model failed: what it said last, or why it said nothing, which a waiting
+    one's caller sums up"""
+    agent_tool_skipping: Literal["response_alone", "text_as_well"]
+    """the event of an agent that is called as a tool and whose result is not summed up:
+    its response alone, or behind it what it gave as a text, for those who show no
+    responses"""
     # Parallel calls
     parallel_calls: Literal["sequential", "concurrent"]
     """the calls of one response, in their order or at the same time"""

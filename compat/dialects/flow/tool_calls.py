@@ -8,6 +8,7 @@ the after hooks see it as well; elsewhere an exception that nobody recovers ends
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast, final
@@ -78,7 +79,7 @@ class ToolStage:
             found = await self._run(tool)
             if tool.long_running and self._held_back(found):
                 return None
-        return self._event(found)
+        return self._event(tool, found)
 
     async def _run(self, tool: Tool) -> _Outcome:
         found = await self._caught(lambda: self._before(tool), hook=True)
@@ -162,12 +163,19 @@ class ToolStage:
             return False
         return not found.value if posture == "empty_held_back" else found.value is None
 
-    def _event(self, found: _Outcome) -> Event:
+    def _event(self, tool: Tool | None, found: _Outcome) -> Event:
         response = FunctionResponse(self._call.name, self._told(found), self._call.id)
+        shown = _shown(found) if tool is not None and self._shows(tool) else ()
         return self._ctx.event(
-            content=Content("user", (Part(response=response),)),
+            content=Content("user", (Part(response=response), *shown)),
             actions=self.actions.made(),
         )
+
+    def _shows(self, tool: Tool) -> bool:
+        """Tell whether what the call gave stands in its event as a text as well."""
+        skips = tool.agent is not None and self.actions.skip_summarization
+        posture = self._ctx.profile.agent_tool_skipping
+        return bool(skips) and posture == "text_as_well"
 
     def _told(self, found: _Outcome) -> Mapping[str, Json] | None:
         if found.error is not None:
@@ -178,6 +186,19 @@ class ToolStage:
         told: object = found.value if is_object else {"result": found.value}
         where = f"the result of tool {self._call.name!r}"
         return cast("Mapping[str, Json]", checked_json(told, where))
+
+
+def _shown(found: _Outcome) -> Sequence[Part]:
+    """Return what a call gave as a text; nothing for an error, and for nothing."""
+    value = found.value
+    if found.error is not None or value in (None, "", {"result": None}):
+        return ()
+    if isinstance(value, str):
+        return (Part(text=value),)
+    told: object = plain(cast("Json", value))
+    if isinstance(told, dict) and "error" in told:
+        return ()
+    return (Part(text=json.dumps(told, ensure_ascii=False)),)
 
 
 def _try_again(name: str, available: Sequence[str]) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from compat.engines.flow.scenario import FlowAgentSpec, FlowScenario
 from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
-from refengine.testing.trace import Trace
+from refengine.testing.trace import Observation, Trace
 
 _OWN_ID: Final = re.compile(r"\b(?:adk-|e-)?id\d+\b")
 _INPUTS: Final = frozenset(("model_chunk", "model_response", "model_error"))
@@ -31,6 +31,10 @@ _TARGET: Final = re.compile(r"^(?:- |Agent name: )(\w+)", re.MULTILINE)
 _HINT: Final = re.compile(
     r"may tool '\w+' run\?|Please approve or reject the tool call"
 )
+_WAITS: Final = re.compile(
+    r"(?:Error: )?agent '(\w+)' (?:waits for .*, which a tool cannot be told"
+    r"|stopped waiting on unresolved long-running tool .*)"
+)
 _OWN_TOOLS: Final = frozenset(("transfer_to_agent", "set_model_response"))
 _ERROR: Final = re.compile(r"(?!ScriptedFlow)\w*Error")
 
@@ -40,23 +44,37 @@ def comparable_flow(trace: Trace, scenario: FlowScenario) -> list[Json]:
 
     Within a run that streams, or in which agents run in parallel, only what belongs
     together is in order: an engine may be ahead of its consumer, and branches of each
-    other.
+    other, as may an agent that is called as a tool beside another call. When one of
+    them fails, how far the others were is luck, and what is kept of them: of that run
+    it is compared that it began and how it ended, and nothing is of those behind it.
     """
     lanes = _lanes(scenario)
     entries = [
         (each.run, _lane(each.kind, each.data, lanes, scenario, each.run), at, each)
-        for at, each in enumerate(trace)
+        for at, each in enumerate(_without_luck(trace, scenario))
         if each.kind not in _INPUTS
     ]
-    names = _Names()
+    names = _Names(scenario)
     ordered = sorted(entries, key=lambda entry: entry[:3])
     told = (entry.canonical() for *_, entry in ordered)
     return [
-        names.named(
+        names.of_entry(
             {key: _without_wording(x) for key, x in each.items() if key != "seq"}
         )
         for each in (_by_lane(each, lanes) for each in told)
     ]
+
+
+def _without_luck(trace: Trace, scenario: FlowScenario) -> Iterator[Observation]:
+    """Yield what was seen, up to a run in which one of several at once failed."""
+    lanes, always = _lanes(scenario), bool(dict(_branches(scenario.agent)))
+    sided = {each.run for each in trace if always or _agent_of(each.data) in lanes}
+    ends = (each for each in trace.of("run_end") if "error" in each.data)
+    failed = next((each.run for each in ends if each.run in sided), None)
+    for each in trace:
+        frames = each.run == failed and each.kind in {"run_start", "run_end"}
+        if failed is None or each.run < failed or frames:
+            yield each
 
 
 def _by_lane(entry: dict[str, Any], lanes: Mapping[str, str]) -> dict[str, Any]:
@@ -69,8 +87,9 @@ def _by_lane(entry: dict[str, Any], lanes: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _lanes(scenario: FlowScenario) -> Mapping[str, str]:
-    """Return for each agent below a parallel one in whose branch it is."""
-    return dict(_branches(scenario.agent))
+    """Return for each agent beside others in whose branch it is, or in which tool."""
+    beside = (pair for each in scenario.agents() for pair in _beside(each))
+    return {**dict(_branches(scenario.agent)), **dict(beside)}
 
 
 def _branches(agent: FlowAgentSpec) -> Iterator[tuple[str, str]]:
@@ -79,6 +98,21 @@ def _branches(agent: FlowAgentSpec) -> Iterator[tuple[str, str]]:
             yield from ((each.name, child.name) for each in child.tree())
         else:
             yield from _branches(child)
+
+
+def _beside(agent: FlowAgentSpec) -> Iterator[tuple[str, str]]:
+    """Yield the agents in tools that an agent's model calls beside other tools."""
+    several = [each.calls for each in agent.script if len(each.calls) > 1]
+    called = {call.name for calls in several for call in calls}
+    for tool in agent.tools:
+        if tool.agent is not None and tool.called in called:
+            yield from ((each.name, tool.called) for each in tool.agent.tree())
+
+
+def _agent_of(data: Mapping[str, Any]) -> str:
+    """Return whose an observation is, empty if it is no agent's."""
+    event: Any = data.get("event") or {}
+    return str(data.get("agent") or event.get("author") or "")
 
 
 def _lane(
@@ -90,18 +124,30 @@ def _lane(
 ) -> str:
     if kind in {"run_end", "checkpoint"}:
         return "~~"
-    event: Any = data.get("event") or {}
-    agent = str(data.get("agent") or event.get("author") or "")
     streams = run > 0 and scenario.turns[run - 1].stream
     outside = kind in _OUTSIDE or data.get("hook") == "on_event"
-    return lanes.get(agent, "") + ("~" if streams and outside else "")
+    return lanes.get(_agent_of(data), "") + ("~" if streams and outside else "")
 
 
 class _Names:
-    """Names for ids in the order in which they come: of events, of runs, of calls."""
+    """Names for ids in the order in which they come: of events, of runs, of calls.
 
-    def __init__(self) -> None:
-        self._known: dict[str, dict[str, str]] = {"event": {}, "run": {}, "call": {}}
+    Partial events are chunks, whose ids and actions have names of their own. A run has
+    the number of the turn in which it came first, and says whether that turn answers
+    something.
+    """
+
+    def __init__(self, scenario: FlowScenario) -> None:
+        self._known: dict[str, dict[str, str]] = {}
+        self._turns, self._kind = scenario.turns, ""
+
+    def of_entry(self, entry: Mapping[str, Any]) -> Json:
+        """Return an observation with names in place of ids."""
+        run = cast("int", entry["run"])
+        turn = self._turns[run - 1] if run else None
+        answers = turn is not None and bool(turn.confirms or turn.late)
+        self._kind = f"{'answer' if answers else 'run'} {run}"
+        return cast("Json", self.named(entry))
 
     def named(self, value: Any, kind: str = "call") -> Any:  # noqa: ANN401  # any JSON value
         """Return a value with a name for each id of an engine's own in it."""
@@ -111,15 +157,23 @@ class _Names:
             return [self.named(each) for each in value]
         if not is_mapping(value):
             return value
-        kinds = {"invocation_id": "run", "id": "event" if "author" in value else "call"}
+        event = "author" in value
+        chunk = event and bool(value.get("partial"))
+        own = ("chunk" if chunk else "event") if event else "call"
+        kinds = {"invocation_id": "run", "id": own}
+        keys = {"actions": "actions_of_chunk"} if chunk else {}
         return {
-            self.named(key): self.named(each, kinds.get(key, "call"))
+            self.named(keys.get(key, key)): self.named(each, kinds.get(key, "call"))
             for key, each in value.items()
         }
 
     def _name(self, given: str, kind: str) -> str:
-        known = self._known[kind]
-        return known.setdefault(given, f"{kind} {len(known) + 1}")
+        known = self._known.setdefault(kind, {})
+        if kind != "run":
+            return known.setdefault(given, f"{kind} {len(known) + 1}")
+        within = sum(each.partition(",")[0] == self._kind for each in known.values())
+        name = f"{self._kind}, {within} within" if within else self._kind
+        return known.setdefault(given, name)
 
 
 def _without_wording(value: Any) -> Any:  # noqa: ANN401  # any JSON value
@@ -148,8 +202,9 @@ def _is_wording(key: str, within: Mapping[str, Any]) -> bool:
 
 
 def _without_notes(text: str) -> str:
-    """Return a text without the notes that an engine adds to an instruction."""
+    """Return a text without the notes that an engine adds, in a wording of its own."""
     text = _PLUGIN.sub(r"during '\1' callback", _IDENTITY.sub(r"<agent \1>", text))
+    text = _WAITS.sub(r"<agent \1 waits>", text)
     note = _TRANSFER.search(text)
     if note is None:
         return text

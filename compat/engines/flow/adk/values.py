@@ -174,10 +174,15 @@ def _flow_usage(usage: types.GenerateContentResponseUsageMetadata) -> Usage:
 
 
 def flow_event(event: AdkEvent) -> Event:
-    """Return an event as the dialect has it; long-running calls in call order."""
+    """Return an event as the dialect has it.
+
+    Long-running calls stand in call order; behind them, those that a plugin took out
+    of its content.
+    """
     actions, long = event.actions, event.long_running_tool_ids or set()
     content = flow_content(event.content)
-    calls = () if content is None else content.calls
+    calls = [] if content is None else [each.id for each in content.calls]
+    ordered = (*calls, *sorted(long - set(calls)))
     return Event(
         **_said(event),
         author=event.author,
@@ -185,7 +190,7 @@ def flow_event(event: AdkEvent) -> Event:
         invocation_id=event.invocation_id,
         branch=event.branch or "",
         timestamp=event.timestamp,
-        long_running_ids=tuple(each.id for each in calls if each.id in long),
+        long_running_ids=tuple(each for each in ordered if each in long),
         actions=Actions(
             state_delta=actions.state_delta,
             artifact_delta=actions.artifact_delta,
