@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from property_tests.all_clauses import with_others
 from property_tests.check import Check
 from property_tests.checks import CHECKS
 from property_tests.corpus import fixed_worlds
+from property_tests.dialects.dialects import dialects
 from property_tests.matrix import unknown_names
 from property_tests.mutants import MUTANTS
 from property_tests.registry import (
@@ -23,7 +25,6 @@ from property_tests.registry import (
     read_contract,
     unmatched,
 )
-from property_tests.stores.clauses import with_stores
 from tools.pages import contract as contract_page
 from tools.pages import seeds as seeds_page
 from tools.pages.seeds import read_statements, statements
@@ -216,7 +217,7 @@ def test_families_come_in_their_order_and_without_the_empty_ones() -> None:
 
 def test_page_of_the_contract_says_what_the_registry_says() -> None:
     assert contract_page.PAGE.read_text("utf-8") == contract_page.page(
-        with_stores(contract())
+        with_others(contract())
     )
 
 
@@ -257,7 +258,20 @@ def test_every_statement_quotes_its_seed() -> None:
 def test_every_statement_leads_to_clauses_there_are() -> None:
     named = {name for each in statements() for name in each.clauses}
 
-    assert named - set(contract().ids) == set()
+    assert named - set(with_others(contract()).ids) == set()
+
+
+def test_every_clause_of_a_dialect_is_named_by_the_seed_that_it_quotes() -> None:
+    named = {(each.seed, name) for each in statements() for name in each.clauses}
+    quoting = {
+        (clause.source.seed, clause.id)
+        for each in dialects()
+        for clause in each.contract.clauses
+        if isinstance(clause.source, SeedSource)
+    }
+
+    assert quoting
+    assert quoting - named == set()
 
 
 def test_every_statement_is_held_by_tests_there_are() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from property_tests.all_clauses import with_others
 from property_tests.registry import (
     Clause,
     Contract,
@@ -21,7 +22,6 @@ from property_tests.registry import (
     contract,
     families,
 )
-from property_tests.stores.clauses import with_stores
 from tools.pages.seeds import PAGE as SEEDS_PAGE
 from tools.pages.seeds import code, statements
 from tools.pages.seeds import page as seeds_page
@@ -60,7 +60,7 @@ _OPENING: Final = """\
 # The contract
 
 What a handler may rely on, and what an engine must do: one sentence a clause.
-`refengine clause explain ID` shows a clause by its shortest world and by a broken engine in it; `refengine conform` judges an engine, and with `--store` a checkpoint store, by the clauses of family STO alone.
+`refengine clause explain ID` shows a clause by its shortest world and by a broken engine in it; `refengine conform` judges an engine, and with `--store` a checkpoint store, by the clauses of family STO alone, and a door to a dialect by those of its family: the Flow dialect by FLOW.
 
 - **checked**: a check decides it from traces, and kills at least one broken engine that violates it.
 - **planned**: part of the contract, not decided yet; the reason stands below it.
@@ -128,7 +128,7 @@ def _source(clause: Clause) -> str:
 def main() -> None:
     """Write both pages."""
     for path, text in (
-        (PAGE, page(with_stores(contract()))),
+        (PAGE, page(with_others(contract()))),
         (SEEDS_PAGE, seeds_page(statements())),
     ):
         path.write_text(text, "utf-8")

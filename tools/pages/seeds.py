@@ -38,7 +38,7 @@ _OPENING: Final = """\
 The contract was not invented: it is made of design documents of others, the seeds, and of what upstream projects shipped.
 They are in Chinese and kept as they were written.
 Here is each statement of those that are taken up, with the clauses of [the contract](contract.md) that hold it.
-Seeds 002 to 004 are dialects, other shapes that agents are written in: they have no clauses yet, and the facts that their tests state hold them.
+Seeds 002 to 004 are dialects, other shapes that agents are written in: the facts that their tests state hold them, and clauses where there are some, of family FLOW for seed 003.
 Where the two disagree, or a sketch does not do what it is for, a decision says what holds; [seed-findings.md](seed-findings.md) shows such sketches by runs.
 
 This page is written by `python -m tools.pages.contract`; a test looks every quote up in its seed.
@@ -100,11 +100,21 @@ def _counts(found: Sequence[Statement]) -> Iterator[str]:
     for seed, of_seed in groupby(found, lambda each: each.seed):
         mine = list(of_seed)
         kept = sum(bool(each.clauses or each.tests) for each in mine)
-        held = "held by tests" if any(each.tests for each in mine) else "in clauses"
+        held = _held(mine)
         decided = sum(bool(each.decision) for each in mine)
         left = sum(bool(each.not_taken_up) for each in mine)
         lines = f"{kept} are {held}, {decided} have a decision, {left} neither"
         yield f"- Seed {seed}, {TITLES[seed]}: {len(mine)} statements; {lines}."
+
+
+def _held(found: Sequence[Statement]) -> str:
+    """Return by what the statements of a seed are held that were taken up."""
+    in_clauses = sum(bool(each.clauses) for each in found)
+    if not any(each.tests for each in found):
+        return "in clauses"
+    if not in_clauses:
+        return "held by tests"
+    return f"held by tests, {in_clauses} of them in clauses as well"
 
 
 def _seeds(found: Sequence[Statement]) -> Iterator[str]:
