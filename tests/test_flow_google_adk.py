@@ -1,6 +1,7 @@
 """The installed google-adk behind its door, in worlds that the reference plays too."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,13 @@ from compat.engines.flow.google_adk import (
 )
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.scenario import FlowScenario
+from tests.flow_postures import other_options, played, reference, shown_postures
+from tools.differential import __main__ as differential
+from tools.differential.explaining import (
+    differences,
+    first_unexplained,
+    read_explained,
+)
 
 pytest.importorskip("google.adk", reason="pip install 'refengine[adk]'")
 
@@ -34,6 +42,9 @@ WORLD = FlowScenario.model_validate(
     },
     strict=False,
 )
+
+KNOWN = read_explained(Path(differential.__file__).with_name("flow_google-adk.toml"))
+TABLE = shown_postures()
 
 
 def test_a_world_is_played_with_its_model_tools_callbacks_and_plugins() -> None:
@@ -80,3 +91,19 @@ def test_without_the_package_the_extra_is_named(monkeypatch) -> None:
 
     with pytest.raises(MissingExtraError, match=r"\[adk\]"):
         play_flow(WORLD, GoogleAdkEngine())
+
+
+@pytest.mark.parametrize("posture", [name for name in TABLE if TABLE[name].worlds])
+def test_it_has_the_posture_that_the_profile_says_and_no_other(posture) -> None:
+    entry, told = TABLE[posture], set[str]()
+    known = (*KNOWN, *entry.apart)
+    for world in entry.worlds:
+        theirs = played(world, installed())
+        ours = played(world, reference())
+        assert first_unexplained(differences(ours, theirs), known, {}) is None
+        for option in other_options(posture):
+            other = differences(played(world, reference(posture, option)), theirs)
+            if first_unexplained(other, known, {}) is not None:
+                told.add(option)
+
+    assert told == other_options(posture) - entry.unshown.keys()

@@ -1,7 +1,7 @@
 """The door to google-adk, as it is installed (extra ``adk``).
 
 It is driven through its public interface alone. What its rules are is the profile
-``adk-py-2``, which was confirmed on the versions that ``CONFIRMED`` tells.
+``adk-py-2``, which was compared with the versions that ``CONFIRMED`` tells.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from compat.engines.flow.capabilities import FLOW_CAPABILITIES
 from compat.engines.flow.world import FlowWorld
 
 CONFIRMED: Final = ("2.13.0",)
-"""The versions on which every posture of the profile was seen."""
+"""The versions on which the worlds of ``tests/flow_postures.json`` were played.
+
+There is one for most postures of the profile, in which no other option plays as these
+versions do. The table says of every other option why no world tells it apart.
+"""
 
 
 class UnconfirmedVersionWarning(UserWarning):
