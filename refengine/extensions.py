@@ -155,7 +155,7 @@ def collect(
     found = [hooks_of(each, spelt) for each in handlers]
     if profile.equal_handler_names == "refused":
         _refuse_equal([name for name, _ in found], handlers)
-    names = list(_unique([name for name, _ in found]))
+    names = list(numbered([name for name, _ in found]))
     named = tuple(
         NamedHandler(
             name, len(structs) + at, as_hooks(hooks), legacy_names(given, hooks)
@@ -216,7 +216,7 @@ def _refuse_equal(names: Sequence[str], handlers: Sequence[object]) -> None:
             raise EqualNamesError(name, first, at)
 
 
-def _unique(names: Sequence[str]) -> Iterator[str]:
+def numbered(names: Sequence[str]) -> Iterator[str]:
     """Yield each name; equal ones are counted: ``name[0]``, ``name[1]``."""
     often = Counter(names)
     so_far: Counter[str] = Counter()

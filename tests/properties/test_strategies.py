@@ -161,7 +161,7 @@ NOT_GENERATED = {
     *("resume", "targets", "answers", "rebuild", "tool", "address", "data"),  # cuts
     *("cancel", "mode", "when", "nth", "block_until_cancel"),  # are put into them
     *("retry", "max_retries", "retry_on", "backoff", "wait_ms", "fall_back"),
-    "set_options",  # of worlds with options
+    *("set_options", "clear_options", "options_on_call"),  # of worlds with options
 }
 
 

@@ -19,6 +19,7 @@ from compat.engines.graphs.run import GraphAgent
 from compat.engines.graphs.values import DoorModel, DoorTool
 from refengine.agent import ChatModelAgentConfig
 from refengine.chain import LayerName
+from refengine.extensions import numbered
 from refengine.tools import Tool, ToolMeta, as_meta
 
 BEFORE = "before_model_rewrite_history"
@@ -53,20 +54,25 @@ def parts_of(config: ChatModelAgentConfig) -> Parts:
         flag = direct.get(meta.name, False) if own is None else own
         return DoorTool(meta.tool, return_direct=flag)
 
+    found = [hooks_by_name(each) for each in config.handlers]
+    owners = numbered([name for name, _ in found])
     first = len(config.middlewares)
     return Parts(
         DoorModel(config.model),
         [tool(each) for each in config.tools_config.tools],
         [[tool(t) for t in each.additional_tools] for each in config.middlewares],
-        [_named(each, first + at) for at, each in enumerate(config.handlers)],
+        [
+            (name, _layers(hooks, owner, first + at))
+            for at, (owner, (name, hooks)) in enumerate(zip(owners, found, strict=True))
+        ],
         SystemMessage(config.instruction) if config.instruction else None,
     )
 
 
-def _named(handler: object, position: int) -> tuple[str, Mapping[str, Hook]]:
-    name, found = hooks_by_name(handler)
-    return name, {
-        hook: Hook(LayerName(name, position, hook), call)
+def _layers(found: Mapping[str, Any], owner: str, position: int) -> Mapping[str, Hook]:
+    """Return the hooks of a handler, each with whose it is, as errors tell it."""
+    return {
+        hook: Hook(LayerName(owner, position, hook), call)
         for hook, call in found.items()
     }
 
