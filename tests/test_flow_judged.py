@@ -8,6 +8,7 @@ from compat.cli.main import main
 from compat.dialects.flow.profile import FLOW_PROFILES
 from compat.engines.flow.reference import FlowDialect
 from property_tests.dialects.deciding import WorldDecider
+from property_tests.dialects.dialect import scenario_json
 from property_tests.dialects.matrix import killed
 from property_tests.flow.flow_dialect import FLOW, FlowDoor, flow_contract
 from property_tests.registry import SeedSource, unmatched
@@ -58,6 +59,18 @@ def test_a_mutant_is_killed_by_each_clause_that_it_names(mutant) -> None:
 
     assert set(mutant.violates) <= set(found.by)
     assert found.faults == ()
+
+
+def test_no_smaller_world_loses_what_ends_its_loop() -> None:
+    child = {"name": "a", "script": [{"text": "x"}, {"text": "y"}]}
+    loop = {"name": "w", "kind": "loop", "max_iterations": 2, "sub_agents": [child]}
+    world = FLOW.read({"subject": "flow", "agent": loop, "turns": [{"text": "hi"}]})
+
+    agents = [scenario_json(each)["agent"] for each in FLOW.smaller(world)]
+    loops = [each for each in agents if "loop" in str(each)]
+
+    assert loops
+    assert [each for each in loops if "max_iterations" not in str(each)] == []
 
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:
