@@ -1,5 +1,6 @@
 """The installed google-adk behind its door, in worlds that the reference plays too."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from compat.engines.flow.google_adk import (
 )
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.scenario import FlowScenario
+from refengine.testing.extras import install_line
 from tests.flow_postures import other_options, played, reference, shown_postures
 from tools.differential import __main__ as differential
 from tools.differential.explaining import (
@@ -20,6 +22,7 @@ from tools.differential.explaining import (
     first_unexplained,
     read_explained,
 )
+from tools.differential.flow import Differential
 
 pytest.importorskip("google.adk", reason="pip install 'refengine[adk]'")
 
@@ -89,7 +92,7 @@ def test_without_the_package_the_extra_is_named(monkeypatch) -> None:
     for name in [each for each in sys.modules if "engines.flow.adk" in each]:
         monkeypatch.delitem(sys.modules, name)
 
-    with pytest.raises(MissingExtraError, match=r"\[adk\]"):
+    with pytest.raises(MissingExtraError, match=re.escape(install_line("adk"))):
         play_flow(WORLD, GoogleAdkEngine())
 
 
@@ -107,3 +110,12 @@ def test_it_has_the_posture_that_the_profile_says_and_no_other(posture) -> None:
                 told.add(option)
 
     assert told == other_options(posture) - entry.unshown.keys()
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda each: each.name)
+def test_a_known_difference_is_seen_in_the_world_that_it_names(known) -> None:
+    found = Differential(reference(), installed(), KNOWN)
+
+    found.look(FlowScenario.model_validate_json(known.world))
+
+    assert known.name in found.used

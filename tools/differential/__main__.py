@@ -3,7 +3,7 @@
     python -m tools.differential flow google-adk --worlds 1000 --seed 0
 
 Fails if there is one, shrunk to a small world, and if an entry of the file of explained
-differences explained nothing.
+differences explained nothing, not even in the world that it has itself.
 """
 
 from __future__ import annotations

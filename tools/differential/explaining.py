@@ -20,7 +20,8 @@ class Explained:
     """A known difference: where it stands in an observation, and why it stays.
 
     ``path``, ``left`` and ``right`` are regular expressions over the whole place and
-    over both values as JSON.
+    over both values as JSON. ``world`` is a scenario that shows it: which worlds are
+    drawn does not decide whether an entry is still needed.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Explained:
     reason: str
     left: str = ".*"
     right: str = ".*"
+    world: str = ""
 
     def covers(self, found: Divergence) -> bool:
         """Tell whether a difference is this one."""

@@ -49,7 +49,10 @@ class Differential:
     unexplained: Unexplained | None = None
 
     def run(self, worlds: int, number: int) -> Mapping[str, int]:
-        """Play so many worlds; a first unexplained difference is shrunk, and kept."""
+        """Play the worlds of known differences, and so many that are drawn.
+
+        A first unexplained difference in one of these is shrunk, and kept.
+        """
 
         @seed(number)
         @settings(
@@ -63,6 +66,8 @@ class Differential:
             self.look(scenario)
 
         try:
+            for each in filter(None, (known.world for known in self.explained)):
+                self.look(FlowScenario.model_validate_json(each))
             plays_alike()
         except _DifferError as error:
             self.unexplained = error.found
