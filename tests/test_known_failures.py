@@ -40,6 +40,7 @@ from property_tests.recorded import worlds
 from property_tests.registry import Clause, Contract, OwnSource, Retired
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine
+from refengine.testing.scenario import Scenario
 from tests.backwards import Backwards, placed
 from tests.commands import refengine
 
@@ -127,6 +128,7 @@ def test_an_entry_says_all_that_a_reader_asks(tmp_path: Path) -> None:
 
     assert found.reason == "The list is read backwards."
     assert found.where == f"{path}: entry 1 (ORD-001, mine)"
+    assert isinstance(found.world, Scenario)
     assert found.world.runs[0].input == ("user:a",)
 
 
@@ -445,6 +447,7 @@ def test_any_world_can_be_pinned(text) -> None:
     made = new_baseline(judged(failing(world=world)))
 
     [found] = known(made.text, drafts=True).entries
+    assert isinstance(found.world, Scenario)
     assert found.world.all_agents[0].instruction == text
 
 
