@@ -8,7 +8,7 @@ import pytest
 
 from compat.adapters import NotCarriedError
 from compat.adapters.flow import agent_to_config, engine_profile
-from compat.adapters.flow.carried import STAGES
+from compat.adapters.flow.changes import LLM_HOOKS
 from compat.dialects.flow import (
     Content,
     GenerateConfig,
@@ -283,7 +283,7 @@ def test_a_part_of_an_agent_that_has_no_place_is_refused_by_name(field, value) -
 
 @pytest.mark.parametrize(
     "hook",
-    [each.name for each in fields(Plugin) if each.name not in {"name", *STAGES}],
+    [each.name for each in fields(Plugin) if each.name not in {"name", *LLM_HOOKS}],
 )
 def test_a_hook_of_a_plugin_that_has_no_place_is_refused_by_name(hook) -> None:
     refused(f"{hook} of 'plugin p'", plugins={"p": {hook: giving(None)}})

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from compat.cli.command import argument, group, option, refuse, refusing
+from compat.cli.command import (
+    argument,
+    group,
+    option,
+    refuse,
+    refusing,
+    refusing_to_judge,
+)
 from compat.cli.values import ENGINE, OUTPUT, WHOLE, at_least
 from compat.verdicts.exit_codes import (
     DIFFERS,
@@ -68,7 +74,7 @@ def write(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401  
     from property_tests.known.baseline import new_baseline
 
     path = known or default_file(engine)
-    with _refusing("baseline write"):
+    with refusing_to_judge("baseline write", *_mistakes()):
         if path.exists():
             refuse("baseline write", f"{path} is there already: 'baseline update' it")
         judged = judge(_request(engine, **how))
@@ -95,7 +101,7 @@ def update(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401 
     path, request = known or default_file(engine), _request(engine, **how)
     about: dict[str, Any] = {"engine": engine, "profile": request.profile}
     about["clauses"] = []  # it only plays what is pinned
-    with _refusing("baseline update"):
+    with refusing_to_judge("baseline update", *_mistakes()):
         read_known(path, drafts=True)  # a mistake in it is told before all the work
         judged = judge(request)
         with Pool(about, 1, request.timeout) as pool:
@@ -140,18 +146,6 @@ def code_of(judged: JudgedOnce, made: Baseline) -> int:
         *([STALE] if made.lost else []),
         OK,
     )
-
-
-@contextmanager
-def _refusing(command: str) -> Generator[None, None, None]:
-    """Report what is wrong with what was given, and with what was installed."""
-    from compat.models.errors import MissingSessionsError
-
-    with (
-        refusing(command, *_mistakes()),
-        refusing(command, MissingSessionsError, code=FAULT),
-    ):
-        yield
 
 
 def _mistakes() -> tuple[type[Exception], ...]:

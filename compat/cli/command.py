@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn, TypeVar
 import click
 
 from compat.cli.values import TEXT, Kind, Number
-from compat.verdicts.exit_codes import OK, USAGE
+from compat.verdicts.exit_codes import FAULT, OK, USAGE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -212,6 +212,17 @@ def refusing(
         yield
     except mistakes as error:
         refuse(name, _text(error), code)
+
+
+@contextmanager
+def refusing_to_judge(
+    name: str, *mistakes: type[Exception]
+) -> Generator[None, None, None]:
+    """Report what is wrong with what was given, and with what was installed."""
+    from compat.models.errors import MissingSessionsError
+
+    with refusing(name, *mistakes), refusing(name, MissingSessionsError, code=FAULT):
+        yield
 
 
 def _text(error: Any) -> str:  # noqa: ANN401  # any of the mistakes

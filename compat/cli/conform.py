@@ -15,7 +15,7 @@ from compat.cli.command import (
     flag,
     option,
     refuse,
-    refusing,
+    refusing_to_judge,
 )
 from compat.cli.conform_kinds import check_arguments, check_dialect
 from compat.cli.values import (
@@ -28,7 +28,6 @@ from compat.cli.values import (
     WHOLE,
     at_least,
 )
-from compat.verdicts.exit_codes import FAULT
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     out = console()
     reports = {"json": json, "junit": junit, "markdown": markdown, "html": html}
     reports |= {"badge": badge, "history": history}
-    with waiting() as wait, _refusing():
+    with waiting() as wait, refusing_to_judge("conform", *_mistakes()):
         check_paths({"events": events, **reports})
         if stores:
             clauses, excluded = _chosen(words, ids, exclude, shown, store_contract())
@@ -231,18 +230,6 @@ def conform(  # noqa: PLR0913  # options of a command line
             for text in _traces(judgement, found, shown) if shown else ():
                 out.print(text)
     return code
-
-
-@contextmanager
-def _refusing() -> Generator[None, None, None]:
-    """Report what is wrong with what was given, and with what was installed."""
-    from compat.models.errors import MissingSessionsError
-
-    with (
-        refusing("conform", *_mistakes()),
-        refusing("conform", MissingSessionsError, code=FAULT),
-    ):
-        yield
 
 
 def _mistakes() -> tuple[type[Exception], ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, NoReturn, cast, final
 
 from compat.adapters.errors import NotCarriedError
+from compat.adapters.flow.changes import LLM_HOOKS
 from compat.dialects.flow import Actions, Content, LlmAgent, Part, Plugin, Tool
 from compat.dialects.flow.artifacts import ArtifactPlace
 from compat.dialects.flow.contexts import Invocation, InvocationContext
@@ -22,18 +23,9 @@ from compat.dialects.flow.sessions import InMemorySessionService, Session
 from compat.dialects.flow.tree import AgentTree
 
 HANDLERS: Final = "the engine's handlers"
-STAGES: Final = (
-    "before_model",
-    "after_model",
-    "on_model_error",
-    "before_tool",
-    "after_tool",
-    "on_tool_error",
-)
-"""The hooks that are carried."""
 _AGENT: Final = frozenset(
     (
-        *STAGES,
+        *LLM_HOOKS,
         "name",
         "description",
         "model",
@@ -67,7 +59,10 @@ def refuse_parts(agent: LlmAgent, plugins: Sequence[Plugin]) -> None:
         names.add(tool.name)
     for plugin in plugins:
         _refuse_set(
-            f"plugin {plugin.name}", plugin, Plugin(name=plugin.name), {*STAGES, "name"}
+            f"plugin {plugin.name}",
+            plugin,
+            Plugin(name=plugin.name),
+            {*LLM_HOOKS, "name"},
         )
 
 

@@ -29,6 +29,7 @@ LLM_HOOKS: Final = (
     "after_tool",
     "on_tool_error",
 )
+"""What surrounds a model and a tool; an agent that asks no model has none of them."""
 CALLBACK_HOOKS: Final = AGENT_HOOKS + LLM_HOOKS
 
 Lists: TypeAlias = Mapping[Agent, Sequence[Any]]

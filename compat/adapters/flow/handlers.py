@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast, final
 
 from compat.adapters.flow.carried import (
-    STAGES,
     CarriedRun,
     carried_run,
     refuse_parts,
 )
+from compat.adapters.flow.changes import LLM_HOOKS
 from compat.adapters.flow.converting import (
     answer_of,
     call_of,
@@ -287,7 +287,7 @@ class FlowStages:
         model = _Inner(ctx, request, next, cast("FlowModel", self.agent.model).name)
         declared = [each.declaration for each in self.tools.values()]
         asked = self._asked(request, model.name, declared)
-        stage = ModelStage(run.ctx, model, *map(tuple, self.hooks(*STAGES[:3])))
+        stage = ModelStage(run.ctx, model, *map(tuple, self.hooks(*LLM_HOOKS[:3])))
         try:
             found = [each async for each in stage.responses(asked)]
         finally:
@@ -311,7 +311,7 @@ class FlowStages:
         tools = dict(self.tools)
         if input.name in tools:
             tools[input.name] = replace(tools[input.name], run=_inner(ctx, input, next))
-        before, after, on_error = self.hooks(*STAGES[3:])
+        before, after, on_error = self.hooks(*LLM_HOOKS[3:])
         hooks = ToolHooks(before=before, after=after, on_error=on_error)
         stage = ToolStage(run.ctx, hooks, called)
         try:
