@@ -172,3 +172,32 @@ def test_sessions_of_adk_begin_with_a_state_key_that_a_constant_names(line) -> N
     assert [(each.name, each.values) for each in found.options] == [
         (line.split('"')[1], (0, 1))
     ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "since = state.get('since')\n    return now - since",
+        "since = state['since']\n    return since * 2",
+        (
+            "if (since := state.get('since')) is None:\n        return None\n"
+            "    return now // since"
+        ),
+        "return now - state['since']",
+        "now -= state.get('since')",
+    ],
+)
+def test_a_state_key_that_is_reckoned_with_begins_as_a_number(body: str) -> None:
+    found = adk_words([f"def hook(state, now):\n    {body}\n"])
+
+    (option,) = found.options
+    assert option.name == "since"
+    assert {type(each) for each in option.values} == {int}
+
+
+def test_a_state_key_that_is_joined_to_a_text_begins_as_texts_too() -> None:
+    found = adk_words(["def hook(state):\n    return 'hi ' + state['name']\n"])
+
+    (option,) = found.options
+
+    assert "a" in option.values

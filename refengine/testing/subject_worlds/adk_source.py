@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeGuard
 
@@ -23,6 +23,11 @@ AGENT: Final = "Agent"
 """How the names of classes of agents end."""
 KEPT: Final = frozenset(("app", "user"))
 """Scopes that a key of the state may name, and that a caller may give."""
+RECKONING: Final = (ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
+"""Operators whose operands are numbers; a sum may be one of texts, a rest a format.
+
+A text may be repeated as well, but hardly one that a session keeps.
+"""
 NEAR: Final = 4
 """So many numbers of a source are values of a key that is counted in, with those next
 to them."""
@@ -72,9 +77,13 @@ class _StateKeys:
     def read(self, tree: ast.Module) -> None:
         """Take over what one source says."""
         self.assigned.update(assigned(tree))
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(tree))
+        for node in nodes:
             self._compared(node)
             self._looked_up(node)
+        held = {name: key for node in nodes for name, key in self._held(node)}
+        for node in nodes:
+            self._reckoned(node, held)
 
     def options(self) -> Iterator[Option]:
         """Yield a value that sessions begin with, for each key."""
@@ -107,16 +116,59 @@ class _StateKeys:
         elif isinstance(node, ast.Call) and _asks(node.func) and node.args:
             self._key(node.func.value, *node.args)
 
-    def _key(self, holder: ast.expr, node: ast.expr, *defaults: ast.expr) -> None:
-        if named(holder) != "state":
+    def _held(self, node: ast.AST) -> Iterator[tuple[str, str]]:
+        """Yield a name that stands for the value of a key, and the key."""
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+        elif isinstance(node, ast.NamedExpr):
+            target, value = node.target, node.value
+        else:
             return
+        key = self._asked_for(value)
+        if isinstance(target, ast.Name) and key is not None:
+            yield target.id, key
+
+    def _asked_for(self, value: ast.expr) -> str | None:
+        """Return the key whose value an expression is."""
+        if isinstance(value, ast.Subscript):
+            return self._key_of(value.value, value.slice)
+        if isinstance(value, ast.Call) and _asks(value.func) and value.args:
+            return self._key_of(value.func.value, value.args[0])
+        return None
+
+    def _reckoned(self, node: ast.AST, held: Mapping[str, str]) -> None:
+        """Take a key for a number, if its value is reckoned with as one.
+
+        Without this, a session began with a text where the source subtracts: all that
+        such a world shows is how a framework tells of a ``TypeError``.
+        """
+        if isinstance(node, ast.BinOp) and isinstance(node.op, RECKONING):
+            operands = (node.left, node.right)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.op, RECKONING):
+            operands = (node.target, node.value)
+        else:
+            return
+        for each in operands:
+            name = each.id if isinstance(each, ast.Name) else ""
+            key = held.get(name) or self._asked_for(each)
+            if key is not None and not self.kinds.get(key):
+                self.kinds[key] = "float"
+
+    def _key_of(self, holder: ast.expr, node: ast.expr) -> str | None:
+        """Return the key of a state, if a caller may give its value."""
+        if named(holder) != "state":
+            return None
         if isinstance(node, ast.Name):
             node = self.assigned.get(node.id, node)
         text = getattr(node, "value", None)
         if not isinstance(text, str) or not text:
-            return
+            return None
         scope, colon, _ = text.partition(":")
-        if colon and scope not in KEPT:
+        return None if colon and scope not in KEPT else text
+
+    def _key(self, holder: ast.expr, node: ast.expr, *defaults: ast.expr) -> None:
+        text = self._key_of(holder, node)
+        if text is None:
             return
         self.kinds.setdefault(text, "")
         for default in defaults:
