@@ -1,0 +1,45 @@
+"""Loading a door to a dialect by the text that names it, or why it cannot be loaded.
+
+What a text names is a class or a function; it is called without arguments, or with
+``profile=`` if one was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from compat.engines.capabilities import MissingExtraError
+from compat.engines.importing import apart, find
+from compat.engines.load_errors import (
+    BrokenFactoryError,
+    NotAnEngineError,
+    NotInstalledError,
+    UnknownCapabilityError,
+)
+
+
+def load_dialect_engine(
+    name: str, profile: str | None, *, method: str, why: str, known: Iterable[str]
+) -> Any:  # noqa: ANN401  # the dialect knows its type
+    """Return the door that a text names, under a profile if one is asked for.
+
+    It has that method, which ``why`` is about, and declares what is ``known`` alone.
+    Raises LoadError, or UnknownProfileError for a profile that there is not.
+    """
+    found = find(name)
+    given: dict[str, Any] = {} if profile is None else {"profile": profile}
+    try:
+        with apart(found.folder):
+            engine: Any = found.factory(**given)
+    except MissingExtraError as error:
+        raise NotInstalledError(str(error)) from error
+    except TypeError as error:
+        raise BrokenFactoryError(found.text, found.error_line(error)) from error
+    if not callable(getattr(engine, method, None)):
+        raise NotAnEngineError(found.text, engine, f"it has no method {method}: {why}")
+    capabilities = [*known]
+    for each in engine.capabilities:
+        if each not in capabilities:
+            raise UnknownCapabilityError(found.text, each, capabilities)
+    return engine
