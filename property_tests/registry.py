@@ -13,7 +13,9 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
 from pydantic import (
@@ -133,13 +135,22 @@ class Clause(Frozen):
         return given
 
 
+_PROFILES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "FLOW": "compat.dialects.flow.profile:FlowProfile",
+        "LOOP": "compat.dialects.stream_loop.profile:LoopProfile",
+        "CB": "compat.dialects.callbacks.profile:CallbacksProfile",
+    }
+)
+"""The kinds of profiles of families that have their own, each imported for it alone."""
+
+
 def _postures_of(family: str) -> Iterable[str]:
     """Return the postures of the kind of profile that a family is judged under."""
-    if family != "FLOW":
+    if family not in _PROFILES:
         return options()
-    from compat.dialects.flow.profile import FlowProfile  # noqa: PLC0415  # its family alone needs it
-
-    return options_of(FlowProfile)
+    module, _, name = _PROFILES[family].partition(":")
+    return options_of(getattr(import_module(module), name))
 
 
 class Retired(Frozen):

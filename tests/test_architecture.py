@@ -62,6 +62,7 @@ EXTRAS = {
     "refengine.testing.adk": {"google"},
     "compat.engines.flow.adk": {"google"},
     "compat.engines.flow.generating": {"hypothesis"},
+    "compat.engines.stream_loop.generating": {"hypothesis"},
     "compat.engines.graphs": GRAPHS,
     "compat.wire": WIRE,
     "compat.report.plots": {"matplotlib"},

@@ -48,7 +48,7 @@ DOORS = {
     "langchain": ("langchain-1", 18),
     "langgraph": ("langgraph-prebuilt-1", 14),
 }
-FLOW_DOORS = ("flow", "google-adk")
+DIALECT_DOORS = ("flow", "google-adk", "stream-loop", "stream-loop-linear")
 ENGINE = """
 class Engine:
     name = "mine"
@@ -95,7 +95,7 @@ def test_an_installed_engine_says_all_of_itself(name) -> None:
 def test_the_installed_engines_are_those_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
-    assert set(project["entry-points"]["refengine.engines"]) == {*DOORS, *FLOW_DOORS}
+    assert set(project["entry-points"]["refengine.engines"]) == {*DOORS, *DIALECT_DOORS}
     assert set(DOORS) <= set(installed_engines())
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from compat.engines.capabilities import CAPABILITIES
-from compat.engines.flow.loading import installed_flow_engines
 from compat.engines.importing import installed_engines
 from compat.engines.loading import load_engine
 from compat.verdicts.conformance import Breakdown, ClauseResult, EngineInfo
+from property_tests.dialects.dialects import dialect_of
 from property_tests.judging.inputs import ConformRequest
 from property_tests.pytest_suite import (
     EngineTests,
@@ -124,7 +124,7 @@ def test_trap_14_what_our_doors_do_not_declare_is_pinned() -> None:
     undeclared = {
         name: len(set(CAPABILITIES) - load_engine(name).capabilities)
         for name in installed_engines()
-        if name not in installed_flow_engines()
+        if not dialect_of(name)
     }
 
     assert undeclared == UNDECLARED

@@ -27,6 +27,7 @@ from compat.cli.values import (
     PROFILE,
     WHOLE,
     at_least,
+    one_of,
 )
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 
@@ -68,6 +69,12 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
     metavar="WORD",
 )
 @option("--profile", about="judge under this one", kind=PROFILE)
+@option(
+    "--dialect",
+    "spoken",
+    about="a door of your own is to agents of this dialect",
+    kind=one_of("flow", "stream-loop"),
+)
 @option(
     "--examples",
     about="generated worlds beside the fixed cases",
@@ -125,6 +132,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     ids: tuple[str, ...],
     exclude: tuple[str, ...],
     profile: str | None,
+    spoken: str | None,
     examples: int,
     seed: int,
     worlds: tuple[Path, ...],
@@ -144,13 +152,14 @@ def conform(  # noqa: PLR0913  # options of a command line
 ) -> int:
     """Judge engines in the same worlds, clause by clause; or stores of checkpoints.
 
-    Engines of a dialect, as flow, are judged by the clauses of its family.
+    Engines of a dialect, as flow, are judged by the clauses of its family; a door of
+    your own to one is named with --dialect.
 
     Exit codes: 0 conformant, 1 not, 2 usage, 3 an engine, its door or the harness broke
     down, 4 nothing ran, 5 a known failure that is none any more.
     """
     check_arguments(engines=bool(engines), stores=bool(stores))
-    dialect = check_dialect(engines)
+    dialect = check_dialect(engines, spoken)
 
     from compat.report.conform_files import check_paths, write_reports
     from compat.report.terminal import console
@@ -186,10 +195,10 @@ def conform(  # noqa: PLR0913  # options of a command line
             write_reports(reports, found)
             return code
         if dialect:
-            spoken = dialect_named(dialect)
-            clauses, excluded = _chosen(words, ids, exclude, shown, spoken.contract)
+            family = dialect_named(dialect)
+            clauses, excluded = _chosen(words, ids, exclude, shown, family.contract)
             asked = DialectRequest(
-                dialect=spoken,
+                dialect=family,
                 doors=engines,
                 clauses=clauses,
                 profile=profile,

@@ -14,6 +14,7 @@ ENGINES_ONLY: Final[Mapping[str, str]] = MappingProxyType(
     {
         "engines": "engines and stores are judged by other clauses: judge one by one",
         "profile": "a store has no profile",
+        "spoken": "a store has no dialect",
         "worlds": "the worlds of a store are calls, and no sessions",
         "known": "known failures are pinned to scenarios of engines",
         "shown": "a failure of a store is told with all its calls",
@@ -45,16 +46,24 @@ def check_arguments(*, engines: bool, stores: bool) -> None:
     _refuse_all(ENGINES_ONLY, "with --store")
 
 
-def check_dialect(engines: Sequence[str]) -> str:
+def check_dialect(engines: Sequence[str], given: str | None = None) -> str:
     """Return the dialect that all engines are of, "" if they are of none.
 
-    Leaves with a message if some are and others are not.
+    ``given`` is what the line says of doors that no package of ours has. Leaves with a
+    message if some are and others are not, or if one is of another.
     """
     from property_tests.dialects.dialects import (
         dialect_of,  # a command imports what it needs
+        installed,
     )
 
     kinds = {each: dialect_of(each) for each in engines}
+    if given:
+        for each, kind in kinds.items():
+            if kind != given and installed(each):
+                what = f"of dialect {kind}" if kind else "an engine"
+                refuse("conform", f"--dialect {given} with {each}, which is {what}")
+        kinds = dict.fromkeys(engines, given)
     if not any(kinds.values()):
         return ""
     first, *others = kinds.items()

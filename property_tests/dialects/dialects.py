@@ -12,12 +12,19 @@ from compat.engines.importing import GROUP
 from property_tests.dialects.dialect import Dialect
 
 DIALECTS: Final[Mapping[str, str]] = MappingProxyType(
-    {"flow": "property_tests.flow.flow_dialect:FLOW"}
+    {
+        "flow": "property_tests.flow.flow_dialect:FLOW",
+        "stream-loop": "property_tests.stream_loop.loop_dialect:STREAM_LOOP",
+    }
 )
 """Where each stands."""
-FAMILIES: Final[Mapping[str, str]] = MappingProxyType({"FLOW": "flow"})
+FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
+    {"FLOW": "flow", "LOOP": "stream-loop"}
+)
 """The dialect that each family of clauses is about."""
-DOORS: Final[Mapping[str, str]] = MappingProxyType({"compat.engines.flow": "flow"})
+DOORS: Final[Mapping[str, str]] = MappingProxyType(
+    {"compat.engines.flow": "flow", "compat.engines.stream_loop": "stream-loop"}
+)
 """The packages that have our own doors to a dialect."""
 
 
@@ -47,3 +54,8 @@ def dialect_of(text: str) -> str:
             if f"{point.module}.".startswith(f"{package}."):
                 return name
     return ""
+
+
+def installed(text: str) -> bool:
+    """Tell whether a text names an installed door, whose package says what it is."""
+    return bool(entry_points(group=GROUP, name=text))

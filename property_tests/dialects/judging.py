@@ -29,6 +29,7 @@ from compat.verdicts.conformance import (
 )
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 from property_tests.dialects.dialect import Dialect, JudgedWorld
+from property_tests.dialects.dialects import dialect_of
 from property_tests.dialects.pinned import PinnedPlayer
 from property_tests.judging.by_clause import (
     ClauseJudgement,
@@ -252,6 +253,9 @@ class DialectKind:
 
     def _again(self, text: str, clause: str) -> str:
         command = ["refengine", "conform", text, "--clause", clause]
+        dialect = self._asked.dialect.name
+        if dialect_of(text) != dialect:  # a door of the user's own
+            command += ["--dialect", dialect]
         if self._asked.profile is not None:
             command += ["--profile", self._asked.profile]
         if self._asked.seed != SEED:

@@ -8,7 +8,7 @@ from json import dumps
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue
 
 from compat.engines.capabilities import CapabilityError
 from compat.engines.flow.capabilities import refuse_flow
@@ -23,6 +23,7 @@ from property_tests.dialects.dialect import (
     PlayedDialect,
     RefusedWorldError,
 )
+from property_tests.dialects.smaller import line_of, smaller_of
 from property_tests.flow.cases import fixed_worlds
 from property_tests.flow.checks import FLOW_CHECKS
 from property_tests.flow.view import FlowView, view_of
@@ -94,13 +95,8 @@ class FlowFamily:
 
     def smaller(self, scenario: FlowScenario) -> Iterator[BaseModel]:
         """Yield scenarios that are less than this one, and end whatever is said."""
-        data = scenario.model_dump(mode="json", exclude_defaults=True)
-        for less in _less(data):
-            try:
-                smaller = FlowScenario.model_validate_json(dumps(less))
-            except ValidationError:
-                continue
-            if not _endless(less):
+        for smaller in smaller_of(scenario):
+            if not _endless(smaller.model_dump(mode="json", exclude_defaults=True)):
                 yield smaller
 
     def view(self, played: PlayedDialect) -> FlowView:
@@ -109,7 +105,7 @@ class FlowFamily:
 
     def lines(self, trace: Trace) -> Sequence[str]:
         """Return every observation in a line."""
-        return [_line(each.kind, each.canonical()["data"]) for each in trace]
+        return [line_of(each) for each in trace]
 
 
 FLOW: Final = FlowFamily()
@@ -122,10 +118,6 @@ def flow_contract() -> Contract:
     return read_contract(FILE.read_text("utf-8"), f"flow/{FILE.name}")
 
 
-def _line(kind: str, data: Any) -> str:  # noqa: ANN401  # JSON values
-    return f"{kind} {dumps(data, ensure_ascii=False, sort_keys=True)}"[:240]
-
-
 def _endless(data: JsonValue) -> bool:
     """Tell whether a loop is there that nothing ends but what its agents say."""
     if isinstance(data, list):
@@ -134,21 +126,3 @@ def _endless(data: JsonValue) -> bool:
         return False
     unbounded = data.get("kind") == "loop" and not data.get("max_iterations")
     return unbounded or any(map(_endless, data.values()))
-
-
-def _less(data: JsonValue) -> Iterator[JsonValue]:
-    """Yield JSON with one entry less, nearest to the top first."""
-    if isinstance(data, list):
-        row = data
-        for at in range(len(row)):
-            yield row[:at] + row[at + 1 :]
-        for at, each in enumerate(row):
-            for less in _less(each):
-                yield [*row[:at], less, *row[at + 1 :]]
-    elif isinstance(data, dict):
-        table = data
-        for key in table:
-            yield {name: each for name, each in table.items() if name != key}
-        for key, each in table.items():
-            for less in _less(each):
-                yield {**table, key: less}

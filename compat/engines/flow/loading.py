@@ -5,22 +5,11 @@ A Flow engine is what ``FlowEngine`` asks for.
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-from typing import Final, cast
+from typing import cast
 
 from compat.engines.dialect_loading import load_dialect_engine
 from compat.engines.flow.capabilities import FLOW_CAPABILITIES
 from compat.engines.flow.doors import FlowEngine
-from compat.engines.importing import GROUP
-
-PACKAGE: Final = "compat.engines.flow."
-"""Where the doors of ours to Flow engines stand."""
-
-
-def installed_flow_engines() -> tuple[str, ...]:
-    """Return the names of our installed doors to Flow engines, sorted."""
-    found = entry_points(group=GROUP)
-    return tuple(sorted({x.name for x in found if x.value.startswith(PACKAGE)}))
 
 
 def load_flow_engine(name: str, profile: str | None = None) -> FlowEngine:

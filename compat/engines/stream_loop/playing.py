@@ -41,8 +41,7 @@ FORMS: Final[Mapping[str, tuple[Form, ...]]] = MappingProxyType(
 def play_loop(scenario: LoopScenario, engine: StreamLoopEngine) -> Trace:
     """Play a scenario on virtual time, and return all that was seen."""
     found: list[Observation] = []
-    forms = FORMS[scenario.compares]
-    for at, form in enumerate(forms):
+    for at, form in enumerate(FORMS[scenario.compares]):
         recut = scenario.compares == "cuts" and at == 1
         played = in_other_chunks(scenario) if recut else scenario
         trace = run(LoopSession(played, engine, form).play())
@@ -59,7 +58,8 @@ class LoopSession:
     def __init__(
         self, scenario: LoopScenario, engine: StreamLoopEngine, form: Form
     ) -> None:
-        self._scenario, self._engine, self._form = scenario, engine, form
+        self._scenario, self._engine = scenario, engine
+        self._form: Form = form
         self._world = LoopWorld(scenario)
         self._recorder = self._world.recorder
         self._history: Sequence[Message] = ()
