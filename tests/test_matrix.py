@@ -12,8 +12,8 @@ from compat.cli.main import main
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus
+from property_tests.dialects.dialects import dialects
 from property_tests.explaining import examples
-from property_tests.flow.flow_dialect import FLOW
 from property_tests.judging import inputs
 from property_tests.judging.inputs import MadeCorpus
 from property_tests.matrix import (
@@ -441,7 +441,8 @@ def test_list_shows_every_mutant(capsys, monkeypatch) -> None:
 
     told = capsys.readouterr().out
     assert all(each.id in told for each in MUTANTS)
-    assert f"{len(MUTANTS) + len(FLOW.mutants)} mutants" in told
+    count = len(MUTANTS) + sum(len(each.mutants) for each in dialects())
+    assert f"{count} mutants" in told
 
 
 def test_list_shows_the_mutants_of_a_clause(capsys, monkeypatch) -> None:

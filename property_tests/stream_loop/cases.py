@@ -37,7 +37,7 @@ def tool(name: str, *outcomes: Data) -> Data:
     return {"name": name, "outcomes": list(outcomes) or [{"text": "ok"}]}
 
 
-def again(result: Any = 1, follow_up: Any = True, **more: Any) -> Data:  # noqa: ANN401, FBT002  # JSON
+def again(result: Any = 1, follow_up: Any = True, **more: Any) -> Data:  # noqa: ANN401, FBT002  # a value of JSON
     """Return an outcome that asks for another round."""
     return {"result": result, "follow_up": follow_up, **more}
 

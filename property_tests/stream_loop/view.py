@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from compat.dialects.stream_loop.profile import LoopProfile
 from compat.engines.stream_loop.scenario import LoopScenario, LoopTurnSpec
 from property_tests.dialects.dialect import PlayedDialect
+from refengine.testing.json_values import is_mapping
 from refengine.testing.trace import Observation, Trace
 
 Data: TypeAlias = "Mapping[str, Any]"
@@ -79,7 +80,7 @@ class ToolRun:
     end: LoopEntry | None
 
     @property
-    def gave(self) -> Any:  # noqa: ANN401  # JSON
+    def gave(self) -> Any:  # noqa: ANN401  # a value of JSON
         """What the tool gave, None if it gave nothing."""
         ended = self.end is not None and self.end.kind == "tool_end"
         return self.end.data["gives"] if ended and self.end else None
@@ -102,7 +103,7 @@ class ToolRun:
 
 def follow_up_of(gave: object) -> object:
     """Return what a tool's output says of another round."""
-    return gave.get("requires_follow_up") if isinstance(gave, dict) else False  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]  # JSON
+    return gave.get("requires_follow_up") if is_mapping(gave) else False
 
 
 @dataclass(frozen=True, slots=True)
