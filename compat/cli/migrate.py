@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from compat.cli.command import argument, flag, group, option, refuse, refusing
+from compat.cli.migrate_programs import ProgramOptions, of_programs
 from compat.cli.values import OUTPUT, OUTPUT_FOLDER, PATH, Kind, at_least, one_of
 from compat.migration.options import (
     DOMAINS,
@@ -143,6 +144,7 @@ def reaching(check: F) -> F:
 @flag("--reports", about="with --all: report on each case, not only on one not met")
 @flag("--wire", about="graphs ask a server on loopback by ChatOpenAI")
 @reaching
+@of_programs
 def check(  # noqa: PLR0913  # the options of the command
     *,
     subjects: tuple[str, ...],
@@ -165,13 +167,15 @@ def check(  # noqa: PLR0913  # the options of the command
     reports: bool,
     wire: bool,
     reach: Reach,
+    programs: ProgramOptions,
 ) -> int:
     """Play OLD and NEW in the same worlds and tell whether NEW does the same.
 
     A subject is a function subject(world) that returns a list of struct middlewares or
     handlers, the configuration of an agent, a graph of LangGraph or LangChain, or an
-    agent of Google's ADK. The answer is the strongest relation that holds, with the
-    smallest world that breaks the next one.
+    agent of Google's ADK. A whole program, in any language, is given as a command. The
+    answer is the strongest relation that holds, with the smallest world that breaks the
+    next one.
 
     Exit codes: 0 what is required holds, 1 it diverges, 2 a mistake in what was given,
     3 a side hung or ended, 4 a hook was never entered, nothing ran, or too few small
@@ -186,12 +190,15 @@ def check(  # noqa: PLR0913  # the options of the command
     if wire and reproducer is not None:
         refuse(CHECK, "--reproducer plays in process, so not with --wire")
     sides = [*([] if old is None else [old]), *subjects]
+    others = (sides, every, worlds, tools, wire, reproducer, reports, min_sharpness)
+    if programs and (wrong := programs.wrong(any(others))):
+        refuse(CHECK, wrong)
     if every is not None:
         if any((sides, settings, reproducer, require, worlds, tools)):
             refuse(CHECK, "--all takes all else from each migration.toml")
     elif reports:
         refuse(CHECK, "--reports goes with --all; a pair is always reported on")
-    elif len(sides) != 2:
+    elif len(sides) != 2 and not programs:
         refuse(CHECK, f"give OLD and NEW; {len(sides)} given: {sides}")
     from compat.migration.checking import over_the_wire
     from compat.migration.subject_runner import CheckOptions
@@ -208,6 +215,9 @@ def check(  # noqa: PLR0913  # the options of the command
         sharpness_plays=plays,
         min_sharpness=min_sharpness,
     )
+    if programs:
+        with refusing(CHECK, *_mistakes()):
+            return _programs(programs, how, require, settings, json_file)
     with refusing(CHECK, *_mistakes()):
         how = replace(how, given=_given(settings, worlds, tools))
     playing = over_the_wire(how) if wire else nullcontext(how)
@@ -285,6 +295,31 @@ def _pair(  # what the options say of a pair
         out.print(line)
     if again:
         out.print(f"\n{again}")
+    return code
+
+
+def _programs(
+    programs: ProgramOptions,
+    how: CheckOptions,
+    require: str | None,
+    settings: Path | None,
+    json_file: Path | None,
+) -> int:
+    from compat.migration.checking import code_of
+    from compat.migration.programs.checking import check_programs, terms_of_program
+    from compat.report.migration import lines
+    from compat.report.terminal import console
+
+    old, new = programs.commands
+    terms = terms_of_program(settings, new, require)
+    with _progress(how) as shown:
+        found = check_programs(old, new, terms, shown)
+    code = code_of(found.verdict)
+    if json_file is not None:
+        _write_pair(json_file, found.verdict, how, (str(old), str(new)), code)
+    out = console()
+    for line in (*lines(found.verdict), *_reach_lines(how)):
+        out.print(line)
     return code
 
 

@@ -53,6 +53,8 @@ from refengine.testing.subject_worlds.unusual import Spoken
 def code_of(verdict: Migration) -> int:
     """Return the code that wins for this verdict."""
     if verdict.fault is not None:
+        if verdict.fault.kind == NEVER_ASKED:
+            return NOTHING_RAN
         return USAGE if verdict.fault.usage else FAULT
     codes: list[int] = []
     if verdict.noise:
@@ -70,6 +72,8 @@ def code_of(verdict: Migration) -> int:
     return exit_code(*codes)
 
 
+NEVER_ASKED: Final = "never-asked"
+"""The fault of a program that does not ask its model: there is nothing to see."""
 TEXTS_OF_GRAPHS: Final = 20
 GIVEN_TEXTS_OF_GRAPHS: Final = 8
 

@@ -155,7 +155,8 @@ class Corpus:
     ``fits`` tells which worlds made from them are of their kind, None if any is. Those
     of graphs with more answers than ``repeated`` are played once. ``spoken`` is what
     both sides say of the worlds they are used in, which tells the unusual ones. Runs
-    of ``slow`` ones take milliseconds, as those of other frameworks do.
+    of ``slow`` ones take milliseconds, as those of other frameworks do, and each of
+    ``costly`` ones starts a program.
     """
 
     worlds: tuple[MigrationWorld, ...]
@@ -164,6 +165,7 @@ class Corpus:
     repeated: int = 12
     spoken: Spoken = UNSPOKEN
     slow: bool = False
+    costly: bool = False
 
     def unusual(self, world: Scenario) -> str | None:
         """Return why no application of the two sides meets a world, of any kind."""

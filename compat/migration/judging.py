@@ -35,7 +35,6 @@ from compat.migration.grouping import (
     unusual_divergence,
 )
 from compat.migration.sessions import (
-    SAMPLE_OF_GRAPHS,
     BothPlayed,
     Enough,
     SideSessions,
@@ -67,6 +66,8 @@ UNSTEADY_FROM: Final = "same-up-to-volatile"
 """The first relation with a channel in which a graph may differ from itself."""
 TRIES_OF_GRAPHS: Final = 150
 """So many worlds are played at most to make one of a graph smaller."""
+TRIES_OF_PROGRAMS: Final = 25
+"""The same of programs that are started for each session."""
 TRIES_IN_A_FOLDER: Final = 40
 """The same where many are judged, and most reports are not read."""
 
@@ -197,7 +198,7 @@ class MigrationJudge(Generic[P]):
             )
             if base.sufficient:
                 base = replace(base, unusual=_elsewhere(compared, terms))
-            tries = _tries(explain=explain, slow=sessions.slow)
+            tries = _tries(sessions, explain=explain)
             if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
                 return base
             return self._explained(base, (new, twin), compared, terms, tries)
@@ -233,9 +234,9 @@ class MigrationJudge(Generic[P]):
         folder a few will do.
         """
         places = sorted(compared.differing)
-        if explain or not self.sessions.slow:
-            return places
-        return places[:: max(1, -(-len(places) // SAMPLE_OF_GRAPHS))]
+        if self.corpus.costly or (self.sessions.slow and not explain):
+            return places[:: max(1, -(-len(places) // self.sessions.sampled))]
+        return places
 
     def _base(
         self, terms: Terms, compared: ComparedSides, new: SideRunner
@@ -402,8 +403,10 @@ def _unused(
             yield f"{mask.channel} {mask.path}"
 
 
-def _tries(*, explain: bool, slow: bool) -> int:
-    most = TRIES_OF_GRAPHS if slow else TRIES
+def _tries(sessions: SideSessions, *, explain: bool) -> int:
+    if sessions.corpus.costly:
+        return TRIES_OF_PROGRAMS
+    most = TRIES_OF_GRAPHS if sessions.slow else TRIES
     return most if explain else min(most, TRIES_IN_A_FOLDER)
 
 

@@ -36,6 +36,8 @@ SAMPLE: Final = 24
 """So many worlds are played again whether the sides differ there or not."""
 SAMPLE_OF_GRAPHS: Final = 8
 """The same of graphs, each run of which takes milliseconds."""
+SAMPLE_OF_PROGRAMS: Final = 3
+"""The same of programs that are started for each session."""
 SLICE: Final = 24
 """So many worlds are played at a time where there may soon have been enough."""
 UNSTEADY: Final = frozenset(("interleaving",))
@@ -108,6 +110,13 @@ class SideSessions:
     def slow(self) -> bool:
         """Whether a run takes milliseconds, so that less is played again."""
         return self.of_graphs or self.corpus.slow
+
+    @property
+    def sampled(self) -> int:
+        """How many worlds are played again at most where the sides do not differ."""
+        if self.corpus.costly:
+            return SAMPLE_OF_PROGRAMS
+        return SAMPLE_OF_GRAPHS if self.slow else SAMPLE
 
     def with_new(
         self, new: SideRunner, enough: Enough | None = None
@@ -185,8 +194,7 @@ class SideSessions:
             for at, each in enumerate(worlds)
             if not self.slow or len(each.scenario.model_script) <= self.corpus.repeated
         ]
-        most = SAMPLE_OF_GRAPHS if self.slow else SAMPLE
-        return short[:: max(1, -(-len(short) // most))]
+        return short[:: max(1, -(-len(short) // self.sampled))]
 
     def twin(self) -> SideRunner:
         """Return the old side in a process of its own."""

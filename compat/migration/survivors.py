@@ -28,18 +28,19 @@ def end_survivors(folder: Path) -> list[int]:
 
     Only Linux says of a process where it runs.
     """
-    if sys.platform != "linux":
-        return []
     for _ in range(ROUNDS):
-        left = _alive(folder)
+        left = alive_in(folder)
         if not left:
             return []
         for pid in left:
             _end(pid)
-    return _alive(folder)
+    return alive_in(folder)
 
 
-def _alive(folder: Path) -> list[int]:
+def alive_in(folder: Path) -> list[int]:
+    """Return the processes that run in this folder or were given it, on Linux."""
+    if sys.platform != "linux":
+        return []
     return [pid for pid in _survivors(f"{folder}/") if not _is_over(pid)]
 
 

@@ -91,7 +91,7 @@ class Endpoints:
     async def chat(self, request: Request) -> Response:
         """Answer ``POST /chat/completions``."""
         session = self._session(request)
-        body = parsed(await _body(request))
+        body = parsed(await body_of(request))
         session.receive(body)
         headers = {"x-request-id": f"req-{session.name}-{len(session.requests)}"}
         try:
@@ -173,7 +173,7 @@ def _chat_options(session: ServedSession, body: Mapping[str, Any]) -> ChatOption
     )
 
 
-async def _body(request: Request) -> bytes:
+async def body_of(request: Request) -> bytes:
     """Return the whole body; raises ApiError when it is longer than can be meant."""
     found = bytearray()
     async for piece in request.stream():

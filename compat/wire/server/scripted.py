@@ -14,6 +14,7 @@ from types import FrameType, TracebackType
 from typing import Any, Final, Self, cast
 
 import uvicorn
+from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from compat.wire.errors import WireError
@@ -190,9 +191,12 @@ class ScriptedServer:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sessions.root = f"http://{HOST}:{self._socket.getsockname()[1]}"
 
+    def _application(self) -> Starlette:
+        return application(self._endpoints)
+
     def _config(self) -> uvicorn.Config:
         return uvicorn.Config(
-            application(self._endpoints),
+            self._application(),
             http=_Protocol,
             ws="none",
             loop="asyncio",

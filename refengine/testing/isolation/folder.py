@@ -138,6 +138,14 @@ class SessionFolder:
     def restore(self) -> None:
         """Put back what was written since the last time, and go to the folder."""
         os.chdir(self.cwd)
+        self.put_back()
+
+    def keep_all(self) -> None:
+        """Make a second copy now: who writes here is another process, and not heard."""
+        self._keep()
+
+    def put_back(self) -> None:
+        """Put back what was written since the last time."""
         if not self.is_touched:
             return
         self._busy = True

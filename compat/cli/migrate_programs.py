@@ -1,0 +1,96 @@
+"""Options of ``refengine migrate check`` for sides that are programs of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from compat.cli.command import option
+from compat.cli.values import Kind
+
+if TYPE_CHECKING:
+    from compat.migration.programs.commands import ProgramCommand
+
+TURNS: Final = ("lines", "sessions")
+SIDES: Final = ("old", "new")
+F = TypeVar("F", bound=Callable[..., int])
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOptions:
+    """Both commands as they were given, and how each reads its turns."""
+
+    old: str | None = None
+    new: str | None = None
+    turns: tuple[tuple[str, str], ...] = ()
+
+    def __bool__(self) -> bool:
+        return any((self.old, self.new, self.turns))
+
+    def wrong(self, others: bool) -> str | None:  # one line of options
+        """Return what is wrong with the line; ``others`` tells of other sides on it."""
+        if self.old is None or self.new is None:
+            return "give both --old-cmd and --new-cmd"
+        if others:
+            return (
+                "--old-cmd and --new-cmd go with --require, --settings, --examples,"
+                " --seed, --timeout, --domain, --env, --turns and --json alone"
+            )
+        return None
+
+    @property
+    def commands(self) -> tuple[ProgramCommand, ProgramCommand]:
+        """Both sides; raises RefError."""
+        from compat.migration.programs.commands import parse_command
+
+        found = [
+            parse_command(text or "", self._turns_of(side))
+            for side, text in zip(SIDES, (self.old, self.new), strict=True)
+        ]
+        return found[0], found[1]
+
+    def _turns_of(self, side: str) -> Any:  # noqa: ANN401  # one of TURNS
+        own = [how for where, how in self.turns if where in {"", side}]
+        return own[-1] if own else TURNS[0]
+
+
+def turns_of(text: str) -> tuple[str, str]:
+    """Return side and form of turns; raises ValueError."""
+    side, _, how = text.rpartition("=")
+    if how not in TURNS or side not in {"", *SIDES}:
+        raise ValueError(
+            f"{text!r} says no way to read turns: write lines or sessions, for one side"
+            " old=sessions"
+        )
+    return side, how
+
+
+def of_programs(check: F) -> F:
+    """Add the options of programs: its parameter ``programs``."""
+
+    @option("--old-cmd", about="OLD as a program of its own", metavar="COMMAND")
+    @option(
+        "--new-cmd",
+        about="NEW as a program of its own, such as 'node agent.mjs'",
+        metavar="COMMAND",
+    )
+    @option(
+        "--turns",
+        about="how programs read turns: lines, one session a start (default), or"
+        " sessions, any number; of one side: old=sessions",
+        kind=Kind("turns", turns_of),
+        multiple=True,
+    )
+    @wraps(check)
+    def with_programs(
+        *,
+        old_cmd: str | None,
+        new_cmd: str | None,
+        turns: tuple[tuple[str, str], ...],
+        **more: Any,  # noqa: ANN401  # the other options of the command
+    ) -> int:
+        return check(programs=ProgramOptions(old_cmd, new_cmd, turns), **more)
+
+    return cast("F", with_programs)

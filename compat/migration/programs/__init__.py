@@ -1,0 +1,1 @@
+"""Programs as subjects: whole agents, in any language, judged over the wire."""

@@ -1,0 +1,107 @@
+"""One check of two programs: commands in, verdict out.
+
+commands → server → a first run of each → worlds → judge → verdict
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from compat.migration.checking import Checked
+from compat.migration.comparing import PlayError
+from compat.migration.folder import Piece
+from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.options import EVERYWHERE
+from compat.migration.programs.commands import ProgramCommand
+from compat.migration.programs.discovering import (
+    FoundProgram,
+    all_tools,
+    discovered,
+)
+from compat.migration.programs.runner import ProgramRunner, anew, beside
+from compat.migration.programs.worlds import program_corpus
+from compat.migration.settings import SettingsError, load_settings
+from compat.migration.subject_runner import CheckOptions
+from compat.verdicts.migration import Migration
+from compat.verdicts.relations import DEFAULT_RELATION
+from compat.wire.errors import MissingWireExtraError
+from refengine.testing.subject_worlds.words import Words
+
+LONGEST: Final = 80
+"""Letters of a text of a program's own that a person or a model says."""
+
+
+def check_programs(
+    old: ProgramCommand, new: ProgramCommand, terms: Terms, how: CheckOptions
+) -> Checked:
+    """Judge one migration of a whole program.
+
+    A side that cannot be played stands in the verdict. Raises TooLargeError, OSError,
+    and MissingWireExtraError.
+    """
+    try:
+        from compat.wire.server.programs import ProgramServer  # noqa: PLC0415  # an extra
+    except ModuleNotFoundError as error:
+        raise MissingWireExtraError(str(error.name)) from error
+    terms = replace(terms, everywhere=how.domain == EVERYWHERE)
+    with ProgramServer() as server:
+        sides = (
+            ProgramRunner(old, "old", server, how),
+            ProgramRunner(new, "new", server, how),
+        )
+        try:
+            return Checked(_judged(sides, terms, how))
+        except PlayError as error:
+            return Checked(Migration(terms.required, 0, "", fault=error.fault))
+        finally:
+            for each in sides:
+                each.close()
+
+
+def terms_of_program(
+    settings: Path | None, new: ProgramCommand, require: str | None
+) -> Terms:
+    """Return what a program is held to; ``require`` wins over the file.
+
+    Allowances are those of the case that is its command. Raises SettingsError.
+    """
+    if settings is None:
+        return Terms(require or DEFAULT_RELATION)
+    folder = settings.parent.resolve()
+    piece = Piece(folder.name, folder, load_settings(settings))
+    cases = piece.settings.cases
+    if cases and new.text not in cases:
+        known = ", ".join(cases)
+        raise SettingsError(settings, [f"no case is {new.text!r}; there are {known}"])
+    terms = piece.terms(new.text)
+    return terms if require is None else replace(terms, required=require)
+
+
+def _judged(
+    sides: tuple[ProgramRunner, ProgramRunner], terms: Terms, how: CheckOptions
+) -> Migration:
+    found = [discovered(each) for each in sides]
+    words = Words(texts=_texts(found))
+    corpus = program_corpus(
+        words,
+        all_tools(found),
+        how.examples,
+        how.seed,
+        costly=any(each.command.turns == "lines" for each in sides),
+    )
+    judge = MigrationJudge(sides[0], corpus, anew, how.progress, beside)
+    try:
+        return judge.judge(sides[1], terms)
+    finally:
+        judge.close()
+
+
+def _texts(found: Sequence[FoundProgram]) -> tuple[str, ...]:
+    """Return what the programs say in words, as parts of sentences."""
+    whole = [text for each in found for text in each.texts]
+    parts = [part.strip() for text in whole for part in re.split(r"[.\n!?;]", text)]
+    return tuple(dict.fromkeys(part[:LONGEST] for part in parts if part))

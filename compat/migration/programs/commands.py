@@ -1,0 +1,110 @@
+"""A subject that is a command: what is started, in which folder, how it reads turns."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, get_args
+
+from compat.migration.refs import RefError, SubjectLocation, SubjectRef
+
+Turns: TypeAlias = Literal["lines", "sessions"]
+TURNS: Final = get_args(Turns)
+"""How a program reads its turns: one session a start, or any number of them."""
+
+
+class NoCommandError(RefError):
+    """A text that is no command line."""
+
+    def __init__(self, text: str, why: str) -> None:
+        self.text = text
+        super().__init__(
+            f"{text!r} is no command ({why}): write one such as 'python agent.py'"
+        )
+
+
+class MissingProgramError(RefError):
+    """There is no such program."""
+
+    def __init__(self, text: str, program: str) -> None:
+        self.text = text
+        self.program = program
+        super().__init__(
+            f"{text!r}: there is no program {program!r}; install it, or give its path"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramCommand:
+    """A command line, as the user wrote it and in words; ``cwd`` is where he stands."""
+
+    text: str
+    words: tuple[str, ...]
+    cwd: Path
+    turns: Turns = "lines"
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the program's own files: that of the first one it names."""
+        for word in self.words:
+            if (file := self._file(word)) is not None:
+                return file.parent
+        return self.cwd
+
+    @property
+    def subject(self) -> tuple[SubjectRef, SubjectLocation]:
+        """The command as what is copied for its sessions."""
+        ref = SubjectRef(self.text, "program", self.cwd)
+        return ref, SubjectLocation(self.cwd, self.folder, None)
+
+    def words_in(self, location: SubjectLocation) -> Sequence[str]:
+        """Return the words, with files of the folder in the copy of it."""
+        folder = Path(os.path.realpath(self.folder))
+        first, *rest = (
+            self._moved(each, folder, location.folder) for each in self.words
+        )
+        if first == self.words[0] and os.sep in first:
+            first = str(self.cwd / first)
+        return [first, *rest]
+
+    def _moved(self, word: str, folder: Path, copy: Path) -> str:
+        file = self._file(word)
+        if file is None or not file.is_relative_to(folder):
+            return word
+        return str(copy / file.relative_to(folder))
+
+    def _file(self, word: str) -> Path | None:
+        """Return the file that a word names, but for a program that is installed."""
+        path = self.cwd / word
+        is_program = word == self.words[0] and os.access(path, os.X_OK)
+        outside = not path.resolve().is_relative_to(self.cwd.resolve())
+        if not path.is_file() or (is_program and (outside or _is_installed(path))):
+            return None
+        return Path(os.path.realpath(path.parent)) / path.name
+
+
+def _is_installed(path: Path) -> bool:
+    return (path.parent.parent / "pyvenv.cfg").exists() or "node_modules" in path.parts
+
+
+def parse_command(
+    text: str, turns: Turns = "lines", cwd: Path | None = None
+) -> ProgramCommand:
+    """Return the command of a text; raises NoCommandError and MissingProgramError."""
+    here = Path.cwd() if cwd is None else cwd
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise NoCommandError(text, str(error)) from error
+    if not words:
+        raise NoCommandError(text, "it is empty")
+    if shutil.which(words[0]) is None and not os.access(here / words[0], os.X_OK):
+        raise MissingProgramError(text, words[0])
+    return ProgramCommand(text, words, here, turns)

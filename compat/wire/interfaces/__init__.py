@@ -1,0 +1,1 @@
+"""What vendors' interfaces have in common: one request, read from each of them."""

@@ -1,0 +1,118 @@
+"""OpenAI's chat completions as canonical requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from compat.wire.interfaces.request import (
+    ROLES,
+    USUAL,
+    ModelTool,
+    Tree,
+    VendorRequest,
+    called,
+    listed,
+    rest_of,
+    settled,
+    spoken,
+)
+from refengine.messages import Json, Message, ToolCall
+from refengine.testing.json_values import is_mapping
+
+CHAT: Final = "OpenAI chat completions"
+TEXTS: Final = {"text": "text", "input_text": "text", "output_text": "text"}
+SETTINGS: Final[Mapping[str, str]] = {
+    "model": "model",
+    "stream": "stream",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "parallel_tool_calls": "parallel_tool_calls",
+    "reasoning_effort": "reasoning_effort",
+    "verbosity": "verbosity",
+    "stop": "stop",
+    "seed": "seed",
+    "frequency_penalty": "frequency_penalty",
+    "presence_penalty": "presence_penalty",
+    "metadata": "metadata",
+    "user": "user",
+    "service_tier": "service_tier",
+    "prompt_cache_key": "prompt_cache_key",
+    "safety_identifier": "safety_identifier",
+}
+"""Parameters that are settings, by what they are called in all interfaces."""
+_TAKEN: Final = frozenset(
+    (*SETTINGS, "messages", "tools", "tool_choice", "response_format")
+)
+_SAID: Final = ("role", "content", "tool_calls", "tool_call_id", "name")
+
+
+def chat_request(body: Tree) -> VendorRequest:
+    """Read the body of a request for a chat completion."""
+    settings: dict[str, Json] = {
+        name: body.get(key) for key, name in SETTINGS.items() if key in body
+    }
+    settings["tool_choice"] = _choice(body.get("tool_choice"))
+    settings["response_format"] = _format(body.get("response_format"))
+    return VendorRequest(
+        CHAT,
+        tuple(map(_message, listed(body, "messages"))),
+        tuple(map(_tool, listed(body, "tools"))),
+        settled(settings, USUAL),
+        rest_of(body, _TAKEN),
+    )
+
+
+def _message(tree: Tree) -> Message:
+    role = ROLES.get(str(tree.get("role")), "user")
+    extra = rest_of(tree, _SAID)
+    for key in ("refusal", "annotations", "audio"):  # sent back empty by some clients
+        if not extra.get(key):
+            extra.pop(key, None)
+    calls = [_call(each) for each in listed(tree, "tool_calls")]
+    of = str(tree.get("tool_call_id") or "") if role == "tool" else None
+    name = tree.get("name")
+    return spoken(
+        role,
+        tree.get("content"),
+        TEXTS,
+        tool_calls=tuple(calls),
+        tool_call_id=of,
+        name=None if name is None else str(name),
+        extra=extra,
+    )
+
+
+def _call(call: Tree) -> ToolCall:
+    function = call.get("function")
+    inner: Tree = function if is_mapping(function) else call.get("custom", {})
+    given = inner.get("arguments", inner.get("input"))
+    return called(call.get("id"), inner.get("name"), given)
+
+
+def _tool(tool: Tree) -> ModelTool:
+    function = tool.get("function")
+    inner = function if is_mapping(function) else tool
+    parameters = inner.get("parameters")
+    return ModelTool(
+        str(inner.get("name", tool.get("type", ""))),
+        str(inner.get("description") or ""),
+        parameters if is_mapping(parameters) else {},
+        inner.get("strict") is True,
+    )
+
+
+def _choice(choice: object) -> Json:
+    if not is_mapping(choice):
+        return choice if isinstance(choice, str) else None
+    function = choice.get("function")
+    return {"name": function.get("name")} if is_mapping(function) else dict(choice)
+
+
+def _format(given: object) -> Json:
+    if not is_mapping(given):
+        return None
+    schema = given.get("json_schema")
+    return {"type": given.get("type"), **schema} if is_mapping(schema) else dict(given)

@@ -1,0 +1,145 @@
+"""One canonical request: what a model is asked, whichever interface asks it.
+
+Messages are ours. A setting that several interfaces have stands under one name, with
+what is so anyway left out; what only one of them has is ``own``, under its name there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from refengine.messages import Json, Message, Role, ToolCall
+from refengine.testing.json_values import is_list, is_mapping
+
+Tree: TypeAlias = "Mapping[str, Any]"  # JSON as a client sent it
+
+ROLES: Final[Mapping[str, Role]] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+}
+PARTS: Final = "parts"
+"""Key of ``extra`` under which parts of a message stand that are no text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTool:
+    """A tool as a request declares it."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    strict: bool = False
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The tool as JSON values, without what it does not say."""
+        found: dict[str, Any] = {"name": self.name}
+        if self.description:
+            found["description"] = self.description
+        if self.parameters:
+            found["parameters"] = dict(self.parameters)
+        return found | ({"strict": True} if self.strict else {})
+
+
+@dataclass(frozen=True, slots=True)
+class VendorRequest:
+    """What a model was asked through an ``interface``."""
+
+    interface: str
+    messages: tuple[Message, ...]
+    tools: tuple[ModelTool, ...] = ()
+    settings: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    own: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+    @property
+    def options(self) -> dict[str, Json]:
+        """All settings, those of the interface alone under ``own``."""
+        own: dict[str, Json] = {"own": dict(self.own)} if self.own else {}
+        return {**self.settings, **own}
+
+    @property
+    def streams(self) -> bool:
+        """Whether the answer is to be streamed."""
+        return self.settings.get("stream") is True
+
+
+def settled(settings: Mapping[str, Json], usual: Mapping[str, Json]) -> dict[str, Json]:
+    """Return settings without null, and without those that are as they are anyway."""
+    return {
+        name: value
+        for name, value in settings.items()
+        if value is not None and not (name in usual and usual[name] == value)
+    }
+
+
+USUAL: Final[Mapping[str, Json]] = {
+    "stream": False,
+    "tool_choice": "auto",
+    "parallel_tool_calls": True,
+    "response_format": {"type": "text"},
+}
+"""What a vendor does where a request does not say it."""
+
+
+def arguments_of(given: object) -> str:
+    """Return arguments as canonical JSON, or as the text they are if they are none."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given or "{}")
+        except (ValueError, RecursionError):
+            return str(given)
+    return json.dumps(given, sort_keys=True, ensure_ascii=False)
+
+
+def called(id_: object, name: object, arguments: object) -> ToolCall:
+    """Return a call, its arguments in canonical form."""
+    return ToolCall(str(id_ or ""), str(name or ""), arguments_of(arguments))
+
+
+def spoken(
+    role: Role,
+    content: object,
+    texts: Mapping[str, str],
+    **more: Any,  # noqa: ANN401  # of Message
+) -> Message:
+    """Return a message of a text or of parts; parts that are no text stay in order.
+
+    ``texts`` says under which key the text of a part of a type stands.
+    """
+    if content is None or isinstance(content, str):
+        return Message(role, content or "", **more)
+    parts = [each for each in content if is_mapping(each)] if is_list(content) else []
+    read = [_text_of(each, texts) for each in parts]
+    found = "".join(text for text in read if text is not None)
+    extra: dict[str, Json] = dict(more.pop("extra", {}))
+    if any(text is None for text in read):
+        extra[PARTS] = [
+            dict(part) if text is None else text
+            for part, text in zip(parts, read, strict=True)
+        ]
+    return Message(role, found, extra=extra, **more)
+
+
+def _text_of(part: Tree, texts: Mapping[str, str]) -> str | None:
+    key = texts.get(str(part.get("type", "text")))
+    value = None if key is None else part.get(key)
+    return value if isinstance(value, str) else None
+
+
+def rest_of(tree: Tree, taken: Iterable[str]) -> dict[str, Json]:
+    """Return what of an object nobody took; null is nothing."""
+    left = set(taken)
+    return {k: each for k, each in tree.items() if k not in left and each is not None}
+
+
+def listed(tree: Tree, key: str) -> Sequence[Tree]:
+    """Return the objects of a list; of what is none, nothing."""
+    given = tree.get(key)
+    return [each for each in given if is_mapping(each)] if is_list(given) else []

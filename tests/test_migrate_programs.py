@@ -1,0 +1,229 @@
+"""Programs as subjects of ``migrate check``: real processes against the real server."""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from compat.cli.main import main
+from compat.migration.comparing import PlayError
+from compat.migration.programs.commands import (
+    MissingProgramError,
+    NoCommandError,
+    ProgramCommand,
+    Turns,
+    parse_command,
+)
+from compat.migration.programs.runner import ProgramRunner
+from compat.migration.programs.side import ProgramPlayed
+from compat.migration.subject_runner import CheckOptions
+from compat.migration.survivors import alive_in
+from compat.wire.server.programs import ProgramServer
+from refengine.testing.channels import Seen, project
+from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import read_scenario
+
+PROGRAM = Path(__file__).parent / "programs" / "plain.py"
+
+
+def command(fault: str = "") -> str:
+    return shlex.join([sys.executable, "plain.py", *([fault] if fault else [])])
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "user"
+    folder.mkdir()
+    shutil.copy(PROGRAM, folder)
+    monkeypatch.chdir(folder)
+
+
+def world(*script: object, turns: int = 1) -> Scenario:
+    runs = [{"input": ["user:a"], "continues": bool(at)} for at in range(turns)]
+    data = {"agent": {}, "runs": runs, "model_script": list(script)}
+    return read_scenario(data, "a test")
+
+
+def played(
+    fault: str, *worlds: Scenario, turns: Turns = "lines", timeout: float = 20
+) -> list[ProgramPlayed]:
+    """Play worlds with the program; raises PlayError."""
+    how = CheckOptions(timeout=timeout)
+    with ProgramServer() as server:
+        of: ProgramCommand = parse_command(command(fault), turns)
+        runner = ProgramRunner(of, "new", server, how)
+        try:
+            return list(runner.play_all(worlds))
+        finally:
+            runner.close()
+
+
+def check(capsys: pytest.CaptureFixture[str], *line: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as left:
+        main(["migrate", "check", *line])
+    out, err = capsys.readouterr()
+    return int(left.value.code or 0), " ".join((out + err).split())
+
+
+def pair(new: str, *more: str) -> list[str]:
+    sides = ["--old-cmd", command(), "--new-cmd", command(new)]
+    return [*sides, "--turns", "sessions", "--examples", "20", *more]
+
+
+def entries(of: ProgramPlayed, channel: str) -> list[dict[str, object]]:
+    return [dict(each.value) for each in project(Seen(of.jsonl), channel)]
+
+
+def test_program_that_does_the_same_is_identical(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out = check(capsys, *pair(""))
+
+    assert code == 0, out
+    assert "HOLDS identical" in out
+    assert "request to the model: entered" in out
+
+
+@pytest.mark.parametrize(
+    ("fault", "divergence"),
+    [
+        ("cold", "SETTINGS"),
+        ("backwards", "ORDER"),
+        ("forgetful", "MESSAGE_LOST"),
+        ("toolless", "TOOLS_MERGE"),
+    ],
+)
+def test_divergence_of_programs_is_reported_as_any_other(
+    fault: str, divergence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = Path("report.json")
+
+    code, out = check(capsys, *pair(fault, "--json", str(file)))
+
+    report = json.loads(file.read_text())
+    assert (code, report["exit"]) == (1, 1), out
+    assert report["divergence"]["code"] == divergence
+    assert f" {divergence} " in out
+    assert report["header"]["new"] == command(fault)
+    assert len(report["world"]["model_script"]) <= 2
+    assert len(report["world"].get("runs", ())) <= 2
+
+
+def test_session_of_lines_is_one_start_and_one_of_sessions_is_none() -> None:
+    one, other = (
+        played("", world("assistant:x", "assistant:y", turns=2), turns=turns)[0]
+        for turns in ("lines", "sessions")
+    )
+
+    assert entries(one, "requests") == entries(other, "requests")
+    assert [each["answer"] for each in entries(one, "answer")] == ["x"]
+    assert [each["answer"] for each in entries(one, "second_turn")] == ["y"]
+
+
+def test_session_begins_with_nothing_said_in_the_one_before() -> None:
+    same = world("assistant:x")
+    first, second = played("", same, same, turns="sessions")
+
+    assert first.jsonl == second.jsonl
+
+
+def test_answer_that_is_an_error_ends_a_plain_program() -> None:
+    (found,) = played("", world({"error": "invalid_request"}))
+
+    (error,) = entries(found, "errors")
+    assert (error["error"], error["point"]) == ("exit 1", "turn")
+    assert entries(found, "answer")[0]["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("hangs", "did not answer turn 1 within"),
+        ("floods", "printed more than 4 MB without an answer to turn 1"),
+    ],
+)
+def test_program_that_cannot_be_played_is_told_and_leaves_nothing(
+    fault: str, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("compat.migration.programs.side.START", 1.0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    with pytest.raises(PlayError, match=says):
+        played(fault, world("assistant:x"), timeout=1)
+
+    assert alive_in(tmp_path) == []
+    assert list(tmp_path.glob("refengine-*")) == []
+
+
+def test_children_that_a_program_leaves_are_told_and_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    (found,) = played("parent", world("assistant:x"))
+
+    (effect,) = entries(found, "effects")
+    assert (effect["name"], effect["data"]) == ("processes left running", 2)
+    assert alive_in(tmp_path) == []
+    assert list(tmp_path.glob("refengine-*")) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "says"),
+    [
+        ("silent", 4, "never asks the model: in its first turn nothing came"),
+        ("exits", 4, "it ended with exit 1: cannot go on"),
+        ("chatty", 3, "wrote a line that is no answer: 'starting'"),
+    ],
+)
+def test_program_that_says_nothing_to_its_model_is_told_at_once(
+    fault: str, code: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turns = "sessions" if fault == "chatty" else "lines"
+    found, out = check(capsys, *pair(fault, "--turns", f"new={turns}"))
+
+    assert found == code, out
+    assert f"CANNOT BE JUDGED new {command(fault)!r}" in out
+    assert says in out
+
+
+def test_own_folder_is_not_written_by_a_session() -> None:
+    here = Path()
+    before = sorted(here.iterdir())
+
+    played("", world("assistant:x"))
+
+    assert sorted(here.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (["--old-cmd", "python a.py"], "give both --old-cmd and --new-cmd"),
+        (["--old-cmd", "a", "--new-cmd", "b", "old.py", "new.py"], "go with --require"),
+        (["--old-cmd", "no-such-program", "--new-cmd", "b"], "there is no program"),
+        (["--old-cmd", "'", "--new-cmd", "b"], "is no command"),
+        (["--turns", "words"], "says no way to read turns"),
+    ],
+)
+def test_mistakes_on_the_line_are_usage(
+    line: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out = check(capsys, *line)
+
+    assert code == 2
+    assert says in out
+
+
+def test_files_of_the_folder_are_named_in_the_copy_of_it() -> None:
+    found = parse_command("python plain.py -x plain.py")
+
+    assert found.folder == Path(os.path.realpath(Path.cwd()))
+    with pytest.raises(NoCommandError):
+        parse_command("")
+    with pytest.raises(MissingProgramError):
+        parse_command("no-such-program plain.py")
