@@ -172,14 +172,12 @@ class ProgramSide:
         """End the program; return how many others it left running."""
         if self._program is None:
             return 0
-        ended = self._program.over
+        left = alive_in(self._top.parent) if self._program.over else ()
         self.log = self._program.log
         self._program.end()
         self._program = None
-        left = alive_in(self._top.parent)
-        if left:
-            end_survivors(self._top.parent)
-        return len(left) if ended else 0
+        end_survivors(self._top.parent)
+        return len(left)
 
     def _environment(self, hash_seed: int, reach: Reach) -> dict[str, str]:
         address = f"{self._server.root}/{self._key}"
