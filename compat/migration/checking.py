@@ -46,6 +46,7 @@ from compat.verdicts.exit_codes import (
 from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
 from refengine.testing.subject_worlds.adk_source import adk_words, is_adk_source
+from refengine.testing.subject_worlds.fits import fit_of
 from refengine.testing.subject_worlds.graph_source import graph_words, is_graph_source
 from refengine.testing.subject_worlds.unusual import Spoken
 
@@ -132,7 +133,9 @@ def corpus_of(
     spoken = Spoken.of(sources.values(), outside)
     given = how.given.worlds(words, how.seed, graphs=graphs is not None)
     own = OwnWorlds(tuple(given), how.given.declared)
-    corpus = make_corpus(words, how.examples, how.seed, graphs, spoken, own)
+    corpus = make_corpus(
+        words, how.examples, how.seed, graphs, spoken, own, fit=said.fit
+    )
     return corpus if how.wire is None else how.wire.corpus(corpus)
 
 
@@ -148,7 +151,9 @@ def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
         old = [text for name, text in sources.items() if name.startswith("0/")]
         return Vocabulary(words, graph_words(sources.values(), old))
     errors = graph_words(sources.values()).errors
-    return Vocabulary(replace(words, errors=errors))
+    old = [text for name, text in sources.items() if name.startswith("0/")]
+    fit = fit_of(old, sources.values())
+    return Vocabulary(replace(words, errors=errors), fit=fit)
 
 
 def _all_sources(refs: Sequence[SubjectRef]) -> Mapping[str, str]:

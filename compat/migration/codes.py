@@ -26,6 +26,9 @@ SEQUENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "tool_executions": ("MISSING_CALL", "EXTRA_CALL"),
         "errors": ("ERROR_LOST", "ERROR_NEW"),
         "stored_events": ("STORED_LOST", "STORED_EXTRA"),
+        "parts": ("PART_LOST", "PART_EXTRA"),
+        "part_events": ("PART_EVENT", "PART_EVENT"),
+        "deliveries": ("DELIVERY_LOST", "DELIVERY_EXTRA"),
     }
 )
 """Channels whose entries may be lost or added, and what that is called."""
@@ -38,6 +41,7 @@ _OTHERS: Final[Mapping[str, str]] = MappingProxyType(
         "interleaving": "INTERLEAVING",
         "pairing": "PAIRING",
         "caller_objects": "CALLER_CHANGED",
+        "saved": "SAVED",
         "checkpoints": "STATE_KEPT",
     }
 )
@@ -290,6 +294,47 @@ def _kept_artifacts(old: Value, new: Value, _: str) -> Named:
     return "ARTIFACT", path.replace(".values", ".names", 1), left, right
 
 
+def _saved(old: Value, new: Value, _: str) -> Named:
+    """Name what differs of a session in a store: its id, a message, a value."""
+    if old.get("session") != new.get("session") or old["run"] != new["run"]:
+        return "SAVED", "", dict(old), dict(new)
+    if _text(old.get("messages")) == _text(new.get("messages")):
+        _, path, left, right = _value(old.get("values") or {}, new.get("values") or {})
+        return "SAVED", path, left, right
+    if old.get("messages") is None or new.get("messages") is None:
+        return "SAVED", ".messages", old.get("messages"), new.get("messages")
+    _, path, left, right = _messages(old["messages"], new["messages"])
+    return "SAVED", path, left, right
+
+
+OPEN: Final = frozenset(("streaming", "ready", "executing"))
+"""The states of a part of which something is still to come."""
+
+
+def _part(old: Value, new: Value, _: str) -> Named:
+    states = old["state"], new["state"]
+    if states[0] != states[1]:
+        opened = not OPEN.isdisjoint(states)
+        return "PART_OPEN" if opened else "PART_CHANGED", ".state", *states
+    return _first_key("PART_CHANGED", old, new)
+
+
+def _part_event(old: Value, new: Value, _: str) -> Named:
+    return _first_key("PART_EVENT", old, new)
+
+
+def _delivery(old: Value, new: Value, _: str) -> Named:
+    if old["callback"] == new["callback"] and _text(old["to"]) != _text(new["to"]):
+        return "DELIVERED_TO", ".to", old["to"], new["to"]
+    return _first_key("DELIVERY_CHANGED", old, new)
+
+
+def _first_key(code: str, old: Value, new: Value) -> Named:
+    keys = sorted({*old, *new})
+    key = next(k for k in keys if _text(old.get(k)) != _text(new.get(k)))
+    return _typed(code, f".{key}", old.get(key, MISSING), new.get(key, MISSING))
+
+
 def _checkpoint(old: Value, new: Value, channel: str) -> Named:
     """Name what differs of two steps; a message by its place, a value by its key."""
     if _text(old["messages"]) != _text(new["messages"]):
@@ -330,6 +375,10 @@ _BY_CHANNEL: Final[Mapping[str, Naming]] = MappingProxyType(
         "stored_events": _stored_event,
         "scope_state": _scopes,
         "artifacts": _kept_artifacts,
+        "saved": _saved,
+        "parts": _part,
+        "part_events": _part_event,
+        "deliveries": _delivery,
         "pairing": _pairing,
         "checkpoints": _checkpoint,
         "answer": _end,

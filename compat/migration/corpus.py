@@ -31,6 +31,7 @@ from refengine.testing.subject_worlds.adk_worlds import adk_given, adk_worlds, f
 from refengine.testing.subject_worlds.arguments import alike, nested
 from refengine.testing.subject_worlds.declared import FAMILY as DECLARED
 from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
+from refengine.testing.subject_worlds.fits import WorldFit
 from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_worlds
 from refengine.testing.subject_worlds.kit import Data, Kit, fit, json_text
@@ -156,7 +157,8 @@ class Corpus:
     of graphs with more answers than ``repeated`` are played once. ``spoken`` is what
     both sides say of the worlds they are used in, which tells the unusual ones. Runs
     of ``slow`` ones take milliseconds, as those of other frameworks do, and each of
-    ``costly`` ones starts a program.
+    ``costly`` ones starts a program. ``additions`` are channels and paths at which what
+    only NEW has is no difference.
     """
 
     worlds: tuple[MigrationWorld, ...]
@@ -166,6 +168,7 @@ class Corpus:
     spoken: Spoken = UNSPOKEN
     slow: bool = False
     costly: bool = False
+    additions: tuple[tuple[str, str], ...] = ()
 
     def unusual(self, world: Scenario) -> str | None:
         """Return why no application of the two sides meets a world, of any kind."""
@@ -187,18 +190,21 @@ class Corpus:
         return sha256(self.json.encode()).hexdigest()
 
 
-def make_corpus(
+def make_corpus(  # noqa: PLR0913  # what a corpus is made of
     words: Words,
     examples: int,
     seed: int,
     graphs: GraphWords | None = None,
     spoken: Spoken = UNSPOKEN,
     own: OwnWorlds = NO_OWN,
+    *,
+    fit: WorldFit | None = None,
 ) -> Corpus:
     """Return the fixed worlds, the user's ``own``, and so many generated ones.
 
     Families take turns, so that with 100 examples each has five worlds or more. With
-    the words of ``graphs`` all worlds are such as a graph may have, and a few more.
+    the words of ``graphs`` all worlds are such as a graph may have, and a few more;
+    so they are with the ``fit`` of another shape.
     Raises NoExamplesError.
     """
     if examples < 1:
@@ -214,13 +220,21 @@ def make_corpus(
         made = fitting(words, graphs, [*usual, *made], seed)
         fixed = iter(())
         given = kept(given, graphs, seed)
+    elif fit is not None:
+        usual = (each for each in fixed if each[0] not in LASTING)
+        made = fit.worlds(words, [*usual, *made], seed)
+        fixed = iter(())
+        given = [(family, fit.fitted(world)) for family, world in given]
     entries = [
         _entry(family, _declared(family, world, own.declared), at_first, spoken)
         for at_first, some in ((True, fixed), (False, chain(given, made)))
         for family, world in some
     ]
-    fits = fits_adk if graphs is not None and graphs.adk else None
-    return Corpus(tuple(entries), seed, fits, spoken=spoken, slow=graphs is not None)
+    fits = None if fit is None else fit.fits
+    fits = fits_adk if graphs is not None and graphs.adk else fits
+    more = () if fit is None else fit.additions
+    slow = graphs is not None
+    return Corpus(tuple(entries), seed, fits, spoken=spoken, slow=slow, additions=more)
 
 
 def _declared(family: str, world: Any, tools: Mapping[str, DeclaredTool]) -> object:  # noqa: ANN401  # JSON of a scenario

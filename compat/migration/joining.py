@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from compat.migration.changing import Line
 from compat.migration.comparing import by_channel
-from compat.migration.differing import GRAPHS, broken
+from compat.migration.differing import broken
 from compat.migration.judging import MigrationJudge, Terms
 from compat.migration.replies import SidePlayed
 from compat.migration.searching import FoundWorlds, SearchPlan, search
@@ -21,6 +21,7 @@ from compat.migration.subject_runner import CheckOptions, SubjectRunner
 from compat.verdicts.migration import Migration, Searched
 from compat.verdicts.relations import channels_of
 from refengine.testing.scenario import Scenario
+from refengine.testing.subject_worlds.fits import WorldFit
 from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.words import Words
 
@@ -31,6 +32,7 @@ class Vocabulary:
 
     words: Words
     graphs: GraphWords | None = None
+    fit: WorldFit | None = None
 
 
 def further(  # noqa: PLR0913, PLR0917  # what is judged, by what, and where
@@ -69,7 +71,7 @@ def _searched(
     said: Vocabulary,
     first: Collection[Line],
 ) -> FoundWorlds:
-    masks = (*terms.masks, *(GRAPHS if judge.old.ways else ()))
+    masks = (*terms.masks, *judge.by_shape)
     channels = channels_of(terms.required)
 
     def differ(one: SidePlayed, other: SidePlayed) -> bool:
@@ -89,6 +91,7 @@ def _searched(
         first,
         fits=fits,
         progress=how.progress,
+        fit=said.fit,
     )
     worlds = [each.scenario for each in judge.corpus.worlds]
     with closing(judge.old.watched()) as old, closing(new.watched()) as other:

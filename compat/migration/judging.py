@@ -27,7 +27,13 @@ from compat.migration.comparing import (
     silent,
 )
 from compat.migration.corpus import Corpus
-from compat.migration.differing import GRAPHS, Mask, broken, differences
+from compat.migration.differing import (
+    GRAPHS,
+    Additions,
+    Mask,
+    broken,
+    differences,
+)
 from compat.migration.grouping import (
     groups_of,
     named_worlds,
@@ -158,6 +164,12 @@ class MigrationJudge(Generic[P]):
         self._sessions.corpus = self.corpus
         return self._sessions
 
+    @property
+    def by_shape(self) -> tuple[Mask, ...]:
+        """Where sides of this shape may differ, whatever is ported."""
+        graphs = GRAPHS if self.sessions.of_graphs else ()
+        return (*graphs, *(Additions(*each) for each in self.corpus.additions))
+
     def close(self) -> None:
         """End what was started to play the old side once more."""
         self.sessions.close()
@@ -173,8 +185,7 @@ class MigrationJudge(Generic[P]):
         sessions = self.sessions
         enough = None if explain else self._enough(terms)
         worlds, theirs = sessions.with_new(new, enough)
-        if sessions.of_graphs:
-            terms = replace(terms, by_door=GRAPHS)
+        terms = replace(terms, by_door=self.by_shape)
         if terms.everywhere:
             worlds = [replace(each, unusual=None) for each in worlds]
         compared = _compared(worlds, terms)

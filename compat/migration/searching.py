@@ -36,6 +36,7 @@ from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import ScenarioError, read_scenario
 from refengine.testing.subject_worlds.adk_worlds import adk_fitted
 from refengine.testing.subject_worlds.documents import document_slots
+from refengine.testing.subject_worlds.fits import WorldFit
 from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.graph_worlds import fitted
 from refengine.testing.subject_worlds.kit import Data
@@ -87,6 +88,7 @@ class SearchPlan:
     first: Collection[tuple[str, int]] = ()
     fits: Callable[[Scenario], bool] | None = None
     progress: Progress = silent
+    fit: WorldFit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +219,8 @@ class _Search:
         """Return a world that was not played yet, if it is one."""
         if self.plan.graphs is not None:
             data = (adk_fitted if self.plan.graphs.adk else fitted)(data)
+        elif self.plan.fit is not None:
+            data = self.plan.fit.fitted(data)
         key = json.dumps(data, sort_keys=True)
         if key in self.seen:
             return None

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from compat.migration.differing import GRAPHS
 from compat.migration.joining import Vocabulary, further
 from compat.migration.judging import MigrationJudge, Terms
 from compat.migration.sessions import UNSTEADY
@@ -45,7 +44,8 @@ def sharpened(
     if not how.sharpness_plays or not holds(verdict):
         return verdict
     first = _ordinary(judge, terms)
-    meter = SharpnessMeter(new, first, _terms(terms, how, verdict), how.progress)
+    shaped = replace(terms, by_door=judge.by_shape)
+    meter = SharpnessMeter(new, first, _terms(shaped, how, verdict), how.progress)
     found = meter.measure(judge.old.files.files.values(), how.sharpness_plays)
     near = [(each.file, each.line) for each in found.unnoticed if not each.reason]
     verdict = replace(verdict, sharpness=found)
@@ -78,5 +78,4 @@ def _terms(terms: Terms, how: CheckOptions, verdict: Migration) -> SharpnessTerm
     channels, masks = channels_of(terms.required), terms.masks
     if verdict.of_graphs:
         channels = tuple(each for each in channels if each not in UNSTEADY)
-        masks = (*masks, *GRAPHS)
     return SharpnessTerms(channels, masks, terms.marks, how.min_sharpness)

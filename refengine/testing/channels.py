@@ -155,6 +155,66 @@ def _artifacts(seen: Seen) -> Iterator[ChannelEntry]:
             yield _entry(each, names=each["data"]["stored"]["artifacts"])
 
 
+def _saved(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield what a store has of a session after a run: messages, and what else (o)."""
+    for each in seen.of("run_end"):
+        if "saved" in each["data"]:
+            yield _entry(each, **each["data"]["saved"])
+
+
+def _parts(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield each part that a run left, as it was at its end (q)."""
+    for each in seen.of("run_end"):
+        for part in each["data"].get("parts", ()):
+            yield _entry(each, **part)
+
+
+def _part_events(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield each change of a part, text that came in pieces as one of them (q)."""
+    for event, pieces in _joined_events(seen):
+        fields = {key: value for key, value in event["data"].items() if key != "text"}
+        yield _entry(event, **fields, text="".join(pieces))
+
+
+def _joined_events(seen: Seen) -> list[tuple[Item, list[str]]]:
+    """Return the events of parts; those that only add text join the one before.
+
+    The one before of that part, since pieces of several may come in turns.
+    """
+    found: list[tuple[Item, list[str]]] = []
+    last: dict[tuple[int, str], tuple[Item, list[str]]] = {}
+    for each in seen.of("part_event"):
+        data = each["data"]
+        text: str = data.get("text", "")
+        known = last.get((each["run"], data["id"]))
+        if known and text and known[0]["data"]["state"] == data["state"] == STREAMING:
+            known[1].append(text)
+            continue
+        last[each["run"], data["id"]] = each, [text]
+        found.append(last[each["run"], data["id"]])
+    return found
+
+
+STREAMING: Final = "streaming"
+"""The state of a part that is still growing."""
+
+
+def _deliveries(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield each fact of a session, and how many callbacks of whom were told (p).
+
+    ``each`` is the most that one owner has. A form with one slot has no owners.
+    """
+    for each in seen.of("delivery"):
+        told: Mapping[str, int] = each["data"]["to"]
+        owners = {owner: times for owner, times in told.items() if owner != SLOT}
+        most = {"each": max(told.values())} if told else {}
+        yield _entry(each, **{**each["data"], "to": {**owners, **most}})
+
+
+SLOT: Final = "slot"
+"""Whose callbacks those are that stand in the only slot there is."""
+
+
 def _pairing(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield what is wrong with ids and results of calls, where messages are sent (g).
 
@@ -210,10 +270,13 @@ def _whole(data: Item) -> dict[str, Json]:
 
 
 def _chunks(seen: Seen) -> Iterator[ChannelEntry]:
-    """Yield where the streams that the consumer received were cut (h)."""
+    """Yield where the streams that the consumer received were cut, and parts (h, q)."""
     for each in seen.of("event"):
         if "stream" in each["data"]:
             yield _entry(each, chunks=each["data"]["stream"])
+    for event, pieces in _joined_events(seen):
+        if len(pieces) > 1:
+            yield _entry(event, chunks=pieces)
 
 
 def _errors(seen: Seen) -> Iterator[ChannelEntry]:
@@ -302,6 +365,8 @@ CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
         "stored_events": _stored_events,
         "scope_state": _scope_state,
         "artifacts": _artifacts,
+        "saved": _saved,
+        "parts": _parts,
         "pairing": _pairing,
         "caller_objects": _caller_objects,
         "requests": _requests,
@@ -311,6 +376,8 @@ CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
         "errors": _errors,
         "effects": _effects,
         "ways": _ways,
+        "deliveries": _deliveries,
+        "part_events": _part_events,
         "observed": _observed,
         "chunks": _chunks,
         "interleaving": _interleaving,

@@ -4,15 +4,16 @@
 
 A subject is a function ``subject(world)``, called once a session. It returns a list of
 struct middlewares and handlers, the configuration of an agent, a graph that LangGraph
-or LangChain compiled, or agents of ADK (verdicts, Migration). Extensions stand between
-the scenario's own: struct middlewares before them, and handlers after them. A graph is
-all there is, and so are agents.
+or LangChain compiled, agents of ADK, or something whose class names its own player
+(verdicts, Migration). Extensions stand between the scenario's own: struct middlewares
+before them, and handlers after them. A graph is all there is, and so are agents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
@@ -43,6 +44,13 @@ F = TypeVar("F", bound=Callable[..., object])
 
 ADK: Final = "google.adk."
 """Where the classes of ADK are made."""
+
+PLAYER: Final = "__refengine_player__"
+"""The attribute by which a class says who plays what is built of it: ``module:name``.
+
+Of a pair that a subject returns the first part counts. So the harness plays shapes that
+it knows nothing of, and imports no more than the subject did.
+"""
 
 INTENDS: Final = "__refengine_intends__"
 """The attribute that marks a predicate on a trace; its value says what is intended."""
@@ -78,8 +86,12 @@ class Played:
     """Why a framework refused what this world gave it, if it did."""
 
 
+Player: TypeAlias = Callable[[Scenario, Subject, World, object], Played]
+"""Plays a scenario with what the subject returned in that world."""
+
+
 class _ElsewherePlayed(BaseException):
-    """A subject returned a graph, or agents, which are played by other means.
+    """A subject returned something that is played by other means: a graph, or agents.
 
     No Exception: what a subject returns must not look like an error of its own.
     """
@@ -119,7 +131,7 @@ async def play_subject(
         except NotKeptError:
             return await _play(scenario, subject, profile, kept=True)
     except _ElsewherePlayed as found:
-        what = "a graph" if is_graph(found.got) else "agents"
+        what = "a graph" if is_graph(found.got) else type(found.got).__name__
         why = f"play_subject has no place for {what}: use play_alone"
         raise SubjectError(found.got, why) from None
 
@@ -147,6 +159,9 @@ def play_alone(
             except NotKeptError:
                 return run(_play(scenario, subject, profile, wire, kept=True))
     except _ElsewherePlayed as found:
+        own = player_of(found.got)
+        if own is not None:
+            return own(scenario, subject, found.world, found.got)
         if is_adk(found.got):
             from refengine.testing.adk.playing import play_adk  # noqa: PLC0415  # an extra
 
@@ -186,7 +201,7 @@ def _worn(
         raise _ElsewherePlayed(world, got)
     if world.wire is not None:
         raise SubjectError(got, "over the wire only graphs are played", GRAPH_INSTEAD)
-    if is_adk(got):
+    if is_adk(got) or player_of(got) is not None:
         raise _ElsewherePlayed(world, got)
     if isinstance(got, ChatModelAgentConfig):
         config, given = got, (*got.middlewares, *got.handlers)
@@ -223,6 +238,19 @@ def is_adk(got: object) -> bool:
     return any(
         kind.__module__.startswith(ADK) for part in parts for kind in type(part).__mro__
     )
+
+
+def player_of(got: object) -> Player | None:
+    """Return who plays what a subject returned, None if its class names nobody.
+
+    Raises what importing the player raises.
+    """
+    first = cast("tuple[object, ...]", got)[:1] if isinstance(got, tuple) else (got,)
+    named: object = getattr(type(*first), PLAYER, None) if first else None
+    if not isinstance(named, str):
+        return None
+    module, _, name = named.partition(":")
+    return cast("Player", getattr(import_module(module), name))
 
 
 def _keeps_places(config: ChatModelAgentConfig, world: World) -> bool:

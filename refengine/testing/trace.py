@@ -38,6 +38,8 @@ ObservationKind: TypeAlias = Literal[
     "resume",
     "checkpoint",
     "caller_object_changed",
+    "part_event",
+    "delivery",
 ]
 Written: TypeAlias = "dict[int, Json]"
 KINDS: Final = frozenset(get_args(ObservationKind))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias, final
+from typing import Any, ClassVar, Final, TypeAlias, final
 
 from compat.dialects.callbacks.agent import CallbackAgent
 from compat.dialects.callbacks.client import SessionClient
@@ -45,6 +45,8 @@ SPREAD_OVER: Final = frozenset(("on_session_start", "on_session_end"))
 class SessionManager:
     """Owns the life of an agent's sessions; clients and a listener hear of it."""
 
+    __refengine_player__: ClassVar = "compat.dialects.playing.sessions:play"
+
     def __init__(
         self,
         agent: CallbackAgent,
@@ -64,6 +66,8 @@ class SessionManager:
         self._at_setup: list[AgentCallbacks | None] = []
         self._listener = AgentCallbacks()
         self._stored: dict[str, tuple[int, SessionState | None]] = {}
+        self.watch: Callable[[str, tuple[Any, ...]], object] | None = None
+        """Hears of each fact before its owners do, and whether it has any or not."""
         replaces = self.profile.second_manager == "replaces"
         agent.claim(self, replaces=replaces)
         self.setup_agent_callbacks()
@@ -72,6 +76,15 @@ class SessionManager:
     def clients(self) -> tuple[SessionClient, ...]:
         """The clients, in the order in which they were connected."""
         return tuple(self._clients)
+
+    @property
+    def listener(self) -> AgentCallbacks:
+        """The callbacks of the external listener; without one there are none in it."""
+        return self._listener
+
+    def add_middleware(self, middleware: CallbackMiddleware) -> None:
+        """Put one around all others; it sees each delivery from now on."""
+        self._middleware = (middleware, *self._middleware)
 
     def set_client(self, client: SessionClient) -> None:
         """Connect a client; one that is connected already stays where it is.
@@ -135,6 +148,8 @@ class SessionManager:
         self._stored[state.session_id] = (revision, state)
 
     async def _deliver(self, row: CallbackType, *data: Any) -> Any:  # noqa: ANN401  # of any row
+        if self.watch is not None:
+            self.watch(row.name, data)
         if row.name == LOAD:
             return await self._load(row, data)
         if row.name == SAVE and self.profile.saving == "stored_then_told":

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 from uuid import uuid4
 
 from compat.dialects.stream_loop.callbacks import (
@@ -57,6 +58,8 @@ class ProcessParams:
 
 class LinearProcessor:
     """Streams one answer and executes its calls; whatever they ask, that is all."""
+
+    __refengine_player__: ClassVar = "compat.dialects.playing.loops:play"
 
     def __init__(
         self,

@@ -1,0 +1,1 @@
+"""Playing what subjects of a migration build of our own dialects."""
