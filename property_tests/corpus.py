@@ -1,8 +1,9 @@
 """The corpus of a judgement: fixed cases and generated worlds, as data with a hash.
 
 Fixed cases stand in ``property_tests/fixed``, one file a family; each belongs to the
-clause that it is the shortest example of. Generated worlds come from ``generating``,
-which needs Hypothesis and runs in a process of its own before an engine is imported.
+clause that it is the shortest example of. Generated worlds are drawn by ``generating``,
+which needs Hypothesis and runs where no engine is imported; those of the default
+judgement ship (``drawn_worlds``).
 """
 
 from __future__ import annotations

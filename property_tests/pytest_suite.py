@@ -25,6 +25,7 @@ from compat.report.conform_failure import failure_texts
 from compat.report.conform_text import counted, plain
 from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult, EngineInfo
 from property_tests.defaults import EXAMPLES, SEED
+from property_tests.drawn_worlds import ship
 from property_tests.judging.engine_workers import UnusableEngineError
 from property_tests.judging.engines import judging
 from property_tests.judging.inputs import ConformRequest
@@ -78,10 +79,10 @@ def corpus_text(request: ConformRequest) -> str:
     """Return which worlds are run, and which are not."""
     if not request.examples:
         return "fixed cases only: no generated worlds were asked for"
-    if find_spec("hypothesis") is None:
+    if find_spec("hypothesis") is None and not ship(request.examples, request.seed):
         return (
-            f"fixed cases only: {request.examples} generated worlds are NOT run, they"
-            f" need Hypothesis ({install_line('testing')})"
+            f"fixed cases only: {request.examples} generated worlds are NOT run, others"
+            f" than the default ones need Hypothesis ({install_line('testing')})"
         )
     return f"fixed cases and {request.examples} generated worlds of seed {request.seed}"
 

@@ -21,6 +21,7 @@ from compat.report.given import given_lines
 from compat.verdicts.conformance import AnyEvent, ClauseInfo
 from property_tests.corpus import CorpusWorld, SuiteCorpus, fixed_worlds
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
+from property_tests.drawn_worlds import drawn_worlds, ship
 from property_tests.recorded.worlds import given_counts, recorded_worlds
 from property_tests.registry import Clause, Contract, contract
 from refengine.testing.extras import install_line
@@ -32,9 +33,10 @@ Emit: TypeAlias = Callable[[AnyEvent], None]
 class ConformRequest:
     """What a judgement is asked for.
 
-    ``examples`` worlds are generated, none without Hypothesis. ``timeout`` are seconds
-    that one world may take; ``jobs`` workers share an engine's worlds. ``known`` is a
-    file of known failures, in place of the one that comes with a door. ``excluded`` are
+    ``examples`` worlds are generated, without Hypothesis only the default ones, which
+    ship. ``timeout`` are seconds that one world may take; ``jobs`` workers share an
+    engine's worlds. ``known`` is a file of known failures, in place of the one that
+    comes with a door. ``excluded`` are
     the words that took clauses out, and how many each. ``worlds`` are files of the
     user's own sessions.
     """
@@ -96,8 +98,9 @@ def make_corpus(
 
     ``given`` are files of the user's own sessions, which join those that ship. It is
     the same one whatever clauses are selected: the worlds of one clause are worlds like
-    any other, and its failure is found again when it is judged alone. Without
-    Hypothesis there are no generated ones, and the report says so. ``first`` are those
+    any other, and its failure is found again when it is judged alone. Those of the
+    default judgement ship; without Hypothesis no others are generated, and the report
+    says so. ``first`` are those
     of ``first_worlds``, if there are any yet, and ``meanwhile`` is called now and then
     while others are drawn. Raises UnusedFileError and MissingSessionsError.
     """
@@ -108,24 +111,35 @@ def make_corpus(
         return MadeCorpus(
             SuiteCorpus(there, seed), (*told, f"{none} and recorded sessions")
         )
+    worlds = list(there)
     try:
-        from property_tests.generating import generated  # noqa: PLC0415  # an extra
+        for each in _generated(examples, seed, there):
+            worlds.append(each)
+            meanwhile()
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "hypothesis":
             raise
         return MadeCorpus(SuiteCorpus(there, seed), (*told, _without(examples)))
-    worlds = list(there)
-    fixed = [each for each in there if each.fixed]
-    for each in generated(examples, seed=seed, fixed=fixed):
-        worlds.append(each)
-        meanwhile()
     return MadeCorpus(SuiteCorpus(tuple(worlds), seed), told)
+
+
+def _generated(
+    examples: int, seed: int, first: Sequence[CorpusWorld]
+) -> Iterator[CorpusWorld]:
+    """Yield generated worlds: those that ship, or as they are drawn now."""
+    if ship(examples, seed):
+        yield from drawn_worlds()
+        return
+    from property_tests.generating import generated  # noqa: PLC0415  # an extra
+
+    fixed = [each for each in first if each.fixed]
+    yield from generated(examples, seed=seed, fixed=fixed)
 
 
 def _without(examples: int) -> str:
     return (
-        f"{examples} generated worlds were not run: they need Hypothesis"
-        f" ({install_line('testing')}); the fixed cases and recorded sessions were"
+        f"{examples} generated worlds were not run: others than the default ones need"
+        f" Hypothesis ({install_line('testing')}); the fixed and recorded ones were run"
     )
 
 
