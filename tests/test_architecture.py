@@ -27,6 +27,7 @@ FLOORS = (
     (
         "compat.adapters",
         "compat.dialects",
+        "compat.drivers",
         "compat.engines",
         "compat.wire",
         "compat.models",

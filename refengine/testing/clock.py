@@ -16,6 +16,7 @@ from contextvars import Context
 from typing import (
     Any,
     Final,
+    Protocol,
     SupportsFloat,
     SupportsIndex,
     TypeVar,
@@ -28,6 +29,29 @@ T = TypeVar("T")
 Args = TypeVarTuple("Args")
 
 
+POLLED: Final = 256
+"""Passes of a loop that has work after which it looks at what came from outside."""
+
+
+class Outside(Protocol):
+    """Another process that plays a part in what a loop runs, and works in real time.
+
+    The loop listens to it when it has nothing to do, so that what comes, comes in the
+    same order each time; and its clock stands still until the other side has settled.
+    """
+
+    patience: float
+    """Real seconds in which something has to come when the loop waits for it."""
+
+    def has_settled(self) -> bool:
+        """Tell whether nothing will come before time moves; if not, ask for that."""
+        ...
+
+    def give_up(self) -> None:
+        """Let all that waits for it fail: nothing came."""
+        ...
+
+
 class _Jump(selectors.DefaultSelector):
     """Never waits: where the loop would, its clock is moved instead."""
 
@@ -35,6 +59,7 @@ class _Jump(selectors.DefaultSelector):
         super().__init__()
         self._loop = loop
         self.files = 0
+        self._passes = 0
 
     def register(
         self,
@@ -59,12 +84,31 @@ class _Jump(selectors.DefaultSelector):
         if timeout == 0 and self.files == 1 and not self._loop.has_signals:
             # The one file only wakes a loop that waits, and this one has work to do.
             return []
+        outside = self._loop.outside
+        if outside is not None and _is_heard(outside, timeout):
+            return self._heard(outside, timeout)
         ready = super().select(self._loop.threads.patience if timeout else 0)
         if ready or timeout is None:
             # Without a timer only a real file descriptor can end the wait.
             return ready or super().select(timeout)
         self._loop.jump(timeout)
         return ready
+
+    def _heard(
+        self, outside: Outside, timeout: float | None
+    ) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout == 0:  # there is work to do: listen later, but not never
+            self._passes += 1
+            return [] if self._passes % POLLED else super().select(0)
+        ready = super().select(outside.patience)
+        if not ready:
+            outside.give_up()
+        return ready
+
+
+def _is_heard(outside: Outside, timeout: float | None) -> bool:
+    """Tell whether a loop listens to it, and does not move its clock."""
+    return not timeout or not outside.has_settled()
 
 
 RESOLUTION: Final = 1e-6
@@ -83,6 +127,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._clock_resolution = RESOLUTION
         self.threads = LoopThreads(self)
         self.has_signals = False
+        self.outside: Outside | None = None
 
     def time(self) -> float:
         """Return the virtual time in seconds."""

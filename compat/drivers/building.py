@@ -1,0 +1,164 @@
+"""Drivers that come with this package as source: built on first use, and kept.
+
+A build is kept in the user's cache, under a name that is the hash of all that it is
+made of: sources, modules and their sums, the version of Go and the platform. So another
+version of this package, or of Go, builds anew, and nothing is ever replaced. Two
+processes that need one at the same time wait for each other, and who is killed in the
+middle leaves nothing behind that is taken for a build.
+
+Modules are those of the sums and no others (``-mod=readonly``), by the Go that is there
+(``GOTOOLCHAIN=local``).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from compat.engines.capabilities import MissingExtraError
+from refengine.errors import RefengineError
+
+SOURCES: Final = Path(__file__).parent / "go"
+"""A folder for each package in Go, and ``mods``: what each version is built with."""
+EXTRA: Final = "go"
+"""The extra that brings a Go toolchain."""
+SETTINGS: Final[Mapping[str, str]] = {
+    "GOTOOLCHAIN": "local",
+    "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false",
+    "GOWORK": "off",
+}
+
+
+class DriverBuildError(RefengineError):
+    """A driver could not be built; ``log`` is what the compiler said."""
+
+    def __init__(self, name: str, log: str) -> None:
+        self.log = log
+        lines = [each for each in log.strip().splitlines() if each]
+        last = "\n  ".join(lines[-5:]) or "the compiler said nothing"
+        super().__init__(
+            f"the driver of {name} could not be built: modules are downloaded when it"
+            f" is built for the first time, so see that GOPROXY is reached\n  {last}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GoDriver:
+    """A driver in Go: its package, the version of its engine, tags to build it with."""
+
+    package: str
+    version: str
+    tags: str
+
+    @property
+    def name(self) -> str:
+        """What the engine is called."""
+        return f"{self.package}@{self.version}"
+
+    def built(self) -> Path:
+        """Return the program, which is built if it never was.
+
+        Raises MissingExtraError without Go, or DriverBuildError.
+        """
+        go = find_go(self.name)
+        folder = cache() / f"{self.name}-{self._key(go)}"
+        program = folder / self.package
+        if not program.is_file():
+            with _locked(folder.with_suffix(".lock")):
+                if not program.is_file():
+                    self._build(go, folder)
+        return program
+
+    def files(self) -> Mapping[str, Path]:
+        """Return all that it is made of, by where it stands when it is built."""
+        mods = SOURCES / "mods"
+        found = {
+            "go.mod": mods / f"{self.package}-{self.version}.mod",
+            "go.sum": mods / f"{self.package}-{self.version}.sum",
+        }
+        for package in ("peer", self.package):
+            for path in sorted((SOURCES / package).glob("*.go")):
+                found[f"{package}/{path.name}"] = path
+        return found
+
+    def _key(self, go: str) -> str:
+        asked = [go, "env", "GOVERSION", "GOOS", "GOARCH"]
+        said = subprocess.run(  # noqa: S603  # the Go that was found, no shell
+            asked, env=_environment(), capture_output=True, check=True
+        )
+        digest = hashlib.sha256(said.stdout + self.tags.encode())
+        for name, path in self.files().items():
+            digest.update(f"\0{name}\0".encode() + path.read_bytes())
+        return digest.hexdigest()[:16]
+
+    def _build(self, go: str, folder: Path) -> None:
+        """Build it beside where it belongs, and move it there."""
+        print(  # noqa: T201  # it takes a minute, and somebody waits
+            f"building the driver of {self.name} with {go}, once; what it needs and is"
+            " not there is downloaded:",
+            file=sys.stderr,
+        )
+        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+            work = Path(made)
+            for name, path in self.files().items():
+                (work / name).parent.mkdir(exist_ok=True)
+                shutil.copyfile(path, work / name)
+            built = work / "built"
+            built.mkdir()
+            self._compile(go, work, built / self.package)
+            built.replace(folder)
+
+    def _compile(self, go: str, work: Path, program: Path) -> None:
+        tags = ["-tags", self.tags]
+        command = [go, "build", *tags, "-o", str(program), f"./{self.package}"]
+        said: list[str] = []
+        with subprocess.Popen(  # noqa: S603  # the Go that was found, no shell
+            command, cwd=work, env=_environment(), stderr=subprocess.PIPE, text=True
+        ) as compiling:
+            for line in compiling.stderr or ():
+                said.append(line)
+                print("  " + line, end="", file=sys.stderr)  # noqa: T201  # as above
+        if compiling.returncode:
+            raise DriverBuildError(self.name, "".join(said))
+
+
+def find_go(engine: str) -> str:
+    """Return the path of Go: that of the extra, or one on the path.
+
+    Raises MissingExtraError if there is none.
+    """
+    own = shutil.which("go", path=str(Path(sys.executable).parent))
+    found = own or shutil.which("go")
+    if found is None:
+        raise MissingExtraError(engine, EXTRA, "a Go toolchain")
+    return found
+
+
+def cache() -> Path:
+    """Return the folder of the user's in which builds are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / "refengine" / "drivers"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _environment() -> Mapping[str, str]:
+    return {**os.environ, **SETTINGS}
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None, None, None]:
+    """Hold the lock of a file, which goes with the process."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,406 @@
+"""A driver's process, and the calls between it and what plays on an event loop.
+
+Frames are those of ``compat.process``: JSON-RPC 2.0, one object a line. That module
+waits for its children; this one is part of an event loop, since what a driver calls are
+the model, the tools and the hooks of a world, which are coroutines there.
+
+While a loop on virtual time runs it, the loop hears a driver only when it has nothing
+else to do, and moves its clock only when the driver has settled (``Outside``).
+
+What goes wrong with the process has the errors of ``compat.process``: each fails all
+calls that are open, and the process is ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Coroutine, Mapping, Sequence
+from types import MappingProxyType
+from typing import IO, Any, Final, Protocol, TypeAlias, cast
+
+from compat.drivers.texts import decoded, encoded
+from compat.pipes import FileLog, descriptor, poll
+from compat.process import (
+    BadFrameError,
+    ChildCall,
+    ChildClosedError,
+    ChildDiedError,
+    ChildError,
+    ChildHungError,
+    LongFrameError,
+)
+from refengine.errors import RefengineError
+from refengine.testing.clock import VirtualLoop
+
+PROTOCOL: Final = 2
+"""The version that drivers are asked for."""
+PATIENCE: Final = 30.0
+"""Seconds in which a driver that is waited for has to say something."""
+LONGEST: Final = 1 << 26
+"""Bytes of a line of a driver, at most."""
+ENDING: Final = 2.0
+"""Seconds in which a driver ends once its input has ended."""
+
+Params: TypeAlias = "Mapping[str, Any]"
+
+
+class ErrorReader(Protocol):
+    """Whoever calls a driver, and is told by number which exception came back."""
+
+    def error_of(self, message: str, data: Params) -> BaseException:
+        """Return the exception that an error of the driver stands for."""
+        ...
+
+
+class Callee(Protocol):
+    """What a driver may call: one agent, and what plays with it."""
+
+    def served(self, method: str, params: Params) -> Coroutine[Any, Any, object]:
+        """Return what answers a call."""
+        ...
+
+    def notified(self, method: str, params: Params) -> None:
+        """Take a notification."""
+        ...
+
+    def error_data(self, error: BaseException) -> Mapping[str, object]:
+        """Return what travels of an exception, so that it can come back."""
+        ...
+
+
+Waiter: TypeAlias = "tuple[asyncio.Future[Any] | None, str, ErrorReader | None]"
+"""Who waits for a reply, to which method, and who reads its errors."""
+
+
+class DriverProtocolError(RefengineError):
+    """A driver speaks another version of the protocol, or says nothing of itself."""
+
+    def __init__(self, said: object) -> None:
+        self.said = said
+        super().__init__(
+            f"the driver answers 'initialize' with protocol {said!r}, and"
+            f" {PROTOCOL} is spoken here: take the driver of this version"
+        )
+
+
+class UnknownMethodError(LookupError):
+    """A driver called a method that there is not."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__(f"there is no method {method!r}")
+
+
+class DriverProcess:
+    """One driver that runs, from its start to its end.
+
+    A call that is about an agent names it; agents are added by ``add`` and their
+    numbers are this side's.
+    """
+
+    def __init__(self, command: Sequence[str], patience: float = PATIENCE) -> None:
+        self.patience = patience
+        self.over: ChildError | None = None
+        log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
+        self._log = FileLog(log)
+        self._process = subprocess.Popen(  # noqa: S603  # no shell
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            bufsize=0,
+        )
+        weakref.finalize(self, _end, self._process, log)
+        self._pid = os.getpid()
+        self._in = descriptor(self._process.stdin)
+        self._out = descriptor(self._process.stdout)
+        self._line = bytearray()
+        self._agents: dict[int, Callee] = {}
+        self._waiting: dict[int, Waiter] = {}
+        self._last = self._last_agent = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._users = 0
+        self._freed: list[int] = []
+        self._frames = self._settled_at = 0
+        self._is_asked = False
+        self.about: Mapping[str, Any] = MappingProxyType(self._introduced())
+        """What the driver says of itself: engine, version, profile, capabilities."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process started it, and can use it."""
+        return self._pid == os.getpid() and self.over is None
+
+    # Agents
+
+    def add(self, callee: Callee) -> int:
+        """Return the number of a new agent, under which the driver will name it."""
+        self._last_agent += 1
+        self._agents[self._last_agent] = callee
+        return self._last_agent
+
+    def remove(self, agent: int) -> None:
+        """Forget an agent, here and, before its next call, in the driver."""
+        self._agents.pop(agent, None)
+        self._freed.append(agent)
+
+    # The loop that it is used in
+
+    def attach(self) -> None:
+        """Hear the driver in the loop that runs; once more for each ``detach``."""
+        self._users += 1
+        if self._users > 1 or self.over is not None:
+            return
+        self._loop = loop = asyncio.get_running_loop()
+        loop.add_reader(self._out, self._readable)
+        if isinstance(loop, VirtualLoop):
+            loop.outside = self
+
+    def detach(self) -> None:
+        """Hear it no longer."""
+        self._users -= 1
+        if self._users == 0 and self._loop is not None:
+            self._leave()
+
+    def _leave(self) -> None:
+        loop, self._loop = self._loop, None
+        if loop is not None and not loop.is_closed():
+            loop.remove_reader(self._out)
+        if isinstance(loop, VirtualLoop):
+            loop.outside = None
+
+    # Time
+
+    def has_settled(self) -> bool:
+        """Tell whether nothing will come; asks the driver to say so, if it has not."""
+        if self.over is not None or self._settled_at == self._frames:
+            return True
+        if not self._is_asked:
+            self._is_asked = True
+            at = self._frames + 1
+            reply = self._start("settle", {}, None)
+            reply.add_done_callback(lambda _: self._settled(at))
+        return False
+
+    def _settled(self, at: int) -> None:
+        self._is_asked = False
+        if self._frames == at + 1:  # that of the question and of its answer
+            self._settled_at = self._frames
+
+    def give_up(self) -> None:
+        """End it, since nothing came in time."""
+        if self.over is None:
+            call = self._open_call()
+            self._end_with(ChildHungError("", call, self._log.last_line()))
+
+    def _open_call(self) -> ChildCall:
+        methods = [method for _, method, _ in self._waiting.values()]
+        asked = [each for each in methods if each != "settle"]
+        return ChildCall(0, (asked or methods or ["run"])[-1], self.patience)
+
+    # Calls
+
+    def _introduced(self) -> dict[str, Any]:
+        """Make the first call, outside of any loop: a driver calls nobody before."""
+        self._waiting[0] = (None, "initialize", None)
+        params = {"protocol": PROTOCOL}
+        self._send({"id": 0, "method": "initialize", "params": params})
+        while b"\n" not in self._line and self.over is None:
+            if poll([(self._out, select.POLLIN)], self.patience):
+                self._read()
+            else:
+                self.give_up()
+        line, _, self._line = self._line.partition(b"\n")
+        match self.over or _frame_of(bytes(line)):
+            case ChildError() as over:
+                raise over
+            case {"id": 0, "result": {"protocol": version} as said}:
+                del self._waiting[0]
+                if version != PROTOCOL:
+                    self.close()
+                    raise DriverProtocolError(version)
+                return cast("dict[str, Any]", said)
+            case _:
+                bad = self._bad(bytes(line))
+                self._end_with(bad)
+                raise bad
+
+    async def call(
+        self,
+        method: str,
+        params: Mapping[str, object],
+        reader: ErrorReader | None = None,
+    ) -> Any:  # noqa: ANN401  # any JSON
+        """Return what a function of the driver returns; raises what that fails with."""
+        return await self.start(method, params, reader)
+
+    def start(
+        self,
+        method: str,
+        params: Mapping[str, object],
+        reader: ErrorReader | None = None,
+    ) -> asyncio.Future[Any]:
+        """Call a function of the driver; raises ChildError if that is over."""
+        if self.over is not None:
+            raise self.over
+        while self._freed:
+            self._send({"method": "reset", "params": {"agent": self._freed.pop()}})
+        return self._start(method, params, reader)
+
+    def _start(
+        self, method: str, params: Mapping[str, object], reader: ErrorReader | None
+    ) -> asyncio.Future[Any]:
+        self._last += 1
+        loop = self._loop or asyncio.get_running_loop()
+        reply: asyncio.Future[Any] = loop.create_future()
+        self._waiting[self._last] = (reply, method, reader)
+        self._send({"id": self._last, "method": method, "params": params})
+        return reply
+
+    def _send(self, frame: Mapping[str, object]) -> None:
+        data = memoryview(encoded({"jsonrpc": "2.0", **frame}))
+        self._frames += 1
+        try:
+            while data:
+                data = data[os.write(self._in, data) :]
+        except BrokenPipeError:
+            return  # why, is known when what it wrote has ended
+
+    # Frames
+
+    def _readable(self) -> None:
+        if b"\n" in self._read():
+            *lines, self._line = self._line.split(b"\n")
+            for line in lines:
+                self._take(bytes(line))
+
+    def _read(self) -> bytes:
+        data = os.read(self._out, 1 << 18)
+        self._line += data
+        if not data:
+            self._died()
+        elif len(self._line) > LONGEST and b"\n" not in data:
+            self._end_with(LongFrameError(self._open_call(), self._log.last_line()))
+        return data
+
+    def _take(self, line: bytes) -> None:
+        if self.over is not None:
+            return
+        self._frames += 1
+        frame = _frame_of(line)
+        match frame:
+            case {"id": int(number), "result": result} if number in self._waiting:
+                self._replied(number, result)
+            case {"id": int(number), "error": {"message": str(message)} as error} if (
+                number in self._waiting
+            ):
+                data: Params = error.get("data") or {}
+                self._failed(number, message, data)
+            case {"method": str(method), "params": {"agent": int(agent)}} if (
+                agent in self._agents
+            ):
+                self._called(frame, method, self._agents[agent])
+            case _:
+                self._end_with(self._bad(line))
+
+    def _bad(self, line: bytes) -> BadFrameError:
+        return BadFrameError(line, self._open_call(), self._log.last_line())
+
+    def _replied(self, number: int, result: object) -> None:
+        reply, _, _ = self._waiting.pop(number)
+        if reply is not None and not reply.done():  # else nobody waits any more
+            reply.set_result(result)
+
+    def _failed(self, number: int, message: str, data: Params) -> None:
+        reply, method, reader = self._waiting.pop(number)
+        if reply is None or reply.done():
+            return
+        if reader is None:
+            reply.set_exception(DriverCallError(method, message))
+        else:
+            reply.set_exception(reader.error_of(message, data))
+
+    def _called(self, frame: Mapping[str, Any], method: str, callee: Callee) -> None:
+        number = frame.get("id")
+        if number is None:
+            callee.notified(method, frame["params"])
+            return
+        answering = self._answer(number, callee, method, frame["params"])
+        task = asyncio.ensure_future(answering)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(
+        self, number: int, callee: Callee, method: str, params: Params
+    ) -> None:
+        reply: Mapping[str, object]
+        try:
+            reply = {"result": await callee.served(method, params)}
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001  # interrupts are none of Exception
+            data = callee.error_data(error)
+            reply = {"error": {"code": -32000, "message": str(error), "data": data}}
+        if self.over is None:
+            self._send({"id": number, **reply})
+
+    # Ends
+
+    def _died(self) -> None:
+        status = self._ended()
+        where = f" ({self._log.last_line()})" if status < 0 else ""
+        call = self._open_call()
+        self._end_with(ChildDiedError(status, where, call, self._log.last_line()))
+
+    def _ended(self) -> int:
+        try:
+            return self._process.wait(ENDING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+    def _end_with(self, why: ChildError) -> None:
+        """End the process, and let all that waits for it fail with that."""
+        self.over = why
+        self._leave()
+        self._process.kill()
+        self._process.wait()
+        waiting, self._waiting = self._waiting, {}
+        for reply, _, _ in waiting.values():
+            if reply is not None and not reply.done():
+                reply.set_exception(why)
+                reply.exception()  # it may be that nobody waits for it any more
+
+    def close(self) -> None:
+        """End the process."""
+        if self.over is None and self._pid == os.getpid():
+            self._end_with(ChildClosedError())
+
+
+class DriverCallError(RuntimeError):
+    """A driver could not do what it was asked for, whatever was played."""
+
+    def __init__(self, method: str, message: str) -> None:
+        self.method = method
+        super().__init__(f"the driver's {method!r} failed: {message}")
+
+
+def _frame_of(line: bytes) -> Any:  # noqa: ANN401  # any JSON
+    """Return what a line says; None if that is no JSON."""
+    try:
+        return decoded(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout, log):
+        if pipe is not None:
+            pipe.close()
+    process.kill()
+    process.wait()

@@ -1,0 +1,11 @@
+//go:build v08
+
+package main
+
+import "github.com/cloudwego/eino/adk"
+
+const profileName = "eino-0.8"
+
+var capabilities = ofHandlers
+
+func newHandler(h handler) adk.ChatModelAgentMiddleware { return &h }

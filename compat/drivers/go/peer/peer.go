@@ -1,0 +1,263 @@
+// Package peer is a driver's end of the protocol: JSON-RPC 2.0, one object a line, UTF-8,
+// over standard input and output. Both sides call, and a side is called while it waits for
+// its own call, so calls nest as hooks do. docs/protocol.md has every frame.
+package peer
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Protocol is the version that this package speaks.
+const Protocol = 2
+
+// Codes of JSON-RPC: what failed while it ran, and a method that there is not.
+const (
+	failedCode   = -32000
+	noMethodCode = -32601
+)
+
+// Turns of the scheduler in which whoever has something to say says it. An engine hands an
+// event through several goroutines, and with one processor each turn runs all that can run.
+const turns = 32
+
+// quiet is how long no frame goes out before a driver says that it has settled.
+const quiet = 2 * time.Millisecond
+
+// Obj is a JSON object.
+type Obj = map[string]any
+
+// Function answers a call of the harness.
+type Function func(params json.RawMessage) (any, error)
+
+// Failure is the error of a reply. Data.Number is that of the harness's own exception, 0 for
+// what the engine raised; Data.Kind is a stable name for what an engine itself can say.
+type Failure struct {
+	Code    int         `json:"code"`
+	Message string      `json:"message"`
+	Data    FailureData `json:"data"`
+}
+
+// FailureData says whose an error is.
+type FailureData struct {
+	Number    int64           `json:"number,omitempty"`
+	Kind      string          `json:"kind,omitempty"`
+	Interrupt json.RawMessage `json:"interrupt,omitempty"`
+}
+
+// HarnessError is an exception of the harness on its way through the engine: it keeps its
+// number, so that what comes out is what went in.
+type HarnessError struct {
+	Number    int64
+	Text      string
+	Interrupt json.RawMessage
+}
+
+func (e *HarnessError) Error() string { return e.Text }
+
+// FailureOf tells an error of the engine; kind may be "".
+func FailureOf(err error, kind string) *Failure {
+	failure := &Failure{failedCode, err.Error(), FailureData{Kind: kind}}
+	var known *HarnessError
+	if errors.As(err, &known) {
+		failure.Data.Number = known.Number
+	}
+	return failure
+}
+
+type received struct {
+	ID     *int64          `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *Failure        `json:"error"`
+}
+
+type request struct {
+	Version string `json:"jsonrpc"`
+	ID      int64  `json:"id,omitempty"`
+	Method  string `json:"method"`
+	Params  any    `json:"params"`
+}
+
+type reply struct {
+	Version string   `json:"jsonrpc"`
+	ID      int64    `json:"id"`
+	Result  any      `json:"result,omitempty"`
+	Error   *Failure `json:"error,omitempty"`
+}
+
+// Peer is one end of a connection.
+type Peer struct {
+	// KindOf names what the engine says by an error of its own; "" if it says nothing.
+	KindOf func(error) string
+
+	functions map[string]Function
+	in        *bufio.Reader
+	out       io.Writer
+	writing   sync.Mutex
+	last      atomic.Int64 // of the numbers of own calls
+	sent      atomic.Int64 // frames
+	mu        sync.Mutex
+	waiting   map[int64]chan received
+}
+
+// New returns a peer that answers these functions.
+func New(in io.Reader, out io.Writer, functions map[string]Function) *Peer {
+	return &Peer{
+		KindOf:    func(error) string { return "" },
+		functions: functions,
+		in:        bufio.NewReaderSize(in, 1<<16),
+		out:       out,
+		waiting:   map[int64]chan received{},
+	}
+}
+
+// Serve answers calls until the harness closes its end or asks for the end.
+func (p *Peer) Serve() error {
+	for {
+		line, err := p.in.ReadBytes('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var frame received
+		if err := json.Unmarshal(line, &frame); err != nil {
+			return fmt.Errorf("no frame: %w: %.80q", err, line)
+		}
+		switch {
+		case frame.Method == "shutdown":
+			if frame.ID != nil {
+				p.send(reply{"2.0", *frame.ID, Obj{}, nil})
+			}
+			return nil
+		case frame.Method != "":
+			go p.answer(frame)
+		case frame.ID != nil:
+			p.resolve(frame)
+		default:
+			return fmt.Errorf("neither call nor reply: %.80q", line)
+		}
+	}
+}
+
+func (p *Peer) resolve(frame received) {
+	p.mu.Lock()
+	waiter := p.waiting[*frame.ID]
+	delete(p.waiting, *frame.ID)
+	p.mu.Unlock()
+	if waiter != nil {
+		waiter <- frame
+	}
+}
+
+// Call asks the harness and waits for its answer, which is read into "into" unless that is
+// nil. What was told before has gone out before.
+func (p *Peer) Call(method string, params any, into any) error {
+	waiter := make(chan received, 1)
+	id := p.last.Add(1)
+	p.mu.Lock()
+	p.waiting[id] = waiter
+	p.mu.Unlock()
+	giveWay()
+	p.send(request{"2.0", id, method, params})
+	frame := <-waiter
+	if frame.Error != nil {
+		data := frame.Error.Data
+		return &HarnessError{data.Number, frame.Error.Message, data.Interrupt}
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(frame.Result, into)
+}
+
+// Tell sends a notification.
+func (p *Peer) Tell(method string, params any) {
+	p.send(request{"2.0", 0, method, params})
+}
+
+func (p *Peer) answer(frame received) {
+	result, err := p.result(frame)
+	if frame.ID == nil {
+		return
+	}
+	if err != nil {
+		failure := FailureOf(err, p.KindOf(err))
+		if errors.Is(err, errNoMethod) {
+			failure.Code = noMethodCode
+		}
+		p.send(reply{"2.0", *frame.ID, nil, failure})
+		return
+	}
+	if result == nil {
+		result = Obj{}
+	}
+	p.send(reply{"2.0", *frame.ID, result, nil})
+}
+
+var errNoMethod = errors.New("there is no method")
+
+func (p *Peer) result(frame received) (result any, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v", reason)
+		}
+	}()
+	if frame.Method == "settle" {
+		p.settle()
+		return nil, nil
+	}
+	function := p.functions[frame.Method]
+	if function == nil {
+		return nil, fmt.Errorf("%w %q", errNoMethod, frame.Method)
+	}
+	return function(frame.Params)
+}
+
+// settle returns when nothing more goes out: all that can run has run, and 2 ms have passed
+// in which no timer of the engine had anything to say.
+func (p *Peer) settle() {
+	for before := int64(-1); before != p.sent.Load(); {
+		before = p.sent.Load()
+		giveWay()
+		time.Sleep(quiet)
+		giveWay()
+	}
+}
+
+func (p *Peer) send(frame any) {
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(frame); err != nil {
+		fatal(err)
+	}
+	p.sent.Add(1)
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	if _, err := p.out.Write(line.Bytes()); err != nil {
+		fatal(err)
+	}
+}
+
+// fatal ends the driver: a frame that cannot be sent leaves somebody waiting for ever.
+func fatal(err error) {
+	panic(fmt.Sprintf("driver: a frame cannot be sent: %v", err))
+}
+
+func giveWay() {
+	for range turns {
+		runtime.Gosched()
+	}
+}

@@ -1,0 +1,134 @@
+"""One run of an agent that a driver plays: its events, in step with what is called.
+
+A driver goes on while its events are on their way. So what it calls is answered only
+when the consumer of the run has taken all events that were told before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from compat.drivers.state import AgentState, OpenRun
+from compat.drivers.values import Wire, chunk_read, message_read
+from refengine.events import AgentEvent, Chunk
+from refengine.messages import Message, MessageChunk, join_chunks
+from refengine.stream import StreamReader
+from refengine.testing import doors
+from refengine.testing.doors import Yielded
+
+
+class RemoteRun:
+    """What a consumer gets of a run."""
+
+    def __init__(self, agent: AgentState, run: OpenRun, *, streams: bool) -> None:
+        self._agent = agent
+        self._run = run
+        self._streams = streams
+        self._failure: BaseException | None = None
+
+    async def play(self) -> Yielded:
+        """Yield the events, and at last how the run ended."""
+        driver = self._agent.driver
+        driver.attach()
+        try:
+            ended = driver.start("run", self._params(), self._agent)
+            ended.add_done_callback(lambda _: self._run.told.put_nowait(None))
+            try:
+                async for each in self._events():
+                    yield each
+                ended.result()
+            finally:
+                await self._left(ended)
+            yield self._outcome()
+        finally:
+            driver.detach()
+
+    def _params(self) -> dict[str, object]:
+        held = self._agent.held
+        return {
+            "agent": self._agent.number,
+            "run": self._run.number,
+            "messages": held.tell_all(self._run.given),
+            "stream": self._streams,
+            "ctx": self._agent.number_of(self._run.ctx, self._run),
+        }
+
+    async def _events(self) -> AsyncGenerator[AgentEvent, None]:
+        while (told := await self._run.told.get()) is not None:
+            if "error" in told:
+                self._failure = self._failure or self._error(told["error"])
+                self._run.took()
+            elif "stream" in told:
+                # Who reads a stream lets the engine go on meanwhile.
+                self._run.took()
+                yield self._streamed(told)
+            else:
+                yield self._whole(told)
+                self._run.took()
+
+    async def _left(self, ended: asyncio.Future[Any]) -> None:
+        """Let go of the run; if its consumer left early, the engine has to end it."""
+        self._run.end()
+        driver = self._agent.driver
+        if ended.done() or driver.over is not None:
+            return
+        params = {"agent": self._agent.number, "run": self._run.number}
+        driver.start("cancel", params, self._agent)
+        await asyncio.wait([ended])
+
+    def _outcome(self) -> Any:  # noqa: ANN401  # of a run that failed, or ended
+        outcome = self._run.seen.ended()
+        if self._failure is None:
+            return outcome
+        if not isinstance(self._failure, Exception):
+            raise self._failure
+        return doors.failed(
+            self._failure,
+            self._run.given,
+            iterations=outcome.iterations,
+        )
+
+    # Events
+
+    def _error(self, told: Wire) -> BaseException:
+        return self._agent.error_of(told["message"], told.get("data") or {})
+
+    @property
+    def _path(self) -> tuple[str, ...]:
+        return (self._agent.config.name,)
+
+    def _whole(self, told: Wire) -> AgentEvent:
+        message = message_read(told["message"])
+        self._run.seen.tell(message)
+        return doors.event_of(message, *self._path)
+
+    def _streamed(self, told: Wire) -> AgentEvent:
+        stream = told["stream"]
+        if told.get("role") == "tool":
+            call_id = told.get("call_id")
+            source = self._results(stream, call_id)
+            reader: StreamReader[Chunk] = StreamReader(source)
+            return AgentEvent("tool", self._path, None, call_id, stream=reader)
+        answers: StreamReader[Chunk] = StreamReader(self._answers(stream))
+        return AgentEvent("model", self._path, stream=answers)
+
+    async def _answers(self, stream: int) -> AsyncGenerator[Chunk, None]:
+        chunks: list[MessageChunk] = []
+        async for piece in self._agent.pulled(stream):
+            chunks.append(chunk_read(piece.get("message") or {}))
+            yield chunks[-1]
+        self._run.seen.tell(join_chunks(chunks))
+
+    async def _results(
+        self, stream: int, call_id: str | None
+    ) -> AsyncGenerator[Chunk, None]:
+        texts: list[str] = []
+        name: str | None = None
+        async for piece in self._agent.pulled(stream):
+            texts.append(piece.get("text", ""))
+            message: Wire = piece.get("message") or {}
+            name = name or message.get("name")
+            yield texts[-1]
+        self._run.seen.tell(Message("tool", "".join(texts), (), call_id, name))

@@ -1,0 +1,144 @@
+"""One agent while its driver plays it: contexts, errors and streams, and its runs.
+
+The context of the harness travels as a number inside that of the engine, and says in
+which run something is called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any
+
+from compat.drivers.connection import DriverProcess, Params
+from compat.drivers.held import Errors, Held
+from compat.drivers.histories import SeenHistory
+from compat.drivers.saying import said_by_engine
+from compat.drivers.values import Wire
+from refengine.agent import ChatModelAgentConfig
+from refengine.context import Context, at_point
+from refengine.messages import Message
+from refengine.stream import StreamReader
+from refengine.testing import doors
+
+
+class OpenRun:
+    """A run that goes on: what was told of it, and how far its consumer is."""
+
+    def __init__(
+        self, number: int, given: Sequence[Message], ctx: Context, seen: SeenHistory
+    ) -> None:
+        self.number = number
+        self.given = tuple(given)
+        self.ctx = ctx
+        self.seen = seen
+        self.is_over = False
+        self.told: asyncio.Queue[Wire | None] = asyncio.Queue()
+        self._untaken = 0
+        self._taken = asyncio.Event()
+        self._taken.set()
+
+    def tell(self, event: Wire) -> None:
+        """Take what the engine told."""
+        self._untaken += 1
+        self._taken.clear()
+        self.told.put_nowait(event)
+
+    def took(self) -> None:
+        """Note that the consumer has taken an event."""
+        self._untaken -= 1
+        if self._untaken == 0:
+            self._taken.set()
+
+    def end(self) -> None:
+        """Let go of all that waits for the consumer."""
+        self.is_over = True
+        self._taken.set()
+
+    async def caught_up(self) -> None:
+        """Wait until the consumer has taken all that was told."""
+        await self._taken.wait()
+
+
+class AgentState:
+    """What is shared by all that plays one agent."""
+
+    def __init__(
+        self, driver: DriverProcess, number: int, config: ChatModelAgentConfig
+    ) -> None:
+        self.driver = driver
+        self.number = number
+        self.config = config
+        self.held = Held()
+        self.errors = Errors()
+        self.runs: dict[int, OpenRun] = {}
+        self._contexts: dict[int, tuple[Context, OpenRun]] = {}
+        self._context_numbers: dict[tuple[int, int], int] = {}
+
+    def new_run(self, given: Sequence[Message]) -> OpenRun:
+        """Return a run that is about to start."""
+        number = len(self.runs) + 1
+        seen = SeenHistory(given, has_instruction=self._has_instruction)
+        ctx = doors.run_context(self.config.name)
+        self.runs[number] = run = OpenRun(number, given, ctx, seen)
+        return run
+
+    @property
+    def _has_instruction(self) -> bool:
+        """Whether the engine itself puts a message first."""
+        structs = self.config.middlewares
+        added = any(each.additional_instruction for each in structs)
+        return bool(self.config.instruction or self.config.handlers or added)
+
+    def error_of(self, message: str, data: Wire) -> BaseException:
+        """Return the exception that came back, or one for what the engine says."""
+        known = self.errors.known(data.get("number", 0))
+        return known or said_by_engine(message, data, self.config.max_iterations)
+
+    # Contexts
+
+    def number_of(self, ctx: Context, run: OpenRun) -> int:
+        """Return the number of a context in a run."""
+        key = id(ctx), run.number
+        found = self._context_numbers.get(key)
+        if found is None:
+            found = self._context_numbers[key] = len(self._contexts) + 1
+            self._contexts[found] = ctx, run
+        return found
+
+    def place_of(
+        self, params: Params, call_id: str | None = None
+    ) -> tuple[Context, OpenRun]:
+        """Return in which context and in which run something is called."""
+        ctx, run = self._contexts[params["ctx"]]
+        start = run.ctx
+        return at_point(ctx, start.run_path, call_id, start._locals), run  # noqa: SLF001  # as doors.at_call, of hooks too
+
+    def before_run(self, params: Params) -> tuple[Context, OpenRun]:
+        """Return the same before a run has a state, and so values of its own."""
+        ctx, run = self._contexts[params["ctx"]]
+        return at_point(ctx, run.ctx.run_path, None, None), run
+
+    # Streams of the engine
+
+    def pulled(
+        self, stream: int, make: Callable[[Wire], Any] = lambda piece: piece
+    ) -> StreamReader[Any]:
+        """Return a stream that the driver is asked for, chunk by chunk."""
+        return StreamReader(self._pieces(stream, make))
+
+    async def _pieces(
+        self, stream: int, make: Callable[[Wire], Any]
+    ) -> AsyncGenerator[Any, None]:
+        asked = {"agent": self.number, "stream": stream}
+        ended = False
+        try:
+            while True:
+                piece = await self.driver.call("pull", asked, self)
+                if piece.get("end"):
+                    ended = True
+                    return
+                yield make(piece)
+        finally:
+            if not ended and self.driver.over is None:
+                await self.driver.call("close", asked, self)

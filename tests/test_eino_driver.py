@@ -1,0 +1,93 @@
+"""Real eino behind its driver: the same traces as the reference under its profile."""
+
+import shutil
+
+import pytest
+
+from compat.engines.loading import load_engine
+from refengine.profile import profile
+from refengine.testing.clock import run
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import read_scenario
+from refengine.testing.session import play
+from refengine.testing.trace import Trace
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("go") is None, reason="without Go no driver in Go is built"
+)
+
+
+def handler(number: int) -> dict[str, object]:
+    tool = {"name": f"u{number}", "result": "u"}
+    return {
+        "id": f"H{number}",
+        "before_agent": [
+            {"op": "append_instruction", "sep": "\n", "text": f"X{number}"},
+            {"op": "append_tools", "tools": [tool]},
+        ],
+        "before_model": [{"op": "append", "msg": f"user:m{number}"}],
+        "after_model": [{"op": "record"}],
+        "after_agent": [{"op": "record"}],
+        "wrap_model": {"record": f"H{number}"},
+        "wrap_invokable": {"prefix_result": f"{number}>"},
+    }
+
+
+def struct(number: int) -> dict[str, object]:
+    return {
+        "id": f"M{number}",
+        "additional_instruction": f"X{number}",
+        "additional_tools": [{"name": f"u{number}", "result": "u"}],
+        "before_chat_model": [{"op": "append", "msg": f"user:m{number}"}],
+        "after_chat_model": [{"op": "record"}],
+        "wrap_tool_call": {"invokable": {"prefix_result": f"{number}>"}},
+    }
+
+
+def seen(trace: Trace) -> list[dict[str, object]]:
+    """Return what a trace says, but for warnings: a driver gives none."""
+    numbers: dict[str, str] = {}
+    entries = [each for each in trace if each.kind != "warning"]
+    return [{**each.canonical(numbers), "seq": 0} for each in entries]
+
+
+TOOL = {"name": "t", "result": "of <args>"}
+SCRIPT = ["assistant:[1:t({})]", "assistant:[2:u1({})]", "assistant:done"]
+
+
+@pytest.mark.parametrize(
+    "extensions",
+    [
+        {"handlers": [handler(1), handler(2)]},
+        {"middlewares": [struct(1), struct(2)]},
+        {"middlewares": [struct(1)], "handlers": [handler(2)]},
+    ],
+    ids=["handlers", "structs", "both"],
+)
+@pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
+def test_eino_does_as_the_reference_does_under_its_profile(
+    extensions: dict[str, object], *, streaming: bool
+) -> None:
+    engine = load_engine("eino@0.9.13").engine
+    agent = {"name": "A", "instruction": "B", "tools": [TOOL], **extensions}
+    scenario = read_scenario(
+        {
+            "agent": agent,
+            "model_script": SCRIPT,
+            "runs": [{"input": ["user:hi"], "streaming": streaming}],
+        }
+    )
+
+    theirs = seen(run(play(scenario, engine)))
+    ours = seen(run(play(scenario, ReferenceEngine(profile("eino-0.9")))))
+
+    assert theirs == ours
+    assert len(ours) > 20
+
+
+def test_what_is_linked_is_what_the_name_says() -> None:
+    engine = load_engine("eino@0.9.13")
+
+    assert (engine.version, engine.profile.name) == ("v0.9.13", "eino-0.9")
+    assert "after_agent" in engine.capabilities
+    assert not engine.assumed
