@@ -86,7 +86,7 @@ class RowSpec(Spec):
     owners: tuple[Owner, ...]
 
 
-class MiddlewareSpec(Spec):
+class AroundSpec(Spec):
     """What stands around each delivery: it hands it on, or does not, or raises."""
 
     name: str
@@ -134,7 +134,7 @@ class CallbacksScenario(Spec):
     tools: tuple[SessionToolSpec, ...] = ()
     clients: tuple[ClientSpec, ...] = ()
     rows: tuple[RowSpec, ...] = ()
-    middleware: tuple[MiddlewareSpec, ...] = ()
+    middleware: tuple[AroundSpec, ...] = ()
     file: bool = False
     compares: Literal["", "versions", "stores"] = ""
     turns: Annotated[tuple[SessionTurnSpec, ...], Field(min_length=1)]

@@ -20,10 +20,10 @@ from compat.dialects.callbacks import (
 )
 from compat.dialects.callbacks.table import Callback
 from compat.engines.callbacks.scenario import (
+    AroundSpec,
     CallbacksScenario,
     ClientSpec,
     HeardSpec,
-    MiddlewareSpec,
     SessionAnswerSpec,
     SessionToolSpec,
     Version,
@@ -134,7 +134,7 @@ class CallbacksWorld:
             await asyncio.sleep(spec.seconds)
         return spec.gives
 
-    def _middleware(self, spec: MiddlewareSpec) -> CallbackMiddleware:
+    def _middleware(self, spec: AroundSpec) -> CallbackMiddleware:
         async def around(
             delivery: Delivery, inner: Callable[[Delivery], Awaitable[Any]]
         ) -> Any:  # noqa: ANN401  # a callback's
