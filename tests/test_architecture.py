@@ -62,6 +62,7 @@ EXTRAS = {
     "refengine.testing.graphs": GRAPHS,
     "refengine.testing.adk": {"google"},
     "compat.engines.flow.adk": {"google"},
+    "compat.engines.flow.drawn_hooks": {"hypothesis"},
     "compat.engines.flow.generating": {"hypothesis"},
     "compat.engines.stream_loop.generating": {"hypothesis"},
     "compat.engines.graphs": GRAPHS,

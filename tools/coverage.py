@@ -1,15 +1,18 @@
 """How many worlds let each check decide, and more worlds for those met too seldom.
 
-    python -m tools.coverage [--check REPORT]
+    python -m tools.coverage [--check REPORT | --drawn DOOR]
 
 Counts the default corpus on the reference engine and writes ``narrowed.json``. With
 ``--check`` it reads a report that ``refengine conform reference --json`` wrote, shows
-on how many worlds each clause rests, and exits with 1 if one is met too seldom.
+on how many worlds each clause rests, and exits with 1 if one is met too seldom. With
+``--drawn`` it shows in how many of the worlds that are drawn for a door to a dialect
+each clause is decided, and exits with 1 if one is in none.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +25,8 @@ from compat.verdicts.exit_codes import DIFFERS, OK
 from property_tests.checks import CHECKS
 from property_tests.corpus import NARROWED, CorpusWorld, fixed_worlds
 from property_tests.defaults import EXAMPLES, SEED
+from property_tests.dialects.deciding import WorldDecider
+from property_tests.dialects.dialects import dialect_named, dialect_of
 from property_tests.generating import HAPPENINGS, around, generated
 from property_tests.grafting import neighbours
 from property_tests.judging.world import judge
@@ -86,8 +91,31 @@ def check(report: Mapping[str, Any]) -> int:
     return DIFFERS if few or not found else OK
 
 
+def drawn(door: str, examples: int = EXAMPLES, number: int = SEED) -> dict[str, int]:
+    """Return in how many drawn worlds of its dialect a door has each clause decided."""
+    dialect = dialect_named(dialect_of(door))
+    decider = WorldDecider(dialect, dialect.load(door, None), dialect.checks)
+    found = Counter(dict.fromkeys(decider.applying, 0))
+    for each in dialect.drawn(examples, number):
+        found.update(list(decider.judge(each.scenario).decided))
+    return dict(found)
+
+
+def check_drawn(door: str) -> int:
+    """Show in how many drawn worlds each clause is decided; 1 if one is in none."""
+    logging.disable(logging.ERROR)  # dialects log the errors that worlds raise
+    found = drawn(door)
+    sys.stdout.write(f"{table(found)}\n")
+    never = sorted(clause for clause, count in found.items() if not count)
+    for clause in never:
+        sys.stdout.write(f"{clause}: no drawn world decides it\n")
+    return DIFFERS if never or not found else OK
+
+
 def main(arguments: Sequence[str]) -> int:
     """Count, and write what is needed or tell what is missing."""
+    if arguments and arguments[0] == "--drawn":
+        return check_drawn(arguments[-1])
     if arguments:
         return check(json.loads(Path(arguments[-1]).read_text("utf-8")))
     fixed = tuple(fixed_worlds())

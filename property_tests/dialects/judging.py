@@ -46,6 +46,7 @@ from property_tests.known.entries import joined_known
 from property_tests.known.states import applied, known_of, unmatched
 from property_tests.registry import Clause, Contract
 from refengine.testing.child import CallError
+from refengine.testing.extras import install_line
 
 LONG: Final = 60.0
 """Seconds to start a child and import what it needs."""
@@ -160,9 +161,8 @@ class DialectKind:
         self.doors: Sequence[JudgedDoor] = [*map(self._door, request.doors)]
         # A mistake in a file is told before all the work.
         self._known = {e.name: known_of(e.name, request.known) for e in self.doors}
-        self._all = tuple(worlds_of(request.dialect, request.examples, request.seed))
+        self._all, told = _all_worlds(request)
         fixed = sum(each.fixed for each in self._all)
-        told = _told(self._all, request.examples)
         self.worlds = JudgedWorlds(len(self._all), fixed, digest_of(self._all), told)
 
     def _door(self, text: str) -> JudgedDoor:
@@ -306,6 +306,21 @@ def _faults(door: JudgedDoor, tally: DialectTally) -> Iterator[Breakdown]:
         first = min(tally.lost)
         text = f"{len(tally.lost)} worlds broke off; world {first}: {tally.lost[first]}"
         yield Breakdown(engine=door.name, whose="engine", text=text)
+
+
+def _all_worlds(
+    request: DialectRequest,
+) -> tuple[tuple[JudgedWorld, ...], tuple[str, ...]]:
+    """Return the worlds and what a reader has to know; without Hypothesis the fixed."""
+    dialect, examples = request.dialect, request.examples
+    try:
+        found = tuple(worlds_of(dialect, examples, request.seed))
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "hypothesis":
+            raise
+        why = f"none of {examples} worlds was drawn: it needs Hypothesis"
+        return tuple(dialect.fixed()), (f"{why} ({install_line('testing')})",)
+    return found, _told(found, examples)
 
 
 def _told(worlds: Sequence[JudgedWorld], examples: int) -> tuple[str, ...]:

@@ -81,9 +81,11 @@ class FlowFamily:
         return fixed_worlds()
 
     def drawn(self, examples: int, seed: int) -> Iterator[JudgedWorld]:
-        """Yield so many drawn ones, always the same."""
-        del examples, seed
-        yield from ()
+        """Yield so many drawn ones, always the same; needs the extra ``testing``."""
+        from compat.engines.flow.generating import flow_worlds  # noqa: PLC0415  # Hypothesis is an extra
+        from property_tests.drawing import drawn  # noqa: PLC0415  # as above
+
+        yield from map(JudgedWorld, drawn(flow_worlds(), examples, seed))
 
     def load(self, text: str, profile: str | None) -> FlowDoor:
         """Return the door that a text names; raises LoadError."""

@@ -205,6 +205,26 @@ class FlowView:
         """All agents by name."""
         return {each.name: each for each in self.scenario.agents()}
 
+    @property
+    def edits_events(self) -> bool:
+        """Whether a plugin may change events on their way out."""
+        return any(each.hooks.get("on_event") for each in self.scenario.plugins)
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether agents run at the same time, so that they stand between others."""
+        return any(each.kind == "parallel" for each in self.agents.values())
+
+    def held(self, session: str) -> Mapping[str, Any]:
+        """Return what a session reads of the initial state of all sessions."""
+        sessions = self.scenario.sessions
+        mine = sessions[session]
+        found: dict[str, Any] = {}
+        for each in sessions.values():
+            scopes = ("app:", "user:") if each.user == mine.user else ("app:",)
+            found |= {k: v for k, v in each.state.items() if k.startswith(scopes)}
+        return found | {k: v for k, v in mine.state.items() if k not in found}
+
     def does(self, hook: HookSeen) -> tuple[Any, ...]:
         """Return what a hook is told to do in the scenario."""
         if hook.plugin:

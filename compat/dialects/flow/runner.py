@@ -210,7 +210,10 @@ class Runner:
             try:
                 found = await settled(function(ctx))
             except Exception as error:
-                raise self.plugins.blamed(name, "after_run", error) from error
+                blamed = self.plugins.blamed(name, "after_run", error)
+                if blamed is error:  # an exception is not its own cause
+                    raise
+                raise blamed from error
             if found is not None and self.profile.after_run_value == "silences":
                 return
 

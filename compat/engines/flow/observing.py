@@ -70,7 +70,9 @@ def is_scripted(error: BaseException) -> bool:
 
 
 def _causes(error: BaseException) -> Iterator[Any]:
+    told = {id(error)}
     cause = error.__cause__
-    while cause is not None:
+    while cause is not None and id(cause) not in told:  # "raise x from x" is a circle
+        told.add(id(cause))
         yield cause
         cause = cause.__cause__

@@ -35,7 +35,8 @@ def before_agent_value(seen: FlowView) -> Decisions:
         yield DialectDecision(claim, [], after, hook.place)
         said = _said(seen, hook)
         events = [e for e in turn.events if e.place > hook.place]
-        if said is not None and not _changes_events(seen) and events:
+        clear = not (seen.edits_events or seen.is_parallel)
+        if said is not None and clear and events:
             claim = f"what {hook.owner} gave is told as an event of {hook.agent}"
             got = [events[0].author, events[0].text]
             yield DialectDecision(claim, [hook.agent, said], got, events[0].place)
@@ -46,14 +47,14 @@ def after_agent_value(seen: FlowView) -> Decisions:
     for turn, hook in _left(seen, "after_agent", "value"):
         said = _said(seen, hook)
         later = [e for e in turn.events if e.place > hook.place]
-        if said is None or _changes_events(seen):
+        if said is None or seen.edits_events or seen.is_parallel:
             continue
         claim = f"what {hook.owner} gave is one more event of {hook.agent}"
         got = [later[0].author, later[0].text] if later else []
         yield DialectDecision(claim, [hook.agent, said], got, hook.place)
         before = [e for e in turn.events if e.place < hook.place]
         asked = any(e.agent == hook.agent for e in turn.model_responses)
-        if asked:
+        if asked and not any(each.left == "error" for each in turn.hooks):
             claim = f"what {hook.agent} said before stands"
             yield DialectDecision(claim, True, bool(before), hook.place)  # noqa: FBT003  # what is expected
 
@@ -92,7 +93,8 @@ def before_agent_error(seen: FlowView) -> Decisions:
             for each in turn.of("before_model")
             if each.left != "none" or seen.does(each)
         ]
-        if not stopping and not turn.left:
+        filled = "{" in seen.scenario.agent.instruction  # which may fail itself
+        if not (stopping or turn.left or filled):
             claim = f"the model of {hook.agent} is asked behind the error"
             got = any(e.place > hook.place for e in turn.requests)
             yield DialectDecision(claim, goes_on, got, hook.place)
@@ -121,7 +123,7 @@ def before_run_value(seen: FlowView) -> Decisions:
         claim = f"no model is asked behind the value of {hook.owner}"
         yield DialectDecision(claim, [], asked, hook.place)
         said, message = _said(seen, hook), turn.spec.text
-        if said is None or not turn.events or _changes_events(seen):
+        if said is None or not turn.events or seen.edits_events:
             continue
         echo = seen.profile.before_run_value == "user_echo"
         if echo and (message is None or _changes_message(seen)):
@@ -154,10 +156,10 @@ def replaced_event(seen: FlowView) -> Decisions:
 
 def after_run(seen: FlowView) -> Decisions:
     """FLOW-073: after_run hooks are entered once, or not."""
+    having = [each.name for each in seen.scenario.plugins if "after_run" in each.hooks]
     for turn in seen.turns:
-        having = [
-            each.name for each in seen.scenario.plugins if "after_run" in each.hooks
-        ]
+        if _has_inner_runs(seen, turn):
+            continue
         if not having or any(each.left != "none" for each in turn.of("after_run")):
             continue
         got = [each.plugin for each in turn.of("after_run")]
@@ -183,6 +185,13 @@ def after_run(seen: FlowView) -> Decisions:
         yield DialectDecision("after_run is entered once", wanted, got, turn.end)
 
 
+def _has_inner_runs(seen: FlowView, turn: FlowTurn) -> bool:
+    """Tell whether an agent ran as a tool, whose run ends on its own."""
+    tools = {t.called for a in seen.agents.values() for t in a.tools if t.agent}
+    called = {call["name"] for each in turn.events for call in each.calls}
+    return bool(tools & (called | {each.agent for each in turn.requests}))
+
+
 def _left_at_the_end(turn: FlowTurn, seen: FlowView) -> bool:
     """Tell whether its consumer left behind what may be the last event."""
     del seen
@@ -204,7 +213,7 @@ def partial_events(seen: FlowView) -> Decisions:
 def kept_events(seen: FlowView) -> Decisions:
     """FLOW-075: what is told and whole is kept, in its order, behind the message."""
     for turn in seen.turns:
-        if _changes_events(seen) or (
+        if seen.edits_events or (
             turn.of("before_run")
             and any(each.left == "value" for each in turn.of("before_run"))
         ):
@@ -321,10 +330,6 @@ def _said(seen: FlowView, hook: HookSeen) -> str | None:
         return None
     text: str | None = given[0].text
     return text if not given[0].parts and not given[0].calls else None
-
-
-def _changes_events(seen: FlowView) -> bool:
-    return any(each.hooks.get("on_event") for each in seen.scenario.plugins)
 
 
 def _changes_message(seen: FlowView) -> bool:

@@ -22,7 +22,10 @@ _NAME: Final = re.compile(r"(?:(?:app|user|temp):)?[^\W\d]\w*")
 def branches(seen: FlowView) -> Decisions:
     """FLOW-090: agents that run at the same time are not sent each other's words."""
     groups = [each for each in seen.agents.values() if each.kind == "parallel"]
+    whole = seen.profile.resumed_branch == "as_asked"
     for turn in seen.turns:
+        if not whole and (turn.spec.confirms or turn.spec.late):
+            continue
         for group in groups:
             sides = [{x.name for x in each.tree()} for each in group.sub_agents]
             for request in turn.requests:
@@ -79,8 +82,13 @@ def _said_by_others(seen: FlowView, turn: FlowTurn) -> Decisions:
 
 def paired(seen: FlowView) -> Decisions:
     """FLOW-092: a response stands behind its call, and a call has one at most."""
+    repeats = seen.profile.shared_response == "repeated"
     for turn in seen.turns:
+        if repeats and _is_shared(seen, turn):
+            return  # that event stands behind each of its calls from now on
         for request in turn.requests:
+            if seen.agents[request.agent].include_contents == "none":
+                continue  # which cuts the calls off
             called: list[str] = []
             answered: list[str] = []
             for part in request.parts:
@@ -98,6 +106,16 @@ def paired(seen: FlowView) -> Decisions:
                 yield DialectDecision(claim, [], twice, request.place)
 
 
+def _is_shared(seen: FlowView, turn: FlowTurn) -> bool:
+    """Tell whether an event of a turn answers calls of several events."""
+    told = [each for other in seen.turns for each in other.events]
+    asked = {e.get("id"): each.place for each in told for e in each.calls}
+    return any(
+        len({asked.get(e.get("id")) for e in each.responses}) > 1
+        for each in turn.events
+    )
+
+
 def current_turn(seen: FlowView) -> Decisions:
     """FLOW-093: with include_contents none only the current turn is sent."""
     for turn in seen.turns[1:]:
@@ -108,7 +126,8 @@ def current_turn(seen: FlowView) -> Decisions:
                 continue
             if turn.spec.confirms or turn.spec.late or turn.spec.text in before:
                 continue
-            old = [e for e in before if e in request.text.split("\n")]
+            own = {each.text for each in turn.events}
+            old = [e for e in before if e in request.text.split("\n") and e not in own]
             claim = f"{agent.name} is sent the current turn only"
             yield DialectDecision(claim, [], old, request.place)
 
@@ -161,7 +180,7 @@ def optional(seen: FlowView) -> Decisions:
             name = place.strip("{}").strip()
             if name.endswith("?") and _is_name(name[:-1]) and name[:-1] not in held:
                 claim = f"{place} is replaced by nothing"
-                got = name[:-1] in request.instruction
+                got = place in request.instruction
                 yield DialectDecision(claim, False, got, request.place)  # noqa: FBT003  # what is expected
 
 
@@ -171,7 +190,7 @@ def missing_name(seen: FlowView) -> Decisions:
     if agent.kind != "llm" or _is_touched(seen) or len(seen.agents) > 1:
         return
     for turn in seen.turns[:1]:
-        held = seen.scenario.sessions[turn.spec.session].state
+        held = seen.held(turn.spec.session)
         names = [each.strip("{}").strip() for each in _PLACE.findall(agent.instruction)]
         lost = [each for each in names if _is_name(each) and each not in held]
         if lost:
@@ -231,7 +250,7 @@ def _templates(
     if agent.kind != "llm" or _is_touched(seen):
         return
     for turn in seen.turns[:1]:
-        held = seen.scenario.sessions[turn.spec.session].state
+        held = seen.held(turn.spec.session)
         for request in turn.requests[:1]:
             if request.agent == agent.name and agent.provided_instruction is None:
                 yield request, agent.instruction, held
@@ -373,7 +392,7 @@ def _answers(seen: FlowView, turn: FlowTurn) -> Decisions:
         response = response_in(found[0]) if found else NOTHING
         if not response or "error" in response or turn.failed or turn.left:
             continue
-        if any(each.hooks.get("on_event") for each in seen.scenario.plugins):
+        if seen.edits_events:
             continue
         later = [e for e in turn.events if e.place > event.place]
         claim = "the structured answer is told as text"
@@ -389,7 +408,8 @@ def output_key(seen: FlowView) -> Decisions:
     """FLOW-121: what an agent answers stands in a delta under its output key."""
     for turn in seen.turns:
         for agent in seen.agents.values():
-            said = [e for e in turn.events if e.author == agent.name and e.text]
+            mine = [e for e in turn.events if e.author == agent.name]
+            said = [e for e in mine if e.text]
             simple = (
                 agent.output_key and not agent.output_schema and not agent.callbacks
             )
@@ -397,9 +417,9 @@ def output_key(seen: FlowView) -> Decisions:
                 continue
             if seen.scenario.plugins or len(said) > 1 or turn.spec.stream:
                 continue
-            if _in_tool(seen, agent.name) or said[0].calls:
+            if _in_tool(seen, agent.name) or said[0].calls or said[0].partial:
                 continue
-            deltas = [e.actions.get("state_delta") or NOTHING for e in turn.events]
+            deltas = [e.actions.get("state_delta") or NOTHING for e in mine]
             got = [
                 each[agent.output_key] for each in deltas if agent.output_key in each
             ]

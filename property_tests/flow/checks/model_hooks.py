@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Final
 
 from compat.engines.flow.operations import Give
@@ -27,7 +26,7 @@ def before_value(seen: FlowView) -> Decisions:
         yield DialectDecision(claim, [], after, hook.place)
         said = _said(seen, hook)
         event = _next_event(turn, hook)
-        if said is not None and event is not None and not _edited(seen):
+        if said is not None and event is not None and not seen.edits_events:
             claim = f"what {hook.owner} gave is the answer"
             yield DialectDecision(claim, said, event.text, event.place)
 
@@ -51,7 +50,12 @@ def recovered(seen: FlowView) -> Decisions:
         claim = f"what {hook.owner} gave goes through after_model"
         yield DialectDecision(claim, wanted, bool(after), hook.place)
         said, event = _said(seen, hook), _next_event(turn, hook)
-        if said is not None and not wanted and event is not None and not _edited(seen):
+        if (
+            said is not None
+            and not wanted
+            and event is not None
+            and not seen.edits_events
+        ):
             claim = f"what {hook.owner} gave is the answer"
             yield DialectDecision(claim, said, event.text, event.place)
 
@@ -78,7 +82,10 @@ def error_kept(seen: FlowView) -> Decisions:
                 for each in turn.of("on_model_error")
                 if failed.place < each.place < until and each.agent == failed.agent
             ]
-            if any(each.left != "none" for each in hooks):
+            later = [e for e in turn.hooks if e.place > failed.place]
+            if any(each.left == "error" for each in (*hooks, *later)):
+                continue  # another exception took its place
+            if any(each.left == "value" for each in hooks):
                 continue
             claim = "the model's error ends the run where every hook abstains"
             got = failed.text in str((turn.error or {}).get("text", ""))
@@ -97,7 +104,7 @@ def after_value(seen: FlowView) -> Decisions:
     """FLOW-025: a value of after_model is what is told and kept."""
     for turn, hook in _left(seen, "after_model", "value"):
         said, event = _said(seen, hook), _next_event(turn, hook)
-        if said is None or event is None or _edited(seen):
+        if said is None or event is None or seen.edits_events:
             continue
         claim = f"what {hook.owner} gave is told"
         yield DialectDecision(claim, said, event.text, event.place)
@@ -171,8 +178,9 @@ def plugin_error(seen: FlowView) -> Decisions:
     wraps = seen.profile.plugin_errors == "wrapped"
     for name in ("before_model", "after_model"):
         for turn, hook in _left(seen, name, "error"):
-            if turn.error is None:
-                continue
+            later = [e for e in turn.hooks if e.place > hook.place]
+            if turn.error is None or any(each.left == "error" for each in later):
+                continue  # another exception took its place
             wanted = "RuntimeError" if wraps and hook.plugin else "ScriptedFlowError"
             claim = f"the exception of {hook.owner} leaves as {wanted}"
             got = str(turn.error.get("class", ""))
@@ -236,11 +244,6 @@ def _raised(seen: FlowView, hook: HookSeen) -> str:
     return str(texts[0]) if texts else ""
 
 
-def _edited(seen: FlowView) -> bool:
-    """Tell whether something changes events on their way out."""
-    return any(each.hooks.get("on_event") for each in seen.scenario.plugins)
-
-
 def _would_enter(seen: FlowView, hook: HookSeen) -> bool:
     plugs = any("after_model" in each.hooks for each in seen.scenario.plugins)
     return plugs or bool(seen.agents[hook.agent].callbacks.get("after_model"))
@@ -253,14 +256,14 @@ def _watched(seen: FlowView, agent: str) -> bool:
 
 def _first_entries(hooks: Sequence[HookSeen]) -> int:
     """Return how many stages these are: each begins where an owner stands again."""
-    count = 1 if hooks else 0
-    for one, other in pairwise(hooks):
-        count += other.rank <= one.rank and not _later_plugin(one, other)
+    count = 0
+    stage: set[str] = set()
+    for each in hooks:
+        if not stage or each.owner in stage:
+            count += 1
+            stage = set[str]()
+        stage.add(each.owner)
     return count
-
-
-def _later_plugin(one: HookSeen, other: HookSeen) -> bool:
-    return bool(one.plugin and other.plugin) and one.plugin != other.plugin
 
 
 def _edits_requests(seen: FlowView) -> bool:

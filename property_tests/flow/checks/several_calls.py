@@ -39,7 +39,7 @@ def merged_state(seen: FlowView) -> Decisions:
     for turn, asked, answer in _pairs(seen):
         writes = [_writes(seen, asked.author, each["name"]) for each in asked.calls]
         quiet = not turn.of("before_tool", "after_tool", "on_tool_error")
-        if len(writes) < 2 or not any(writes) or not quiet:
+        if len(writes) < 2 or not any(writes) or not quiet or _waits(seen, asked):
             continue
         if len(answer.responses) != len(writes) or turn.tool_errors:
             continue
@@ -60,6 +60,8 @@ def merged_flags(seen: FlowView) -> Decisions:
         said = [each for each in flags if each is not None]
         quiet = not turn.of("before_tool", "after_tool", "on_tool_error")
         if len(said) < 2 or len(answer.responses) != len(flags) or not quiet:
+            continue
+        if _waits(seen, asked):
             continue
         wanted = any(said) if seen.profile.flags_merge == "any" else said[-1]
         got = bool(answer.actions.get("skip_summarization"))
@@ -143,18 +145,20 @@ def asks_the_user(seen: FlowView) -> Decisions:
             calls = [e for e in event.calls if _needs(seen, event.author, e["name"])]
             if not calls or event.partial or turn.failed or _tool_hooks(seen):
                 continue
-            asking = [
-                call
+            ids = {each.get("id") for each in calls}
+            asked = [
+                _original(call)
                 for each in turn.events
                 for call in each.calls
                 if call["name"] == ASKING
             ]
-            got = [_original(each).get("name") for each in asking]
+            got = [each.get("name") for each in asked if each.get("id") in ids]
             claim = "the user is asked for each call that needs it"
             wanted = [each["name"] for each in calls]
             yield DialectDecision(claim, wanted, got, event.place)
-            later = [each.agent for each in turn.requests if each.place > event.place]
-            claim = "the run ends there"
+            later = [e.agent for e in turn.requests if e.place > event.place]
+            later = [each for each in later if each == event.author]
+            claim = "the agent asks no model behind it"
             yield DialectDecision(claim, [], later, event.place)
 
 
@@ -171,7 +175,7 @@ def yes_runs(seen: FlowView) -> Decisions:
         if not all(each.confirmed for each in turn.spec.confirms):
             continue
         for call in _waiting(seen, before):
-            ran = [each for each in turn.tools if each.name == call["name"]]
+            ran = [each for each in turn.tools if each.call_id == call.get("id")]
             claim = f"{call['name']} is run with its own arguments after the yes"
             yield DialectDecision(
                 claim,
@@ -179,14 +183,9 @@ def yes_runs(seen: FlowView) -> Decisions:
                 [dict(each.args) for each in ran],
                 turn.end,
             )
-            ids = [
-                each.get("id")
-                for event in turn.events
-                for each in event.responses
-                if each["name"] == call["name"]
-            ]
-            claim = f"{call['name']} is answered under the id of its call"
-            yield DialectDecision(claim, [call.get("id")], ids, turn.end)
+            names = [each["name"] for each in _responses(turn, call)]
+            claim = f"{call['name']} is answered once, under the id of its call"
+            yield DialectDecision(claim, [call["name"]], names, turn.end)
 
 
 def no_refuses(seen: FlowView) -> Decisions:
@@ -195,14 +194,12 @@ def no_refuses(seen: FlowView) -> Decisions:
         if any(each.confirmed for each in turn.spec.confirms):
             continue
         for call in _waiting(seen, before):
-            ran = [each.name for each in turn.tools if each.name == call["name"]]
+            ran = [e.name for e in turn.tools if e.call_id == call.get("id")]
             claim = f"{call['name']} is not run after the no"
             yield DialectDecision(claim, [], ran, turn.end)
             told = [
                 "reject" in str(response_in(each).get("error", ""))
-                for event in turn.events
-                for each in event.responses
-                if each["name"] == call["name"]
+                for each in _responses(turn, call)
             ]
             claim = f"the model is told that {call['name']} was refused"
             yield DialectDecision(claim, [True], told, turn.end)
@@ -214,8 +211,19 @@ def _answered(seen: FlowView) -> Iterator[tuple[FlowTurn, FlowTurn]]:
         all_of = [each.of for each in turn.spec.confirms] == ["*"]
         alike = before.spec.session == turn.spec.session
         sound = not (turn.tool_errors or turn.model_errors or _tool_hooks(seen))
+        sound = sound and not (seen.is_parallel and turn.failed)
         if all_of and alike and sound:
             yield before, turn
+
+
+def _responses(turn: FlowTurn, call: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the responses to a call."""
+    return [
+        each
+        for event in turn.events
+        for each in event.responses
+        if each.get("id") == call.get("id")
+    ]
 
 
 def _waiting(seen: FlowView, turn: FlowTurn) -> list[Mapping[str, Any]]:
@@ -324,7 +332,7 @@ def _replaces(seen: FlowView) -> bool:
 def _pairs(seen: FlowView) -> Iterator[tuple[FlowTurn, EventSeen, EventSeen]]:
     """Yield whole events with calls, and the first event that answers any of them."""
     for turn in seen.turns:
-        if any(each.hooks.get("on_event") for each in seen.scenario.plugins):
+        if seen.edits_events:
             continue
         for at, event in enumerate(turn.events):
             ids = {each.get("id") for each in event.calls}
@@ -340,6 +348,16 @@ def _tool(seen: FlowView, agent: str, name: str) -> Any:  # noqa: ANN401  # a Fl
     spec = seen.agents.get(agent)
     tools = () if spec is None else spec.tools
     return next((each for each in reversed(tools) if each.called == name), None)
+
+
+def _waits(seen: FlowView, asked: EventSeen) -> bool:
+    """Tell whether a tool that is called asks the user before it does anything."""
+    tools = [_tool(seen, asked.author, each["name"]) for each in asked.calls]
+    return any(
+        tool.needs_confirmation or any(op.op == "ask_confirmation" for op in tool.do)
+        for tool in tools
+        if tool is not None
+    )
 
 
 def _writes(seen: FlowView, agent: str, name: str) -> dict[str, Any]:

@@ -34,7 +34,8 @@ def before_value(seen: FlowView) -> Decisions:
         yield DialectDecision(claim, [], ran, hook.place)
         given = _given(seen, hook)
         event = _response_event(turn, hook)
-        if given is not None and event is not None and not _after(seen, hook):
+        told = event is not None and not seen.edits_events
+        if given is not None and event is not None and told and not _after(seen, hook):
             yield DialectDecision(
                 f"what {hook.owner} gave is the response",
                 given,
@@ -56,7 +57,7 @@ def recovered(seen: FlowView) -> Decisions:
     """FLOW-042: a value of on_tool_error is the response."""
     for turn, hook in _left(seen, "on_tool_error", "value"):
         given, event = _given(seen, hook), _response_event(turn, hook)
-        if given is None or _after(seen, hook):
+        if given is None or _after(seen, hook) or seen.edits_events:
             continue
         got = None if event is None else _response(event, hook.call_id)
         claim = f"what {hook.owner} gave is the response"
@@ -80,6 +81,8 @@ def uncovered(seen: FlowView) -> Decisions:
                 claim = f"the error of tool {failed.name} ends the run"
                 yield DialectDecision(claim, True, got, failed.place)  # noqa: FBT003  # what is expected
                 continue
+            if seen.edits_events:
+                continue
             event = _answering(turn, failed.call_id)
             wanted = {"error": failed.text}
             told = None if event is None else _response(event, failed.call_id)
@@ -91,7 +94,7 @@ def after_value(seen: FlowView) -> Decisions:
     """FLOW-044: a value of after_tool is the response."""
     for turn, hook in _left(seen, "after_tool", "value"):
         given, event = _given(seen, hook), _response_event(turn, hook)
-        if given is None or not given:
+        if given is None or not given or seen.edits_events:
             continue
         got = None if event is None else _response(event, hook.call_id)
         claim = f"what {hook.owner} gave is the response"
@@ -150,12 +153,14 @@ def unknown_tool(seen: FlowView) -> Decisions:
     """FLOW-048: a call to nobody is answered, or ends the run."""
     answers = seen.profile.unknown_tool != "aborts"
     for turn in seen.turns:
+        if seen.is_parallel and turn.failed:
+            continue  # who ran beside it may have failed
         for event in turn.events:
             for call in event.calls:
                 if event.partial or not _is_unknown(seen, event.author, call["name"]):
                     continue
                 hooks = [e for e in turn.hooks if e.call_id == call.get("id")]
-                if any(each.left != "none" for each in hooks):
+                if seen.edits_events or any(each.left != "none" for each in hooks):
                     continue
                 answer = _answering(turn, call.get("id", ""))
                 claim = f"the call to {call['name']}, which is not there, is answered"
@@ -192,9 +197,11 @@ def wrapped_result(seen: FlowView) -> Decisions:
                 if each.call_id == done.call_id
             )
             event = _answering(turn, done.call_id)
-            if not quiet or event is None or isinstance(done.value, Mapping):
+            if not quiet or event is None or seen.edits_events:
                 continue
-            if done.value is None or done.name in OWN_TOOLS:
+            if isinstance(done.value, Mapping) or done.value is None:
+                continue
+            if done.name in OWN_TOOLS:
                 continue
             claim = f"what {done.name} gave is told under the key result"
             got = _response(event, done.call_id)
@@ -211,7 +218,11 @@ def equal_names(seen: FlowView) -> Decisions:
         fails = seen.profile.equal_tool_names == "error"
         for turn in seen.turns:
             asked = any(each.agent == agent.name for each in turn.requests)
-            if turn.of("before_agent") or len(seen.agents) > 1:
+            if (
+                turn.of("before_agent")
+                or len(seen.agents) > 1
+                or "{" in agent.instruction
+            ):
                 continue
             claim = (
                 f"the model of {agent.name}, which has two tools of one name, is asked"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -129,7 +130,9 @@ def ends_final(seen: FlowView) -> Decisions:
     """FLOW-007: the last event of a turn is final, and none before it is."""
     for turn in seen.turns:
         plain = not (turn.failed or turn.left or turn.spec.stream)
-        if plain and turn.events and _is_simple(seen, turn):
+        if not (plain and turn.events) or turn.events[-1].partial:  # FLOW-008
+            continue
+        if _is_simple(seen, turn):
             finals = [each.place for each in turn.events if is_final(seen, each)]
             wanted = [turn.events[-1].place]
             claim = "the turn ends with the first final event"
@@ -141,7 +144,7 @@ def _is_simple(seen: FlowView, turn: FlowTurn) -> bool:
     asks = len({each.agent for each in turn.requests}) == 1
     adding = turn.of("after_agent", "before_agent", "before_run", "on_event")
     transfers = any(each.actions.get("transfer_to_agent") for each in turn.events)
-    quiet = all(each.left == "none" for each in adding)
+    quiet = all(each.left == "none" for each in adding) and not turn.spec.confirms
     waits = any(each.data.get("long_running_ids") for each in turn.events)
     stated = any(each.content is None for each in turn.events)
     structured = any(each.output_schema for each in seen.agents.values())
@@ -181,8 +184,9 @@ def no_event_without_content(seen: FlowView) -> Decisions:
             continue
         for each in turn.model_responses:
             if not each.contents:
-                told = [e.data for e in turn.events if e.place == each.place + 1]
-                bare = [e for e in told if not e.get("error_code")]
+                told = [e for e in turn.events if e.place == each.place + 1]
+                mine = [e.data for e in told if e.author == each.agent]
+                bare = [e for e in mine if not e.get("error_code")]
                 claim = "a response that says nothing makes no event"
                 yield DialectDecision(claim, [], bare, each.place)
 
@@ -211,11 +215,14 @@ def calls_are_answered(seen: FlowView) -> Decisions:
                     if part.get("response")
                 ]
                 claim = "the next request holds the responses"
-                yield DialectDecision(claim, names, sent[-len(names) :], here[0].place)
+                missing = sorted((Counter(names) - Counter(sent)).elements())
+                yield DialectDecision(claim, [], missing, here[0].place)
 
 
 def _sends_all(seen: FlowView, agent: str) -> bool:
     spec = seen.agents[agent]
+    if spec.include_contents == "none" and len(seen.agents) > 1:
+        return False  # its turn begins where another handed over
     hooks = [*spec.callbacks.get("before_model", ())]
     hooks += [each.hooks.get("before_model", ()) for each in seen.scenario.plugins]
     return not any(op.op == "edit_request" for hook in hooks for op in hook)
