@@ -49,7 +49,9 @@ DOORS = {
     "langgraph": ("langgraph-prebuilt-1", 14),
 }
 DIALECT_DOORS = ("flow", "google-adk", "stream-loop", "stream-loop-linear")
-DRIVER_DOORS = ("eino@0.9.13",)
+DRIVER_DOORS = tuple(
+    f"eino@{each}" for each in ("0.7.17", "0.7.37", "0.8.13", "0.9.13")
+)
 ENGINE = """
 class Engine:
     name = "mine"

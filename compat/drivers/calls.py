@@ -117,7 +117,7 @@ class Calls:
 
     async def _model_called(self, params: Params) -> object:
         ctx, run = self._agent.place_of(params)
-        await run.caught_up()
+        await run.caught_up(within_answer=True)
         messages = self._held.read_all(params["messages"])
         if self._outermost is None:
             run.seen.ask(messages)
@@ -155,8 +155,11 @@ class Calls:
     async def _unknown_tool(self, params: Params) -> object:
         _, run = self._agent.place_of(params)
         await run.caught_up()
+        name, call_id = params["name"], params["call_id"]
         answer = cast("Any", self._agent.config.tools_config.unknown_tools_handler)
-        return {"result": answer(params["name"], params["arguments"])}
+        result: str = answer(name, params["arguments"])
+        run.seen.answer(Message("tool", result, (), call_id, name))
+        return {"result": result}
 
     # Hooks of handlers
 
@@ -186,9 +189,10 @@ class Calls:
         ctx, run = self._agent.place_of(params)
         await run.caught_up()
         messages = self._held.read_all(params["messages"])
-        ctx, left = await hook(ctx, messages)
-        if params["hook"].startswith("after"):
-            run.seen.leave(tuple(left))
+        after = params["hook"].startswith("after")
+        with run.seen.hook(messages, after=after) as leave:
+            ctx, left = await hook(ctx, messages)
+            leave(left)
         number = self._agent.number_of(ctx, run)
         return {"ctx": number, "messages": self._held.tell_all(left)}
 
@@ -211,7 +215,7 @@ class Calls:
 
     async def _wrap_model(self, params: Params, hook: AsyncHook) -> object:
         ctx, run = self._agent.place_of(params)
-        await run.caught_up()
+        await run.caught_up(within_answer=True)
         messages = self._held.read_all(params["messages"])
         if params["handler"] == self._outermost:
             run.seen.ask(messages)
@@ -281,13 +285,14 @@ class Calls:
         state.messages = list(self._held.read_all(params["messages"]))
         structs: Sequence[AgentMiddleware] = self._agent.config.middlewares
         callback: Any = getattr(structs[at], field)
+        after = field == "after_chat_model"
         try:
-            await settled(callback(ctx, state))
+            with run.seen.hook(tuple(state.messages), after=after) as leave:
+                await settled(callback(ctx, state))
+                leave(state.messages)
         except Exception as error:
             blame(error, HookError(f"middleware[{at}]", at, field, error))
             raise
-        if field == "after_chat_model":
-            run.seen.leave(tuple(state.messages))
         return {"messages": self._held.tell_all(state.messages)}
 
     def factory(

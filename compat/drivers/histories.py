@@ -6,11 +6,17 @@ answer, hooks around it saw and left it, and results were told; that is all ther
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Literal, TypeAlias
 
 from refengine.messages import Message
 from refengine.run import RunResult
 from refengine.testing import doors
+from refengine.testing.doors import FailedRun
+
+Phase: TypeAlias = Literal["start", "before", "model", "after"]
+"""How far an iteration has come: its first hook, the model, a hook after it."""
 
 
 class SeenHistory:
@@ -19,25 +25,51 @@ class SeenHistory:
     def __init__(self, given: Sequence[Message], *, has_instruction: bool) -> None:
         self.iterations = 0
         self._has_instruction = has_instruction
+        self._phase: Phase = "start"
         self._asked: Sequence[Message] = given
         self._left: Sequence[Message] | None = None
         self._answer: Message | None = None
         self._results: dict[str | None, Message] = {}
-        self._last: Message | None = None
+        self._told: Message | None = None
 
     def ask(self, messages: Sequence[Message]) -> None:
-        """Note with what the model is asked, in a new iteration."""
+        """Note with what the model is asked: once an iteration."""
+        if self._phase != "before":
+            self._begin()
+        self._asked, self._phase = tuple(messages), "model"
+
+    def _begin(self) -> None:
         self.iterations += 1
-        self._asked, self._left, self._answer = messages, None, None
+        self._left = self._answer = None
         self._results = {}
 
-    def leave(self, messages: Sequence[Message]) -> None:
-        """Note what a hook after the model left."""
-        self._left = messages
+    @contextmanager
+    def hook(
+        self, messages: Sequence[Message], *, after: bool
+    ) -> Generator[Callable[[Sequence[Message]], None], None, None]:
+        """Note what one hook of a pass is given, and leaves; nothing if it fails."""
+        if after:
+            self._phase = "after"
+        elif self._phase != "before":
+            self._begin()
+            self._asked, self._phase = tuple(messages), "before"
+        left: list[Sequence[Message]] = []
+        try:
+            yield left.append
+        except BaseException:
+            if after:
+                self._left = None  # a pass that failed has left nothing
+            raise
+        if after:
+            self._left = tuple(left[-1])
+
+    def answer(self, result: Message) -> None:
+        """Note a result that the engine tells nobody of."""
+        self._results[result.tool_call_id] = result
 
     def tell(self, message: Message) -> None:
         """Note an answer, or a result, that the engine told of."""
-        self._last = message
+        self._told = message
         if message.role == "tool":
             self._results[message.tool_call_id] = message
         else:
@@ -45,27 +77,44 @@ class SeenHistory:
 
     def ended(self) -> RunResult:
         """Return how the run ended, if it did not fail."""
-        history = self._history()
-        first = history[0] if history and self._has_instruction else None
-        own = first if first is not None and first.role == "system" else None
-        last = self._last
-        if last is not None and last.role == "tool":
-            return doors.ended(
-                history,
-                "returned_directly",
-                answer=last,
-                iterations=self.iterations,
-                first=own,
-            )
-        answer = history[-1] if history else None
+        history = [*self._history(), *self._known_results()]
+        last = history[-1] if history else None
+        direct = last is not None and last.role == "tool"
+        told = self._told if self._told and self._told.role == "tool" else None
         return doors.ended(
-            history, answer=answer, iterations=self.iterations, first=own
+            history,
+            "returned_directly" if direct else "completed",
+            answer=told or last if direct else last,
+            iterations=self.iterations,
+            first=self._first(history),
         )
 
+    def failed(self, error: Exception) -> FailedRun:
+        """Return how the run ended that failed: as it was before what failed began."""
+        history = self._history()
+        results = self._known_results()
+        if len(results) == len(history[-1].tool_calls if history else ()):
+            history += results
+        return doors.failed(
+            error,
+            history,
+            iterations=self.iterations,
+            first=self._first(history),
+        )
+
+    def _first(self, history: Sequence[Message]) -> Message | None:
+        """Return the message that the engine itself put first."""
+        first = history[0] if history and self._has_instruction else None
+        return first if first is not None and first.role == "system" else None
+
     def _history(self) -> list[Message]:
-        history = list(self._asked if self._left is None else self._left)
-        if self._left is None and self._answer is not None:
-            history.append(self._answer)
+        if self._left is not None:
+            return list(self._left)
+        own = [] if self._answer is None else [self._answer]
+        return [*self._asked, *own]
+
+    def _known_results(self) -> list[Message]:
+        history = self._history()
         calls = history[-1].tool_calls if history else ()
         results = (self._results.get(each.id) for each in calls)
-        return history + [each for each in results if each is not None]
+        return [each for each in results if each is not None]

@@ -61,9 +61,10 @@ class RemoteRun:
                 self._failure = self._failure or self._error(told["error"])
                 self._run.took()
             elif "stream" in told:
-                # Who reads a stream lets the engine go on meanwhile.
+                # A stream may wait for what the engine does next, so it goes on.
                 self._run.took()
                 yield self._streamed(told)
+                self._run.has_read()
             else:
                 yield self._whole(told)
                 self._run.took()
@@ -79,16 +80,11 @@ class RemoteRun:
         await asyncio.wait([ended])
 
     def _outcome(self) -> Any:  # noqa: ANN401  # of a run that failed, or ended
-        outcome = self._run.seen.ended()
         if self._failure is None:
-            return outcome
+            return self._run.seen.ended()
         if not isinstance(self._failure, Exception):
             raise self._failure
-        return doors.failed(
-            self._failure,
-            self._run.given,
-            iterations=outcome.iterations,
-        )
+        return self._run.seen.failed(self._failure)
 
     # Events
 
@@ -111,15 +107,19 @@ class RemoteRun:
             source = self._results(stream, call_id)
             reader: StreamReader[Chunk] = StreamReader(source)
             return AgentEvent("tool", self._path, None, call_id, stream=reader)
+        self._run.reads()
         answers: StreamReader[Chunk] = StreamReader(self._answers(stream))
         return AgentEvent("model", self._path, stream=answers)
 
     async def _answers(self, stream: int) -> AsyncGenerator[Chunk, None]:
         chunks: list[MessageChunk] = []
-        async for piece in self._agent.pulled(stream):
-            chunks.append(chunk_read(piece.get("message") or {}))
-            yield chunks[-1]
-        self._run.seen.tell(join_chunks(chunks))
+        try:
+            async for piece in self._agent.pulled(stream):
+                chunks.append(chunk_read(piece.get("message") or {}))
+                yield chunks[-1]
+            self._run.seen.tell(join_chunks(chunks))
+        finally:
+            self._run.has_read()
 
     async def _results(
         self, stream: int, call_id: str | None

@@ -37,6 +37,8 @@ class OpenRun:
         self._untaken = 0
         self._taken = asyncio.Event()
         self._taken.set()
+        self._read = asyncio.Event()
+        self._read.set()
 
     def tell(self, event: Wire) -> None:
         """Take what the engine told."""
@@ -50,14 +52,28 @@ class OpenRun:
         if self._untaken == 0:
             self._taken.set()
 
+    def reads(self) -> None:
+        """Note that the consumer reads an answer that comes in chunks."""
+        self._read.clear()
+
+    def has_read(self) -> None:
+        """Note that it does so no longer."""
+        self._read.set()
+
     def end(self) -> None:
         """Let go of all that waits for the consumer."""
         self.is_over = True
         self._taken.set()
+        self._read.set()
 
-    async def caught_up(self) -> None:
-        """Wait until the consumer has taken all that was told."""
+    async def caught_up(self, *, within_answer: bool = False) -> None:
+        """Wait until the consumer has taken all that was told, and read the answer.
+
+        What the answer itself may wait for is asked for ``within_answer``.
+        """
         await self._taken.wait()
+        if not within_answer:
+            await self._read.wait()
 
 
 class AgentState:

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/compose"
 
 	"driver/peer"
 )
@@ -87,7 +88,8 @@ func (a *agent) unknownTool(ctx context.Context, name, arguments string) (string
 	var got struct {
 		Result string `json:"result"`
 	}
-	asked := a.target(peer.Obj{"name": name, "arguments": arguments, "ctx": ctxOf(ctx)})
+	asked := a.target(peer.Obj{"name": name, "arguments": arguments, "ctx": ctxOf(ctx),
+		"call_id": compose.GetToolCallID(ctx)})
 	err := a.peer.Call("unknown_tool", asked, &got)
 	return got.Result, err
 }
@@ -150,4 +152,3 @@ func kindOf(err error) string {
 	}
 	return ""
 }
-

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -103,11 +104,12 @@ type Peer struct {
 	functions map[string]Function
 	in        *bufio.Reader
 	out       io.Writer
-	writing   sync.Mutex
 	last      atomic.Int64 // of the numbers of own calls
-	sent      atomic.Int64 // frames
 	mu        sync.Mutex
 	waiting   map[int64]chan received
+	unsent    bytes.Buffer
+	frames    int64         // that were put into it
+	wake      chan struct{} // the writer, which has something to do
 }
 
 // New returns a peer that answers these functions.
@@ -118,11 +120,13 @@ func New(in io.Reader, out io.Writer, functions map[string]Function) *Peer {
 		in:        bufio.NewReaderSize(in, 1<<16),
 		out:       out,
 		waiting:   map[int64]chan received{},
+		wake:      make(chan struct{}, 1),
 	}
 }
 
 // Serve answers calls until the harness closes its end or asks for the end.
 func (p *Peer) Serve() error {
+	go p.write()
 	for {
 		line, err := p.in.ReadBytes('\n')
 		if err == io.EOF {
@@ -140,6 +144,7 @@ func (p *Peer) Serve() error {
 			if frame.ID != nil {
 				p.send(reply{"2.0", *frame.ID, Obj{}, nil})
 			}
+			p.flush()
 			return nil
 		case frame.Method != "":
 			go p.answer(frame)
@@ -162,14 +167,13 @@ func (p *Peer) resolve(frame received) {
 }
 
 // Call asks the harness and waits for its answer, which is read into "into" unless that is
-// nil. What was told before has gone out before.
+// nil.
 func (p *Peer) Call(method string, params any, into any) error {
 	waiter := make(chan received, 1)
 	id := p.last.Add(1)
 	p.mu.Lock()
 	p.waiting[id] = waiter
 	p.mu.Unlock()
-	giveWay()
 	p.send(request{"2.0", id, method, params})
 	frame := <-waiter
 	if frame.Error != nil {
@@ -228,32 +232,64 @@ func (p *Peer) result(frame received) (result any, err error) {
 // settle returns when nothing more goes out: all that can run has run, and 2 ms have passed
 // in which no timer of the engine had anything to say.
 func (p *Peer) settle() {
-	for before := int64(-1); before != p.sent.Load(); {
-		before = p.sent.Load()
+	for before := int64(-1); before != p.count(); {
+		before = p.count()
 		giveWay()
 		time.Sleep(quiet)
 		giveWay()
 	}
 }
 
+func (p *Peer) count() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.frames
+}
+
 func (p *Peer) send(frame any) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.unsent.Len()
+	encoder := json.NewEncoder(&p.unsent)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(frame); err != nil {
+		p.unsent.Truncate(before)
 		fatal(err)
 	}
-	p.sent.Add(1)
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	if _, err := p.out.Write(line.Bytes()); err != nil {
+	p.frames++
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write sends what there is to say once all that can run has said it: so what an engine does
+// by itself reaches the harness at once, in the order in which it was done, and what runs at
+// the same time is answered in the same order each time.
+func (p *Peer) write() {
+	for range p.wake {
+		for before := int64(-1); before != p.count(); {
+			before = p.count()
+			giveWay()
+		}
+		p.flush()
+	}
+}
+
+func (p *Peer) flush() {
+	p.mu.Lock()
+	lines := bytes.Clone(p.unsent.Bytes())
+	p.unsent.Reset()
+	p.mu.Unlock()
+	if _, err := p.out.Write(lines); err != nil {
 		fatal(err)
 	}
 }
 
 // fatal ends the driver: a frame that cannot be sent leaves somebody waiting for ever.
 func fatal(err error) {
-	panic(fmt.Sprintf("driver: a frame cannot be sent: %v", err))
+	fmt.Fprintln(os.Stderr, "driver: a frame cannot be sent:", err)
+	os.Exit(1)
 }
 
 func giveWay() {
