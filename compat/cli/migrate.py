@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import wraps
@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from compat.cli.command import argument, flag, group, option, refuse, refusing
-from compat.cli.migrate_programs import ProgramOptions, of_programs
+from compat.cli.migrate_programs import (
+    ProgramOptions,
+    of_programs,
+    spoken_json,
+    spoken_lines,
+)
 from compat.cli.values import OUTPUT, OUTPUT_FOLDER, PATH, Kind, at_least, one_of
 from compat.migration.options import (
     DOMAINS,
@@ -316,20 +321,32 @@ def _programs(
         found = check_programs(old, new, terms, shown)
     code = code_of(found.verdict)
     if json_file is not None:
-        _write_pair(json_file, found.verdict, how, (str(old), str(new)), code)
+        _write_pair(
+            json_file,
+            found.verdict,
+            how,
+            (str(old), str(new)),
+            code,
+            spoken_json(found),
+        )
     out = console()
-    for line in (*lines(found.verdict), *_reach_lines(how)):
+    for line in (*lines(found.verdict), *spoken_lines(found), *_reach_lines(how)):
         out.print(line)
     return code
 
 
 def _write_pair(
-    path: Path, verdict: Migration, how: CheckOptions, sides: tuple[str, str], code: int
+    path: Path,
+    verdict: Migration,
+    how: CheckOptions,
+    sides: tuple[str, str],
+    code: int,
+    more: Mapping[str, object] | None = None,
 ) -> None:
     from compat.report.migration_json import dump, report, to_json
 
     printed = {side: list(e.printed) for side, e in verdict.exercise.items()}
-    header = {**_header(how, verdict), "old": sides[0], "new": sides[1]}
+    header = {**_header(how, verdict), "old": sides[0], "new": sides[1], **(more or {})}
     full = report(to_json(verdict), {**header, "printed": printed}, code)
     path.write_text(dump(full), "utf-8")
 

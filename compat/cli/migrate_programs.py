@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -11,6 +11,7 @@ from compat.cli.command import option
 from compat.cli.values import Kind
 
 if TYPE_CHECKING:
+    from compat.migration.programs.checking import CheckedPrograms
     from compat.migration.programs.commands import ProgramCommand
 
 TURNS: Final = ("lines", "sessions")
@@ -65,6 +66,25 @@ def turns_of(text: str) -> tuple[str, str]:
             " old=sessions"
         )
     return side, how
+
+
+def spoken_lines(found: CheckedPrograms) -> Iterator[str]:
+    """Yield which interfaces the sides speak, and what was not compared of them."""
+    for side, names in found.interfaces.items():
+        yield f"{side} speaks {', '.join(names)}"
+    for each in found.uncompared:
+        yield f"not compared: {each.name} of {each.side} ({each.reason})"
+
+
+def spoken_json(found: CheckedPrograms) -> dict[str, object]:
+    """Return the same for the header of a report."""
+    return {
+        "interfaces": {side: list(names) for side, names in found.interfaces.items()},
+        "uncompared": [
+            {"side": each.side, "name": each.name, "reason": each.reason}
+            for each in found.uncompared
+        ],
+    }
 
 
 def of_programs(check: F) -> F:

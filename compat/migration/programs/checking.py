@@ -6,12 +6,11 @@ commands → server → a first run of each → worlds → judge → verdict
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from compat.migration.checking import Checked
 from compat.migration.comparing import PlayError
 from compat.migration.folder import Piece
 from compat.migration.judging import MigrationJudge, Terms
@@ -21,6 +20,12 @@ from compat.migration.programs.discovering import (
     FoundProgram,
     all_tools,
     discovered,
+)
+from compat.migration.programs.interfaces import (
+    SpokenInterfaces,
+    Uncompared,
+    masks_between,
+    uncompared,
 )
 from compat.migration.programs.runner import ProgramRunner, anew, beside
 from compat.migration.programs.worlds import program_corpus
@@ -35,9 +40,20 @@ LONGEST: Final = 80
 """Letters of a text of a program's own that a person or a model says."""
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedPrograms:
+    """A verdict, the interfaces of both sides, and what of them was not compared."""
+
+    verdict: Migration
+    interfaces: Mapping[str, Sequence[str]] = field(
+        default_factory=dict[str, Sequence[str]]
+    )
+    uncompared: Sequence[Uncompared] = ()
+
+
 def check_programs(
     old: ProgramCommand, new: ProgramCommand, terms: Terms, how: CheckOptions
-) -> Checked:
+) -> CheckedPrograms:
     """Judge one migration of a whole program.
 
     A side that cannot be played stands in the verdict. Raises TooLargeError, OSError,
@@ -54,9 +70,15 @@ def check_programs(
             ProgramRunner(new, "new", server, how),
         )
         try:
-            return Checked(_judged(sides, terms, how))
+            verdict = _judged(sides, terms, how)
+            spoken: dict[str, SpokenInterfaces] = {s.label: s.spoken for s in sides}
+            names: dict[str, Sequence[str]] = {
+                side: tuple(each.names) for side, each in spoken.items()
+            }
+            return CheckedPrograms(verdict, names, tuple(uncompared(spoken)))
         except PlayError as error:
-            return Checked(Migration(terms.required, 0, "", fault=error.fault))
+            failed = Migration(terms.required, 0, "", fault=error.fault)
+            return CheckedPrograms(failed)
         finally:
             for each in sides:
                 each.close()
@@ -85,6 +107,7 @@ def _judged(
     sides: tuple[ProgramRunner, ProgramRunner], terms: Terms, how: CheckOptions
 ) -> Migration:
     found = [discovered(each) for each in sides]
+    terms = replace(terms, by_door=masks_between([each.spoken.names for each in sides]))
     words = Words(texts=_texts(found))
     corpus = program_corpus(
         words,

@@ -9,12 +9,13 @@ from typing import Final
 
 from compat.migration.comparing import Pair, PlayError, SideRunner
 from compat.migration.programs.commands import ProgramCommand
+from compat.migration.programs.interfaces import SpokenInterfaces
 from compat.migration.programs.process import ProgramFault
 from compat.migration.programs.side import ProgramPlayed, ProgramSide
 from compat.migration.subject_process import Label
 from compat.migration.subject_runner import SEEDS, CheckOptions
 from compat.verdicts.migration import Exercise, FailedSide
-from compat.wire.server.programs import ProgramServer
+from compat.wire.server.programs import AskedModel, ProgramServer
 from refengine.testing.scenario import Scenario
 
 ASKED: Final = "request to the model"
@@ -39,6 +40,7 @@ class ProgramRunner:
         self._check = check
         self._seed = hash_seed or SEEDS[label]
         self._asked = 0
+        self.spoken = SpokenInterfaces()
         self._played = 0
         self._side: ProgramSide | None = None
         self.queue = ThreadPoolExecutor(1, thread_name_prefix=f"program {label}")
@@ -92,6 +94,9 @@ class ProgramRunner:
             failed = FailedSide(self.label, fault.kind, text, usage=False)
             raise PlayError(failed) from fault
         self._asked += found.requests
+        for entry in found.log:
+            if isinstance(entry, AskedModel):
+                self.spoken.hear(entry.request)
         return found
 
     def play_all(self, worlds: Sequence[Scenario]) -> Iterator[ProgramPlayed]:

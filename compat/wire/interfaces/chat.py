@@ -8,9 +8,9 @@ from typing import Final
 from compat.wire.interfaces.request import (
     ROLES,
     USUAL,
-    ModelTool,
     Tree,
     VendorRequest,
+    VendorTool,
     called,
     listed,
     rest_of,
@@ -54,6 +54,8 @@ def chat_request(body: Tree) -> VendorRequest:
     settings: dict[str, Json] = {
         name: body.get(key) for key, name in SETTINGS.items() if key in body
     }
+    if isinstance(settings.get("stop"), str):
+        settings["stop"] = [settings["stop"]]
     settings["tool_choice"] = _choice(body.get("tool_choice"))
     settings["response_format"] = _format(body.get("response_format"))
     return VendorRequest(
@@ -92,11 +94,11 @@ def _call(call: Tree) -> ToolCall:
     return called(call.get("id"), inner.get("name"), given)
 
 
-def _tool(tool: Tree) -> ModelTool:
+def _tool(tool: Tree) -> VendorTool:
     function = tool.get("function")
     inner = function if is_mapping(function) else tool
     parameters = inner.get("parameters")
-    return ModelTool(
+    return VendorTool(
         str(inner.get("name", tool.get("type", ""))),
         str(inner.get("description") or ""),
         parameters if is_mapping(parameters) else {},

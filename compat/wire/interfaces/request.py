@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from compat.wire.server.refusals import ApiError
 from refengine.messages import Json, Message, Role, ToolCall
 from refengine.testing.json_values import is_list, is_mapping
 
@@ -29,7 +30,7 @@ PARTS: Final = "parts"
 
 
 @dataclass(frozen=True, slots=True)
-class ModelTool:
+class VendorTool:
     """A tool as a request declares it."""
 
     name: str
@@ -54,7 +55,7 @@ class VendorRequest:
 
     interface: str
     messages: tuple[Message, ...]
-    tools: tuple[ModelTool, ...] = ()
+    tools: tuple[VendorTool, ...] = ()
     settings: Mapping[str, Json] = field(default_factory=dict[str, Json])
     own: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
@@ -143,3 +144,66 @@ def listed(tree: Tree, key: str) -> Sequence[Tree]:
     """Return the objects of a list; of what is none, nothing."""
     given = tree.get(key)
     return [each for each in given if is_mapping(each)] if is_list(given) else []
+
+
+def words_of(content: object, kind: str) -> str:
+    """Return the text of the parts of a type, whose key has its name."""
+    parts = [each for each in content if is_mapping(each)] if is_list(content) else []
+    return "".join(
+        str(part.get(kind, "")) for part in parts if part.get("type") == kind
+    )
+
+
+def joined(messages: Iterable[Message]) -> list[Message]:
+    """Return the messages with what a model said in one answer as one message.
+
+    Calls stand behind the text that they came with; a text behind calls is another
+    answer.
+    """
+    found: list[Message] = []
+    for each in messages:
+        last = found[-1] if found else None
+        if last is None or not _is_one(last, each):
+            found.append(each)
+            continue
+        found[-1] = Message(
+            "assistant",
+            last.content + each.content,
+            (*last.tool_calls, *each.tool_calls),
+            extra={**last.extra, **each.extra},
+        )
+    return found
+
+
+def answered(message: Message) -> Message:
+    """Return an answer of a script as it comes back in the requests after it."""
+    calls = tuple(called(c.id, c.name, c.arguments) for c in message.tool_calls)
+    refusal = message.extra.get("refusal")
+    extra: dict[str, Json] = {"refusal": refusal} if refusal else {}
+    return Message("assistant", message.content, calls, extra=extra)
+
+
+def _is_one(last: Message, message: Message) -> bool:
+    if last.role != "assistant" or message.role != "assistant":
+        return False
+    only_parts = not (last.content or last.tool_calls)
+    only_calls = bool(message.tool_calls) and not message.content
+    return only_calls or only_parts
+
+
+def check_results(messages: Sequence[Message]) -> None:
+    """Refuse calls without a result and results without a call; raises ApiError."""
+    waiting: dict[str, None] = {}
+    for each in messages:
+        if each.role == "tool":
+            if each.tool_call_id not in waiting:
+                raise ApiError(
+                    f"No tool call found for the output {each.tool_call_id}."
+                )
+            del waiting[each.tool_call_id]
+            continue
+        if waiting:
+            break
+        waiting = dict.fromkeys(call.id for call in each.tool_calls)
+    if waiting:
+        raise ApiError(f"No tool output found for the call {next(iter(waiting))}.")

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 
 from compat.wire.interfaces.chat import CHAT, chat_request
 from compat.wire.interfaces.request import VendorRequest
+from compat.wire.interfaces.responses_answers import ResponsesInterface
 from compat.wire.server.refusals import ApiError
 from compat.wire.server.requests import check_request
 from compat.wire.server.sessions import ScriptedAnswer
@@ -48,7 +49,7 @@ class Interface(Protocol):
         """Read a request."""
         ...
 
-    def check(self, body: Mapping[str, Any]) -> None:
+    def check(self, body: Mapping[str, Any], asked: VendorRequest) -> None:
         """Refuse what the vendor refuses; raises ApiError."""
         ...
 
@@ -99,7 +100,11 @@ class ChatInterface:
         """Read a request."""
         return chat_request(body)
 
-    def check(self, body: Mapping[str, Any]) -> None:
+    def check(
+        self,
+        body: Mapping[str, Any],
+        asked: VendorRequest,  # noqa: ARG002  # as all interfaces
+    ) -> None:
         """Refuse what OpenAI refuses; raises ApiError."""
         check_request(body)
 
@@ -126,7 +131,10 @@ class ChatInterface:
         return error.kind.status, error.body
 
 
-INTERFACES: Final[Mapping[str, Interface]] = {r"/chat/completions": ChatInterface()}
+INTERFACES: Final[Mapping[str, Interface]] = {
+    r"/chat/completions": ChatInterface(),
+    r"/responses": ResponsesInterface(),
+}
 """Each interface by how its addresses end."""
 
 

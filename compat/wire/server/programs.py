@@ -129,7 +129,7 @@ class Exchanged:
             return self._refused(error)
         asked = self.interface.read(tree, self.path, self.world.kept)
         try:
-            self.interface.check(tree)
+            self.interface.check(tree, asked)
             said = self.world.script.answer(stream=asked.streams)
         except ApiError as error:
             self.world.hear(AskedModel(asked, failure=error.message))

@@ -1,0 +1,185 @@
+"""OpenAI's Responses as canonical requests; what is stored at the vendor is put in.
+
+A request that names a stored response or conversation is asked with all that it holds:
+only then can it be held beside one that sends the whole history itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from compat.wire.interfaces.request import (
+    PARTS,
+    ROLES,
+    USUAL,
+    Tree,
+    VendorRequest,
+    VendorTool,
+    called,
+    joined,
+    listed,
+    rest_of,
+    settled,
+    spoken,
+    words_of,
+)
+from refengine.messages import Json, Message
+from refengine.testing.json_values import is_list, is_mapping
+
+RESPONSES: Final = "OpenAI Responses"
+TEXTS: Final = {"input_text": "text", "output_text": "text", "text": "text"}
+SETTINGS: Final[Mapping[str, str]] = {
+    "model": "model",
+    "stream": "stream",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_output_tokens": "max_tokens",
+    "parallel_tool_calls": "parallel_tool_calls",
+    "metadata": "metadata",
+    "user": "user",
+    "service_tier": "service_tier",
+    "prompt_cache_key": "prompt_cache_key",
+    "safety_identifier": "safety_identifier",
+}
+_TAKEN: Final = frozenset(
+    (
+        *SETTINGS,
+        "input",
+        "instructions",
+        "tools",
+        "tool_choice",
+        "text",
+        "reasoning",
+        "previous_response_id",
+        "conversation",
+    )
+)
+
+
+def responses_request(body: Tree, kept: Mapping[str, Any]) -> VendorRequest:
+    """Read the body of a request; ``kept`` has stored messages by their id."""
+    text, reasoning = _object(body, "text"), _object(body, "reasoning")
+    settings: dict[str, Json] = {
+        name: body.get(key) for key, name in SETTINGS.items() if key in body
+    }
+    settings["tool_choice"] = _choice(body.get("tool_choice"))
+    settings["response_format"] = text.get("format")
+    settings["verbosity"] = text.get("verbosity")
+    settings["reasoning_effort"] = reasoning.get("effort")
+    own = rest_of(body, _TAKEN)
+    if rest := rest_of(reasoning, ("effort",)):
+        own["reasoning"] = rest
+    if stored_id(body) is not None and stored_id(body) not in kept:
+        own["not_stored"] = stored_id(body)
+    said = body.get("instructions")
+    system = [Message("system", said)] if isinstance(said, str) and said else []
+    return VendorRequest(
+        RESPONSES,
+        (*system, *history_of(body, kept)),
+        tuple(map(_tool, listed(body, "tools"))),
+        settled(settings, USUAL),
+        own,
+    )
+
+
+def stored_id(body: Tree) -> str | None:
+    """Return what the request goes on with: a response, or a conversation."""
+    previous, conversation = body.get("previous_response_id"), body.get("conversation")
+    if is_mapping(conversation):
+        conversation = conversation.get("id")
+    found = previous or conversation
+    return None if found is None else str(found)
+
+
+def history_of(body: Tree, kept: Mapping[str, Any]) -> tuple[Message, ...]:
+    """Return all messages but the instructions, those that are stored first."""
+    before: Sequence[Message] = kept.get(stored_id(body) or "", ())
+    given = body.get("input")
+    items = given if is_list(given) else [{"role": "user", "content": given or ""}]
+    found = [_item(each, kept) for each in items if is_mapping(each)]
+    return tuple(joined([*before, *found]))
+
+
+def _object(body: Tree, key: str) -> Tree:
+    found = body.get(key)
+    return found if is_mapping(found) else {}
+
+
+def _item(item: Tree, kept: Mapping[str, Any]) -> Message:
+    kind = str(item.get("type", "message"))
+    if kind == "message":
+        return _message(item)
+    if kind in {"function_call", "custom_tool_call"}:
+        given = item.get("arguments", item.get("input"))
+        call = called(item.get("call_id"), item.get("name"), given)
+        return Message("assistant", "", (call,))
+    if kind in {"function_call_output", "custom_tool_call_output"}:
+        of = str(item.get("call_id") or "")
+        return spoken("tool", item.get("output"), TEXTS, tool_call_id=of)
+    if kind == "item_reference" and isinstance(
+        found := kept.get(str(item.get("id"))), Message
+    ):
+        return found
+    role = "assistant" if kind == "reasoning" else "user"
+    return Message(role, "", extra={PARTS: [dict(item)]})  # type: ignore[arg-type]  # a role
+
+
+def _message(item: Tree) -> Message:
+    role = ROLES.get(str(item.get("role")), "user")
+    refused = words_of(item.get("content"), "refusal")
+    if refused:
+        return Message(role, "", extra={"refusal": refused})
+    return spoken(role, item.get("content"), TEXTS)
+
+
+def _tool(tool: Tree) -> VendorTool:
+    parameters = tool.get("parameters")
+    function = tool.get("type") == "function"
+    return VendorTool(
+        str(tool.get("name", tool.get("type", ""))),
+        str(tool.get("description") or ""),
+        parameters if is_mapping(parameters) else {},
+        # A function is strict here unless it says that it is not.
+        function and tool.get("strict") is not False,
+    )
+
+
+def _choice(choice: object) -> Json:
+    if not is_mapping(choice):
+        return choice if isinstance(choice, str) else None
+    if choice.get("type") == "function":
+        return {"name": choice.get("name")}
+    return dict(choice)
+
+
+def items_of(message: Message, number: int, status: str) -> Iterator[dict[str, Any]]:
+    """Yield the output items that an answer is; ``number`` is that of the response."""
+    refusal = message.extra.get("refusal")
+    if message.content or refusal or not message.tool_calls:
+        part = (
+            {"type": "refusal", "refusal": refusal}
+            if refusal
+            else {
+                "type": "output_text",
+                "text": message.content,
+                "annotations": [],
+                "logprobs": [],
+            }
+        )
+        yield {
+            "type": "message",
+            "id": f"msg_{number}",
+            "status": status,
+            "role": "assistant",
+            "content": [part],
+        }
+    for at, call in enumerate(message.tool_calls):
+        yield {
+            "type": "function_call",
+            "id": f"fc_{number}_{at}",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": call.arguments,
+            "status": status,
+        }
