@@ -1,0 +1,82 @@
+"""The documentation as a site: it builds strictly and asks no other host."""
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import refengine
+from compat.cli.main import COMMANDS
+from refengine.profile import options
+
+ROOT = Path(__file__).parent.parent
+LED_TO = re.compile(r'<a [^>]*href="(?!\w+:)([^"#]+)')
+LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src"}
+"""Tags that have a browser ask for something, and where they say for what."""
+
+
+class Asked(HTMLParser):
+    """Collects what a browser asks for by itself to show a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.urls: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        loads = tag == "link" and found.get("rel") not in {"next", "prev", "canonical"}
+        name = "href" if loads else LOADED.get(tag, "")
+        self.urls.append(found.get(name) or "")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """Build it once; a warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+def test_no_page_asks_another_host_for_anything(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    asked = {url for page in pages for url in Asked(page.read_text("utf-8")).urls}
+
+    assert len(pages) > 30
+    assert not [url for url in asked if re.match(r"(\w+:)?//", url)]
+
+
+def test_every_page_that_is_led_to_is_there(site: Path) -> None:
+    lost = {
+        (page.name, target)
+        for page in site.rglob("*.html")
+        for target in LED_TO.findall(page.read_text("utf-8"))
+        if page.name != "404.html" and not (page.parent / target).exists()
+    }
+
+    assert not lost
+
+
+def test_reference_has_every_command_posture_and_public_name(site: Path) -> None:
+    reference = site / "reference"
+    commands = (reference / "commands.html").read_text("utf-8")
+    postures = (reference / "profiles.html").read_text("utf-8")
+    names = (reference / "refengine.html").read_text("utf-8")
+
+    assert all(f'id="{name}"' in commands for name in COMMANDS)
+    assert all(f'id="{posture}"' in postures for posture in options())
+    public: list[str] = vars(refengine)["__all__"]
+    listed = set(re.findall(r'id="refengine\.(?:\w+\.)*(\w+)"', names))
+    assert set(public) <= listed
