@@ -1,13 +1,13 @@
 """Check what judging the examples gave: so many cases, all met, each by a small world.
 
-    python .ci/judged_examples.py CASES REPORT.json [REPORT.json...]
+    python .ci/judged_examples.py CASES [--most=N] REPORT.json [REPORT.json...]
     python .ci/judged_examples.py --unmet REPORT.json
 
 A later report has a piece anew, in more worlds; ``--unmet`` prints the pieces that need
 one. So a case that few worlds decide costs no more, and none is given up for it.
 
-A divergence is shown by a world of at most three iterations, or a newcomer does not
-see at once what it shows.
+A divergence is shown by a world of at most three iterations, or of ``--most``, or a
+newcomer does not see at once what it shows.
 """
 
 import json
@@ -20,6 +20,7 @@ from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine, play, read_scenario, run
 
 MOST = 3
+OPTION = "--most="
 
 
 def iterations(world: object) -> int:
@@ -39,18 +40,20 @@ def judged(reports: Sequence[str]) -> list[dict[str, Any]]:
 
 def main(cases: str, *reports: str) -> None:
     """Print the counts; exits with 1 if they are others or a world is too large."""
-    each = judged(reports)
+    given = [each for each in reports if each.startswith(OPTION)]
+    most = int(given[-1].removeprefix(OPTION)) if given else MOST
+    each = judged([report for report in reports if report not in given])
     unmet = [case for case in each if not case["met"]]
     if cases == "--unmet":
         print(*dict.fromkeys(case["piece"] for case in unmet))
         return
     shown = [case for case in each if case["divergence"]]
-    large = [c for c in shown if iterations(c["world"]) > MOST]
+    large = [c for c in shown if iterations(c["world"]) > most]
     print(f"{len(each)} cases, {len(unmet)} not met, {len(shown)} divergences")
     for case in unmet:
         print(f"FAILED {case['piece']}/{case['case']}: {case['got']}")
     for case in large:
-        print(f"FAILED {case['piece']}/{case['case']}: more than {MOST} iterations")
+        print(f"FAILED {case['piece']}/{case['case']}: more than {most} iterations")
     sys.exit(bool(large or unmet) or len(each) != int(cases) or not shown)
 
 

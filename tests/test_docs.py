@@ -150,7 +150,9 @@ def test_migrate_check_lists_every_code_and_relation() -> None:
     assert all(f"| `{name}`" in page for name in RELATIONS)
 
 
-@pytest.mark.parametrize("pack", ["struct_to_handler", "adk_callbacks_to_plugins"])
+@pytest.mark.parametrize(
+    "pack", ["struct_to_handler", "adk_callbacks_to_plugins", "linear_to_loop"]
+)
 def test_every_file_of_an_example_is_named_in_its_page(pack: str) -> None:
     folder = ROOT / "examples" / pack
     page = (folder / "README.md").read_text(encoding="utf-8")

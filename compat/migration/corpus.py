@@ -233,7 +233,7 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
     fits = None if fit is None else fit.fits
     fits = fits_adk if graphs is not None and graphs.adk else fits
     more = () if fit is None else fit.additions
-    slow = graphs is not None
+    slow = graphs is not None or fit is not None
     return Corpus(tuple(entries), seed, fits, spoken=spoken, slow=slow, additions=more)
 
 

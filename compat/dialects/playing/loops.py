@@ -15,7 +15,7 @@ from dataclasses import asdict, fields, replace
 from typing import Any, Final, cast
 
 from compat.dialects.stream_loop.callbacks import NO_CALLBACKS, ResponseCallbacks
-from compat.dialects.stream_loop.linear import LinearProcessor
+from compat.dialects.stream_loop.linear import LinearProcessor, drawn_id
 from compat.dialects.stream_loop.parts import Part, PartEvent
 from compat.dialects.stream_loop.results import LoopResult, ToolOutput
 from refengine.awaiting import settled
@@ -84,6 +84,8 @@ class LoopRuns:
         self._callbacks = self._watched(callbacks)
         for each in steps:
             setattr(processor, each, self._counted(each, getattr(processor, each)))
+        if processor.new_id is drawn_id:
+            processor.new_id = world.new_id  # drawn anew each time, it would be noise
         self._tools = [_AskingTool(each) for each in world.tools]
         self._history: Sequence[Message] = ()
         self._result: LoopResult | None = None

@@ -43,6 +43,11 @@ from refengine.model import ChatModel, streamed, streamer
 from refengine.tools import NO_OPTIONS, Tool, ToolMeta
 
 
+def drawn_id() -> str:
+    """Return an id for a call to which its model gave none."""
+    return uuid4().hex
+
+
 @dataclass(slots=True, kw_only=True)
 class ProcessParams:
     """One call of ``process_input``: what it was given, and how far it has come."""
@@ -68,14 +73,14 @@ class LinearProcessor:
         profile: str | LoopProfile = "loop-safe",
         limits: Limits = NO_LIMITS,
         instruction: str = "",
-        new_id: Callable[[], str] = lambda: uuid4().hex,
+        new_id: Callable[[], str] = drawn_id,
         logger: logging.Logger | None = None,
     ) -> None:
         self.profile = loop_profile(profile) if isinstance(profile, str) else profile
         self.limits = limits
         self.instruction = instruction
         self._ask = streamer(model)
-        self._new_id = new_id
+        self.new_id = new_id
         self._log = LoopLog(logger or logging.getLogger(LOGGER))
 
     async def process_input(
@@ -180,7 +185,7 @@ class LinearProcessor:
             for event in params.tracker.add_text(chunk.content):
                 await self._told_event(event, params)
         for piece in chunk.tool_calls:
-            for event in params.tracker.add_piece(piece, self._new_id):
+            for event in params.tracker.add_piece(piece, self.new_id):
                 await self._told_event(event, params)
 
     async def execute_tool_call(
@@ -216,7 +221,7 @@ class LinearProcessor:
                 await self.process_response_chunk(chunk, params)
         finally:
             await reader.aclose()
-        for event in params.tracker.end_stream(self._new_id):
+        for event in params.tracker.end_stream(self.new_id):
             await self._told_event(event, params)
         joined = join_chunks(chunks)
         return Message(

@@ -30,6 +30,8 @@ LOOP: Final = re.compile(r"\bdialects\.stream_loop\b")
 SESSIONS: Final = re.compile(r"\bdialects\.callbacks\b")
 FOLLOWS: Final = re.compile(r"requires_follow_up|LoopProcessor|process_rounds")
 """How a source speaks of rounds that follow one another."""
+LIMITED: Final = re.compile(r"max_iterations=|max_iterations:")
+"""How a source takes from its caller how many rounds there may be."""
 
 OWNERS: Final = (("deliveries", "[*].to"),)
 """Owners that only NEW has: nobody can have relied on their being told."""
@@ -57,5 +59,11 @@ def fit_of(old: Iterable[str], every: Iterable[str]) -> WorldFit | None:
         return WorldFit(session_worlds, session_fitted, fits_sessions, OWNERS)
     if not any(map(LOOP.search, texts)):
         return None
-    follows = any(map(FOLLOWS.search, old))
-    return WorldFit(partial(loop_worlds, follows=follows), loop_fitted, fits_loop)
+    before = tuple(old)
+    follows = any(map(FOLLOWS.search, before))
+    limited = any(map(LIMITED.search, before))
+    return WorldFit(
+        partial(loop_worlds, follows=follows, limited=limited),
+        partial(loop_fitted, limited=limited),
+        partial(fits_loop, limited=limited),
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, zip_longest
 from typing import Any, Final
 
@@ -56,15 +57,21 @@ POINTS: Final = (
 
 
 def loop_worlds(
-    words: Words, worlds: Iterable[tuple[str, object]], seed: int, *, follows: bool
+    words: Words,
+    worlds: Iterable[tuple[str, object]],
+    seed: int,
+    *,
+    follows: bool,
+    limited: bool = False,
 ) -> Iterator[tuple[str, Data]]:
     """Yield worlds for processors, no two the same: these as they fit, and more.
 
     Only if OLD ``follows`` do results ask for another round: a form that knows no
-    rounds was never used where they do.
+    rounds was never used where they do. Nor does its caller say how many there may be,
+    unless OLD is ``limited`` by its caller.
     """
     own = chain(_streamed(words, seed), _rounds(words, seed) if follows else ())
-    return _each_once(chain(own, worlds), loop_fitted)
+    return _each_once(chain(own, worlds), partial(loop_fitted, limited=limited))
 
 
 def session_worlds(
@@ -87,10 +94,12 @@ def _each_once(
             yield family, made
 
 
-def loop_fitted(world: object) -> Data:
+def loop_fitted(world: object, *, limited: bool = False) -> Data:
     """Return a world, as JSON, as far as a processor may have it."""
     made = _fitted(world)
     for run in made.get("runs", ()):
+        if not limited:
+            run.pop("steps", None)
         run.pop("options", None)
         run["input"] = _said(run.get("input", ()))
     return made
@@ -109,9 +118,9 @@ def session_fitted(world: object) -> Data:
     return made
 
 
-def fits_loop(world: Scenario) -> bool:
+def fits_loop(world: Scenario, *, limited: bool = False) -> bool:
     """Tell whether a processor may have a world, after it was made smaller."""
-    return _fits(world, loop_fitted)
+    return _fits(world, partial(loop_fitted, limited=limited))
 
 
 def fits_sessions(world: Scenario) -> bool:
@@ -355,7 +364,8 @@ def _rounds(words: Words, seed: int) -> Iterator[tuple[str, Data]]:
     """Yield rounds that follow one another because results ask for it."""
     for at in range(10):
         kit = Kit(words, f"{seed}/rounds/{at}")
-        kinds = [ASKING[(at + n) % len(ASKING)] for n in range(3)]
+        each_asks = at % 3 == 0  # so rounds are used up
+        kinds = [each_asks or ASKING[(at + n) % len(ASKING)] for n in range(3)]
         values = [kit.text(), kit.dice.below(50), {"a": [1, None, 1.5]}]
         tools: list[Data] = [
             {"name": f"step{n}", "result": encoded(asking(values[n], kinds[n]))}

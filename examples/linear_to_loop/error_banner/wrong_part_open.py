@@ -1,0 +1,33 @@
+"""Leaves parts open where a stream breaks, whose spinners turn for ever."""
+
+import json
+from dataclasses import replace
+
+from compat.dialects.stream_loop import (
+    LoopProcessor,
+    ResponseCallbacks,
+    ToolResult,
+    loop_profile,
+)
+from refengine.testing.world import World
+
+PROFILE = replace(loop_profile("loop-safe"), open_parts="left")
+
+
+class _Banner:
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def result(self, result: ToolResult) -> None:
+        json.loads(result.text)  # cards are made of JSON; any other text is a mistake
+
+    def error(self, error: Exception, where: str) -> None:
+        whose = "ours" if isinstance(error, ValueError) else "theirs"
+        self.world.effect("banner", [whose, where])
+
+
+def subject(world: World) -> object:
+    """Return what is played in a world."""
+    banner = _Banner(world)
+    callbacks = ResponseCallbacks(on_tool_result=banner.result, on_error=banner.error)
+    return LoopProcessor(world.model, profile=PROFILE), callbacks

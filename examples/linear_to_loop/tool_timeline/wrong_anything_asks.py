@@ -1,0 +1,29 @@
+"""Takes anything that is not false for a wish to go on."""
+
+from compat.dialects.stream_loop import LoopProcessor, ResponseCallbacks, ToolResult
+from refengine import ToolCall
+from refengine.testing.world import World
+
+
+class _Loop(LoopProcessor):
+    def should_continue(self, result: ToolResult) -> bool:
+        return bool(result.requires_follow_up)
+
+
+class _Timeline:
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def call(self, call: ToolCall) -> None:
+        self.world.effect("timeline", [call.name, "started"])
+
+    def result(self, result: ToolResult) -> None:
+        state = "done" if result.error is None else "failed"
+        self.world.effect("timeline", [result.name, state])
+
+
+def subject(world: World) -> object:
+    """Return what is played in a world."""
+    line = _Timeline(world)
+    callbacks = ResponseCallbacks(on_tool_call=line.call, on_tool_result=line.result)
+    return _Loop(world.model), callbacks
