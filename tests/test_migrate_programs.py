@@ -69,8 +69,8 @@ def check(capsys: pytest.CaptureFixture[str], *line: str) -> tuple[int, str]:
     return int(left.value.code or 0), " ".join((out + err).split())
 
 
-def pair(new: str, *more: str) -> list[str]:
-    sides = ["--old-cmd", command(), "--new-cmd", command(new)]
+def pair(new: str, *more: str, old: str = "") -> list[str]:
+    sides = ["--old-cmd", command(old), "--new-cmd", command(new)]
     return [*sides, "--turns", "sessions", "--examples", "20", *more]
 
 
@@ -92,24 +92,32 @@ def test_program_that_does_the_same_is_identical(
     ("fault", "divergence"),
     [
         ("cold", "SETTINGS"),
-        ("backwards", "ORDER"),
-        ("forgetful", "MESSAGE_LOST"),
+        ("tools", "TOOLS_ORDER"),
         ("toolless", "TOOLS_MERGE"),
+        ("backwards", "ORDER"),
+        ("ids", "MESSAGE_CHANGED"),
+        ("serial", "MESSAGE_CHANGED"),
+        ("forgetful", "MESSAGE_LOST"),
+        ("retries", "EXTRA_CALL"),
+        ("swallows", "ANSWER"),
+        ("cut", "ERROR_LOST"),
+        ("writes", "EFFECT_EXTRA"),
     ],
 )
 def test_divergence_of_programs_is_reported_as_any_other(
     fault: str, divergence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = Path("report.json")
+    old = "streams" if fault == "cut" else ""
 
-    code, out = check(capsys, *pair(fault, "--json", str(file)))
+    code, out = check(capsys, *pair(fault, "--json", str(file), old=old))
 
     report = json.loads(file.read_text())
     assert (code, report["exit"]) == (1, 1), out
     assert report["divergence"]["code"] == divergence
     assert f" {divergence} " in out
     assert report["header"]["new"] == command(fault)
-    assert len(report["world"]["model_script"]) <= 2
+    assert len(report["world"]["model_script"]) <= 4
     assert len(report["world"].get("runs", ())) <= 2
 
 
@@ -189,6 +197,25 @@ def test_program_that_says_nothing_to_its_model_is_told_at_once(
     assert found == code, out
     assert f"CANNOT BE JUDGED new {command(fault)!r}" in out
     assert says in out
+
+
+def test_what_a_program_writes_is_an_effect_of_its_turn_and_put_back() -> None:
+    both = world("assistant:x", "assistant:y", turns=2)
+
+    first, again = played("writes", both, both, turns="sessions")
+
+    told = [{"name": "notes.txt", "holds": "hello\n" * n} for n in (1, 2)]
+    assert [each["data"] for each in entries(first, "effects")] == told
+    assert again.jsonl == first.jsonl
+
+
+def test_effect_that_a_program_posts_is_counted() -> None:
+    (once,) = played("posts", world("assistant:x"))
+    (twice,) = played("posts-twice", world("assistant:x"))
+
+    sent = [(each["name"], each["data"]) for each in entries(twice, "effects")]
+    assert sent == [("mailed", {"to": "a"})] * 2
+    assert len(entries(once, "effects")) == 1
 
 
 def test_own_folder_is_not_written_by_a_session() -> None:

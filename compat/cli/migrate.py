@@ -316,6 +316,7 @@ def _programs(
     from compat.report.terminal import console
 
     old, new = programs.commands
+    how = replace(how, reach=replace(how.reach, services=programs.services))
     terms = terms_of_program(settings, new, require)
     with _progress(how) as shown:
         found = check_programs(old, new, terms, shown)

@@ -26,9 +26,10 @@ class ProgramOptions:
     old: str | None = None
     new: str | None = None
     turns: tuple[tuple[str, str], ...] = ()
+    services: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return any((self.old, self.new, self.turns))
+        return any((self.old, self.new, self.turns, self.services))
 
     def wrong(self, others: bool) -> str | None:  # one line of options
         """Return what is wrong with the line; ``others`` tells of other sides on it."""
@@ -103,14 +104,21 @@ def of_programs(check: F) -> F:
         kind=Kind("turns", turns_of),
         multiple=True,
     )
+    @option(
+        "--service",
+        about="give programs the address of a service that is played in this variable",
+        metavar="NAME",
+        multiple=True,
+    )
     @wraps(check)
     def with_programs(
         *,
         old_cmd: str | None,
         new_cmd: str | None,
         turns: tuple[tuple[str, str], ...],
+        service: tuple[str, ...],
         **more: Any,  # noqa: ANN401  # the other options of the command
     ) -> int:
-        return check(programs=ProgramOptions(old_cmd, new_cmd, turns), **more)
+        return check(programs=ProgramOptions(old_cmd, new_cmd, turns, service), **more)
 
     return cast("F", with_programs)

@@ -47,13 +47,15 @@ class NotAnAddressError(ValueError):
 class Reach:
     """What is let through: variables by name, hosts with ports; whose side doors.
 
-    Where it is ``closed``, no file outside is written, and no program started.
+    Where it is ``closed``, no file outside is written, and no program started. Programs
+    are given addresses of ``services`` that are played, each in the variable so named.
     """
 
     env: tuple[str, ...] = ()
     net: tuple[tuple[str, int], ...] = ()
     side_doors: str = OWN
     closed: bool = False
+    services: tuple[str, ...] = ()
 
     @property
     def request(self) -> Mapping[str, object]:
@@ -69,6 +71,8 @@ class Reach:
         """What a report's header says of it: nothing of what is always so."""
         net = [f"{host}:{port}" for host, port in self.net]
         found = {"environment": list(self.env), "net": net}
+        if self.services:
+            found["services"] = list(self.services)
         if self.side_doors != OWN:
             found["side_doors"] = [self.side_doors]
         return {name: each for name, each in found.items() if each}

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from compat.migration.programs.commands import ProgramCommand
+from compat.migration.programs.files import ProgramFiles
 from compat.migration.programs.process import ProgramProcess
 from compat.migration.programs.traces import (
     Entry,
@@ -29,7 +30,13 @@ from compat.migration.reach import Reach
 from compat.migration.session_copy import HOME, TEMPORARY, session_copy
 from compat.migration.subject_process import environment
 from compat.migration.survivors import alive_in, end_survivors
-from compat.wire.server.programs import AskedModel, PostedEffect, ProgramServer
+from compat.wire.server.programs import (
+    EFFECTS,
+    SERVICES,
+    AskedModel,
+    PostedEffect,
+    ProgramServer,
+)
 from refengine.testing.isolation.folder import SessionFolder
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario import Scenario
@@ -105,6 +112,7 @@ class ProgramSide:
         )
         self._folder.ready()
         self._folder.keep_all()
+        self._files = ProgramFiles(self._folder)
         self._env = self._environment(hash_seed, reach)
 
     def close(self) -> None:
@@ -127,6 +135,7 @@ class ProgramSide:
             self._server.end(self._key)
             self._folder.written = True
             self._folder.put_back()
+            self._files.forget()
         requests = sum(isinstance(each, AskedModel) for each in log)
         return ProgramPlayed(trace_of(log).to_jsonl(), requests, tuple(log))
 
@@ -135,6 +144,7 @@ class ProgramSide:
             text = "\n".join(parse_message(each).content for each in run.input)
             log.append(TurnBegun(number))
             over = self._turn(number, text)
+            log += self._files.changed()
             log.append(over)
             if over.answer.text is None and over.answer.error is None:
                 break  # it has ended, and hears no more
@@ -189,6 +199,8 @@ class ProgramSide:
             "TMPDIR": str(self._top / TEMPORARY),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUNBUFFERED": "1",
+            "REFENGINE_EFFECTS": f"{address}/{EFFECTS}",
+            **{name: f"{address}/{SERVICES}/{name}" for name in reach.services},
             "REFENGINE_TURNS": "sessions" if self._lasting else "lines",
         }
 

@@ -24,7 +24,7 @@ from compat.wire.interfaces.request import (
     spoken,
     words_of,
 )
-from refengine.messages import Json, Message
+from refengine.messages import Json, Message, Role
 from refengine.testing.json_values import is_list, is_mapping
 
 RESPONSES: Final = "OpenAI Responses"
@@ -121,8 +121,8 @@ def _item(item: Tree, kept: Mapping[str, Any]) -> Message:
         found := kept.get(str(item.get("id"))), Message
     ):
         return found
-    role = "assistant" if kind == "reasoning" else "user"
-    return Message(role, "", extra={PARTS: [dict(item)]})  # type: ignore[arg-type]  # a role
+    role: Role = "assistant" if kind == "reasoning" else "user"
+    return Message(role, "", extra={PARTS: [dict(item)]})
 
 
 def _message(item: Tree) -> Message:
@@ -157,7 +157,7 @@ def items_of(message: Message, number: int, status: str) -> Iterator[dict[str, A
     """Yield the output items that an answer is; ``number`` is that of the response."""
     refusal = message.extra.get("refusal")
     if message.content or refusal or not message.tool_calls:
-        part = (
+        part: dict[str, Any] = (
             {"type": "refusal", "refusal": refusal}
             if refusal
             else {

@@ -119,7 +119,7 @@ class ResponsesAnswer:
         kind = "refusal" if key == "refusal" else "output_text"
         here = {"item_id": item["id"], "output_index": at, "content_index": 0}
         more: dict[str, Any] = {} if key == "refusal" else {"logprobs": []}
-        opened = {**item, "status": "in_progress", "content": []}
+        opened: dict[str, Any] = {**item, "status": "in_progress", "content": []}
         yield {"type": "response.output_item.added", "output_index": at, "item": opened}
         empty = {**part, key: ""}
         yield {"type": "response.content_part.added", **here, "part": empty}

@@ -9,6 +9,7 @@ once, so that its order is that in which it happened.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -33,10 +34,15 @@ from compat.wire.server.sessions import (
 )
 from compat.wire.server.shapes import encoded
 from refengine.messages import Message
+from refengine.testing.json_values import is_mapping
 from refengine.testing.scenario import AgentSpec, Scenario
 
 AGAIN: Final = {"retry-after-ms": "1", "retry-after": "0"}
 """Headers by which a client tries again at once: nobody waits for a scripted limit."""
+EFFECTS: Final = "effects"
+"""Path at which a program tells what it does to the world."""
+SERVICES: Final = "services"
+"""Path below which services stand by name; all they are asked is answered {}."""
 RETRIED: Final = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
 """Statuses after which the official clients ask again by themselves."""
 
@@ -103,12 +109,33 @@ class ProgramEndpoints:
             body = await body_of(request)
         except ClientDisconnect:
             return Response(status_code=400)  # which nobody reads
+        if path == EFFECTS or path.startswith(f"{SERVICES}/"):
+            return _heard(world, request, path, body)
         found = interface_at(request.method, path)
         if found is None:
             world.hear(StrayRequest(request.method, f"/{path}"))
             error = ApiError(f"{request.method} /{path} is no model", kind=NOT_FOUND)
             return _json(error.kind.status, error.body, error.kind.headers)
         return Exchanged(world, found, path, body).response()
+
+
+def _heard(world: ProgramWorld, request: Request, path: str, body: bytes) -> Response:
+    """Put down an effect that a program tells, or a request to a service."""
+    try:
+        tree: object = json.loads(body) if body else None
+    except (ValueError, RecursionError):
+        tree = body.decode(errors="replace")
+    if path != EFFECTS:
+        _, name, *rest = path.split("/")
+        query = f"?{request.url.query}" if request.url.query else ""
+        where = f"{request.method} /{'/'.join(rest)}{query}"
+        world.hear(PostedEffect(f"{name}: {where}", tree))
+        return _json(200, {}, {})
+    if request.method != "POST" or not is_mapping(tree) or "name" not in tree:
+        text = 'POST {"name": "mailed", "data": ...} here'
+        return _json(400, {"error": text}, {})
+    world.hear(PostedEffect(str(tree["name"]), tree.get("data")))
+    return _json(200, {}, {})
 
 
 @dataclass(frozen=True, slots=True)
