@@ -64,6 +64,7 @@ EXTRAS = {
     "compat.engines.flow.adk": {"google"},
     "compat.engines.flow.drawn_hooks": {"hypothesis"},
     "compat.engines.flow.generating": {"hypothesis"},
+    "compat.engines.callbacks.generating": {"hypothesis"},
     "compat.engines.stream_loop.generating": {"hypothesis"},
     "compat.engines.graphs": GRAPHS,
     "compat.wire": WIRE,

@@ -48,7 +48,10 @@ DOORS = {
     "langchain": ("langchain-1", 18),
     "langgraph": ("langgraph-prebuilt-1", 14),
 }
-DIALECT_DOORS = ("flow", "google-adk", "stream-loop", "stream-loop-linear")
+DIALECT_DOORS = (
+    *("flow", "google-adk", "stream-loop", "stream-loop-linear"),
+    *("callbacks", "callbacks-v1"),
+)
 DRIVER_DOORS = tuple(
     f"eino@{each}" for each in ("0.7.17", "0.7.37", "0.8.13", "0.9.13")
 )

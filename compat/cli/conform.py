@@ -73,7 +73,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
     "--dialect",
     "spoken",
     about="a door of your own is to agents of this dialect",
-    kind=one_of("flow", "stream-loop"),
+    kind=one_of("flow", "stream-loop", "callbacks"),
 )
 @option(
     "--examples",

@@ -15,15 +15,20 @@ DIALECTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "flow": "property_tests.flow.flow_dialect:FLOW",
         "stream-loop": "property_tests.stream_loop.loop_dialect:STREAM_LOOP",
+        "callbacks": "property_tests.callbacks.callbacks_dialect:CALLBACKS",
     }
 )
 """Where each stands."""
 FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
-    {"FLOW": "flow", "LOOP": "stream-loop"}
+    {"FLOW": "flow", "LOOP": "stream-loop", "CB": "callbacks"}
 )
 """The dialect that each family of clauses is about."""
 DOORS: Final[Mapping[str, str]] = MappingProxyType(
-    {"compat.engines.flow": "flow", "compat.engines.stream_loop": "stream-loop"}
+    {
+        "compat.engines.flow": "flow",
+        "compat.engines.stream_loop": "stream-loop",
+        "compat.engines.callbacks": "callbacks",
+    }
 )
 """The packages that have our own doors to a dialect."""
 

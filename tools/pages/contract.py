@@ -60,7 +60,7 @@ _OPENING: Final = """\
 # The contract
 
 What a handler may rely on, and what an engine must do: one sentence a clause.
-`refengine clause explain ID` shows a clause by its shortest world and by a broken engine in it; `refengine conform` judges an engine, and with `--store` a checkpoint store, by the clauses of family STO alone, and a door to a dialect by those of its family: the Flow dialect by FLOW, the stream loop by LOOP.
+`refengine clause explain ID` shows a clause by its shortest world and by a broken engine in it; `refengine conform` judges an engine, and with `--store` a checkpoint store, by the clauses of family STO alone, and a door to a dialect by those of its family: the Flow dialect by FLOW, the stream loop by LOOP, sessions with callbacks by CB.
 
 - **checked**: a check decides it from traces, and kills at least one broken engine that violates it.
 - **planned**: part of the contract, not decided yet; the reason stands below it.

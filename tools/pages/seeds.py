@@ -38,7 +38,7 @@ _OPENING: Final = """\
 The contract was not invented: it is made of design documents of others, the seeds, and of what upstream projects shipped.
 They are in Chinese and kept as they were written.
 Here is each statement of those that are taken up, with the clauses of [the contract](contract.md) that hold it.
-Seeds 002 to 004 are dialects, other shapes that agents are written in: the facts that their tests state hold them, and clauses where there are some, of family FLOW for seed 003 and LOOP for seed 002.
+Seeds 002 to 004 are dialects, other shapes that agents are written in: the facts that their tests state hold them, and clauses where there are some, of family LOOP for seed 002, FLOW for 003 and CB for 004.
 Where the two disagree, or a sketch does not do what it is for, a decision says what holds; [seed-findings.md](seed-findings.md) shows such sketches by runs.
 
 This page is written by `python -m tools.pages.contract`; a test looks every quote up in its seed.

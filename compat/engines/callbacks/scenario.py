@@ -153,8 +153,12 @@ class CallbacksScenario(Spec):
 
     @model_validator(mode="after")
     def _old_clients_alone_are_compared(self) -> CallbacksScenario:
-        if self.compares == "versions" and not all(each.old for each in self.clients):
+        if self.compares != "versions":
+            return self
+        if not all(each.old for each in self.clients):
             raise ValueError("versions are compared by clients that are 'old'")
+        if any(x.do == "manage" for turn in self.turns for x in turn.before):
+            raise ValueError("versions differ in what a second manager does")
         return self
 
     def client(self, name: str) -> ClientSpec:
