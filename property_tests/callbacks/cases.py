@@ -61,7 +61,7 @@ SCRIPT: Final = (says("let ", "me see", call=("f",)), says("it is one"))
 def world(*clients: Data, turns: Any = None, **more: Any) -> Data:  # noqa: ANN401  # fields of a scenario
     """Return a world in which the clients are connected before its first session."""
     connected = [do("connect", each["name"]) for each in clients]
-    given = [{}] if turns is None else list(turns)
+    given: list[Data] = [{}] if turns is None else list(turns)
     first = {**given[0], "before": [*connected, *given[0].get("before", ())]}
     base: Data = {"script": list(SCRIPT), "tools": list(WORKS)}
     return {**base, "clients": list(clients), "turns": [first, *given[1:]], **more}
@@ -69,7 +69,7 @@ def world(*clients: Data, turns: Any = None, **more: Any) -> Data:  # noqa: ANN4
 
 def listening(*names: str, turns: Any = None, **more: Any) -> Data:  # noqa: ANN401  # fields of a scenario
     """Return a world with a listener and no client, as the first version has it."""
-    given = [{}] if turns is None else list(turns)
+    given: list[Data] = [{}] if turns is None else list(turns)
     first = {**given[0], "before": [do("listen", hears=hears(*names))]}
     return world(turns=[first, *given[1:]], **more)
 

@@ -22,7 +22,7 @@ SHARED: Final = ("on_agent_step", "on_tool_execution_end", "on_error")
 OLD: Final = ("on_agent_step", "on_tool_call_start")
 TEXTS: Final = ("a", "b ", "Ünï", "")
 TOOLS: Final = ("f", "g", "broken")
-STATES: Final = (
+STATES: Final[tuple[Any, ...]] = (
     None,
     {},
     {"messages": [{"role": "user", "content": "old"}], "mood": "good"},

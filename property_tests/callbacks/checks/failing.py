@@ -52,7 +52,7 @@ def _owner(seen: CallbacksView, who: str) -> str:
 
 
 def _alike(one: SessionEntry, other: SessionEntry) -> bool:
-    return one.data["raises"] == other.data["raises"]
+    return bool(one.data["raises"] == other.data["raises"])
 
 
 def goes_on(seen: CallbacksView) -> Decisions:
@@ -60,12 +60,9 @@ def goes_on(seen: CallbacksView) -> Decisions:
     isolated = seen.profile.failures == "isolated"
     for each in seen.sessions:
         first = each.raised[0] if each.raised else None
-        if (
-            first is None
-            or each.cancelled
-            or each.model_error
-            or seen.scenario.middleware
-        ):
+        if first is None or each.cancelled or each.of("model_error", "tool_error"):
+            continue  # that may have ended it as well
+        if seen.scenario.middleware:
             continue
         expected = None if isolated else first.data["raises"]
         claim = f"what comes out though {first.who} raised"

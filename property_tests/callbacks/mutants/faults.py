@@ -160,8 +160,15 @@ def _twice(right: Right) -> Right:
     return wrong
 
 
-def _name_alone(delivery: Given) -> str:
-    return str(delivery.name)
+def _owner_untold() -> Sequence[Patch]:
+    """Tell the type of a callback alone."""
+    alone: Any = property(lambda delivery: str(delivery.name))
+
+    def replacing(_: Right) -> Right:
+        where: Right = alone
+        return where
+
+    return [step("delivery.where", replacing)]
 
 
 def _turned(right: Right) -> Right:
@@ -444,7 +451,7 @@ FAULTS: Final[tuple[DialectMutant, ...]] = (
         "callbacks-owner-untold",
         "on_error is told which type failed, and not whose it was.",
         "CB-050",
-        lambda: [step("delivery.where", lambda _: property(_name_alone))],
+        _owner_untold,
     ),
     broken(
         "callbacks-cancelled-is-error",
