@@ -151,7 +151,13 @@ def test_migrate_check_lists_every_code_and_relation() -> None:
 
 
 @pytest.mark.parametrize(
-    "pack", ["struct_to_handler", "adk_callbacks_to_plugins", "linear_to_loop"]
+    "pack",
+    [
+        "struct_to_handler",
+        "adk_callbacks_to_plugins",
+        "linear_to_loop",
+        "callbacks_v1_to_v2",
+    ],
 )
 def test_every_file_of_an_example_is_named_in_its_page(pack: str) -> None:
     folder = ROOT / "examples" / pack

@@ -403,7 +403,7 @@ def _sessions(words: Words, seed: int) -> Iterator[tuple[str, Data]]:
             {"input": [kit.user()], "options": {SESSION: f"s-{name}"}} for name in order
         ]
         for n, run in enumerate(runs):
-            if n and (n + at) % 2:
+            if at % 3 and n and (n + at) % 2:  # of three worlds one has one process
                 run["options"][RESTART] = True
         agent: Data = {"tools": tools}
         yield "sessions", {"agent": agent, "model_script": script, "runs": runs}

@@ -1,0 +1,33 @@
+"""Shows a banner where something fails, until the agent goes on."""
+
+from collections.abc import Sequence
+
+from compat.dialects.callbacks import (
+    AgentCallbacks,
+    CallbackAgent,
+    Client,
+    SessionManager,
+)
+from refengine import Message
+from refengine.testing.world import World
+
+
+class _Banner:
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def error(self, _: Exception, where: str) -> None:
+        self.world.effect("banner", where)
+
+    def step(self, _: int, __: Sequence[Message]) -> None:
+        self.world.effect("banner", None)
+
+
+def subject(world: World) -> object:
+    """Return what is played in a world."""
+    banner = _Banner(world)
+    agent = CallbackAgent(world.model, world.tools)
+    callbacks = AgentCallbacks(on_error=banner.error, on_agent_step=banner.step)
+    manager = SessionManager(agent)
+    manager.set_client(Client(callbacks))
+    return manager

@@ -1,0 +1,33 @@
+"""Merges as the sketch does: the manager's session callbacks lie over a client's."""
+
+from collections.abc import Sequence
+
+from compat.dialects.callbacks import (
+    AgentCallbacks,
+    CallbackAgent,
+    Client,
+    SessionManager,
+)
+from refengine import Message
+from refengine.testing.world import World
+
+
+class _TypingIndicator:
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def step(self, _: int, __: Sequence[Message]) -> None:
+        self.world.effect("typing", "on")
+
+    def done(self, _: str, __: str) -> None:
+        self.world.effect("typing", "off")
+
+
+def subject(world: World) -> object:
+    """Return what is played in a world."""
+    typing = _TypingIndicator(world)
+    agent = CallbackAgent(world.model, world.tools)
+    manager = SessionManager(agent, profile="callbacks-v2-sketch")
+    callbacks = AgentCallbacks(on_agent_step=typing.step, on_session_end=typing.done)
+    Client(callbacks).set_session_manager(manager)
+    return manager
