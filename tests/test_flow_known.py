@@ -1,13 +1,21 @@
 """Known failures of doors to the Flow dialect: their pinned worlds alone decide."""
 
 import json
+import os
+from contextlib import closing, contextmanager
 
 import pytest
 
 from compat.dialects.flow.profile import flow_profile
 from compat.engines.flow.reference import FlowDialect
 from compat.verdicts.conformance import Breakdown, ClauseResult
-from property_tests.dialects.judging import DialectJudgement, DialectRequest
+from property_tests.dialects.judging import (
+    DialectJudgement,
+    DialectRequest,
+    dialect_child,
+    loaded,
+)
+from property_tests.dialects.shrinking import Shrinker
 from property_tests.flow.flow_dialect import FLOW, FlowFamily
 from property_tests.known.entries import KnownFailuresError
 from property_tests.known.states import known_of
@@ -41,6 +49,17 @@ class Selfish:
     def open(self, world):
         changed = choosing(self.profile, "transfer_to_self", "allowed")
         return FlowDialect(changed).open(world)
+
+
+class Leaving(Selfish):
+    """As Selfish, but a world without state ends its process."""
+
+    name = "leaving"
+
+    def open(self, world):
+        if not world.scenario.sessions["s"].state:
+            os._exit(3)
+        return super().open(world)
 
 
 @pytest.fixture
@@ -179,3 +198,26 @@ def test_examples_that_a_dialect_does_not_draw_are_told(monkeypatch) -> None:
 
     told = "none of 400 worlds was drawn: this dialect has fixed cases alone"
     assert events[0].told == (told,)
+
+
+def test_a_smaller_world_that_ends_the_process_does_not_cost_the_failure() -> None:
+    world = {**SELFISH, "sessions": {"s": {"state": {"k": 1}}}}
+    request = DialectRequest(dialect=FLOW, doors=(), clauses=FLOW.contract.checked)
+    shrinker = Shrinker(
+        FLOW, lambda: loaded_child(request, "tests.test_flow_known:Leaving"), 30.0
+    )
+    with closing(shrinker):
+        found = shrinker.smallest("FLOW-112", FLOW.read(world))
+
+    assert found is not None
+    assert "2 smaller worlds broke off, the first as the process" in found.asked
+    assert found.scenario is not None
+    assert found.scenario["sessions"] == {"s": {"state": {"k": 1}}}
+
+
+@contextmanager
+def loaded_child(request, text):
+    """Yield a child that has loaded a door."""
+    with dialect_child(request, text) as child:
+        loaded(child, text)
+        yield child

@@ -78,7 +78,10 @@ class WorldDecider:
         found: DecidedWorld,
     ) -> None:
         try:
-            decisions = list(check.decide(view))
+            views = self._views(check, view, played)
+            decisions = list(check.decide(*views)) if views else []
+        except RefusedWorldError:
+            return
         except Exception as error:  # noqa: BLE001  # a check may meet anything
             found.errors[check.clause] = f"{type(error).__name__}: {error}"
             return
@@ -87,6 +90,22 @@ class WorldDecider:
         failing = next((each for each in decisions if not each.holds), None)
         if failing is not None:
             found.failed[check.clause] = self._failure(failing, played)
+
+    def _views(
+        self,
+        check: DialectCheck,
+        view: Any,  # noqa: ANN401  # a dialect's own type
+        played: PlayedDialect,
+    ) -> Sequence[Any]:
+        """Return what a check is given, nothing where its world has no variant."""
+        if check.variant is None:
+            return (view,)
+        other = check.variant(played.scenario)
+        if other is None:
+            return ()
+        trace = self._door.play(other)
+        beside = PlayedDialect(other, self._door.profile, trace)
+        return (view, self._dialect.view(beside))
 
     def _failure(
         self, decision: DialectDecision, played: PlayedDialect
@@ -105,7 +124,7 @@ class WorldDecider:
 
     def smallest(self, clause: str, scenario: BaseModel) -> ClauseFailure | None:
         """Return the failure of a clause in the smallest world found; None if none."""
-        return _smallest(
+        return smallest_failure(
             self._dialect, scenario, lambda each: self._fails(clause, each)
         )
 
@@ -113,11 +132,12 @@ class WorldDecider:
         return self.judge(scenario, (clause,)).failed.get(clause)
 
 
-def _smallest(
+def smallest_failure(
     dialect: Dialect,
     scenario: BaseModel,
     fails: Callable[[BaseModel], ClauseFailure | None],
 ) -> ClauseFailure | None:
+    """Return the failure in the smallest world found that fails alike; None if none."""
     failure = fails(scenario)
     left = TRIES if failure is not None else 0
     found = True

@@ -71,7 +71,8 @@ class PlayedDialect:
     trace: Any
 
 
-DialectDecide: TypeAlias = Callable[[Any], Iterable[DialectDecision]]
+DialectDecide: TypeAlias = Callable[..., Iterable[DialectDecision]]
+DialectVariant: TypeAlias = Callable[[Any], "BaseModel | None"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,9 @@ class DialectCheck:
     """Decides the clause of that id from what ``Dialect.view`` makes of a trace.
 
     ``under`` are the options of postures under which the clause holds; under others it
-    does not apply. ``needs`` are capabilities.
+    does not apply. ``needs`` are capabilities. With ``variant`` the clause is about two
+    worlds side by side: ``decide`` is given the views of the world and of its variant,
+    and is not asked where there is none.
     """
 
     clause: str
@@ -88,6 +91,7 @@ class DialectCheck:
         default_factory=dict[str, tuple[str, ...]]
     )
     needs: frozenset[str] = frozenset()
+    variant: DialectVariant | None = None
 
     def missing(self, profile: AnyProfile, capabilities: Iterable[str]) -> str:
         """Return why it does not apply to a door, "" if it does."""

@@ -13,7 +13,7 @@ import shlex
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -31,6 +31,7 @@ from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 from property_tests.dialects.dialect import Dialect, JudgedWorld
 from property_tests.dialects.dialects import dialect_of
 from property_tests.dialects.pinned import PinnedPlayer
+from property_tests.dialects.shrinking import Shrinker
 from property_tests.judging.by_clause import (
     ClauseJudgement,
     JudgedClause,
@@ -52,8 +53,6 @@ LONG: Final = 60.0
 """Seconds to start a child and import what it needs."""
 STEP: Final = 25
 """Progress is told after so many worlds."""
-SHRINKING: Final = 10.0
-"""A world may take so often its time to be shrunk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,14 +239,15 @@ class DialectKind:
         """Yield each failing clause with its failure in the smallest world found."""
         if not tally.failing:
             return
-        limit = self._asked.timeout * SHRINKING
-        with self._child(door.asked) as child:
+        asked = self._asked
+        shrinker = Shrinker(
+            asked.dialect, lambda: self._child(door.asked), asked.timeout
+        )
+        with closing(shrinker):
             for clause, places in tally.failing.items():
                 shortest = min(places, key=lambda at: len(str(self._all[at].json)))
-                given = {"clause": clause, "scenario": self._all[shortest].json}
-                reply = child.call("shrink", given, limit)
-                if reply is not None:
-                    failure = ClauseFailure.model_validate(reply)
+                failure = shrinker.smallest(clause, self._all[shortest].scenario)
+                if failure is not None:
                     again = self._again(door.asked, clause)
                     yield clause, failure.model_copy(update={"reproduce": again})
 

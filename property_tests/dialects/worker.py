@@ -50,12 +50,6 @@ class DialectWorker:
         scenario = self._dialect.read(given["scenario"])
         return told(self._decider.judge(scenario, given.get("only", ())))
 
-    def shrink(self, given: Params) -> Reply | None:
-        """Return the failure of a clause in the smallest world found."""
-        scenario = self._dialect.read(given["scenario"])
-        found = self._decider.smallest(given["clause"], scenario)
-        return None if found is None else found.model_dump(mode="json")
-
     @property
     def _decider(self) -> WorldDecider:
         if self._made is None:
@@ -79,7 +73,7 @@ def main() -> None:
 
     def initialize(about: Params) -> None:
         worker = DialectWorker(about)
-        table.update(load=worker.load, judge=worker.judge, shrink=worker.shrink)
+        table.update(load=worker.load, judge=worker.judge)
 
     table["initialize"] = initialize
     Connection(table).serve()

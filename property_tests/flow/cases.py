@@ -424,7 +424,7 @@ def _state() -> Iterator[tuple[str, FlowScenario]]:
     yield "FLOW-151", two("app:k", user="v")
     yield "FLOW-151", two("user:k", user="v")
     yield "FLOW-151", two("user:k")
-    yield "FLOW-151", two("k")
+    yield "FLOW-152", two("k")
     yield "FLOW-151", two("app:k")
     read = [{"op": "read_state", "key": "k"}]
     hooks: Lists = {"before_model": [writes("k", 7)], "after_model": [read]}
@@ -434,13 +434,36 @@ def _state() -> Iterator[tuple[str, FlowScenario]]:
     yield "FLOW-153", world(llm(calls("add"), "ok", tools=[tool], callbacks=late))
 
 
+def _processors() -> Iterator[tuple[str, FlowScenario]]:
+    adds = [{"op": "edit_request", "append_instruction": "More."}]
+    listed: list[Data] = [{"do": adds}, {"do": [], "at": 3}, {"do": adds, "at": 5}]
+    yield "FLOW-160", world(llm("a", processors=listed))
+    called = llm(calls("add"), "a", tools=[ADD], processors=listed)
+    yield "FLOW-160", world(called, "hi", "ho")
+    for at in (0, 6, None):
+        yield "FLOW-161", world(llm("a", processors=[{"do": gives("p"), "at": at}]))
+        yield "FLOW-162", world(llm("a", processors=[{"do": fails(), "at": at}]))
+    yield "FLOW-163", world(llm("a", processors=[{"do": adds}]))
+
+
+def _variants() -> Iterator[tuple[str, FlowScenario]]:
+    quiet: dict[str, list[Data]] = {each: [] for each in ALL_HOOKS}
+    own: Lists = {each: [[]] for each in CALLBACKS}
+    both = llm(calls("add", a=1), "three", tools=[ADD], callbacks=own)
+    yield "FLOW-013", world(both, plugins=(plugin("p", **quiet),))
+    failing = llm({"error": "down"}, callbacks={"on_model_error": [[]]})
+    yield "FLOW-013", world(failing, plugins=(plugin("p", on_model_error=[]),))
+    cut = {"chunks": [{"text": "a"}, {"text": "b"}, {"text": "c"}]}
+    yield "FLOW-095", world(llm(cut, "d"), {"text": "hi", "stream": True}, "ho")
+
+
 @cache
 def fixed_worlds() -> tuple[JudgedWorld, ...]:
     """Return all of them, in the order of their clauses."""
     groups = (
         *(_whole_run, _loop, _model_hooks, _tool_hooks, _agents, _runner, _calls),
         *(_contents, _instructions, _transfer, _output, _confirmation),
-        *(_streams, _state),
+        *(_streams, _state, _processors, _variants),
     )
     return tuple(
         JudgedWorld(scenario, clause, fixed=True)

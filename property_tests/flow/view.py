@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from compat.dialects.flow.profile import FlowProfile
 from compat.engines.flow.scenario import FlowAgentSpec, FlowScenario, FlowTurnSpec
+from compat.engines.flow.world import PROCESSOR
 from property_tests.dialects.dialect import PlayedDialect
 from refengine.testing.trace import Observation, Trace
 
@@ -199,6 +200,7 @@ class FlowView:
     scenario: FlowScenario
     profile: FlowProfile
     turns: Sequence[FlowTurn]
+    trace: Trace
 
     @property
     def agents(self) -> Mapping[str, FlowAgentSpec]:
@@ -230,7 +232,10 @@ class FlowView:
         if hook.plugin:
             [own] = [e for e in self.scenario.plugins if e.name == hook.plugin]
             return own.hooks.get(hook.hook, ())
-        return self.agents[hook.agent].callbacks[hook.hook][hook.number]
+        agent = self.agents[hook.agent]
+        if hook.hook == PROCESSOR:
+            return agent.processors[hook.number].do
+        return agent.callbacks[hook.hook][hook.number]
 
 
 def view_of(played: PlayedDialect) -> FlowView:
@@ -241,7 +246,7 @@ def view_of(played: PlayedDialect) -> FlowView:
     for place, each in enumerate(trace):
         reader.take(place, each)
     ran = [each for each in turns if each.end]
-    return FlowView(played.scenario, played.profile, ran)
+    return FlowView(played.scenario, played.profile, ran, trace)
 
 
 class _Reader:

@@ -8,6 +8,8 @@ from typing import Any, Final, cast
 
 from hypothesis import HealthCheck, given, seed, settings
 
+from compat.engines.capabilities import CapabilityError
+from compat.engines.flow.capabilities import refuse_flow
 from compat.engines.flow.comparing import comparable_flow
 from compat.engines.flow.doors import FlowEngine
 from compat.engines.flow.generating import flow_worlds
@@ -75,6 +77,11 @@ class Differential:
 
     def look(self, scenario: FlowScenario) -> None:
         """Play a world on both; raises where something differs that is not known."""
+        try:
+            for each in (self.ours, self.theirs):
+                refuse_flow(each, scenario)
+        except CapabilityError:
+            return  # one of them has no place for it
         self.worlds += 1
         ours, theirs = (
             comparable_flow(play_flow(scenario, each), scenario)

@@ -23,6 +23,7 @@ FLOW_CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
         "structured": "an answer, or what an agent is asked, has a schema",
         "artifacts": "files are kept in versions",
         "streaming": "a run streams",
+        "processors": "an agent has request processors of its user's own",
         "edited_response": "a hook changes a response in place",
     }
 )
@@ -63,6 +64,7 @@ def _needs_of_agent(agent: FlowAgentSpec) -> Iterator[tuple[str, str]]:
         ("callbacks", agent.callbacks),
         ("sub_agents", agent.kind == "llm" and agent.sub_agents),
         ("workflow_agents", agent.kind != "llm"),
+        ("processors", agent.processors),
         ("structured", agent.input_schema or agent.output_schema),
     )
     yield from ((capability, owner) for capability, needed in of_agent if needed)
@@ -85,5 +87,9 @@ def _operations(scenario: FlowScenario) -> Iterator[tuple[str, AnyFlowOp]]:
         for hook, callbacks in agent.callbacks.items():
             owner = f"{hook} of agent {agent.name!r}"
             yield from ((owner, op) for todo in callbacks for op in todo)
+        for at, each in enumerate(agent.processors):
+            yield from (
+                (f"processor {at} of agent {agent.name!r}", op) for op in each.do
+            )
         for tool in agent.tools:
             yield from ((f"tool {tool.called!r}", op) for op in tool.do)

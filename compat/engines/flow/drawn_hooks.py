@@ -64,6 +64,21 @@ def drawn_plugins(theme: FlowTheme) -> st.SearchStrategy[list[Doc]]:
 
 
 @cache
+def drawn_processors() -> st.SearchStrategy[list[Doc]]:
+    """Draw request processors of a user's own, and where they stand."""
+    todo: tuple[Todo, ...] = (
+        [],
+        [{"op": "edit_request", "append_instruction": "More."}],
+        [{"op": "return", "text": "from a processor"}],
+        [{"op": "raise", "text": "a processor fails"}],
+    )
+    one = st.fixed_dictionaries(
+        {"do": st.sampled_from(todo), "at": st.sampled_from((None, 0, 3, 6))}
+    )
+    return st.lists(one, min_size=1, max_size=2)
+
+
+@cache
 def state_ops() -> st.SearchStrategy[Doc]:
     """Draw an operation on the state."""
     ops: list[Doc] = [{"op": op, "key": key} for op in _OF_STATE for key in KEYS]

@@ -19,6 +19,7 @@ from compat.engines.flow.drawn_hooks import (
     KEYS,
     drawn_callbacks,
     drawn_plugins,
+    drawn_processors,
     state_ops,
 )
 from compat.engines.flow.operations import AGENT_HOOKS, CALLBACKS
@@ -162,6 +163,8 @@ def _agents(
     }
     if theme.structured:
         agent |= {"output_schema": SCHEMA, "model": "other"}
+    if theme.processes:
+        agent["processors"] = draw(drawn_processors())
     if draw(_rarely()):
         agent["include_contents"] = "none"
     if draw(_rarely()):

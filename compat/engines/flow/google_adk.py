@@ -30,7 +30,8 @@ class GoogleAdkEngine:
     """Plays worlds with the ``Runner`` of google-adk, over its services in memory."""
 
     name = "google-adk"
-    capabilities = frozenset(FLOW_CAPABILITIES)
+    # An agent of google-adk makes its flow itself; there is no public place for more.
+    capabilities = frozenset(FLOW_CAPABILITIES) - {"processors"}
 
     def __init__(self, version: str = "", profile: str = "adk-py-2") -> None:
         """Play that version under a profile; raises UnknownProfileError."""

@@ -243,6 +243,9 @@ _CALL: Final = _STATE | {"escalate", "skip_summarization", "transfer"}
 OF_TOOL: Final = (_CALL - {"return", "return_if_state"}) | {"ask_confirmation"}
 """What a tool may do before its result."""
 
+OF_PROCESSOR: Final = _ANYWHERE | {"edit_request"}
+"""What a request processor of a user's own may do; what it returns is an event."""
+
 OF_HOOK: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "on_user_message": _ANYWHERE,

@@ -16,8 +16,15 @@ from compat.dialects.flow.agents_as_tools import agent_tool
 from compat.dialects.flow.aggregating import aggregator
 from compat.dialects.flow.artifacts import ArtifactPlace, InMemoryArtifactService
 from compat.dialects.flow.content import Part
+from compat.dialects.flow.contexts import (
+    ActionsDraft,
+    CallbackContext,
+    InvocationContext,
+)
 from compat.dialects.flow.model import GenerateConfig, LlmRequest, LlmResponse
 from compat.dialects.flow.plugins import Plugin
+from compat.dialects.flow.processing import RequestProcessor
+from compat.dialects.flow.processors import DEFAULT_REQUEST_PROCESSORS
 from compat.dialects.flow.profile import FlowProfile, flow_profile
 from compat.dialects.flow.runner import Runner
 from compat.dialects.flow.sessions import InMemorySessionService
@@ -26,7 +33,7 @@ from compat.dialects.flow.tree import Agent
 from compat.engines.flow.capabilities import FLOW_CAPABILITIES
 from compat.engines.flow.doors import KeptSession
 from compat.engines.flow.scenario import FlowAgentSpec
-from compat.engines.flow.world import FlowWorld, FlowWorldTool, WorldModel
+from compat.engines.flow.world import FlowHook, FlowWorld, FlowWorldTool, WorldModel
 from refengine.messages import Json
 
 APP: Final = "app"
@@ -142,7 +149,23 @@ class DialectWorld:
             input_schema=spec.input_schema,
             output_schema=spec.output_schema,
             output_key=spec.output_key,
+            request_processors=self._processors(spec),
         )
+
+    def _processors(self, spec: FlowAgentSpec) -> Sequence[RequestProcessor] | None:
+        """Return all processors of an agent; None if it has none of its user's own."""
+        if not spec.processors:
+            return None
+        places = [
+            (len(DEFAULT_REQUEST_PROCESSORS) if each.at is None else each.at)
+            for each in spec.processors
+        ]
+        own = [*zip(places, map(_processor, self._world.processors(spec)), strict=True)]
+        listed: list[RequestProcessor] = []
+        for at, each in enumerate((*DEFAULT_REQUEST_PROCESSORS, None)):
+            listed += [mine for place, mine in own if place == at]
+            listed += [] if each is None else [each]
+        return listed
 
     def _tool(self, tool: FlowWorldTool) -> Tool:
         spec = tool.spec
@@ -157,6 +180,16 @@ class DialectWorld:
             long_running=spec.long_running,
             needs_confirmation=spec.needs_confirmation,
         )
+
+
+def _processor(hook: FlowHook) -> RequestProcessor:
+    """Return a processor that does what a hook does; what that gives is an event."""
+
+    async def processor(ctx: InvocationContext, request: LlmRequest, _: object) -> Any:  # noqa: ANN401  # an Event or None
+        content = await hook(CallbackContext(ctx, ActionsDraft()), request)
+        return None if content is None else [ctx.event(content=content)]
+
+    return processor
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from compat.engines.flow.operations import (
     AGENT_HOOKS,
     CALLBACKS,
     OF_HOOK,
+    OF_PROCESSOR,
     OF_TOOL,
     AnyFlowOp,
     FlowSaying,
@@ -117,6 +118,21 @@ class FlowToolSpec(Spec):
         return self.name if self.agent is None else self.agent.name
 
 
+class FlowProcessorSpec(Spec):
+    """A request processor of a user's own: what it does, and where it stands.
+
+    ``at`` is its place among those that every agent has, None behind all of them.
+    """
+
+    do: Callback = ()
+    at: int | None = Field(default=None, ge=0, le=12)
+
+    @model_validator(mode="after")
+    def _known_operations(self) -> FlowProcessorSpec:
+        _refuse("a processor", self.do, OF_PROCESSOR)
+        return self
+
+
 class FlowAgentSpec(Spec):
     """An agent. All but names, callbacks and ``sub_agents`` is for kind ``llm``.
 
@@ -143,6 +159,7 @@ class FlowAgentSpec(Spec):
     input_schema: Values | None = None
     output_schema: Values | None = None
     output_key: str = ""
+    processors: tuple[FlowProcessorSpec, ...] = ()
     callbacks: dict[str, tuple[Callback, ...]] = Field(default_factory=dict)
 
     @model_validator(mode="after")

@@ -35,6 +35,9 @@ class FlowTheme:
 
     ``hooks`` are all that is hooked into, none of them if empty; ``states`` has hooks
     and tools work with the state and nothing else. ``forms`` are those of later turns.
+    In ``streams`` most turns stream, with ``structured`` agents have an output schema,
+    with ``twins`` two tools may have one name, and with ``processes`` agents have
+    request processors of their user's own.
     """
 
     shapes: Sequence[str] = SHAPES
@@ -50,6 +53,7 @@ class FlowTheme:
     streams: bool = False
     structured: bool = False
     twins: bool = False
+    processes: bool = False
 
 
 THEMES: Final[Sequence[FlowTheme]] = (
@@ -144,5 +148,11 @@ THEMES: Final[Sequence[FlowTheme]] = (
         states=True,
     ),
     FlowTheme(shapes=("workflow",), answers=("text", "text", "call")),
+    FlowTheme(
+        shapes=("one",),
+        tools=("plain",),
+        answers=("text", "call", "error"),
+        processes=True,
+    ),
 )
 """All of them; a world is of each with the same chance."""

@@ -45,8 +45,11 @@ FlowHook: TypeAlias = Callable[..., Awaitable[Any]]
 AT_ITS_END: Final = "the script of {agent} is at its end"
 """What a model says that is asked more often than its script foresees."""
 
+PROCESSOR: Final = "request_processor"
+"""What a request processor of a user's own is called where hooks are observed."""
 SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
+        PROCESSOR: ("request",),
         "on_user_message": ("content",),
         "before_run": (),
         "on_event": ("event",),
@@ -231,6 +234,15 @@ class FlowWorld:
         return tuple(
             self._hook(hook, {"callback": at}, f"callback {at} of {agent.name}", each)
             for at, each in enumerate(given)
+        )
+
+    def processors(self, agent: FlowAgentSpec) -> Sequence[FlowHook]:
+        """Return the request processors of an agent that are its user's own."""
+        return tuple(
+            self._hook(
+                PROCESSOR, {"callback": at}, f"processor {at} of {agent.name}", each.do
+            )
+            for at, each in enumerate(agent.processors)
         )
 
     def plugins(self) -> Sequence[WorldPlugin]:

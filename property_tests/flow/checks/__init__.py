@@ -8,8 +8,10 @@ from property_tests.dialects.dialect import DialectCheck
 from property_tests.flow.checks.agents import CHECKS as AGENTS
 from property_tests.flow.checks.histories import CHECKS as HISTORIES
 from property_tests.flow.checks.model_hooks import CHECKS as MODEL_HOOKS
+from property_tests.flow.checks.processors import CHECKS as PROCESSORS
 from property_tests.flow.checks.several_calls import CHECKS as SEVERAL_CALLS
 from property_tests.flow.checks.tool_hooks import CHECKS as TOOL_HOOKS
+from property_tests.flow.checks.variants import CHECKS as VARIANTS
 from property_tests.flow.checks.whole_runs import CHECKS as WHOLE_RUNS
 
 FLOW_CHECKS: Final[tuple[DialectCheck, ...]] = tuple(
@@ -21,6 +23,8 @@ FLOW_CHECKS: Final[tuple[DialectCheck, ...]] = tuple(
             *AGENTS,
             *SEVERAL_CALLS,
             *HISTORIES,
+            *PROCESSORS,
+            *VARIANTS,
         ),
         key=lambda each: each.clause,
     )

@@ -459,7 +459,17 @@ def _written(seen: FlowView) -> set[str]:
 
 
 def shared_state(seen: FlowView) -> Decisions:
-    """FLOW-151, FLOW-152: what each session reads is what was kept for it."""
+    """FLOW-151: what a session reads of the app and its user is what was kept."""
+    yield from _folded(seen, shared=True)
+
+
+def own_state(seen: FlowView) -> Decisions:
+    """FLOW-152: what a session reads of its own is what was kept for it."""
+    yield from _folded(seen, shared=False)
+
+
+def _folded(seen: FlowView, *, shared: bool) -> Decisions:
+    """Compare what is read afresh with initial state and all deltas that are kept."""
     sessions = seen.scenario.sessions
     app: dict[str, Any] = {}
     users: dict[str, dict[str, Any]] = {}
@@ -471,9 +481,16 @@ def shared_state(seen: FlowView) -> Decisions:
         user = users[sessions[name].user]
         for event in turn.kept:
             _keep(event.actions.get("state_delta") or NOTHING, app, user, own[name])
-        wanted = {**own[name], **app, **user}
-        claim = f"session {name} reads its own state, its user's and the app's"
-        yield DialectDecision(claim, wanted, dict(turn.state), turn.end)
+        wanted = {**app, **user} if shared else {**own[name]}
+        got = {k: x for k, x in turn.state.items() if _is_shared_key(k) is shared}
+        whose = "its user's and the app's" if shared else "its own"
+        claim = f"session {name} reads {whose} state as it was kept"
+        if wanted or got:
+            yield DialectDecision(claim, wanted, got, turn.end)
+
+
+def _is_shared_key(key: str) -> bool:
+    return key.startswith(("app:", "user:"))
 
 
 def _keep(
@@ -501,10 +518,12 @@ def read_back(seen: FlowView) -> Decisions:
                 for op in seen.does(done)
                 if op.op == "write_state" and op.key == read.name and not op.on_call
             ]
+            ran = [(each.name, each.place) for each in turn.tool_results]
+            ran += [(each.name, each.place) for each in turn.tool_errors]
             before += [
-                (done.place, op.value)
-                for done in turn.tool_results
-                for op in _tool_todo(seen, done.name)
+                (place, op.value)
+                for name, place in ran
+                for op in _tool_todo(seen, name)
                 if op.op == "write_state" and op.key == read.name and not op.on_call
             ]
             earlier = [
@@ -550,5 +569,6 @@ CHECKS: Final = (
     DialectCheck(clause="FLOW-121", decide=output_key),
     DialectCheck(clause="FLOW-150", decide=temp_state),
     DialectCheck(clause="FLOW-151", decide=shared_state),
+    DialectCheck(clause="FLOW-152", decide=own_state),
     DialectCheck(clause="FLOW-153", decide=read_back),
 )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from compat.engines.flow.world import PROCESSOR
 from property_tests.dialects.dialect import DialectCheck, DialectDecision
 from property_tests.flow.view import EventSeen, FlowTurn, FlowView, HookSeen
 
@@ -142,7 +143,8 @@ def ends_final(seen: FlowView) -> Decisions:
 def _is_simple(seen: FlowView, turn: FlowTurn) -> bool:
     """Tell whether only one agent asks a model, and no hook adds events of its own."""
     asks = len({each.agent for each in turn.requests}) == 1
-    adding = turn.of("after_agent", "before_agent", "before_run", "on_event")
+    names = ("after_agent", "before_agent", "before_run", "on_event", PROCESSOR)
+    adding = turn.of(*names)
     transfers = any(each.actions.get("transfer_to_agent") for each in turn.events)
     quiet = all(each.left == "none" for each in adding) and not turn.spec.confirms
     waits = any(each.data.get("long_running_ids") for each in turn.events)

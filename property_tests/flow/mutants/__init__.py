@@ -7,7 +7,13 @@ from typing import Final
 from property_tests.dialects.dialect import DialectMutant
 from property_tests.flow.mutants.hooks import HOOKS
 from property_tests.flow.mutants.postures import POSTURES
+from property_tests.flow.mutants.processors import PROCESSORS
 from property_tests.flow.mutants.runs import RUNS
 
-FLOW_MUTANTS: Final[tuple[DialectMutant, ...]] = (*HOOKS, *RUNS, *POSTURES)
+FLOW_MUTANTS: Final[tuple[DialectMutant, ...]] = (
+    *HOOKS,
+    *RUNS,
+    *PROCESSORS,
+    *POSTURES,
+)
 """All of them."""

@@ -17,7 +17,7 @@ POSTURES: Final[tuple[DialectMutant, ...]] = (
     other_posture("plugin_errors", "as_raised", "FLOW-029", PY),
     other_posture("tool_failures", "abort", "FLOW-043 FLOW-045 FLOW-046", GO),
     other_posture("tool_failures", "data", "FLOW-043 FLOW-045 FLOW-046", PY),
-    other_posture("tool_hook_values", "truthy", "FLOW-047", GO),
+    other_posture("tool_hook_values", "truthy", "FLOW-013 FLOW-047", GO),
     other_posture("unknown_tool", "aborts", "FLOW-048", GO),
     other_posture("equal_tool_names", "last_wins", "FLOW-051", GO),
     other_posture("before_agent_error", "goes_on", "FLOW-063", PY),

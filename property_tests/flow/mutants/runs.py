@@ -386,6 +386,14 @@ def _own_scope(right: Right) -> Given:
     return wrong
 
 
+def _no_own_state(right: Right) -> Given:
+    def wrong(delta: Given) -> Given:
+        app, user, _ = right(delta)
+        return app, user, {}
+
+    return wrong
+
+
 def _late_state(right: Right) -> Given:
     """Have tools write where nobody reads before the event is kept."""
 
@@ -603,7 +611,7 @@ RUNS: Final[tuple[DialectMutant, ...]] = (
     broken(
         "flow-chunk-lost",
         "The second chunk of a stream is lost.",
-        "FLOW-140",
+        "FLOW-140 FLOW-095",
         one("stream.aggregator", _through(_Losing)),
     ),
     broken(
@@ -631,6 +639,12 @@ RUNS: Final[tuple[DialectMutant, ...]] = (
         "State of app and user is kept for one session.",
         "FLOW-151",
         one("sessions.scoped", _own_scope),
+    ),
+    broken(
+        "flow-own-state-lost",
+        "State of a session alone is kept nowhere.",
+        "FLOW-152",
+        one("sessions.scoped", _no_own_state),
     ),
     broken(
         "flow-late-state",

@@ -43,6 +43,8 @@ FLOW_STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "runner.plugin_value": EngineStep(runner, "plugin_value"),
         "runner.next_agent": EngineStep(runner, "next_agent"),
         "runner.run_agent": EngineStep(runner, "run_agent"),
+        "agent.flow": EngineStep(running, "flow_of"),
+        "flow.processor": EngineStep(flow, "events_of"),
         "flow.is_final": EngineStep(flow, "is_final"),
         "flow.response": EngineStep(flow, "processed_response"),
         "flow.calls": EngineStep(flow, "call_tools"),
