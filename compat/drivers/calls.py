@@ -177,6 +177,7 @@ class Calls:
         given = (run.given, NO_OPTIONS)
         config = AgentConfig(params["instruction"], metas, given, flags)
         ctx = await hook(ctx, config)
+        run.seen.has_instruction = bool(config.instruction)
         tools: Any = config.tools  # a hook may leave none at all
         return {
             "ctx": self._agent.number_of(ctx, run),

@@ -119,6 +119,7 @@ class DriverProcess:
         self._in = descriptor(self._process.stdin)
         self._out = descriptor(self._process.stdout)
         self._line = bytearray()
+        self._unsent = bytearray()
         self._agents: dict[int, Callee] = {}
         self._waiting: dict[int, Waiter] = {}
         self._last = self._last_agent = 0
@@ -168,6 +169,7 @@ class DriverProcess:
             self._leave()
 
     def _leave(self) -> None:
+        self.speak()
         loop, self._loop = self._loop, None
         if loop is not None and not loop.is_closed():
             loop.remove_reader(self._out)
@@ -263,8 +265,14 @@ class DriverProcess:
         return reply
 
     def _send(self, frame: Mapping[str, object]) -> None:
-        data = memoryview(encoded({"jsonrpc": "2.0", **frame}))
+        self._unsent += encoded({"jsonrpc": "2.0", **frame})
         self._frames += 1
+        if not isinstance(self._loop, VirtualLoop):
+            self.speak()
+
+    def speak(self) -> None:
+        """Send what there is to say: at once, so that it has one order for both."""
+        data, self._unsent = memoryview(bytes(self._unsent)), bytearray()
         try:
             while data:
                 data = data[os.write(self._in, data) :]

@@ -24,7 +24,8 @@ class SeenHistory:
 
     def __init__(self, given: Sequence[Message], *, has_instruction: bool) -> None:
         self.iterations = 0
-        self._has_instruction = has_instruction
+        self.has_instruction = has_instruction
+        """Whether the engine itself puts a message first."""
         self._phase: Phase = "start"
         self._asked: Sequence[Message] = given
         self._left: Sequence[Message] | None = None
@@ -104,7 +105,7 @@ class SeenHistory:
 
     def _first(self, history: Sequence[Message]) -> Message | None:
         """Return the message that the engine itself put first."""
-        first = history[0] if history and self._has_instruction else None
+        first = history[0] if history and self.has_instruction else None
         return first if first is not None and first.role == "system" else None
 
     def _history(self) -> list[Message]:

@@ -101,10 +101,10 @@ class AgentState:
 
     @property
     def _has_instruction(self) -> bool:
-        """Whether the engine itself puts a message first."""
+        """Whether there is an instruction before any hook."""
         structs = self.config.middlewares
         added = any(each.additional_instruction for each in structs)
-        return bool(self.config.instruction or self.config.handlers or added)
+        return bool(self.config.instruction or added)
 
     def error_of(self, message: str, data: Wire) -> BaseException:
         """Return the exception that came back, or one for what the engine says."""

@@ -43,6 +43,10 @@ class Outside(Protocol):
     patience: float
     """Real seconds in which something has to come when the loop waits for it."""
 
+    def speak(self) -> None:
+        """Say what it was told since it was last heard."""
+        ...
+
     def has_settled(self) -> bool:
         """Tell whether nothing will come before time moves; if not, ask for that."""
         ...
@@ -100,6 +104,7 @@ class _Jump(selectors.DefaultSelector):
         if timeout == 0:  # there is work to do: listen later, but not never
             self._passes += 1
             return [] if self._passes % POLLED else super().select(0)
+        outside.speak()
         ready = super().select(outside.patience)
         if not ready:
             outside.give_up()

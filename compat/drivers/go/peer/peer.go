@@ -110,6 +110,7 @@ type Peer struct {
 	unsent    bytes.Buffer
 	frames    int64         // that were put into it
 	wake      chan struct{} // the writer, which has something to do
+	reading   atomic.Bool   // whether there are frames that came and were not handled
 }
 
 // New returns a peer that answers these functions.
@@ -128,10 +129,12 @@ func New(in io.Reader, out io.Writer, functions map[string]Function) *Peer {
 func (p *Peer) Serve() error {
 	go p.write()
 	for {
+		p.reading.Store(p.in.Buffered() > 0)
 		line, err := p.in.ReadBytes('\n')
 		if err == io.EOF {
 			return nil
 		}
+		p.reading.Store(true)
 		if err != nil {
 			return err
 		}
@@ -153,6 +156,7 @@ func (p *Peer) Serve() error {
 		default:
 			return fmt.Errorf("neither call nor reply: %.80q", line)
 		}
+		giveWay() // what came first goes first as far as it can
 	}
 }
 
@@ -268,7 +272,7 @@ func (p *Peer) send(frame any) {
 // the same time is answered in the same order each time.
 func (p *Peer) write() {
 	for range p.wake {
-		for before := int64(-1); before != p.count(); {
+		for before := int64(-1); p.reading.Load() || before != p.count(); {
 			before = p.count()
 			giveWay()
 		}
