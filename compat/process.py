@@ -162,8 +162,10 @@ class BadFrameError(ChildError):
 class LongFrameError(ChildError):
     """A child wrote a line that is too long."""
 
-    def __init__(self, call: ChildCall | None, last_line: str) -> None:
-        super().__init__(f"wrote a line of more than {LONGEST} bytes", call, last_line)
+    def __init__(
+        self, call: ChildCall | None, last_line: str, longest: int = LONGEST
+    ) -> None:
+        super().__init__(f"wrote a line of more than {longest} bytes", call, last_line)
 
 
 class ChildClosedError(ChildError):

@@ -51,6 +51,13 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
     nargs=-1,
 )
 @option(
+    "--engine-cmd",
+    "commands",
+    about="an engine behind a driver: how that is started",
+    multiple=True,
+    metavar="CMD",
+)
+@option(
     "--store",
     "stores",
     about="judge a checkpoint store, module:Store, in place of engines",
@@ -127,6 +134,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
 def conform(  # noqa: PLR0913  # options of a command line
     *,
     engines: tuple[str, ...],
+    commands: tuple[str, ...],
     stores: tuple[str, ...],
     words: tuple[str, ...],
     ids: tuple[str, ...],
@@ -158,6 +166,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     Exit codes: 0 conformant, 1 not, 2 usage, 3 an engine, its door or the harness broke
     down, 4 nothing ran, 5 a known failure that is none any more.
     """
+    engines += tuple(f"cmd:{each}" for each in commands)
     check_arguments(engines=bool(engines), stores=bool(stores))
     dialect = check_dialect(engines, spoken)
 

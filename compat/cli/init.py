@@ -1,4 +1,4 @@
-"""``refengine init migration|engine [DIR]``: files to start from, which run at once."""
+"""``refengine init migration|engine|driver [DIR]``: files that run at once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from compat.cli.command import argument, group, option, refusing
 from compat.cli.migration_skeleton import MIGRATION
 from compat.cli.skeletons import DOORS, ENGINES
 from compat.cli.values import PATH, one_of
+from compat.drivers.skeleton import COMMANDS, DRIVERS
 from compat.verdicts.exit_codes import OK
 
 app = group("Write a skeleton to start from.")
@@ -51,6 +52,24 @@ def engine(folder: Path, kind: str) -> int:
     Exit codes: 0 written, 2 a file is already there, or cannot be written.
     """
     return _write(folder, ENGINES[kind], f"conform {folder / DOORS[kind]}")
+
+
+@app.command()
+@argument("folder", "where to; made if it is not there", PATH, default="driver")
+@option(
+    "--language",
+    about="what it is written in",
+    kind=one_of(*DRIVERS),
+    default="python",
+)
+def driver(folder: Path, language: str) -> int:
+    """Write a driver: a program that plays an agent engine in another process.
+
+    It speaks the protocol at once; put your engine in the place of its loop.
+    Exit codes: 0 written, 2 a file is already there, or cannot be written.
+    """
+    command = COMMANDS[language].format(folder=folder)
+    return _write(folder, DRIVERS[language], f"driver check '{command}'")
 
 
 def _write(folder: Path, files: Mapping[str, str], following: str) -> int:

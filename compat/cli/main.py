@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "clause": ("compat.cli.clause", "list and explain the contract"),
     "conform": ("compat.cli.conform", "judge whether engines keep it"),
     "failure": ("compat.cli.failure", "list failures, replay one"),
+    "driver": ("compat.cli.driver", "try a program that plays engines"),
     "init": ("compat.cli.init", "write a migration or a door to start from"),
     "migrate": ("compat.cli.migrate", "check that a migration changed nothing"),
     "mutant": ("compat.cli.mutant", "show what proves the checks"),

@@ -293,7 +293,8 @@ class DriverProcess:
         if not data:
             self._died()
         elif len(self._line) > LONGEST and b"\n" not in data:
-            self._end_with(LongFrameError(self._open_call(), self._log.last_line()))
+            last_line = self._log.last_line()
+            self._end_with(LongFrameError(self._open_call(), last_line, LONGEST))
         return data
 
     def _take(self, line: bytes) -> None:
@@ -383,6 +384,10 @@ class DriverProcess:
             if reply is not None and not reply.done():
                 reply.set_exception(why)
                 reply.exception()  # it may be that nobody waits for it any more
+
+    def wait(self) -> int:
+        """Wait until it has ended by itself, or end it; return its exit status."""
+        return self._ended()
 
     def close(self) -> None:
         """End the process."""

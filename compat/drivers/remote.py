@@ -45,7 +45,7 @@ class RemoteEngine:
         self._command = command
         self._patience = patience
         self._connection: DriverProcess | None = None
-        about = self._connected().about
+        self.about = about = self._connected().about
         self.version: str = about["version"]
         self.profile: str = about["profile"]
         self.capabilities = frozenset[str](about["capabilities"])

@@ -11,10 +11,12 @@ import keyword
 import os
 import pkgutil
 import re
+import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -36,6 +38,9 @@ from refengine.testing.loading import Own, error_line
 
 GROUP: Final = "refengine.engines"
 """The entry points by which packages name their engines."""
+
+COMMAND: Final = "cmd:"
+"""Begins the text of an engine that is a driver: the command that starts it follows."""
 
 GENERIC: Final = ("compat", "property_tests", "benchmarks")
 """Packages of refengine whose names a user's own may have, too."""
@@ -65,6 +70,8 @@ def installed_engines() -> tuple[str, ...]:
 def find(text: str, cwd: Path | None = None) -> EngineFactory:
     """Return what a text names; raises LoadError."""
     here = Path.cwd() if cwd is None else cwd
+    if text.startswith(COMMAND):
+        return EngineFactory(text, partial(_by_command, text), here)
     if ":" not in text and not text.endswith(".py"):
         return _installed(text, here)
     target, _, name = text.rpartition(":")
@@ -77,6 +84,14 @@ def find(text: str, cwd: Path | None = None) -> EngineFactory:
     if not all(part.isidentifier() for part in target.split(".")):
         raise NotAReferenceError(text, f"{target!r} is no module, and no .py file")
     return _of_module(text, target, name, here)
+
+
+def _by_command(text: str) -> object:
+    """Return the engine behind a driver that is started by a command."""
+    from compat.drivers.remote import RemoteEngine  # noqa: PLC0415  # it needs engines
+
+    words = shlex.split(text.removeprefix(COMMAND))
+    return RemoteEngine(text, lambda: words)
 
 
 def _installed(name: str, here: Path) -> EngineFactory:

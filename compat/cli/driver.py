@@ -1,0 +1,39 @@
+"""``refengine driver check CMD``: whether a program speaks the protocol of drivers."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+
+from compat.cli.command import argument, group, option, refuse
+from compat.cli.values import at_least
+from compat.verdicts.exit_codes import DIFFERS, OK
+
+app = group("Look at programs that play engines in any language.")
+
+
+@app.command()
+@argument("command", "how it is started, as one text")
+@option("--timeout", about="seconds for one answer", kind=at_least(0.1), default=10.0)
+def check(command: str, timeout: float) -> int:
+    """Try every function of the protocol in a small world, a line for each.
+
+    Exit codes: 0 all that it declares works, 1 something does not, 2 usage.
+    """
+    from compat.drivers.checking import check_driver
+
+    words = shlex.split(command)
+    if not words:
+        refuse("driver check", "no command: name the program, with its arguments")
+    found: list[str] = []
+    for each in check_driver(words, timeout):
+        why = f"  ({each.why})" if each.why else ""
+        click.echo(f"{each.found:<13}{each.function}{why}")
+        found.append(each.found)
+    failed = found.count("FAILED")
+    click.echo(
+        f"{found.count('ok')} work, {failed} fail,"
+        f" {found.count('not declared')} are not declared"
+    )
+    return DIFFERS if failed else OK

@@ -1,0 +1,188 @@
+"""Drivers that are programs in Python: what they say, and what they do wrong."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from compat.drivers.checking import check_driver
+from compat.drivers.connection import DriverProtocolError
+from compat.drivers.remote import RemoteEngine
+from compat.drivers.skeleton import PYTHON
+from compat.drivers.texts import decoded, encoded
+from compat.engines.loading import load_engine
+from compat.process import BadFrameError, ChildDiedError
+from refengine.profile import SEED_001
+from refengine.testing.clock import run
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import read_scenario
+from refengine.testing.session import play
+from refengine.testing.trace import Trace, first_divergence
+from tests.commands import refengine
+
+MISDEEDS = {
+    "dies": "import os; print('oh', file=sys.stderr, flush=True); os._exit(3)",
+    "hangs": "import time; time.sleep(60)",
+    "talks nonsense": "print('hello', flush=True)",
+    "writes a long line": "print('x' * 100_000_000, flush=True)",
+    "writes a deep line": "print('[' * 200_000 + ']' * 200_000, flush=True)",
+    "replies to nobody": "PEER.send(id=999, result={})",
+    "calls what there is not": "PEER.call('dance', agent=params['agent'])",
+}
+TOLD = {
+    "dies": "ended with exit status 3 in its call of 'run'; it printed last: oh",
+    "hangs": "gave no answer within 1 s in its call of 'run'",
+    "talks nonsense": "wrote a line that is no message: 'hello'",
+    "writes a long line": "wrote a line of more than 67108864 bytes",
+    "writes a deep line": "wrote a line that is no message: '[[[[",
+    "replies to nobody": "wrote a line that is no message: ",
+    "calls what there is not": "there is no method 'dance'",
+}
+ANSWERED = "assistant:done"
+
+
+def driver(folder: Path, source: str = PYTHON) -> list[str]:
+    """Write a driver; return the command that starts it."""
+    path = folder / "driver.py"
+    path.write_text(source, "utf-8")
+    return [sys.executable, str(path)]
+
+
+def misbehaving(folder: Path, misdeed: str) -> list[str]:
+    """Write a driver that does it in a run whose input is "bad"."""
+    asks = 'if params["messages"][-1]["content"] == "bad": '
+    head = "def run(params):\n"
+    doing = f"{head}    {asks}exec({MISDEEDS[misdeed]!r}, globals() | locals())\n"
+    return driver(folder, PYTHON.replace(head, doing))
+
+
+def played(engine: RemoteEngine, text: str) -> Trace:
+    runs = [{"input": [f"user:{text}"]}]
+    scenario = {"agent": {"tools": []}, "model_script": [ANSWERED], "runs": runs}
+    return run(play(read_scenario(scenario), engine))
+
+
+def error_of(trace: Trace) -> str:
+    [told] = [each for each in trace.of("event") if each.data["kind"] == "error"]
+    return str(told.data["error"])
+
+
+@pytest.mark.parametrize("misdeed", MISDEEDS)
+def test_a_driver_that_does_wrong_fails_its_run_and_no_other(
+    tmp_path: Path, misdeed: str
+) -> None:
+    command = misbehaving(tmp_path, misdeed)
+    engine = RemoteEngine("mine", lambda: command, patience=1)
+
+    before = played(engine, "good")
+    bad = played(engine, "bad")
+    after = played(engine, "good")
+
+    assert TOLD[misdeed] in error_of(bad)
+    assert first_divergence(before, after) is None
+    assert after.of("run_end")[0].data["status"] == "completed"
+
+
+def test_a_driver_of_another_protocol_is_refused(tmp_path: Path) -> None:
+    command = driver(tmp_path, PYTHON.replace('"protocol": 2', '"protocol": 7'))
+
+    with pytest.raises(DriverProtocolError, match="protocol 7, and 2 is spoken here"):
+        RemoteEngine("mine", lambda: command)
+
+
+def test_a_driver_that_ends_at_once_is_refused_with_its_last_words() -> None:
+    command = [sys.executable, "-c", "raise SystemExit('no engine here')"]
+
+    with pytest.raises(ChildDiedError, match=r"status 1 .*: no engine here"):
+        RemoteEngine("mine", lambda: command)
+
+
+def test_a_program_that_is_no_driver_is_refused() -> None:
+    command = [sys.executable, "-c", "print('Hello')"]
+
+    with pytest.raises(BadFrameError, match="no message: 'Hello'"):
+        RemoteEngine("mine", lambda: command)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a",
+        "\udc80",
+        "x\ud83d",
+        "\U0010ffff",
+        "\U0010ffffdc80",
+        "\ud83d\ude00",
+        "😀",
+    ],
+)
+def test_any_text_comes_back_as_it_was(text: str) -> None:
+    assert decoded(encoded({"text": text})) == {"text": text}
+
+
+def test_half_of_a_pair_is_valid_unicode_on_the_wire() -> None:
+    assert encoded({"text": "\udc80"}).decode() == '{"text":"\U0010ffffdc80"}\n'
+
+
+def test_the_driver_that_init_writes_passes_its_check(tmp_path: Path) -> None:
+    found = list(check_driver(driver(tmp_path), patience=10))
+
+    assert [each for each in found if each.found == "FAILED"] == []
+    assert len([each for each in found if each.found == "ok"]) >= 10
+
+
+def test_the_check_of_a_driver_says_what_fails(tmp_path: Path) -> None:
+    wrong = PYTHON.replace('kind="unknown_tool"', 'kind="else"')
+
+    found = check_driver(driver(tmp_path, wrong), patience=10)
+
+    assert [each.function for each in found if each.found == "FAILED"] == [
+        "errors have a kind"
+    ]
+
+
+def test_an_engine_is_named_by_the_command_of_its_driver(tmp_path: Path) -> None:
+    command = " ".join(driver(tmp_path))
+
+    loaded = load_engine(f"cmd:{command}")
+
+    assert (loaded.version, loaded.profile.name) == ("0.1", "seed-001")
+
+
+def test_a_small_driver_does_as_the_reference_does(tmp_path: Path) -> None:
+    command = driver(tmp_path)
+    handler = {
+        "id": "H",
+        "before_model": [{"op": "append", "msg": "user:more"}],
+        "wrap_invokable": {"prefix_result": "1>"},
+    }
+    scenario = read_scenario(
+        {
+            "agent": {
+                "instruction": "B",
+                "tools": [{"name": "t", "result": "<u+dc80>"}],
+                "handlers": [handler, {**handler, "id": "I"}],
+            },
+            "model_script": ["assistant:[1:t({})]", ANSWERED],
+            "runs": [{"input": ["user:hi"]}],
+        }
+    )
+
+    theirs = run(play(scenario, RemoteEngine("mine", lambda: command)))
+    ours = run(play(scenario, ReferenceEngine(SEED_001)))
+
+    assert first_divergence(theirs, ours) is None
+    assert len(ours) == 24
+
+
+def test_the_command_writes_a_driver_and_checks_it(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+
+    written = refengine("init", "driver", str(folder), at=tmp_path)
+    command = f"{sys.executable} {folder}/driver.py"
+    checked = refengine("driver", "check", command, at=tmp_path)
+
+    assert written.returncode == 0
+    assert checked.returncode == 0
+    assert "ok           settle" in checked.stdout
