@@ -344,9 +344,9 @@ def _of_time(words: Words, seed: int) -> Iterator[tuple[str, Data]]:
         for by in (-500, 500):
             kit = Kit(words, f"{seed}/time/{at}/{by}")
             wait = max(1, some * 1000 + by)
-            tools = _tools(kit)
-            tools[0]["delay_ms"] = wait
-            calls = kit.calls([each["name"] for each in tools[:2]])
+            # All of them: a subject may keep the first from being executed at all.
+            tools = _tools(kit, delay_ms=wait)
+            calls = kit.calls([tools[0]["name"], tools[-1]["name"]])
             slow: Data = {"chunks": ["assistant:a", "assistant:b"], "chunk_ms": wait}
             script: list[Entry] = [answer("", calls), "assistant:done", slow]
             yield "time", _world(kit, script, tools, 4)
