@@ -367,6 +367,8 @@ def _play(scenario: LoopScenario, trace: Trace, start: int, end: int) -> LoopPla
             if trace[at].run == number
         ]
         before = runs[-1].result if runs else None
+        ends = [at for at, each in enumerate(entries) if each.kind == "run_end"]
+        entries = entries[: ends[0] + 1]  # what comes behind it came too late
         last = entries[-1]
         runs.append(LoopRun(turn, entries, last, _rounds(entries, last), before))
     form = str(trace[start].data["form"])

@@ -269,7 +269,7 @@ class LinearProcessor:
             attempt = self.execute_tool_call(call, params)
             result = await limited(attempt, call.name, self.limits.tool_seconds)
             self.limits.check_result(result)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             spent = log.now() - began
             log.failure(
                 "call_ended", **about, error=type(error).__name__, seconds=spent

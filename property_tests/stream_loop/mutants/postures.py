@@ -16,5 +16,8 @@ POSTURES: Final[tuple[DialectMutant, ...]] = (
     other_posture("follow_up", "last_only", "LOOP-005 LOOP-007", SAFE),
     other_posture("next_input", "prompt_only", "LOOP-009 LOOP-010", SAFE),
     other_posture("empty_prompt", "loops", "LOOP-016", SAFE),
+    other_posture("tool_failure", "aborts", "LOOP-030 LOOP-031", SAFE),
+    other_posture("open_parts", "left", "LOOP-056", SAFE),
+    other_posture("raising_callback", "aborts", "LOOP-041", SAFE),
 )
 """All of them."""

@@ -31,6 +31,7 @@ LOOP_STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "linear.execute": EngineStep(LinearProcessor, "execute_tool_call"),
         "linear.feedback": EngineStep(LinearProcessor, "provide_tool_result_feedback"),
         "linear.messages": EngineStep(LinearProcessor, "messages_of"),
+        "linear.streamed": EngineStep(linear, "streamed"),
         "linear.called": EngineStep(linear, "called"),
         "linear.limited": EngineStep(linear, "limited"),
         "linear.outcome": EngineStep(linear, "outcome"),
