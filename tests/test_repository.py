@@ -191,6 +191,7 @@ SKIPS = {
     "tests/test_peers_frameworks.py": 1,  # the extra peers; a step of CI has it
     "tests/test_peers_more.py": 1,  # the same
     "tests/test_sharpness.py": 1,  # limits of memory, which Linux alone has so
+    "tests/test_vendor_clients.py": 1,  # clients of Python and Node that no extra has
     "tests/wire_support.py": 1,  # vendors' cassettes
 }
 

@@ -16,6 +16,12 @@ from compat.wire.interfaces.request import VendorRequest
 
 OWN: Final = Mask("requests", "[*].options.own")
 """Where settings stand that only the interface of a side has."""
+BETWEEN_VENDORS: Final = (
+    Mask("requests", "[*].options.model"),
+    Mask("requests", "[*].options.max_tokens"),
+    Mask("requests", "[*].tools[*].strict"),
+)
+"""What is each vendor's own, though all of them have it."""
 REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "store": "only OpenAI keeps what it is asked, and each interface by default"
@@ -31,6 +37,10 @@ REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "seed": "Responses have no seed",
         "frequency_penalty": "Responses have no penalties",
         "presence_penalty": "Responses have no penalties",
+        "model": "each vendor has models of its own",
+        "max_tokens": "Anthropic asks for it, and vendors count otherwise",
+        "strict": "each vendor has its own schemas that it can be held to",
+        "is_error": "only Anthropic marks a result of a tool that failed",
         "thinking": "each vendor bounds what a model thinks in a way of its own",
         "safetySettings": "only Gemini has them",
     }
@@ -69,15 +79,21 @@ class Uncompared:
 def masks_between(names: Sequence[Iterable[str]]) -> tuple[Mask, ...]:
     """Return what is not compared of sides that speak these interfaces."""
     old, new = ({*each} for each in names)
-    return () if old == new else (OWN,)
+    if old == new:
+        return ()
+    vendors = [{name.partition(" ")[0] for name in each} for each in (old, new)]
+    return (OWN,) if vendors[0] == vendors[1] else (OWN, *BETWEEN_VENDORS)
 
 
 def uncompared(
     sides: Mapping[str, SpokenInterfaces],
 ) -> Iterator[Uncompared]:
     """Yield what was not compared, if the sides speak different interfaces."""
-    if not masks_between([each.names for each in sides.values()]):
+    masks = masks_between([each.names for each in sides.values()])
+    if not masks:
         return
+    for mask in masks[1:]:
+        yield Uncompared("both sides", "", mask.path.rpartition(".")[2])
     for side, spoken in sides.items():
         interface = ", ".join(spoken.names)
         yield from (Uncompared(side, interface, name) for name in spoken.own)

@@ -7,6 +7,7 @@ from typing import Final
 
 from compat.wire.interfaces.request import (
     ROLES,
+    SAID,
     USUAL,
     Tree,
     VendorRequest,
@@ -103,6 +104,7 @@ def _tool(tool: Tree) -> VendorTool:
         str(inner.get("description") or ""),
         parameters if is_mapping(parameters) else {},
         inner.get("strict") is True,
+        rest_of(inner, SAID),
     )
 
 

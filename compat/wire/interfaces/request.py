@@ -31,12 +31,13 @@ PARTS: Final = "parts"
 
 @dataclass(frozen=True, slots=True)
 class VendorTool:
-    """A tool as a request declares it."""
+    """A tool as a request declares it; ``more`` is what only its interface says."""
 
     name: str
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     strict: bool = False
+    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def json(self) -> dict[str, Any]:
@@ -46,6 +47,8 @@ class VendorTool:
             found["description"] = self.description
         if self.parameters:
             found["parameters"] = dict(self.parameters)
+        if self.more:
+            found["more"] = dict(self.more)
         return found | ({"strict": True} if self.strict else {})
 
 
@@ -140,10 +143,22 @@ def rest_of(tree: Tree, taken: Iterable[str]) -> dict[str, Json]:
     return {k: each for k, each in tree.items() if k not in left and each is not None}
 
 
+SAID: Final = ("name", "description", "parameters", "strict", "type")
+"""What tools say in several interfaces."""
+
+
 def listed(tree: Tree, key: str) -> Sequence[Tree]:
-    """Return the objects of a list; of what is none, nothing."""
+    """Return the objects of a list, or the one that stands in place of a list."""
     given = tree.get(key)
+    if is_mapping(given):
+        return [given]
     return [each for each in given if is_mapping(each)] if is_list(given) else []
+
+
+def object_of(tree: Tree, key: str) -> Tree:
+    """Return an object of an object; of what is none, an empty one."""
+    found = tree.get(key)
+    return found if is_mapping(found) else {}
 
 
 def words_of(content: object, kind: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from compat.wire.interfaces.request import (
     PARTS,
     ROLES,
+    SAID,
     USUAL,
     Tree,
     VendorRequest,
@@ -19,6 +20,7 @@ from compat.wire.interfaces.request import (
     called,
     joined,
     listed,
+    object_of,
     rest_of,
     settled,
     spoken,
@@ -59,7 +61,7 @@ _TAKEN: Final = frozenset(
 
 def responses_request(body: Tree, kept: Mapping[str, Any]) -> VendorRequest:
     """Read the body of a request; ``kept`` has stored messages by their id."""
-    text, reasoning = _object(body, "text"), _object(body, "reasoning")
+    text, reasoning = object_of(body, "text"), object_of(body, "reasoning")
     settings: dict[str, Json] = {
         name: body.get(key) for key, name in SETTINGS.items() if key in body
     }
@@ -101,11 +103,6 @@ def history_of(body: Tree, kept: Mapping[str, Any]) -> tuple[Message, ...]:
     return tuple(joined([*before, *found]))
 
 
-def _object(body: Tree, key: str) -> Tree:
-    found = body.get(key)
-    return found if is_mapping(found) else {}
-
-
 def _item(item: Tree, kept: Mapping[str, Any]) -> Message:
     kind = str(item.get("type", "message"))
     if kind == "message":
@@ -142,6 +139,7 @@ def _tool(tool: Tree) -> VendorTool:
         parameters if is_mapping(parameters) else {},
         # A function is strict here unless it says that it is not.
         function and tool.get("strict") is not False,
+        rest_of(tool, SAID),
     )
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from compat.wire.interfaces.anthropic import AnthropicInterface
 from compat.wire.interfaces.chat import CHAT, chat_request
+from compat.wire.interfaces.gemini import GeminiInterface
 from compat.wire.interfaces.request import VendorRequest
 from compat.wire.interfaces.responses_answers import ResponsesInterface
 from compat.wire.server.refusals import ApiError
@@ -134,6 +136,8 @@ class ChatInterface:
 INTERFACES: Final[Mapping[str, Interface]] = {
     r"/chat/completions": ChatInterface(),
     r"/responses": ResponsesInterface(),
+    r"/messages": AnthropicInterface(),
+    r":(streamGenerateContent|generateContent)": GeminiInterface(),
 }
 """Each interface by how its addresses end."""
 

@@ -1,0 +1,279 @@
+"""Anthropic's Messages: canonical requests, and answers of a script in its shape."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from compat.wire.interfaces.request import (
+    SAID,
+    USUAL,
+    Tree,
+    VendorRequest,
+    VendorTool,
+    called,
+    check_results,
+    listed,
+    object_of,
+    rest_of,
+    settled,
+    spoken,
+)
+from compat.wire.server.refusals import ApiError, missing
+from compat.wire.server.sessions import ScriptedAnswer
+from compat.wire.server.shapes import FINISH, PIECE, encoded, tokens
+from refengine.messages import Json, Message, ToolCall
+from refengine.testing.json_values import is_list, is_mapping
+
+ANTHROPIC: Final = "Anthropic Messages"
+TEXTS: Final = {"text": "text"}
+SETTINGS: Final[Mapping[str, str]] = {
+    "model": "model",
+    "stream": "stream",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "max_tokens": "max_tokens",
+    "stop_sequences": "stop",
+    "service_tier": "service_tier",
+}
+CHOICES: Final = {"auto": "auto", "any": "required", "none": "none"}
+STOPPED: Final = {"length": "max_tokens", "content_filter": "refusal"}
+ERRORS: Final[Mapping[int, str]] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+_TAKEN: Final = frozenset(
+    (*SETTINGS, "messages", "system", "tools", "tool_choice", "output_config")
+)
+
+
+def anthropic_request(body: Tree) -> VendorRequest:
+    """Read the body of a request."""
+    choice = object_of(body, "tool_choice")
+    settings: dict[str, Json] = {
+        name: body.get(key) for key, name in SETTINGS.items() if key in body
+    }
+    settings["tool_choice"] = CHOICES.get(str(choice.get("type")))
+    if choice.get("type") == "tool":
+        settings["tool_choice"] = {"name": choice.get("name")}
+    if choice.get("disable_parallel_tool_use") is True:
+        settings["parallel_tool_calls"] = False
+    output = object_of(body, "output_config")
+    settings["response_format"] = output.get("format")
+    own = rest_of(body, _TAKEN)
+    if rest := rest_of(output, ("format",)):
+        own["output_config"] = rest
+    if failed := _failed(body):
+        own["is_error"] = failed
+    system = body.get("system")
+    first = [spoken("system", system, TEXTS)] if system else []
+    said = [each for tree in listed(body, "messages") for each in _messages(tree)]
+    return VendorRequest(
+        ANTHROPIC,
+        (*first, *said),
+        tuple(map(_tool, listed(body, "tools"))),
+        settled(settings, USUAL),
+        own,
+    )
+
+
+def _messages(tree: Tree) -> Iterator[Message]:
+    """Yield the messages of one: results of tools stand in a user's message there."""
+    content = tree.get("content")
+    blocks = content if is_list(content) else [{"type": "text", "text": content or ""}]
+    some = [_plain(each) for each in blocks if is_mapping(each)]
+    if tree.get("role") == "assistant":
+        calls = [
+            called(each.get("id"), each.get("name"), each.get("input"))
+            for each in some
+            if each.get("type") == "tool_use"
+        ]
+        rest = [each for each in some if each.get("type") != "tool_use"]
+        yield spoken("assistant", rest, TEXTS, tool_calls=tuple(calls))
+        return
+    results = [each for each in some if each.get("type") == "tool_result"]
+    yield from map(_result, results)
+    rest = [each for each in some if each.get("type") != "tool_result"]
+    if rest or not results:
+        yield spoken("user", rest, TEXTS)
+
+
+def _plain(block: Tree) -> Tree:
+    """Return a block without the mark that it is to be cached up to here."""
+    return {key: each for key, each in block.items() if key != "cache_control"}
+
+
+def _result(block: Tree) -> Message:
+    of = str(block.get("tool_use_id") or "")
+    content = block.get("content")
+    return spoken("tool", content, TEXTS, tool_call_id=of)
+
+
+def _failed(body: Tree) -> list[Json]:
+    """Return the ids of results that say that a tool failed; nobody else can say so."""
+    blocks = [b for each in listed(body, "messages") for b in listed(each, "content")]
+    return [str(b.get("tool_use_id")) for b in blocks if b.get("is_error")]
+
+
+def _tool(tool: Tree) -> VendorTool:
+    return VendorTool(
+        str(tool.get("name", "")),
+        str(tool.get("description") or ""),
+        object_of(tool, "input_schema"),
+        tool.get("strict") is True,
+        rest_of(tool, (*SAID, "input_schema", "cache_control")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicAnswer:
+    """An answer as a message of Anthropic's."""
+
+    said: ScriptedAnswer
+    asked: VendorRequest
+
+    def whole(self) -> Mapping[str, Json]:
+        """Return the body."""
+        return {**self._begun(), "content": self._blocks(), **self._ended()}
+
+    def _begun(self) -> dict[str, Any]:
+        prompt = sum(tokens(each.content) for each in self.asked.messages)
+        return {
+            "id": f"msg_{self.said.call}",
+            "type": "message",
+            "role": "assistant",
+            "model": self.asked.settings.get("model"),
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {
+                "input_tokens": prompt,
+                "cache_creation_input_tokens": 0,
+                "cache_read_input_tokens": 0,
+                "output_tokens": self._used(),
+            },
+        }
+
+    def _used(self) -> int:
+        message = self.said.message
+        return tokens(message.content) + sum(
+            tokens(call.arguments) for call in message.tool_calls
+        )
+
+    def _ended(self) -> dict[str, Any]:
+        message = self.said.message
+        usual = "tool_use" if message.tool_calls else "end_turn"
+        if message.extra.get("refusal"):
+            usual = "refusal"
+        reason = STOPPED.get(str(message.extra.get(FINISH)), usual)
+        return {"stop_reason": reason, "stop_sequence": None}
+
+    def _blocks(self) -> list[dict[str, Any]]:
+        message = self.said.message
+        text = message.content or str(message.extra.get("refusal", ""))
+        found: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+        return found + [
+            {"type": "tool_use", "id": c.id, "name": c.name, "input": _input(c)}
+            for c in message.tool_calls
+        ]
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the events of the stream."""
+        for event in self._events():
+            kind = str(event["type"])
+            yield b"event: " + kind.encode() + b"\ndata: " + encoded(event) + b"\n\n"
+
+    def _events(self) -> Iterator[dict[str, Any]]:
+        yield {"type": "message_start", "message": self._begun()}
+        broken = self.said.cut or self.said.error is not None
+        for at, block in enumerate(self._blocks()):
+            bare: dict[str, Any] = {"input": {}} if "input" in block else {"text": ""}
+            empty = {**block, **bare}
+            start = {"type": "content_block_start", "index": at}
+            yield {**start, "content_block": empty}
+            for delta in self._deltas(block):
+                yield {"type": "content_block_delta", "index": at, "delta": delta}
+            if broken:
+                break
+            yield {"type": "content_block_stop", "index": at}
+        if self.said.error is not None:
+            yield dict(error_body(self.said.error))
+        elif not broken:
+            used = {"output_tokens": self._used()}
+            yield {"type": "message_delta", "delta": self._ended(), "usage": used}
+            yield {"type": "message_stop"}
+
+    def _deltas(self, block: Tree) -> Iterator[dict[str, Any]]:
+        if block["type"] == "tool_use":
+            text = json.dumps(block["input"])
+            for at in range(0, len(text), PIECE):
+                piece = text[at : at + PIECE]
+                yield {"type": "input_json_delta", "partial_json": piece}
+            return
+        pieces = [each.content for each in self.said.chunks if each.content]
+        for text in pieces or [str(block["text"])]:
+            yield {"type": "text_delta", "text": text}
+
+
+def _input(call: ToolCall) -> Mapping[str, Any]:
+    """Return arguments as an object; a vendor has no other ones."""
+    try:
+        found: object = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    return found if is_mapping(found) else {"value": call.arguments}
+
+
+def error_body(error: ApiError) -> Mapping[str, Any]:
+    """Return the body of an error."""
+    kind = ERRORS.get(_status(error), "api_error")
+    return {"type": "error", "error": {"type": kind, "message": error.message}}
+
+
+def _status(error: ApiError) -> int:
+    return 529 if error.kind.status == 503 else error.kind.status
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicInterface:
+    """Anthropic's Messages."""
+
+    name: str = ANTHROPIC
+
+    def read(
+        self,
+        body: Mapping[str, Any],
+        path: str,  # noqa: ARG002  # as all interfaces
+        kept: dict[str, Any],  # noqa: ARG002  # as all interfaces
+    ) -> VendorRequest:
+        """Read a request."""
+        return anthropic_request(body)
+
+    def check(self, body: Mapping[str, Any], asked: VendorRequest) -> None:
+        """Refuse what Anthropic refuses; raises ApiError."""
+        for name in ("model", "max_tokens", "messages"):
+            if not body.get(name):
+                raise missing(name)
+        check_results(asked.messages)
+
+    def answers(
+        self,
+        asked: VendorRequest,
+        said: ScriptedAnswer,
+        body: Mapping[str, Any],  # noqa: ARG002  # as all interfaces
+        kept: dict[str, Any],  # noqa: ARG002  # as all interfaces
+    ) -> AnthropicAnswer:
+        """Return an answer as a message."""
+        return AnthropicAnswer(said, asked)
+
+    def failed(self, error: ApiError) -> tuple[int, Mapping[str, Json]]:
+        """Return status and body of an error."""
+        return _status(error), error_body(error)

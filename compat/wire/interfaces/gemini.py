@@ -1,0 +1,333 @@
+"""Gemini's generateContent: canonical requests, and a script's answers to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from compat.wire.interfaces.request import (
+    SAID,
+    USUAL,
+    Tree,
+    VendorRequest,
+    VendorTool,
+    called,
+    check_results,
+    listed,
+    object_of,
+    rest_of,
+    settled,
+    spoken,
+)
+from compat.wire.server.refusals import ApiError, missing
+from compat.wire.server.sessions import ScriptedAnswer
+from compat.wire.server.shapes import FINISH, encoded, tokens
+from refengine.messages import Json, Message, ToolCall
+from refengine.testing.json_values import is_list, is_mapping
+
+GEMINI: Final = "Gemini generateContent"
+STREAMED: Final = ":streamGenerateContent"
+SETTINGS: Final[Mapping[str, str]] = {
+    "temperature": "temperature",
+    "topP": "top_p",
+    "topK": "top_k",
+    "maxOutputTokens": "max_tokens",
+    "stopSequences": "stop",
+    "seed": "seed",
+    "presencePenalty": "presence_penalty",
+    "frequencyPenalty": "frequency_penalty",
+}
+_FORMAT: Final = ("responseMimeType", "responseSchema", "responseJsonSchema")
+CHOICES: Final = {"AUTO": "auto", "ANY": "required", "NONE": "none"}
+STOPPED: Final = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
+STATUSES: Final[Mapping[int, str]] = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    503: "UNAVAILABLE",
+}
+_TAKEN: Final = frozenset(
+    ("contents", "systemInstruction", "tools", "toolConfig", "generationConfig")
+)
+RESULTS: Final = ("result", "output", "error")
+"""Keys under which a result of a tool is a plain text."""
+
+
+def gemini_request(body: Tree, path: str) -> VendorRequest:
+    """Read the body of a request; the model, and whether to stream, is in the path."""
+    body = _camel(body)
+    given = object_of(body, "generationConfig")
+    settings: dict[str, Json] = {
+        name: given.get(key) for key, name in SETTINGS.items() if key in given
+    }
+    settings["model"] = path.rpartition("/")[2].partition(":")[0]
+    settings["stream"] = path.endswith(STREAMED)
+    settings["response_format"] = _format(given)
+    config = object_of(object_of(body, "toolConfig"), "functionCallingConfig")
+    settings["tool_choice"] = _choice(config)
+    own = rest_of(body, _TAKEN)
+    if rest := rest_of(given, (*SETTINGS, *_FORMAT)):
+        own["generationConfig"] = rest
+    said = object_of(body, "systemInstruction")
+    system = [Message("system", _text(said))] if said else []
+    return VendorRequest(
+        GEMINI,
+        (*system, *_messages(listed(body, "contents"))),
+        tuple(_tools(listed(body, "tools"))),
+        settled(settings, USUAL),
+        own,
+    )
+
+
+_USERS: Final = frozenset(
+    (
+        "args",
+        "response",
+        "parameters",
+        "parametersJsonSchema",
+        "responseSchema",
+        "responseJsonSchema",
+    )
+)
+"""Keys below which names are the user's own."""
+
+
+def _camel(tree: Tree) -> Tree:
+    """Return an object with keys as Gemini's pages have them; it takes others, too."""
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        first, *rest = key.split("_")
+        name = first + "".join(part.capitalize() for part in rest)
+        if name in _USERS:
+            found[name] = value
+        elif is_mapping(value):
+            found[name] = _camel(value)
+        elif is_list(value):
+            found[name] = [_camel(e) if is_mapping(e) else e for e in value]
+        else:
+            found[name] = value
+    return found
+
+
+def _text(content: Tree) -> str:
+    return "".join(str(part.get("text", "")) for part in listed(content, "parts"))
+
+
+def _messages(contents: Sequence[Tree]) -> Iterator[Message]:
+    """Yield messages; a call or result without an id is known by its place."""
+    waiting: list[ToolCall] = []
+    for number, content in enumerate(contents):
+        parts = listed(content, "parts")
+        if content.get("role") == "model":
+            waiting = [
+                called(
+                    each.get("id") or f"call-{number}-{at}",
+                    each.get("name"),
+                    object_of(each, "args"),
+                )
+                for at, part in enumerate(parts)
+                if (each := object_of(part, "functionCall"))
+            ]
+            rest = [each for each in parts if "functionCall" not in each]
+            yield _signed(_said("assistant", rest, tuple(waiting)), parts)
+            continue
+        results = [part for part in parts if "functionResponse" in part]
+        for part in results:
+            yield _result(object_of(part, "functionResponse"), waiting)
+        rest = [part for part in parts if "functionResponse" not in part]
+        if rest or not results:
+            yield _said("user", rest, ())
+
+
+def _said(role: Any, parts: Sequence[Tree], calls: tuple[ToolCall, ...]) -> Message:  # noqa: ANN401  # a Role
+    typed = [
+        {"type": "text" if isinstance(part.get("text"), str) else "part", **part}
+        for part in parts
+        if not part.get("thought")
+    ]
+    return spoken(role, typed, {"text": "text"}, tool_calls=calls)
+
+
+def _signed(message: Message, parts: Sequence[Tree]) -> Message:
+    """Return a message with the signatures of thoughts, which have to be sent back."""
+    found = [part["thoughtSignature"] for part in parts if "thoughtSignature" in part]
+    if not found:
+        return message
+    return replace(message, extra={**message.extra, "signatures": found})
+
+
+def _result(given: Tree, waiting: list[ToolCall]) -> Message:
+    fits = (c for c in waiting if c.name == given.get("name"))
+    call = next(fits, None) if not given.get("id") else None
+    if call is not None:
+        waiting.remove(call)
+    of = given.get("id") or (call.id if call else "")
+    response = given.get("response")
+    if is_mapping(response) and len(response) == 1:
+        ((key, value),) = response.items()
+        if key in RESULTS and isinstance(value, str):
+            return Message("tool", value, tool_call_id=str(of))
+    text = json.dumps(response, sort_keys=True, ensure_ascii=False)
+    return Message("tool", text, tool_call_id=str(of))
+
+
+def _tools(groups: Sequence[Tree]) -> Iterator[VendorTool]:
+    for group in groups:
+        for each in listed(group, "functionDeclarations"):
+            schema = each.get("parametersJsonSchema", each.get("parameters"))
+            yield VendorTool(
+                str(each.get("name", "")),
+                str(each.get("description") or ""),
+                _lowered(schema) if is_mapping(schema) else {},
+                more=rest_of(each, (*SAID, "parametersJsonSchema")),
+            )
+        for key in group:
+            if key != "functionDeclarations":
+                yield VendorTool(key, more=object_of(group, key))
+
+
+def _lowered(schema: Tree) -> dict[str, Any]:
+    """Return a schema with types as JSON schema writes them, not in capitals."""
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "type" and isinstance(value, str):
+            found[key] = value.lower()
+        elif is_mapping(value):
+            found[key] = _lowered(value)
+        elif is_list(value):
+            found[key] = [_lowered(e) if is_mapping(e) else e for e in value]
+        else:
+            found[key] = value
+    return found
+
+
+def _choice(config: Tree) -> Json:
+    names = config.get("allowedFunctionNames")
+    if is_list(names) and len(names) == 1:
+        return {"name": str(names[0])}
+    return CHOICES.get(str(config.get("mode")))
+
+
+def _format(given: Tree) -> Json:
+    kind = given.get("responseMimeType")
+    if kind is None or kind == "text/plain":
+        return None
+    schema = given.get("responseJsonSchema", given.get("responseSchema"))
+    if not is_mapping(schema):
+        return {"type": "json_object"}
+    return {"type": "json_schema", "schema": _lowered(schema)}
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiAnswer:
+    """An answer as Gemini's."""
+
+    said: ScriptedAnswer
+    asked: VendorRequest
+
+    def whole(self) -> Mapping[str, Json]:
+        """Return the body."""
+        return self._body(self._parts(), self._finish())
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the events of the stream; the last one has the reason of the end."""
+        texts = [each.content for each in self.said.chunks if each.content]
+        calls = [part for part in self._parts() if "functionCall" in part]
+        parts: list[dict[str, Any]] = [*({"text": each} for each in texts), *calls]
+        broken = self.said.cut or self.said.error is not None
+        parts = parts or [{"text": str(self.said.message.extra.get("refusal", ""))}]
+        for at, part in enumerate(parts):
+            ended = at + 1 == len(parts) and not broken
+            yield _event(self._body([part], self._finish() if ended else None))
+        if self.said.error is not None:
+            yield _event(error_of(self.said.error))
+
+    def _parts(self) -> list[dict[str, Any]]:
+        message = self.said.message
+        text = message.content or str(message.extra.get("refusal", ""))
+        found: list[dict[str, Any]] = [{"text": text}] if text else []
+        return found + [
+            {"functionCall": {"id": c.id, "name": c.name, "args": _args(c)}}
+            for c in message.tool_calls
+        ]
+
+    def _finish(self) -> str:
+        extra = self.said.message.extra
+        usual = "SAFETY" if extra.get("refusal") else "STOP"
+        return STOPPED.get(str(extra.get(FINISH)), usual)
+
+    def _body(self, parts: list[dict[str, Any]], finish: str | None) -> dict[str, Any]:
+        prompt = sum(tokens(each.content) for each in self.asked.messages)
+        used = tokens(self.said.message.content)
+        content = {"role": "model", "parts": parts}
+        ended = {} if finish is None else {"finishReason": finish}
+        return {
+            "candidates": [{"content": content, "index": 0, **ended}],
+            "usageMetadata": {
+                "promptTokenCount": prompt,
+                "candidatesTokenCount": used,
+                "totalTokenCount": prompt + used,
+            },
+            "modelVersion": self.asked.settings.get("model"),
+            "responseId": f"response-{self.said.call}",
+        }
+
+
+def _event(body: object) -> bytes:
+    return b"data: " + encoded(body) + b"\r\n\r\n"
+
+
+def _args(call: ToolCall) -> Mapping[str, Any]:
+    """Return arguments as an object; a vendor has no other ones."""
+    try:
+        found: object = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    return found if is_mapping(found) else {"value": call.arguments}
+
+
+def error_of(error: ApiError) -> Mapping[str, Json]:
+    """Return the body of an error."""
+    status = error.kind.status
+    named = STATUSES.get(status, "INTERNAL")
+    return {"error": {"code": status, "message": error.message, "status": named}}
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiInterface:
+    """Gemini's generateContent."""
+
+    name: str = GEMINI
+
+    def read(
+        self,
+        body: Mapping[str, Any],
+        path: str,
+        kept: dict[str, Any],  # noqa: ARG002  # as all interfaces
+    ) -> VendorRequest:
+        """Read a request."""
+        return gemini_request(body, path)
+
+    def check(self, body: Mapping[str, Any], asked: VendorRequest) -> None:
+        """Refuse what Gemini refuses; raises ApiError."""
+        if not body.get("contents"):
+            raise missing("contents")
+        check_results(asked.messages)
+
+    def answers(
+        self,
+        asked: VendorRequest,
+        said: ScriptedAnswer,
+        body: Mapping[str, Any],  # noqa: ARG002  # as all interfaces
+        kept: dict[str, Any],  # noqa: ARG002  # as all interfaces
+    ) -> GeminiAnswer:
+        """Return an answer as Gemini's."""
+        return GeminiAnswer(said, asked)
+
+    def failed(self, error: ApiError) -> tuple[int, Mapping[str, Json]]:
+        """Return status and body of an error."""
+        return error.kind.status, error_of(error)
