@@ -64,8 +64,8 @@ FRAMEWORKS: Final = frozenset(
     ("langchain", "langchain_core", "langchain_openai", "langgraph")
 )
 """What takes a child longer to import than anything else does."""
-ADK_STACK: Final = ("refengine.testing.adk.playing",)
-"""As much of ADK as playing it needs."""
+ADK_STACK: Final = ("refengine.testing.adk.warmed",)
+"""As much of ADK as playing it needs, the modules of a first session among them."""
 CLIENTS: Final = frozenset(("langchain_openai",))
 STACK: Final = (
     "langgraph.prebuilt",

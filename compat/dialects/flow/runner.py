@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import fields, replace
-from typing import Any, cast, final
+from typing import Any, ClassVar, cast, final
 from uuid import uuid4
 
 from compat.dialects.flow.agents import LlmAgent
@@ -48,6 +48,8 @@ class Runner:
     Raises AgentPlaceError for an agent or a name that stands twice, PluginNameError for
     two plugins of one name, UnknownProfileError.
     """
+
+    __refengine_player__: ClassVar = "compat.dialects.playing.flows:play"
 
     def __init__(  # noqa: PLR0913  # the services and choices of a runner, by name
         self,

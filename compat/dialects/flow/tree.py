@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 from compat.dialects.flow.run_errors import AgentFieldError, AgentPlaceError
 
@@ -18,6 +18,8 @@ class Agent:
     ``before_agent`` and ``after_agent`` are callbacks in order; a single one may be
     given as it is. A name is one of its tree's only, and never ``user``.
     """
+
+    __refengine_player__: ClassVar = "compat.dialects.playing.flows:play"
 
     name: str
     description: str = ""

@@ -122,7 +122,10 @@ def _declaration(declared: types.FunctionDeclaration) -> Json:
         for key, each in values.items()
         if key not in {"parameters", "parameters_json_schema"}
     }
-    return {**rest, "parameters": _lower(schema) if schema is not None else {}}
+    shown = dict(as_object(_lower(schema)))
+    if shown.get("title") == f"{declared.name}Params":
+        del shown["title"]  # of a class that was made of a function, which nobody wrote
+    return {**rest, "parameters": shown}
 
 
 def _lower(schema: Json) -> Json:

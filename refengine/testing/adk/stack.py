@@ -10,6 +10,7 @@ from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 from google.adk.runners import Runner
+from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
 from google.genai import types
 
 from refengine.messages import Json, Message
@@ -41,6 +42,12 @@ from refengine.testing.world import World
 CONFIRMATION: Final = "adk_request_confirmation"
 TOLD: Final = ("error_code", "error_message", "interrupted", "custom_metadata")
 """What else an event may carry that says something."""
+UNTOLD: Final = TelemetryConfig(
+    genai_semconv_stability_opt_in="stable",
+    capture_message_content=ContentCapturingMode.NO_CONTENT,
+)
+"""What spans are told of a run: no messages, since to write them down costs a tenth of
+it. The framework would ask the environment for each call."""
 TEXTUAL: Final = ("text/", "application/json")
 
 
@@ -93,7 +100,9 @@ class AdkStack:
     async def run(self, request: FlowRequest) -> AsyncIterator[FlowEvent]:
         """Answer a message."""
         mode: Any = "sse" if request.streaming else None
-        config = RunConfig(streaming_mode=mode, max_llm_calls=request.calls)
+        config = RunConfig(
+            streaming_mode=mode, max_llm_calls=request.calls, telemetry=UNTOLD
+        )
         run = self._runner.run_async(
             user_id=USER,
             session_id=request.session,

@@ -10,7 +10,6 @@ import functools
 import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final, TypeAlias
 
 from google.adk.agents import BaseAgent
@@ -21,9 +20,9 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
 
 from refengine.testing.adk.tools import WorldAdkTool
+from refengine.testing.flows.watching import OwnExecution, marking
 from refengine.testing.json_values import is_list
-from refengine.testing.recorder import snapshot
-from refengine.testing.tool_runs import POINT, calling, started, written
+from refengine.testing.tool_runs import calling, written
 from refengine.testing.world import CALLING, World
 
 Hook: TypeAlias = Callable[..., Any]
@@ -102,7 +101,7 @@ class AdkWatch:
         def watched(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # as the hook
             self.hooks[name] += 1
             call_id = _call_of((*args, *kwargs.values())) or CALLING.get()
-            with calling(call_id), _marking(stage):
+            with calling(call_id), marking(stage):
                 found = hook(*args, **kwargs)
             if inspect.isawaitable(found):
                 return self._awaited(found, call_id, stage)
@@ -113,7 +112,7 @@ class AdkWatch:
     async def _awaited(
         self, hook: Awaitable[object], call_id: str | None, stage: str
     ) -> object:
-        with calling(call_id), _marking(stage):
+        with calling(call_id), marking(stage):
             return await hook
 
     def _tool(self, given: Any) -> Any:  # noqa: ANN401  # what an agent takes for a tool
@@ -152,7 +151,7 @@ class AdkWatch:
 
         @functools.wraps(run)
         async def watched(*, args: dict[str, Any], tool_context: Any) -> Any:  # noqa: ANN401  # as run_async
-            with calling(tool_context.function_call_id), _marking("tool"):
+            with calling(tool_context.function_call_id), marking("tool"):
                 if plain:
                     return await run(args=args, tool_context=tool_context)
                 with self._execution(tool.name, args) as done:
@@ -186,49 +185,6 @@ class AdkWatch:
 
 WATCHED: Final = "__refengine_watch__"
 """The attribute of a tool that is watched, with who does."""
-
-
-class OwnExecution:
-    """One execution of a subject's own tool; ``with`` it, and tell it the result."""
-
-    def __init__(self, world: World, name: str, arguments: str) -> None:
-        self._recorder = world.recorder
-        self._name = name
-        self._arguments = arguments
-
-    def __enter__(self) -> Callable[[Any], Any]:
-        whose = f"the subject's own {self._name}"
-        started(self._recorder, self._name, self._arguments, whose)
-        return self._done
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, *_: object
-    ) -> None:
-        if error is not None:
-            data = {"error": str(error)}
-            self._recorder.add("tool_error", data, CALLING.get())
-
-    def _done(self, result: Any) -> Any:  # noqa: ANN401  # whatever a tool returns
-        if not inspect.isawaitable(result):
-            self._recorder.add("tool_end", {"result": snapshot(result)}, CALLING.get())
-        return result
-
-
-class _marking:  # noqa: N801  # used as a function
-    """Have an exception say at which point it was raised, if it says nothing yet."""
-
-    def __init__(self, point: str) -> None:
-        self._point = point
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, *_: object
-    ) -> None:
-        if isinstance(error, Exception) and not hasattr(error, POINT):
-            with suppress(AttributeError):  # a class without a place for it
-                setattr(error, POINT, self._point)
 
 
 def _call_of(values: Sequence[object]) -> str | None:

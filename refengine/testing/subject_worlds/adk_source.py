@@ -17,8 +17,8 @@ from refengine.testing.subject_worlds.graph_source import (
 from refengine.testing.subject_worlds.named_values import BY_TYPE, Value, named
 from refengine.testing.subject_worlds.source import assigned
 
-FACE: Final = "as_adk"
-"""Who asks a world for this returns agents of ADK."""
+FACES: Final = ("as_adk", "as_flow")
+"""Who asks a world for one of these returns agents of ADK, or of our Flow dialect."""
 AGENT: Final = "Agent"
 """How the names of classes of agents end."""
 KEPT: Final = frozenset(("app", "user"))
@@ -34,8 +34,8 @@ to them."""
 
 
 def is_adk_source(source: str) -> bool:
-    """Tell whether a subject's source builds agents of ADK."""
-    return FACE in source
+    """Tell whether a subject's source builds agents of ADK, or of our Flow dialect."""
+    return any(face in source for face in FACES)
 
 
 def adk_words(sources: Iterable[str]) -> GraphWords:

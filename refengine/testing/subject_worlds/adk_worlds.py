@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Final
 
 from refengine.messages import ToolCall
+from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS
@@ -41,14 +42,30 @@ TRANSFER: Final = "transfer_to_agent"
 AGENTS: Final = 6
 """Transfers go to so many agents by name."""
 GO: Final = "user:go"
+FAILURES: Final = "failures"
+FAILING: Final = frozenset(("error", "stream_error", "body"))
+"""What entries of a script have that fail, and tools."""
 
 
 def adk_worlds(
     words: Words, more: GraphWords, worlds: Iterable[tuple[str, object]], seed: int
 ) -> Iterator[tuple[str, Data]]:
     """Yield worlds for agents of ADK, no two the same: these as they fit, and more."""
-    every = chain(adk_inputs(words, more), worlds)
+    failing = (each for each in worlds if _is_told(*each))
+    every = chain(adk_inputs(words, more), failing)
     return _each_once(graph_worlds(words, more, every, seed))
+
+
+def _is_told(family: str, world: object) -> bool:
+    """Tell whether a world has what its family is about, as agents of ADK may have it.
+
+    Where extensions of our own engine fail, there is no failure left without them.
+    """
+    if family != FAILURES:
+        return True
+    made = fitted(world)
+    entries = (*made.get("model_script", ()), *made["agent"].get("tools", ()))
+    return any(is_mapping(each) and not FAILING.isdisjoint(each) for each in entries)
 
 
 def adk_given(
