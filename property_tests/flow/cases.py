@@ -402,6 +402,21 @@ def _confirmation() -> Iterator[tuple[str, FlowScenario]]:
     yield "FLOW-133", world(paid, "hi", no)
 
 
+def _resumed() -> Iterator[tuple[str, FlowScenario]]:
+    yes: Data = {"confirms": [{}]}
+    skips = {**PAY, "do": [{"op": "skip_summarization"}]}
+    yield "FLOW-007", world(llm(calls("pay"), "end", tools=[skips]), "hi", yes)
+    twice = llm(calls("pay"), calls("pay"), "end", tools=[PAY])
+    yield "FLOW-092", world(twice, "hi", "ho", yes, "so")
+    beside = [{"name": "b", "script": [{"text": "b"}]}, llm(calls("pay"), tools=[PAY])]
+    group = {"name": "w", "kind": "parallel", "sub_agents": beside}
+    yield "FLOW-090", world(group, "hi", yes)
+    child = {"name": "c", "script": [{"text": "c"}]}
+    below = {"name": "b", "script": [{"text": "b"}], "sub_agents": [child]}
+    far = calls("transfer_to_agent", agent_name="c")
+    yield "FLOW-112", world(llm(far, "x", sub_agents=[below]))
+
+
 def _streams() -> Iterator[tuple[str, FlowScenario]]:
     streamed = {"text": "hi", "stream": True}
     end = {"finish_reason": "STOP"}
@@ -463,7 +478,7 @@ def fixed_worlds() -> tuple[JudgedWorld, ...]:
     groups = (
         *(_whole_run, _loop, _model_hooks, _tool_hooks, _agents, _runner, _calls),
         *(_contents, _instructions, _transfer, _output, _confirmation),
-        *(_streams, _state, _processors, _variants),
+        *(_resumed, _streams, _state, _processors, _variants),
     )
     return tuple(
         JudgedWorld(scenario, clause, fixed=True)

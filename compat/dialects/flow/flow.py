@@ -73,10 +73,12 @@ class Flow:
         if self.model is None:
             raise ModelMissingError(ctx.agent.name)
         request = LlmRequest(model=self.model.name)
+        done = False
         async with aclosing(self._prepare(ctx, request)) as events:
             async for event in events:
                 yield event
-        if ctx.ended:
+                done = done or _settles(event, ctx)
+        if ctx.ended or done:
             return
         callbacks = self.before_model, self.after_model, self.on_model_error
         stage = ModelStage(ctx, self.model, *callbacks)
@@ -135,6 +137,12 @@ class Flow:
             async with aclosing(_hand_over(ctx, responses)) as events:
                 async for each in events:
                     yield each
+
+
+def _settles(event: Event, ctx: InvocationContext) -> bool:
+    """Tell whether an event of a processor leaves the model nothing to answer to."""
+    final = bool(event.responses) and is_final(event, ctx.profile)
+    return final and ctx.profile.resumed_final == "ends"
 
 
 def _ends(last: Event, ctx: InvocationContext) -> bool:

@@ -205,6 +205,9 @@ class FlowProfile:
     """an answer to a confirmation that was not asked, or is settled: what it says runs,
     once more; or it is refused, and a settled one ignored, after which the model is
     asked or the agent ends"""
+    resumed_final: Literal["asks_model", "ends"]
+    """the responses of confirmed calls, where they are to have no summary: the model is
+    asked all the same, or the agent ends"""
     # Streams
     aggregation: Literal["first_part", "progressive"]
     """how chunks become a response: by the first part of each, flushed where the kind

@@ -183,8 +183,12 @@ class Runner:
             raise
 
     def _tells(self, ctx: InvocationContext, error: Exception) -> bool:
-        """Tell whether an exception makes an event; a transfer to nobody does not."""
-        told = self.profile.failure_event == "told" and isinstance(ctx.agent, LlmAgent)
+        """Tell whether an exception makes an event; a transfer to nobody does not.
+
+        None does where the root asks no model itself, whoever goes on (adk-py-2).
+        """
+        root = ctx.invocation.tree.root
+        told = self.profile.failure_event == "told" and isinstance(root, LlmAgent)
         return told and not isinstance(error, AgentNotFoundError)
 
     def _early(self, ctx: InvocationContext, early: Content, message: Content) -> Event:

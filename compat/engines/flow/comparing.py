@@ -27,6 +27,7 @@ _PLUGIN: Final = re.compile(r"during '(\w+?)(?:_callback)?' callback")
 _TRANSFER: Final = re.compile(
     r"\s*You (?:can hand over|have a list of other agents to transfer).*", re.DOTALL
 )
+_STRUCTURED: Final = re.compile(r"\s*IMPORTANT: [^\n]*\bset_model_response\b[^\n]*")
 _TARGET: Final = re.compile(r"^(?:- |Agent name: )(\w+)", re.MULTILINE)
 _HINT: Final = re.compile(
     r"may tool '\w+' run\?|Please approve or reject the tool call"
@@ -195,7 +196,7 @@ def _is_wording(key: str, within: Mapping[str, Any]) -> bool:
     if key == "error_message":
         return bool(_ERROR.fullmatch(str(within.get("error_code"))))
     if key == "hint":
-        return bool(_HINT.match(str(within[key])))
+        return not within[key] or bool(_HINT.match(str(within[key])))
     if key in {"description", "title"}:
         return within.get("name") in _OWN_TOOLS or "type" in within
     return key in {"args", "payload", "confirmed"} and not within[key]
@@ -205,6 +206,7 @@ def _without_notes(text: str) -> str:
     """Return a text without the notes that an engine adds, in a wording of its own."""
     text = _PLUGIN.sub(r"during '\1' callback", _IDENTITY.sub(r"<agent \1>", text))
     text = _WAITS.sub(r"<agent \1 waits>", text)
+    text = _STRUCTURED.sub("<structured>", text)
     note = _TRANSFER.search(text)
     if note is None:
         return text

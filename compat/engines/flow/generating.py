@@ -51,14 +51,17 @@ _OF_KIND: Final[dict[str, Sequence[Doc]]] = {
 """The outcomes of tools of a kind; others have any."""
 
 
-def flow_worlds() -> st.SearchStrategy[FlowScenario]:
-    """Return what draws scenarios of any shape."""
-    return _documents().map(lambda doc: FlowScenario.model_validate(doc, strict=False))
+def flow_worlds(
+    themes: Sequence[FlowTheme] = THEMES,
+) -> st.SearchStrategy[FlowScenario]:
+    """Return what draws scenarios of any shape, about any of these."""
+    documents = _documents(st.sampled_from(themes))
+    return documents.map(lambda doc: FlowScenario.model_validate(doc, strict=False))
 
 
 @st.composite
-def _documents(draw: Draw) -> Doc:
-    theme: FlowTheme = draw(st.sampled_from(THEMES))
+def _documents(draw: Draw, themes: st.SearchStrategy[FlowTheme]) -> Doc:
+    theme: FlowTheme = draw(themes)
     agent = draw(_trees(theme))
     if theme.instructions and draw(_rarely()):
         agent |= {"global_instruction": "House rules."} if _asks(agent) else {}

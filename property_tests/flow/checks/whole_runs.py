@@ -146,7 +146,9 @@ def _is_simple(seen: FlowView, turn: FlowTurn) -> bool:
     names = ("after_agent", "before_agent", "before_run", "on_event", PROCESSOR)
     adding = turn.of(*names)
     transfers = any(each.actions.get("transfer_to_agent") for each in turn.events)
-    quiet = all(each.left == "none" for each in adding) and not turn.spec.confirms
+    quiet = all(each.left == "none" for each in adding)
+    if turn.spec.confirms and seen.profile.resumed_final == "asks_model":
+        return False
     waits = any(each.data.get("long_running_ids") for each in turn.events)
     stated = any(each.content is None for each in turn.events)
     structured = any(each.output_schema for each in seen.agents.values())

@@ -26,5 +26,15 @@ POSTURES: Final[tuple[DialectMutant, ...]] = (
     other_posture("after_run", "on_completion", "FLOW-073", GO),
     other_posture("flags_merge", "last", "FLOW-082", GO),
     other_posture("transfer_to_self", "allowed", "FLOW-112", "flow-safe"),
+    other_posture("transfer_reach", "whole_tree", "FLOW-112", "flow-safe"),
+    other_posture("resumed_final", "asks_model", "FLOW-007", "flow-safe"),
+    other_posture("resumed_branch", "none", "FLOW-090", "flow-safe"),
+    other_posture("shared_response", "repeated", "FLOW-092", "flow-safe"),
+    other_posture("empty_parts", "kept", "FLOW-094", GO),
+    other_posture("confirmation_ids", "empty", "FLOW-132 FLOW-133", PY),
+    other_posture("equal_tool_names", "error", "FLOW-051", PY),
+    other_posture("after_run", "not_on_exception", "FLOW-073", GO),
+    other_posture("before_run_value", "user_echo", "FLOW-071", PY),
+    other_posture("flags_merge", "any", "FLOW-082", PY),
 )
 """All of them."""
