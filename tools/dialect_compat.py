@@ -1,0 +1,187 @@
+"""The long search for a world that our adapters change (LOOP-COMPAT, CB-COMPAT).
+
+    python -m tools.dialect_compat --worlds 10000
+
+So many worlds of each kind are played on a linear processor and on the loop that
+``loop_of`` makes of it, without results that ask for a follow-up, and with a client of
+callbacks v1 and the one that ``client_v2_of`` makes of it, under the same posture of
+failures. The same seed gives the same worlds. Exit code 1 if one was found; it is
+printed as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Final
+
+from compat.adapters.clients import client_v2_of, v1_callbacks
+from compat.adapters.loops import loop_of
+from compat.dialects.callbacks import CallbackAgent, SessionManager
+from compat.dialects.callbacks.profile import callbacks_profile
+from compat.dialects.stream_loop import Limits, LinearProcessor, ResponseCallbacks
+from compat.migration.corpus import make_corpus
+from compat.migration.differing import Additions, TraceChannels, differences
+from compat.verdicts.migration import Difference
+from refengine.messages import Message, ToolCall
+from refengine.testing.scenario import Scenario
+from refengine.testing.subject_worlds.fits import OWNERS, WorldFit, fit_of
+from refengine.testing.subject_worlds.words import Words
+from refengine.testing.subjects import Subject, play_alone
+from refengine.testing.world import World
+from tools.searching import at_least_one, say
+
+SEED: Final = 20260019
+AT_ONCE: Final = 400
+"""So many generated worlds are made of one seed; the next ones are of the next."""
+WORDS: Final = Words(
+    texts=("stop", "one two three", "{}"), names=("look", "save"), numbers=(2, 5)
+)
+"""What worlds are made of: ``stop`` has a callback raise, 2 and 5 are limits."""
+CALLED: Final = 3
+"""A client fails when it is told of something so often."""
+
+
+def linear(world: World) -> tuple[LinearProcessor, ResponseCallbacks]:
+    """Return a processor with callbacks of all kinds, one of which may raise."""
+    processor = LinearProcessor(
+        world.model,
+        limits=Limits(round_seconds=5, tool_seconds=2, calls_per_round=5),
+        instruction=world.instruction or "",
+    )
+    return processor, _callbacks(world)
+
+
+def looped(world: World) -> tuple[LinearProcessor, ResponseCallbacks]:
+    """Return the same as a loop."""
+    processor, callbacks = linear(world)
+    return loop_of(processor), callbacks
+
+
+def _callbacks(world: World) -> ResponseCallbacks:
+    def chunk(text: str) -> None:
+        world.effect("chunk", text)
+        if "stop" in text:
+            raise ValueError(text)
+
+    return ResponseCallbacks(
+        on_chunk=chunk,
+        on_tool_call=lambda call: world.effect("call", call.arguments),
+        on_tool_result=lambda result: world.effect("result", result.text),
+        on_part_event=lambda event: world.effect("part", event.state),
+        on_parts_change=lambda parts: world.effect("parts", len(parts)),
+        on_error=lambda error, where: world.effect("error", [str(error), where]),
+        on_end=lambda result: world.effect("end", result.status),
+    )
+
+
+class FallibleClient:
+    """A client of v1, which fails once it has been told of something so often."""
+
+    def __init__(self, world: World) -> None:
+        self._world, self._told = world, 0
+
+    def handle_agent_step(self, step_index: int, messages: Sequence[Message]) -> None:
+        """Put down a step."""
+        self._tell("step", [step_index, len(messages)])
+
+    def handle_tool_call(self, call: ToolCall) -> None:
+        """Put down a call."""
+        self._tell("call", [call.id, call.name, call.arguments])
+
+    def _tell(self, what: str, data: object) -> None:
+        self._world.effect(what, data)
+        self._told += 1
+        if self._told == CALLED:
+            raise ValueError(what)
+
+
+def of_v1(world: World) -> SessionManager:
+    """Return a manager of the first version, with a client in its slot."""
+    agent = CallbackAgent(world.model, world.tools)
+    manager = SessionManager(agent, profile="callbacks-v1")
+    manager.set_callbacks(v1_callbacks(FallibleClient(world)))
+    return manager
+
+
+def of_v2(world: World) -> SessionManager:
+    """Return one of the second under the first's posture, with that client adapted."""
+    agent = CallbackAgent(world.model, world.tools)
+    failing = replace(callbacks_profile("callbacks-v2"), failures="aborts")
+    manager = SessionManager(agent, profile=failing)
+    manager.set_client(client_v2_of(FallibleClient(world)))
+    return manager
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptedPair:
+    """What is adapted: its law, both sides, and by which source worlds are chosen."""
+
+    law: str
+    old: Subject
+    new: Subject
+    source: str
+
+
+PAIRS: Final = (
+    AdaptedPair("LOOP-COMPAT", linear, looped, "compat.dialects.stream_loop"),
+    AdaptedPair("CB-COMPAT", of_v1, of_v2, "compat.dialects.callbacks"),
+)
+
+
+def compat_worlds(fit: WorldFit, worlds: int) -> Iterator[Scenario]:
+    """Yield so many worlds, no two the same."""
+    seen: set[str] = set()
+    for seed in count(SEED):
+        for each in make_corpus(WORDS, AT_ONCE, seed, fit=fit).worlds:
+            written = each.scenario.model_dump_json()
+            if written in seen:
+                continue
+            seen.add(written)
+            yield each.scenario
+            if len(seen) == worlds:
+                return
+
+
+def compat_divergence(pair: AdaptedPair, world: Scenario) -> Difference | None:
+    """Return the first difference of two sides in a world, None if there is none."""
+    old, new = (
+        TraceChannels(play_alone(world, each).trace.to_jsonl())
+        for each in (pair.old, pair.new)
+    )
+    masks = [Additions(*each) for each in OWNERS]
+    return next(iter(differences(old, new, masks=masks)), None)
+
+
+def search(
+    pair: AdaptedPair, worlds: int, tell: Callable[[str], object] = say
+) -> Scenario | None:
+    """Play so many worlds; return the first that differs, after it is told."""
+    fit = fit_of([pair.source], [pair.source])
+    if fit is None:
+        raise LookupError(pair.source)  # there is one for each of our dialects
+    for world in compat_worlds(fit, worlds):
+        found = compat_divergence(pair, world)
+        if found is not None:
+            tell(f"{pair.law}: {found}")
+            tell(json.dumps(world.model_dump(mode="json", exclude_defaults=True)))
+            return world
+    tell(f"{pair.law}: {worlds} worlds, the same on both sides")
+    return None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Search for both laws; returns the exit code."""
+    parser = ArgumentParser(prog="python -m tools.dialect_compat")
+    parser.add_argument("--worlds", type=at_least_one, default=10_000)
+    given = parser.parse_args(arguments)
+    found = [search(pair, given.worlds) for pair in PAIRS]
+    return int(any(each is not None for each in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
