@@ -20,6 +20,7 @@ from compat.migration.programs.commands import (
 )
 from compat.migration.programs.runner import ProgramRunner
 from compat.migration.programs.side import ProgramPlayed
+from compat.migration.programs.sources import NoSourceError, words_in
 from compat.migration.subject_runner import CheckOptions
 from compat.migration.survivors import alive_in
 from compat.wire.server.programs import ProgramServer
@@ -216,6 +217,17 @@ def test_effect_that_a_program_posts_is_counted() -> None:
     sent = [(each["name"], each["data"]) for each in entries(twice, "effects")]
     assert sent == [("mailed", {"to": "a"})] * 2
     assert len(entries(once, "effects")) == 1
+
+
+def test_worlds_speak_the_words_of_the_source_in_any_language(tmp_path: Path) -> None:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (folder / "a.mjs").write_text("const x = 'A-1'; // \"pay back\"\n")
+    (folder / "b.py").write_text("def f(x):\n    return x == 'A-2'\n")
+
+    assert set(words_in(folder)) == {"A-1", "A-2", "pay back"}
+    with pytest.raises(NoSourceError, match="holds no source"):
+        words_in(tmp_path / "none")
 
 
 def test_own_folder_is_not_written_by_a_session() -> None:

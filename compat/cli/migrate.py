@@ -312,14 +312,16 @@ def _programs(
 ) -> int:
     from compat.migration.checking import code_of
     from compat.migration.programs.checking import check_programs, terms_of_program
+    from compat.migration.programs.sources import words_in
     from compat.report.migration import lines
     from compat.report.terminal import console
 
     old, new = programs.commands
+    words = () if programs.source is None else words_in(programs.source)
     how = replace(how, reach=replace(how.reach, services=programs.services))
     terms = terms_of_program(settings, new, require)
     with _progress(how) as shown:
-        found = check_programs(old, new, terms, shown)
+        found = check_programs(old, new, terms, shown, words)
     code = code_of(found.verdict)
     if json_file is not None:
         _write_pair(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from compat.cli.command import option
-from compat.cli.values import Kind
+from compat.cli.values import PATH, Kind
 
 if TYPE_CHECKING:
     from compat.migration.programs.checking import CheckedPrograms
@@ -27,9 +28,10 @@ class ProgramOptions:
     new: str | None = None
     turns: tuple[tuple[str, str], ...] = ()
     services: tuple[str, ...] = ()
+    source: Path | None = None
 
     def __bool__(self) -> bool:
-        return any((self.old, self.new, self.turns, self.services))
+        return any((self.old, self.new, self.turns, self.services, self.source))
 
     def wrong(self, others: bool) -> str | None:  # one line of options
         """Return what is wrong with the line; ``others`` tells of other sides on it."""
@@ -110,6 +112,12 @@ def of_programs(check: F) -> F:
         metavar="NAME",
         multiple=True,
     )
+    @option(
+        "--source",
+        about="a folder with the source of the programs: worlds speak its words",
+        kind=PATH,
+        metavar="DIR",
+    )
     @wraps(check)
     def with_programs(
         *,
@@ -117,8 +125,10 @@ def of_programs(check: F) -> F:
         new_cmd: str | None,
         turns: tuple[tuple[str, str], ...],
         service: tuple[str, ...],
+        source: Path | None,
         **more: Any,  # noqa: ANN401  # the other options of the command
     ) -> int:
-        return check(programs=ProgramOptions(old_cmd, new_cmd, turns, service), **more)
+        given = ProgramOptions(old_cmd, new_cmd, turns, service, source)
+        return check(programs=given, **more)
 
     return cast("F", with_programs)

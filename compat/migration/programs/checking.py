@@ -52,9 +52,13 @@ class CheckedPrograms:
 
 
 def check_programs(
-    old: ProgramCommand, new: ProgramCommand, terms: Terms, how: CheckOptions
+    old: ProgramCommand,
+    new: ProgramCommand,
+    terms: Terms,
+    how: CheckOptions,
+    words: Sequence[str] = (),
 ) -> CheckedPrograms:
-    """Judge one migration of a whole program.
+    """Judge one migration of a whole program, with ``words`` of its source.
 
     A side that cannot be played stands in the verdict. Raises TooLargeError, OSError,
     and MissingWireExtraError.
@@ -70,7 +74,7 @@ def check_programs(
             ProgramRunner(new, "new", server, how),
         )
         try:
-            verdict = _judged(sides, terms, how)
+            verdict = _judged(sides, terms, how, words)
             spoken: dict[str, SpokenInterfaces] = {s.label: s.spoken for s in sides}
             names: dict[str, Sequence[str]] = {
                 side: tuple(each.names) for side, each in spoken.items()
@@ -104,11 +108,14 @@ def terms_of_program(
 
 
 def _judged(
-    sides: tuple[ProgramRunner, ProgramRunner], terms: Terms, how: CheckOptions
+    sides: tuple[ProgramRunner, ProgramRunner],
+    terms: Terms,
+    how: CheckOptions,
+    source: Sequence[str],
 ) -> Migration:
     found = [discovered(each) for each in sides]
     terms = replace(terms, by_door=masks_between([each.spoken.names for each in sides]))
-    words = Words(texts=_texts(found))
+    words = Words(texts=tuple(dict.fromkeys((*source, *_texts(found)))))
     corpus = program_corpus(
         words,
         all_tools(found),

@@ -23,6 +23,8 @@ from refengine.testing.subject_worlds.words import Dice, Words
 LONG: Final = 4_000
 LIMITS: Final = ("rate_limit", "overloaded", "server_error")
 REFUSALS: Final = ("context_length", "invalid_request", "insufficient_quota")
+TEXTS: Final = 4
+"""With so many texts each tool is called."""
 Data = dict[str, Any]
 Family = Callable[["ProgramKit"], Data]
 
@@ -200,8 +202,9 @@ def _fixed(words: Words, tools: Sequence[DeclaredTool]) -> Iterator[tuple[str, D
     """Yield each tool called with each set of its arguments, and a plain answer."""
     kit = ProgramKit("fixed", words, tools)
     yield "answers", _world(kit.asks(), kit.says())
+    texts = [kit.text() for _ in range(TEXTS)]
     for tool in tools:
-        for at, given in enumerate(argument_sets(tool, [kit.text()])):
+        for at, given in enumerate(argument_sets(tool, texts)):
             call = ToolCall(f"call_{at}", tool.name, json.dumps(given))
             said = write_message(Message("assistant", "", (call,)))
             yield "own tools", _world(kit.asks(), said, kit.says("done"))
