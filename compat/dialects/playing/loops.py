@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
@@ -17,6 +18,7 @@ from typing import Any, Final, cast
 from compat.dialects.stream_loop.callbacks import NO_CALLBACKS, ResponseCallbacks
 from compat.dialects.stream_loop.linear import LinearProcessor, drawn_id
 from compat.dialects.stream_loop.parts import Part, PartEvent
+from compat.dialects.stream_loop.records import LOGGER
 from compat.dialects.stream_loop.results import LoopResult, ToolOutput
 from refengine.awaiting import settled
 from refengine.context import Context
@@ -51,6 +53,9 @@ INSTEAD: Final = (
 def play(scenario: Scenario, subject: Subject, world: World, got: object) -> Played:  # noqa: ARG001  # a player's signature
     """Play a processor that a subject built; raises SubjectError and EffectError."""
     processor, callbacks = _parts(got)
+    logger = logging.getLogger(LOGGER)
+    if not logger.handlers:  # what nobody asked for is no line that a subject prints
+        logger.addHandler(logging.NullHandler())
     shape = LoopRuns(world, processor, callbacks)
     return StackPlay(scenario, world, shape).played(got)
 
