@@ -195,6 +195,13 @@ def test_facts_are_compared_by_owners_and_owners_that_only_new_has_are_not() -> 
     assert code(CALLS, told(STEP, listener=STEP), told(STEP)) == "DELIVERED_TO"
 
 
+def test_what_is_told_otherwise_is_named_where_it_stands() -> None:
+    found = divergence(CALLS, told(STEP), told(END))
+
+    assert found is not None
+    assert found.where == "run 1, on_agent_step"
+
+
 def test_session_that_begins_anew_in_another_process_is_lost_with_its_store() -> None:
     def kept_apart(world):
         store = world.__dict__.setdefault("kept", managed(world).store)

@@ -274,6 +274,10 @@ def _named(
     return code, here + path, left, right
 
 
+_NAMED: Final[Mapping[str, str]] = MappingProxyType(
+    {"deliveries": "callback", "parts": "id", "part_events": "id", "saved": "session"}
+)
+"""What an entry of these channels is called by, where it stands."""
 _COUNTED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "requests": "model call",
@@ -296,4 +300,5 @@ def _where(channel: str, entry: ChannelEntry, before: Sequence[ChannelEntry]) ->
         where += f", {_COUNTED[channel]} {number}"
     if isinstance(call_id, str):
         where += f", tool call {call_id}"
-    return where
+    named = entry.value.get(_NAMED.get(channel, ""))
+    return where if named is None else f"{where}, {named}"
