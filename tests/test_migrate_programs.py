@@ -23,6 +23,7 @@ from compat.migration.programs.side import ProgramPlayed
 from compat.migration.programs.sources import NoSourceError, words_in
 from compat.migration.subject_runner import CheckOptions
 from compat.migration.survivors import alive_in
+from compat.report.migration_schema import PairReport
 from compat.wire.server.programs import ProgramServer
 from refengine.testing.channels import Seen, project
 from refengine.testing.scenario import Scenario
@@ -114,6 +115,7 @@ def test_divergence_of_programs_is_reported_as_any_other(
     code, out = check(capsys, *pair(fault, "--json", str(file), old=old))
 
     report = json.loads(file.read_text())
+    PairReport.model_validate(report)
     assert (code, report["exit"]) == (1, 1), out
     assert report["divergence"]["code"] == divergence
     assert f" {divergence} " in out
@@ -193,9 +195,12 @@ def test_program_that_says_nothing_to_its_model_is_told_at_once(
     fault: str, code: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     turns = "sessions" if fault == "chatty" else "lines"
-    found, out = check(capsys, *pair(fault, "--turns", f"new={turns}"))
+    file = Path("report.json")
+    line = pair(fault, "--turns", f"new={turns}", "--json", str(file))
+    found, out = check(capsys, *line)
 
     assert found == code, out
+    assert PairReport.model_validate_json(file.read_text()).exit == code
     assert f"CANNOT BE JUDGED new {command(fault)!r}" in out
     assert says in out
 

@@ -124,7 +124,7 @@ class ReportedVerdict(ReportPart):
     worlds: int
     diverging: int
     groups: list[ReportedGroup]
-    ordinary: int
+    ordinary: int | None
     unusual_worlds: int
     outside: dict[str, int]
     unusual: ReportedUnusual | None
