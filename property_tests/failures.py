@@ -29,6 +29,7 @@ from compat.verdicts.conformance import (
 )
 from property_tests.blocking import right_player, stopped
 from property_tests.check import Check
+from property_tests.dialects.dialects import world_of_dialect
 from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.wording import failure_of
 from refengine.testing.scenario import Scenario
@@ -170,18 +171,23 @@ class FailureFile(BaseModel):
     @field_validator("scenario")
     @classmethod
     def _is_a_scenario(cls, given: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        read_scenario(given, "it")
+        _read_world(given)
         return given
 
     @property
-    def world(self) -> Scenario:
-        """The world, read."""
-        return read_scenario(self.scenario)
+    def world(self) -> BaseModel:
+        """The world, read: a scenario, or a world of a dialect."""
+        return _read_world(self.scenario)
 
     @property
     def name(self) -> str:
         """What its file is called: engine and clause."""
         return f"{_as_name(self.engine)}-{self.clause}.json"
+
+
+def _read_world(given: Mapping[str, JsonValue]) -> BaseModel:
+    """Return a world; raises ValueError."""
+    return world_of_dialect(given) or read_scenario(given, "it")
 
 
 def write_failures(folder: Path, events: Iterable[AnyEvent]) -> tuple[Path, ...]:

@@ -100,7 +100,7 @@ def test_engines_and_dialects_are_not_judged_together(capsys) -> None:
     assert "judge one by one" in err
 
 
-@pytest.mark.parametrize("option", ["--failures", "--show-trace"])
+@pytest.mark.parametrize("option", ["--show-trace"])
 def test_an_option_that_means_nothing_for_a_dialect_is_refused(capsys, option) -> None:
     code, _, err = run(capsys, "conform", "flow", option, "FLOW-001")
 
@@ -122,3 +122,16 @@ def test_the_matrix_shows_mutants_of_a_dialect_beside_those_of_engines(capsys) -
     assert code == 0
     assert "flow-guard-recovered FLOW-021 FLOW-021" in out
     assert "1 of 1 mutants are killed by a clause they name" in out
+
+
+def test_a_failure_of_a_dialect_is_written_and_played_again(capsys, tmp_path) -> None:
+    wrong = "tests.test_flow_known:Selfish"
+    given = ("--dialect", "flow", "--clause", "FLOW-112", "--failures", str(tmp_path))
+    code, _, _ = run(capsys, "conform", wrong, *QUICK, *given)
+    [file] = tmp_path.iterdir()
+    again, out, _ = run(capsys, "failure", "replay", str(file), wrong)
+    other, _, err = run(capsys, "failure", "replay", str(file), "flow")
+
+    assert (code, again, other) == (1, 1, 2)
+    assert "still fails: FLOW-112 on selfish (flow-safe)" in out
+    assert "name 'selfish', or choose a file of 'flow'" in err

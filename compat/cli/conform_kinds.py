@@ -27,7 +27,6 @@ ENGINES_ONLY: Final[Mapping[str, str]] = MappingProxyType(
 DIALECTS_WITHOUT: Final[Mapping[str, str]] = MappingProxyType(
     {
         "worlds": "sessions of your own are sessions of engines",
-        "failures": "a failure of a dialect is played again by the command beside it",
         "shown": "a failure of a dialect is told with the observations near it",
     }
 )

@@ -90,13 +90,15 @@ def replay(file: Path, engine: str, timeout: float) -> int:
     """
     from rich.console import Console
 
+    from property_tests.all_clauses import with_others
     from property_tests.failures import FailureFileError, read_failure
+    from property_tests.judging.engine_workers import UnusableEngineError
     from property_tests.registry import UnknownSelectorError, contract
 
     with refusing(COMMAND, FailureFileError, OSError, UnknownSelectorError):
         failure = read_failure(file)
-        contract().clause(failure.clause)
-    with refusing(COMMAND, OtherEngineError, OtherProfileError):
+        with_others(contract()).clause(failure.clause)
+    with refusing(COMMAND, OtherEngineError, OtherProfileError, UnusableEngineError):
         found = _replayed(file, failure, engine, timeout)
     console = Console(highlight=False, soft_wrap=True)
     for line in lines(failure, found):
@@ -114,7 +116,10 @@ def _replayed(
     An engine that has just one takes none, and has the right one if it failed.
     """
     from property_tests.judging.pool import Pool
+    from refengine.testing.scenario import Scenario
 
+    if not isinstance(failure.world, Scenario):
+        return _replayed_in_dialect(file, failure, engine, timeout)
     about: dict[str, Any] = {"engine": engine, "profile": None}
     about["clauses"] = [failure.clause]
     try:
@@ -123,6 +128,23 @@ def _replayed(
     except OtherProfileError:
         with Pool({**about, "profile": failure.profile}, 1, timeout) as pool:
             return replayed_on(pool, file, failure)
+
+
+def _replayed_in_dialect(
+    file: Path, failure: FailureFile, door: str, timeout: float
+) -> ReplayedWorld:
+    """Play it on a door to its dialect, under its profile if that is not the door's."""
+    from property_tests.dialects.replaying import replayed_world
+
+    given = (failure.clause, failure.world, timeout)
+    found = replayed_world(door, None, *given)
+    if found.name == failure.engine and found.profile != failure.profile:
+        found = replayed_world(door, failure.profile, *given)
+    if found.name != failure.engine:
+        raise OtherEngineError(file, failure.engine, found.name)
+    if found.profile != failure.profile:
+        raise OtherProfileError(file, failure.profile, found.profile)
+    return found.world
 
 
 def replayed_on(asks: Asks, file: Path, failure: FailureFile) -> ReplayedWorld:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Any, Final, cast
+
+from pydantic import BaseModel, ValidationError
 
 from compat.engines.importing import GROUP
 from property_tests.dialects.dialect import Dialect
@@ -37,6 +39,24 @@ def dialect_named(name: str) -> Dialect:
     """Return the dialect of that name; KeyError if there is none."""
     module, _, attribute = DIALECTS[name].partition(":")
     return cast("Dialect", getattr(import_module(module), attribute))
+
+
+def world_of_dialect(data: Mapping[str, Any]) -> BaseModel | None:
+    """Return the world of the dialect that JSON says it is of, None if of none.
+
+    Raises ValueError with the first thing that is wrong with it.
+    """
+    subject = data.get("subject")
+    if not isinstance(subject, str) or subject not in DIALECTS:
+        return None
+    try:
+        return dialect_named(subject).read(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(
+            f"it is no world of {subject}: {where}: {first['msg']}"
+        ) from None
 
 
 def dialects() -> tuple[Dialect, ...]:

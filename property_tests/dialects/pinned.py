@@ -38,12 +38,14 @@ class PinnedPlayer:
         for each in entries:
             with self.child() as child:
                 try:
-                    states.append(state_of(each, self._replay(child)))
+                    states.append(state_of(each, self.replay(child)))
                 except PinnedWorldError as error:
                     broken.append(str(error))
         return states, broken
 
-    def _replay(self, child: ChildProcess) -> Replay:
+    def replay(self, child: ChildProcess) -> Replay:
+        """Return what plays worlds in a child that has loaded the door."""
+
         def replay(clause: str, world: BaseModel) -> ReplayedWorld:
             scenario = scenario_json(world)
             if scenario["subject"] != self.dialect:

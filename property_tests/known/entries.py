@@ -39,7 +39,7 @@ from pydantic import (
     field_validator,
 )
 
-from property_tests.dialects.dialects import DIALECTS, dialect_named
+from property_tests.dialects.dialects import world_of_dialect
 from property_tests.variants import CHANGES
 from refengine.testing.scenario_files import parse_scenario
 
@@ -217,17 +217,7 @@ def _of_dialect(text: str) -> BaseModel | None:
     if not isinstance(found, dict):
         return None
     data = cast("Mapping[str, Any]", found)
-    subject = data.get("subject")
-    if not isinstance(subject, str) or subject not in DIALECTS:
-        return None
-    try:
-        return dialect_named(subject).read(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ValueError(
-            f"it is no world of {subject}: {where}: {first['msg']}"
-        ) from None
+    return world_of_dialect(data)
 
 
 def _problems(
