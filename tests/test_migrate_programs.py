@@ -205,6 +205,25 @@ def test_program_that_says_nothing_to_its_model_is_told_at_once(
     assert says in out
 
 
+@pytest.mark.parametrize(
+    ("fault", "code", "says"),
+    [("", 0, "HOLDS same-up-to-volatile"), ("one", 1, "PAIRING tool calls")],
+)
+def test_program_that_moved_to_another_vendor_is_judged(
+    fault: str, code: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(PROGRAM.with_name("other.py"), Path())
+    line = pair("")
+    line[line.index("--new-cmd") + 1] = command(fault).replace("plain", "other")
+
+    found, out = check(capsys, *line)
+
+    assert found == code, out
+    assert says in out
+    assert "old speaks OpenAI chat completions new speaks Anthropic Messages" in out
+    assert "not compared: model of both sides (each vendor has models" in out
+
+
 def test_what_a_program_writes_is_an_effect_of_its_turn_and_put_back() -> None:
     both = world("assistant:x", "assistant:y", turns=2)
 

@@ -185,7 +185,7 @@ class MigrationJudge(Generic[P]):
         sessions = self.sessions
         enough = None if explain else self._enough(terms)
         worlds, theirs = sessions.with_new(new, enough)
-        terms = replace(terms, by_door=self.by_shape)
+        terms = replace(terms, by_door=(*terms.by_door, *self.by_shape))
         if terms.everywhere:
             worlds = [replace(each, unusual=None) for each in worlds]
         compared = _compared(worlds, terms)
