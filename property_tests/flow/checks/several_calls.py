@@ -206,13 +206,21 @@ def no_refuses(seen: FlowView) -> Decisions:
 
 
 def _answered(seen: FlowView) -> Iterator[tuple[FlowTurn, FlowTurn]]:
-    """Yield turns that answer all that the one before them asked."""
+    """Yield turns that answer all that the one before them asked, and nothing else.
+
+    Answers to questions of several runs in one message may be refused.
+    """
     for before, turn in zip(seen.turns, seen.turns[1:], strict=False):
         all_of = [each.of for each in turn.spec.confirms] == ["*"]
         alike = before.spec.session == turn.spec.session
         sound = not (turn.tool_errors or turn.model_errors or _tool_hooks(seen))
         sound = sound and not (seen.is_parallel and turn.failed)
-        if all_of and alike and sound:
+        older = any(
+            _waiting(seen, each)
+            for each in seen.turns[: before.number]
+            if each.spec.session == turn.spec.session
+        )
+        if all_of and alike and sound and not older:
             yield before, turn
 
 
