@@ -10,8 +10,8 @@ from compat.cli.main import main
 from property_tests import explaining, registry
 from property_tests.check import Check, Decision
 from property_tests.corpus import CorpusWorld, fixed_worlds
+from property_tests.dialects.dialects import dialects
 from property_tests.explaining import examples, shown, violating
-from property_tests.flow.flow_dialect import flow_contract
 from property_tests.registry import Clause, OwnSource, contract
 from property_tests.stores.clauses import store_contract
 from refengine.testing.doors import ReferenceEngine
@@ -51,13 +51,18 @@ def text_of(found: Clause) -> str:
     return "\n".join(each.plain for each in explained(found))
 
 
+def of_dialects():
+    """Return the clauses of all dialects."""
+    return tuple(clause for each in dialects() for clause in each.contract.clauses)
+
+
 def test_list_shows_every_clause_and_counts_them(monkeypatch, capsys) -> None:
     wide(monkeypatch)
     assert run("list") == 0
 
     told = capsys.readouterr().out
     assert all(each.id in told and each.sentence in told for each in contract().clauses)
-    others = (*store_contract().clauses, *flow_contract().clauses)
+    others = (*store_contract().clauses, *of_dialects())
     assert all(each.id in told for each in others)
     count = len(contract().clauses) + len(others)
     checked = len(CHECKED) + sum(each.status == "checked" for each in others)
@@ -69,7 +74,8 @@ def test_list_shows_one_status(monkeypatch, capsys) -> None:
     assert run("list", "--status", "checked", "--json") == 0
 
     told = json.loads(capsys.readouterr().out)
-    others = (*store_contract().checked, *flow_contract().checked)
+    spoken = (each for each in of_dialects() if each.status == "checked")
+    others = (*store_contract().checked, *spoken)
     known = [*CHECKED, *(each.id for each in others)]
     assert [each["id"] for each in told["clauses"]] == known
     assert told["version"] == contract().version
