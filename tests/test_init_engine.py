@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from compat.cli.dialect_skeletons import DIALECT_ENGINES, DIALECT_OF, DOOR
 from compat.cli.skeletons import DOORS, ENGINES
 from compat.engines.loading import load_engine
 from property_tests.checks import CHECKS
@@ -176,3 +177,27 @@ def test_the_workflow_installs_extras_that_there_are(kind) -> None:
     extras = line.partition("[")[2].partition("]")[0].split(",")
 
     assert set(extras) <= set(project["optional-dependencies"])
+
+
+@pytest.mark.parametrize("kind", DIALECT_ENGINES)
+def test_a_door_to_a_dialect_is_short_and_what_it_declares_is_kept(
+    kind, tmp_path
+) -> None:
+    folder = written(kind, tmp_path)
+    spoken = ("--dialect", DIALECT_OF[kind], "--examples", "40", "--jobs", "1")
+    done = refengine("conform", DOOR, *spoken, at=folder)
+    lines = (folder / "door.py").read_text("utf-8").splitlines()
+
+    assert done.returncode == 0, done.stdout
+    assert "CONFORMANT small" in " ".join(done.stdout.split())
+    assert len([each for each in lines if each.strip()]) <= 15
+
+
+@pytest.mark.parametrize("kind", DIALECT_ENGINES)
+def test_the_next_step_of_a_door_to_a_dialect_names_the_dialect(kind, tmp_path) -> None:
+    done = refengine("init", "engine", "mine", "--for", kind, at=tmp_path)
+    names = {each.name for each in (tmp_path / "mine").iterdir()}
+
+    assert names == set(DIALECT_ENGINES[kind])
+    asked = f"conform mine/{DOOR} --dialect {DIALECT_OF[kind]}"
+    assert done.stdout.endswith(f"next: refengine {asked}\n")

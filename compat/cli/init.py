@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from compat.cli.command import argument, group, option, refusing
+from compat.cli.dialect_skeletons import DIALECT_ENGINES, DIALECT_OF, DOOR
 from compat.cli.migration_skeleton import MIGRATION
 from compat.cli.skeletons import DOORS, ENGINES
 from compat.cli.values import PATH, one_of
@@ -42,7 +43,7 @@ def migration(folder: Path) -> int:
     "--for",
     "kind",
     about="what the door is to drive",
-    kind=one_of(*ENGINES),
+    kind=one_of(*ENGINES, *DIALECT_ENGINES),
     default="async",
 )
 def engine(folder: Path, kind: str) -> int:
@@ -51,6 +52,9 @@ def engine(folder: Path, kind: str) -> int:
     The engine is judged at once by "refengine conform"; put yours in its place.
     Exit codes: 0 written, 2 a file is already there, or cannot be written.
     """
+    if kind in DIALECT_ENGINES:
+        asked = f"conform {folder / DOOR} --dialect {DIALECT_OF[kind]}"
+        return _write(folder, DIALECT_ENGINES[kind], asked)
     return _write(folder, ENGINES[kind], f"conform {folder / DOORS[kind]}")
 
 

@@ -83,7 +83,10 @@ def dialect_child(
 ) -> Generator[ChildProcess, None, None]:
     """Yield a child that has loaded a door; raises UnusableEngineError."""
     child = ChildProcess(
-        python("property_tests.dialects.worker", *GENERIC), marked=False, frameworks=()
+        python("property_tests.dialects.worker", *GENERIC),
+        cwd=Path.cwd(),  # a door of one's own is looked up from there
+        marked=False,
+        frameworks=(),
     )
     try:
         child.initialize(

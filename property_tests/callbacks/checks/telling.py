@@ -132,10 +132,14 @@ def tool_started(seen: CallbacksView) -> Decisions:
             continue
         for who in seen.receivers(each, TOOL_START):
             told = each.told(TOOL_START, who)
-            claim = f"{who} hears of the calls"
-            expected = _sorted([one] for one in each.calls)
-            got = _sorted(one.told for one in told)
-            yield DialectDecision(claim, expected, got, each.end.place)
+            strange = [x.told for x in told if x.told[0] not in each.calls]
+            claim = f"calls that {who} hears of and nobody made"
+            yield DialectDecision(claim, [], strange, each.end.place)
+            if not each.of("tool_error"):  # which may keep the next one from its start
+                claim = f"{who} hears of the calls"
+                expected = _sorted([one] for one in each.calls)
+                got = _sorted(one.told for one in told)
+                yield DialectDecision(claim, expected, got, each.end.place)
             early = _before(each.of("tool_start"), told)
             claim = f"tools that ran before {who} heard of their calls"
             yield DialectDecision(claim, 0, early, each.end.place)
