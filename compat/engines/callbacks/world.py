@@ -68,6 +68,17 @@ class OldClient:
         return self._call(call)
 
 
+class NamedClient(Client):
+    """A client that is shown by its name, so that what is said of it is comparable."""
+
+    def __init__(self, name: str, callbacks: AgentCallbacks | None) -> None:
+        super().__init__(callbacks)
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"<client {self._name}>"
+
+
 class CallbacksWorld:
     """The model, the tools, the clients and the store of one play of a scenario.
 
@@ -92,7 +103,8 @@ class CallbacksWorld:
 
     def client(self, spec: ClientSpec) -> Client:
         """Return a client that notes what it is told."""
-        return Client(None if spec.old else self.callbacks(spec.name, spec.hears))
+        told = None if spec.old else self.callbacks(spec.name, spec.hears)
+        return NamedClient(spec.name, told)
 
     def old_client(self, spec: ClientSpec) -> OldClient:
         """Return a client of the first version that notes what it is told."""
