@@ -28,6 +28,7 @@ PAGES = [
     "docs/migrating-from-struct.md",
     "docs/migrating-to-the-loop.md",
     "docs/order-and-conflicts.md",
+    "docs/protocol.md",
     "docs/scenarios.md",
     "docs/state.md",
 ]

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from compat.drivers.frames import METHODS
 from compat.engines.loading import load_engine
 from refengine.profile import profile
 from refengine.testing.clock import run
@@ -11,6 +12,7 @@ from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 from refengine.testing.trace import Trace
+from tests.driver_traffic import checked, recorded
 
 pytestmark = pytest.mark.skipif(
     shutil.which("go") is None, reason="without Go no driver in Go is built"
@@ -91,3 +93,24 @@ def test_what_is_linked_is_what_the_name_says() -> None:
     assert (engine.version, engine.profile.name) == ("v0.9.13", "eino-0.9")
     assert "after_agent" in engine.capabilities
     assert not engine.assumed
+
+
+def test_all_that_goes_to_eino_and_back_keeps_to_the_schema() -> None:
+    scenario = read_scenario(
+        {
+            "agent": {
+                "tools": [TOOL, {"name": "s", "kind": "streamable", "chunks": ["a"]}],
+                "unknown_tools_handler": "none",
+                "middlewares": [struct(1)],
+                "handlers": [handler(2)],
+            },
+            "model_script": ["assistant:[1:t({})][2:s({})][3:x({})]", "assistant:done"],
+            "runs": [{"input": ["user:hi"], "streaming": True}],
+        }
+    )
+
+    with recorded() as frames:
+        run(play(scenario, load_engine("eino@0.9.13").engine))
+
+    silent = {"cancel", "close", "settle", "reset", "shutdown"}
+    assert {name for _, name in checked(frames)} >= set(METHODS) - silent

@@ -1,0 +1,359 @@
+"""Every frame of the protocol between a harness and a driver, as its schema has it.
+
+The page docs/protocol.md shows one of each, and ``docs/protocol.schema.json`` is made
+from here; a test holds real traffic against both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+By: TypeAlias = Literal["harness", "driver"]
+
+
+class FramePart(BaseModel):
+    """What stands in a frame: nothing but what is said here."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class NothingPart(FramePart):
+    """No parameters, or no result."""
+
+
+class WireCall(FramePart):
+    """A tool call of a message; in a chunk, a piece of one."""
+
+    id: str
+    name: str
+    arguments: str
+    index: int | None = None
+
+
+class WireMessage(FramePart):
+    """A message, or a chunk; a reference alone is one that was told before."""
+
+    ref: int | None = None
+    role: Literal["system", "user", "assistant", "tool", "none"] | None = None
+    content: str | None = None
+    tool_calls: list[WireCall] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    id: str | None = None
+    extra: dict[str, Any] | None = None
+
+
+class WireTool(FramePart):
+    """A tool: what the model is told of it, and by which number it is called."""
+
+    tool: int | None = None
+    name: str
+    description: str
+    kind: Literal["invokable", "streamable", "both"] | None = None
+
+
+class WireInput(FramePart):
+    """The input of a tool call, which all wrappers of it share."""
+
+    name: str
+    arguments: str
+    call_id: str
+
+
+class FailureData(FramePart):
+    """Whose an error is: the harness's own by its number, the engine's by its kind."""
+
+    number: int | None = None
+    kind: str | None = None
+
+
+class FailureTold(FramePart):
+    """The error of a reply or of an event, as JSON-RPC has it."""
+
+    code: int
+    message: str
+    data: FailureData | None = None
+
+
+class WirePiece(FramePart):
+    """What one pull of a stream brings."""
+
+    end: bool | None = None
+    text: str | None = None
+    message: WireMessage | None = None
+
+
+class OfAgent(FramePart):
+    """What is about an agent names it: the number that ``build`` gave."""
+
+    agent: int
+
+
+class InitializeParams(FramePart):
+    """The first call."""
+
+    protocol: int
+
+
+class InitializeResult(FramePart):
+    """What a driver is: of which engine, how it differs, and what it can be asked."""
+
+    protocol: int
+    engine: str
+    version: str
+    language: str
+    dialect: str
+    profile: str
+    capabilities: list[str]
+
+
+class WireWraps(FramePart):
+    """Factories of tool wrappers by number; one that is not there is left out."""
+
+    invokable: int | None = None
+    streamable: int | None = None
+
+
+class WireStruct(FramePart):
+    """A struct middleware: which fields it has."""
+
+    instruction: str
+    tools: list[WireTool]
+    fields: list[Literal["before_chat_model", "after_chat_model"]]
+    wrap_tool_call: WireWraps
+
+
+class WireConfig(FramePart):
+    """An agent: its parts, and for each handler the hooks that it has."""
+
+    name: str
+    description: str
+    instruction: str
+    tools: list[WireTool]
+    return_directly: dict[str, bool]
+    tool_call_middlewares: list[WireWraps]
+    structs: list[WireStruct]
+    handlers: list[list[str]]
+    unknown_tools_handler: bool
+    sequential: bool
+    max_iterations: int
+
+
+class BuildParams(OfAgent):
+    """Build an agent under a number."""
+
+    config: WireConfig
+
+
+class RunParams(OfAgent):
+    """Run an agent; the reply comes when there are no more events."""
+
+    run: int
+    messages: list[WireMessage]
+    stream: bool
+    ctx: int
+
+
+class CancelParams(OfAgent):
+    """End a run that nobody listens to any more."""
+
+    run: int
+
+
+class StreamParams(OfAgent):
+    """A stream of the side that is called."""
+
+    stream: int
+
+
+class NextParams(OfAgent):
+    """Go on into what a wrapper stands around, by the token that it was given."""
+
+    token: int
+    ctx: int
+    messages: list[WireMessage] | None = None
+    tools: list[str] | None = None
+    name: str | None = None
+    arguments: str | None = None
+    call_id: str | None = None
+    same: bool | None = None
+
+
+class InnerResult(WireMessage):
+    """What is inside gave: an answer, a result of a tool, or the stream of either."""
+
+    stream: int | None = None
+    result: str | None = None
+    input: WireInput | None = None
+
+
+class ModelParams(OfAgent):
+    """Ask the model; its answer is a message, or a stream of chunks."""
+
+    mode: Literal["invoke", "stream"]
+    ctx: int
+    messages: list[WireMessage]
+    tools: list[WireTool]
+
+
+class ToolParams(OfAgent):
+    """Call a tool; its result is a text, or a stream of texts."""
+
+    tool: int
+    mode: Literal["invoke", "stream"]
+    ctx: int
+    arguments: str
+    call_id: str
+
+
+class HookParams(OfAgent):
+    """Enter a hook of a handler; which of these there are hangs on the hook."""
+
+    handler: int
+    hook: str
+    ctx: int
+    token: int | None = None
+    instruction: str | None = None
+    tools: list[WireTool] | None = None
+    return_directly: dict[str, bool] | None = None
+    messages: list[WireMessage] | None = None
+    streaming: bool | None = None
+    name: str | None = None
+    arguments: str | None = None
+    call_id: str | None = None
+
+
+class HookResult(InnerResult):
+    """What a hook leaves: as it was given, and for wrappers as what is inside."""
+
+    ctx: int | None = None
+    instruction: str | None = None
+    tools: list[WireTool] | None = None
+    return_directly: dict[str, bool] | None = None
+    messages: list[WireMessage] | None = None
+
+
+class StructParams(OfAgent):
+    """Call a callback of a struct with the state object of that number."""
+
+    struct: int
+    field: Literal["before_chat_model", "after_chat_model"]
+    ctx: int
+    state: int
+    messages: list[WireMessage]
+
+
+class MessagesResult(FramePart):
+    """The messages that a callback left in the state."""
+
+    messages: list[WireMessage]
+
+
+class FactoryParams(OfAgent):
+    """Have a factory make the wrapper of a tool."""
+
+    factory: int
+
+
+class FactoryResult(FramePart):
+    """The number of the endpoint that it made."""
+
+    endpoint: int
+
+
+class EndpointParams(OfAgent):
+    """Call an endpoint that a factory made."""
+
+    endpoint: int
+    token: int
+    ctx: int
+    name: str
+    arguments: str
+    call_id: str
+
+
+class UnknownToolParams(OfAgent):
+    """Ask what answers a call of a tool that there is not."""
+
+    ctx: int
+    name: str
+    arguments: str
+    call_id: str
+
+
+class EventParams(OfAgent):
+    """An answer, a result, or the error of a run, as soon as the engine tells it."""
+
+    run: int
+    name: str
+    role: str | None = None
+    call_id: str | None = None
+    message: WireMessage | None = None
+    stream: int | None = None
+    error: FailureTold | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method: who calls it, with what, and what the reply says; None if none."""
+
+    by: tuple[By, ...]
+    params: type[FramePart]
+    result: type[FramePart] | None
+
+
+METHODS: Final[Mapping[str, Method]] = MappingProxyType(
+    {
+        "initialize": Method(("harness",), InitializeParams, InitializeResult),
+        "build": Method(("harness",), BuildParams, NothingPart),
+        "run": Method(("harness",), RunParams, NothingPart),
+        "next": Method(("harness",), NextParams, InnerResult),
+        "cancel": Method(("harness",), CancelParams, NothingPart),
+        "settle": Method(("harness",), NothingPart, NothingPart),
+        "reset": Method(("harness",), OfAgent, None),
+        "shutdown": Method(("harness",), NothingPart, NothingPart),
+        "pull": Method(("harness", "driver"), StreamParams, WirePiece),
+        "close": Method(("harness", "driver"), StreamParams, NothingPart),
+        "model": Method(("driver",), ModelParams, InnerResult),
+        "tool": Method(("driver",), ToolParams, InnerResult),
+        "hook": Method(("driver",), HookParams, HookResult),
+        "struct": Method(("driver",), StructParams, MessagesResult),
+        "factory": Method(("driver",), FactoryParams, FactoryResult),
+        "endpoint": Method(("driver",), EndpointParams, InnerResult),
+        "unknown_tool": Method(("driver",), UnknownToolParams, InnerResult),
+        "event": Method(("driver",), EventParams, None),
+    }
+)
+"""Every method of the protocol."""
+
+
+def schema_text() -> str:
+    """Return the JSON schema of all methods, as it is published."""
+    parts = {each.params for each in METHODS.values()} | {FailureTold}
+    parts |= {each.result for each in METHODS.values() if each.result is not None}
+    defs: dict[str, Any] = {}
+    for part in sorted(parts, key=lambda each: each.__name__):
+        schema = part.model_json_schema(ref_template="#/$defs/{model}")
+        defs |= schema.pop("$defs", {})
+        defs[part.__name__] = schema
+    methods = {
+        name: {
+            "by": list(method.by),
+            "params": {"$ref": f"#/$defs/{method.params.__name__}"},
+            "result": method.result and {"$ref": f"#/$defs/{method.result.__name__}"},
+        }
+        for name, method in METHODS.items()
+    }
+    document = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The protocol of refengine's drivers, version 2",
+        "methods": methods,
+        "$defs": dict(sorted(defs.items())),
+    }
+    return json.dumps(document, indent=1) + "\n"

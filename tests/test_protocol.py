@@ -1,0 +1,70 @@
+"""The page of the protocol: what it shows is what happens, and what the schema says."""
+
+import contextlib
+import io
+import json
+import re
+from pathlib import Path
+
+from compat.drivers.frames import METHODS, schema_text
+from compat.drivers.remote import RemoteEngine
+from refengine.testing.clock import run
+from refengine.testing.scenario_files import read_scenario
+from refengine.testing.session import play
+from tests.driver_traffic import Frame, checked, recorded
+from tests.test_drivers import driver
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = (DOCS / "protocol.md").read_text("utf-8")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str) -> list[str]:
+    return [found[2] for found in BLOCK.finditer(PAGE) if found[1] == language]
+
+
+def shown(block: str) -> list[Frame]:
+    sides = {"→": "harness", "←": "driver"}
+    return [(sides[line[0]], json.loads(line[2:])) for line in block.splitlines()]
+
+
+def test_the_published_schema_is_that_of_the_frames() -> None:
+    published = (DOCS / "protocol.schema.json").read_text("utf-8")
+
+    assert published == schema_text()
+
+
+def test_the_page_shows_a_call_and_a_reply_of_every_method() -> None:
+    seen = set().union(*(checked(shown(block)) for block in blocks("frames")))
+
+    assert {name for _, name in seen} == set(METHODS)
+
+
+def test_the_page_says_of_every_method_what_it_is_for() -> None:
+    prose = BLOCK.sub("", PAGE)
+
+    assert [name for name in METHODS if f"`{name}`" not in prose] == []
+
+
+def test_the_session_of_the_page_goes_as_it_shows() -> None:
+    [code], [output] = blocks("python"), blocks("")
+    printed = io.StringIO()
+
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "protocol.md", "exec"), {})  # noqa: S102  # our page
+
+    assert printed.getvalue() == output
+
+
+def test_all_that_goes_to_a_driver_and_back_keeps_to_the_schema(tmp_path: Path) -> None:
+    command = driver(tmp_path)
+    agent = {
+        "tools": [{"name": "t", "result": "r", "delay_ms": 5}],
+        "handlers": [{"id": "H", "before_model": [{"op": "record"}]}],
+    }
+    scenario = {"agent": agent, "model_script": ["assistant:[1:t({})]"], "runs": [{}]}
+
+    with recorded() as frames:
+        run(play(read_scenario(scenario), RemoteEngine("mine", lambda: command)))
+
+    assert {name for _, name in checked(frames)} >= {"run", "model", "tool", "settle"}
