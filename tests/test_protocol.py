@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from compat.drivers.frames import METHODS, schema_text
+from compat.drivers.frames import METHODS, By, schema_text
 from compat.drivers.remote import RemoteEngine
 from refengine.testing.clock import run
 from refengine.testing.scenario_files import read_scenario
@@ -24,7 +24,7 @@ def blocks(language: str) -> list[str]:
 
 
 def shown(block: str) -> list[Frame]:
-    sides = {"→": "harness", "←": "driver"}
+    sides: dict[str, By] = {"→": "harness", "←": "driver"}
     return [(sides[line[0]], json.loads(line[2:])) for line in block.splitlines()]
 
 
