@@ -162,9 +162,7 @@ class BadFrameError(ChildError):
 class LongFrameError(ChildError):
     """A child wrote a line that is too long."""
 
-    def __init__(
-        self, call: ChildCall | None, last_line: str, longest: int = LONGEST
-    ) -> None:
+    def __init__(self, call: ChildCall | None, last_line: str, longest: int) -> None:
         super().__init__(f"wrote a line of more than {longest} bytes", call, last_line)
 
 
@@ -333,7 +331,7 @@ class ChildProcess:
             *lines, self._line = self._line.split(b"\n")
             self._lines.extend(lines)
         if len(self._line) > LONGEST:
-            self.give_up(LongFrameError(self._current, self._log.last_line()))
+            self.give_up(LongFrameError(self._current, self._log.last_line(), LONGEST))
         self.take()
 
     # Messages

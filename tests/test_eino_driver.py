@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from compat.drivers.frames import METHODS
+from compat.engines.capabilities import CAPABILITIES
 from compat.engines.loading import load_engine
 from refengine.profile import profile
 from refengine.testing.clock import run
@@ -93,6 +94,8 @@ def test_what_is_linked_is_what_the_name_says() -> None:
     assert (engine.version, engine.profile.name) == ("v0.9.13", "eino-0.9")
     assert "after_agent" in engine.capabilities
     assert not engine.assumed
+    undeclared = set(CAPABILITIES) - engine.capabilities
+    assert len(undeclared) == 8  # what is not declared is skipped: it is pinned
 
 
 def test_all_that_goes_to_eino_and_back_keeps_to_the_schema() -> None:

@@ -120,11 +120,15 @@ def test_header_tells_contract_and_corpus(tmp_path: Path) -> None:
 
 
 def test_trap_14_what_our_doors_do_not_declare_is_pinned() -> None:
-    """What is not declared is skipped: no such set grows without being seen here."""
+    """What is not declared is skipped: no such set grows without being seen here.
+
+    Engines behind drivers have a version in their name and are built first, with
+    toolchains that are not everywhere.
+    """
     undeclared = {
         name: len(set(CAPABILITIES) - load_engine(name).capabilities)
         for name in installed_engines()
-        if not dialect_of(name)
+        if not dialect_of(name) and "@" not in name
     }
 
     assert undeclared == UNDECLARED

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from hypothesis import HealthCheck, Phase, find, settings
-from hypothesis.errors import NoSuchExample
+from hypothesis.errors import HypothesisWarning, NoSuchExample
 
 from property_tests.mutants.mutant import Door, Mutant
 from refengine.messages import Json
@@ -131,13 +132,24 @@ def any_witness(
     return _found(mutant, examples, seed, Phase.generate)
 
 
+def _quietly_found(*given: Any, **named: Any) -> Scenario:  # noqa: ANN401  # as find
+    """Search as Hypothesis does, which warns that a world is long to write down.
+
+    Which worlds it meets hangs on the constants of all modules that are loaded, so any
+    new module could bring a long one.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HypothesisWarning)
+        return find(*given, **named)
+
+
 def _found(mutant: Mutant, examples: int, seed: int, *phases: Phase) -> Witness:
     def refutes(scenario: Scenario) -> bool:
         return refuted(mutant, scenario) is not None
 
     worlds: dict[str, Any] = dict(mutant.worlds or {})
     try:
-        scenario = find(
+        scenario = _quietly_found(
             scenarios(**worlds),
             refutes,
             settings=settings(
