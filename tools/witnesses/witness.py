@@ -132,38 +132,31 @@ def any_witness(
     return _found(mutant, examples, seed, Phase.generate)
 
 
-def _quietly_found(*given: Any, **named: Any) -> Scenario:  # noqa: ANN401  # as find
-    """Search as Hypothesis does, which warns that a world is long to write down.
-
-    Which worlds it meets hangs on the constants of all modules that are loaded, so any
-    new module could bring a long one.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", HypothesisWarning)
-        return find(*given, **named)
-
-
 def _found(mutant: Mutant, examples: int, seed: int, *phases: Phase) -> Witness:
     def refutes(scenario: Scenario) -> bool:
         return refuted(mutant, scenario) is not None
 
     worlds: dict[str, Any] = dict(mutant.worlds or {})
     try:
-        scenario = _quietly_found(
-            scenarios(**worlds),
-            refutes,
-            settings=settings(
-                max_examples=examples,
-                database=None,
-                deadline=None,
-                phases=phases,
-                suppress_health_check=[
-                    HealthCheck.too_slow,
-                    HealthCheck.data_too_large,
-                ],
-            ),
-            random=random.Random(seed),  # noqa: S311  # the same search each time
-        )
+        # Which worlds it meets hangs on the constants of all modules that are loaded, so
+        # any new module may bring one of which Hypothesis warns that it is long to write.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HypothesisWarning)
+            scenario = find(
+                scenarios(**worlds),
+                refutes,
+                settings=settings(
+                    max_examples=examples,
+                    database=None,
+                    deadline=None,
+                    phases=phases,
+                    suppress_health_check=[
+                        HealthCheck.too_slow,
+                        HealthCheck.data_too_large,
+                    ],
+                ),
+                random=random.Random(seed),  # noqa: S311  # the same search each time
+            )
     except NoSuchExample:
         raise NotRefutedError(mutant, examples, seed) from None
     witness = refuted(mutant, scenario)
