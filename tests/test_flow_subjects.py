@@ -147,7 +147,8 @@ def test_what_agents_of_the_dialect_do_is_observed():
     assert [each.data for each in found.trace.of("effect")] == [
         {"name": "refund", "data": {"amount": 60}}
     ]
-    first, second, new = (each.data for each in found.trace.of("run_end"))
+    ends: list[Any] = [each.data for each in found.trace.of("run_end")]
+    first, second, new = ends
     assert [first["answer"], second["answer"], new["status"]] == [
         "done",
         "EXHAUSTED",

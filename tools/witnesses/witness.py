@@ -138,8 +138,8 @@ def _found(mutant: Mutant, examples: int, seed: int, *phases: Phase) -> Witness:
 
     worlds: dict[str, Any] = dict(mutant.worlds or {})
     try:
-        # Which worlds it meets hangs on the constants of all modules that are loaded, so
-        # any new module may bring one of which Hypothesis warns that it is long to write.
+        # Which worlds it meets hangs on the constants of all modules that are loaded:
+        # any new module may bring one that Hypothesis warns is long to write.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HypothesisWarning)
             scenario = find(
