@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
-from json import dumps
 from pathlib import Path
-from typing import Any, Final
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Final
 
 from compat.engines.callbacks.capabilities import refuse_callbacks
-from compat.engines.callbacks.doors import CallbacksEngine
 from compat.engines.callbacks.loading import load_callbacks_engine
 from compat.engines.callbacks.playing import play_callbacks
 from compat.engines.callbacks.scenario import CallbacksScenario
-from compat.engines.capabilities import CapabilityError
 from property_tests.callbacks.cases import callbacks_worlds
 from property_tests.callbacks.checks import CALLBACKS_CHECKS
 from property_tests.callbacks.view import CallbacksView, callbacks_view_of
@@ -24,40 +19,30 @@ from property_tests.dialects.dialect import (
     DialectMutant,
     JudgedWorld,
     PlayedDialect,
-    RefusedWorldError,
 )
-from property_tests.dialects.smaller import line_of, smaller_of
+from property_tests.dialects.family import DialectFamily, EngineDoor
 from property_tests.registry import Contract, read_contract
-from refengine.testing.trace import Trace
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
 
 FILE: Final = Path(__file__).with_name("contract.toml")
 
 
-class CallbacksDoor:
+class CallbacksDoor(EngineDoor):
     """A door to sessions with callbacks, as a dialect's door: a ``DialectDoor``."""
 
-    def __init__(self, engine: CallbacksEngine) -> None:
-        self._engine = engine
-        self.name = engine.name
-        self.version = engine.version
-        self.profile = engine.profile
-        self.capabilities = frozenset(engine.capabilities)
-
-    def play(self, scenario: CallbacksScenario) -> Trace:
-        """Play a scenario; raises RefusedWorldError."""
-        try:
-            refuse_callbacks(self._engine, scenario)
-        except CapabilityError as error:
-            raise RefusedWorldError(str(error)) from error
-        return play_callbacks(scenario, self._engine)
+    refuse = staticmethod(refuse_callbacks)
+    play_on = staticmethod(play_callbacks)
 
 
-class CallbacksFamily:
+class CallbacksFamily(DialectFamily):
     """All that is their own in a judgement: a ``Dialect``."""
 
     name = "callbacks"
     family = "CB"
     title = "the callbacks dialect"
+    scenario = CallbacksScenario
 
     @property
     def contract(self) -> Contract:
@@ -80,32 +65,19 @@ class CallbacksFamily:
         """Return the fixed worlds."""
         return callbacks_worlds()
 
-    def drawn(self, examples: int, seed: int) -> Iterator[JudgedWorld]:
-        """Yield so many drawn ones, always the same."""
+    def strategy(self) -> SearchStrategy[CallbacksScenario]:
+        """Return what draws scenarios; needs the extra ``testing``."""
         from compat.engines.callbacks.generating import callbacks_worlds_drawn  # noqa: PLC0415  # an extra
-        from property_tests.drawing import drawn  # noqa: PLC0415  # an extra
 
-        yield from map(JudgedWorld, drawn(callbacks_worlds_drawn(), examples, seed))
+        return callbacks_worlds_drawn()
 
     def load(self, text: str, profile: str | None) -> CallbacksDoor:
         """Return the door that a text names; raises LoadError."""
         return CallbacksDoor(load_callbacks_engine(text, profile))
 
-    def read(self, data: Mapping[str, Any]) -> BaseModel:
-        """Return the scenario of this JSON; raises ValidationError."""
-        return CallbacksScenario.model_validate_json(dumps(data))
-
-    def smaller(self, scenario: CallbacksScenario) -> Iterator[BaseModel]:
-        """Yield scenarios that are less than this one."""
-        return smaller_of(scenario)
-
     def view(self, played: PlayedDialect) -> CallbacksView:
         """Return what the checks read a trace by."""
         return callbacks_view_of(played)
-
-    def lines(self, trace: Trace) -> Sequence[str]:
-        """Return every observation in a line."""
-        return [line_of(each) for each in trace]
 
 
 CALLBACKS: Final = CallbacksFamily()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from json import dumps
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, JsonValue
 
-from compat.engines.capabilities import CapabilityError
 from compat.engines.flow.capabilities import refuse_flow
-from compat.engines.flow.doors import FlowEngine
 from compat.engines.flow.loading import load_flow_engine
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.scenario import FlowScenario
@@ -21,43 +18,33 @@ from property_tests.dialects.dialect import (
     DialectMutant,
     JudgedWorld,
     PlayedDialect,
-    RefusedWorldError,
 )
-from property_tests.dialects.smaller import line_of, smaller_of
+from property_tests.dialects.family import DialectFamily, EngineDoor
 from property_tests.flow.cases import fixed_worlds
 from property_tests.flow.checks import FLOW_CHECKS
 from property_tests.flow.view import FlowView, view_of
 from property_tests.registry import Contract, read_contract
-from refengine.testing.trace import Trace
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
 
 FILE: Final = Path(__file__).with_name("contract.toml")
 
 
-class FlowDoor:
+class FlowDoor(EngineDoor):
     """A door to a Flow engine, as a dialect's door: a ``DialectDoor``."""
 
-    def __init__(self, engine: FlowEngine) -> None:
-        self._engine = engine
-        self.name = engine.name
-        self.version = engine.version
-        self.profile = engine.profile
-        self.capabilities = frozenset(engine.capabilities)
-
-    def play(self, scenario: FlowScenario) -> Trace:
-        """Play a scenario; raises RefusedWorldError."""
-        try:
-            refuse_flow(self._engine, scenario)
-        except CapabilityError as error:
-            raise RefusedWorldError(str(error)) from error
-        return play_flow(scenario, self._engine)
+    refuse = staticmethod(refuse_flow)
+    play_on = staticmethod(play_flow)
 
 
-class FlowFamily:
+class FlowFamily(DialectFamily):
     """All that is the Flow dialect's own in a judgement: a ``Dialect``."""
 
     name = "flow"
     family = "FLOW"
     title = "the Flow dialect"
+    scenario = FlowScenario
 
     @property
     def contract(self) -> Contract:
@@ -80,34 +67,25 @@ class FlowFamily:
         """Return the fixed worlds."""
         return fixed_worlds()
 
-    def drawn(self, examples: int, seed: int) -> Iterator[JudgedWorld]:
-        """Yield so many drawn ones, always the same; needs the extra ``testing``."""
-        from compat.engines.flow.generating import flow_worlds  # noqa: PLC0415  # Hypothesis is an extra
-        from property_tests.drawing import drawn  # noqa: PLC0415  # as above
+    def strategy(self) -> SearchStrategy[FlowScenario]:
+        """Return what draws scenarios; needs the extra ``testing``."""
+        from compat.engines.flow.generating import flow_worlds  # noqa: PLC0415  # an extra
 
-        yield from map(JudgedWorld, drawn(flow_worlds(), examples, seed))
+        return flow_worlds()
 
     def load(self, text: str, profile: str | None) -> FlowDoor:
         """Return the door that a text names; raises LoadError."""
         return FlowDoor(load_flow_engine(text, profile))
 
-    def read(self, data: Mapping[str, Any]) -> BaseModel:
-        """Return the scenario of this JSON; raises ValidationError."""
-        return FlowScenario.model_validate_json(dumps(data))
-
-    def smaller(self, scenario: FlowScenario) -> Iterator[BaseModel]:
+    def smaller(self, scenario: BaseModel) -> Iterator[BaseModel]:
         """Yield scenarios that are less than this one, and end whatever is said."""
-        for smaller in smaller_of(scenario):
+        for smaller in super().smaller(scenario):
             if not _endless(smaller.model_dump(mode="json", exclude_defaults=True)):
                 yield smaller
 
     def view(self, played: PlayedDialect) -> FlowView:
         """Return what the checks read a trace by."""
         return view_of(played)
-
-    def lines(self, trace: Trace) -> Sequence[str]:
-        """Return every observation in a line."""
-        return [line_of(each) for each in trace]
 
 
 FLOW: Final = FlowFamily()

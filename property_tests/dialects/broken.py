@@ -1,0 +1,102 @@
+"""Doors to the reference of a dialect with one of its steps or postures wrong.
+
+A posture is wrong where it plays under another option than its profile says: that is
+the mutant of each posture on which what is expected depends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from property_tests.dialects.dialect import DialectMutant
+from property_tests.mutants.patching import Patch, Replace
+from refengine.postures import choosing
+from refengine.testing.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenReferences:
+    """The mutants of one dialect are made by it.
+
+    ``prefix`` begins the ids of mutants by posture, ``reference`` makes the reference
+    under a profile, and ``under`` is the profile of mutants that name none.
+    """
+
+    prefix: str
+    under: str
+    profile_named: Callable[[str], Any]
+    reference: Any
+    play_on: Callable[[Any, Any], Trace]
+    steps: Mapping[str, Any]
+
+    def step(self, name: str, replace: Replace) -> Patch:
+        """Return the patch of the step of that name; KeyError if there is none."""
+        return Patch(self.steps[name], replace)
+
+    def broken(
+        self,
+        id_: str,
+        about: str,
+        violates: str,
+        patches: Callable[[], Sequence[Patch]],
+        under: str = "",
+    ) -> DialectMutant:
+        """Return the mutant under patches, which are made anew for each door to it."""
+        says = under or self.under
+        return DialectMutant(
+            id=id_,
+            about=about,
+            violates=tuple(violates.split()),
+            door=lambda: BrokenReference(self, id_, says, patches()),
+            under=says,
+        )
+
+    def other_posture(
+        self, posture: str, option: str, violates: str, under: str
+    ) -> DialectMutant:
+        """Return the mutant that has another option of a posture than it says."""
+        named = f"{posture}-{option}".replace("_", "-")
+        id_ = f"{self.prefix}-{named}"
+        return DialectMutant(
+            id=id_,
+            about=f"It says that it is {under}, and has {posture} {option}.",
+            violates=tuple(violates.split()),
+            door=partial(BrokenReference, self, id_, under, (), {posture: option}),
+            under=under,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenReference:
+    """The reference under patches, or under other postures than it says."""
+
+    of: BrokenReferences
+    name: str
+    under: str
+    patches: Sequence[Patch] = ()
+    instead: Mapping[str, str] = field(default_factory=dict[str, str])
+    version: str = ""
+
+    @property
+    def profile(self) -> Any:  # noqa: ANN401  # a profile of the dialect
+        """The profile that it says it has."""
+        return self.of.profile_named(self.under)
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """All that the reference declares."""
+        return frozenset(self.of.reference.capabilities)
+
+    def play(self, scenario: Any) -> Trace:  # noqa: ANN401  # a dialect's own type
+        """Play a scenario, wrongly."""
+        profile = self.of.profile_named(self.under)
+        for posture, option in self.instead.items():
+            profile = choosing(profile, posture, option)
+        with ExitStack() as stack:
+            for each in self.patches:
+                each.install(stack)
+            return self.of.play_on(scenario, self.of.reference(profile))
