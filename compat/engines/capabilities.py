@@ -13,11 +13,12 @@ has no place for need not: what it does not declare never reaches it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.errors import ConfigurationError
@@ -129,6 +130,32 @@ class CapabilityError(ConfigurationError):
             f" ({what or CAPABILITIES[capability]}): play this scenario on another"
             " engine, or leave that out of it"
         )
+
+
+class Declaring(Protocol):
+    """Who says what it can do: a door to a dialect."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
+    @property
+    def capabilities(self) -> AbstractSet[str]:
+        """What it declares."""
+        ...
+
+
+def refuse_lacking(
+    engine: Declaring, needs: Iterable[tuple[str, str]], about: Mapping[str, str]
+) -> None:
+    """Raise CapabilityError for the first need that an engine does not declare.
+
+    ``needs`` are capabilities with what needs them, ``about`` says what each is.
+    """
+    for capability, where in needs:
+        if capability not in engine.capabilities:
+            raise CapabilityError(engine.name, capability, where, about[capability])
 
 
 class MissingExtraError(ImportError):

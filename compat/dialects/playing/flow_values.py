@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from compat.dialects.flow.confirming import ORIGINAL
@@ -21,34 +20,30 @@ from refengine.testing.flows.events import (
     FlowEvent,
     FlowQuestion,
     FlowResponse,
+    as_messages,
     known,
 )
 from refengine.testing.json_values import is_mapping
 from refengine.testing.recorder import snapshot
-from refengine.testing.tool_runs import written
 
-ROLES: Final[Mapping[str, str]] = MappingProxyType({"model": "assistant"})
 TEXTUAL: Final = ("text/", "application/json")
 SET: Final = ("skip_summarization", "transfer_to_agent", "escalate")
 """Flags of actions; what is not set is not told."""
 
 
 def said(content: Content) -> Iterator[Json]:
-    """Yield a content as messages: what is said, and each function response."""
-    text, others = text_in(content.parts), others_in(content.parts)
-    calls = calls_in(content.parts)
-    if text or calls or others or not content.responses:
-        role = content.role or "user"
-        message: dict[str, Json] = {"role": ROLES.get(role, role), "content": text}
-        if calls:
-            message["tool_calls"] = [call.json for call in calls]
-        if others:
-            message["parts"] = others
-        yield message
-    for each in content.responses:
-        result = snapshot(plain(each.response))
-        call_id = known(each.id)
-        yield {"role": "tool", "content": written(result), "tool_call_id": call_id}
+    """Return a content as messages: what is said, and each function response."""
+    parts = content.parts
+    said = text_in(parts), calls_in(parts), others_in(parts)
+    return as_messages(content.role, *said, responses_in(content.responses))
+
+
+def responses_in(given: Iterable[FunctionResponse]) -> tuple[FlowResponse, ...]:
+    """Return function responses as observations have them, in order."""
+    return tuple(
+        FlowResponse(each.id, each.name, snapshot(plain(each.response)))
+        for each in given
+    )
 
 
 def text_in(parts: Sequence[Part]) -> str:
@@ -136,10 +131,7 @@ def seen_event(event: Event, profile: FlowProfile) -> FlowEvent:
         author=event.author,
         text=text_in(parts),
         calls=calls,
-        responses=tuple(
-            FlowResponse(each.id, each.name, snapshot(plain(each.response)))
-            for each in event.responses
-        ),
+        responses=responses_in(event.responses),
         questions=tuple(_question(e) for e in calls if e.name == CONFIRMATION),
         partial=event.partial,
         final=not event.partial and is_final(event, profile),

@@ -49,7 +49,7 @@ from refengine.testing.flows.events import (
 )
 from refengine.testing.flows.session import FlowPlay
 from refengine.testing.flows.stack import FlowRequest, Said
-from refengine.testing.flows.watching import OwnExecution, marking
+from refengine.testing.flows.watching import STAGES, OwnExecution, marking
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.scenario import Scenario
 from refengine.testing.subjects import Played, Subject, SubjectError
@@ -63,16 +63,6 @@ INSTEAD: Final = (
     " from as_flow(world)"
 )
 MODEL_INSTEAD: Final = "give it as_flow(world).model"
-STAGES: Final = (
-    "before_agent",
-    "after_agent",
-    "before_model",
-    "after_model",
-    "on_model_error",
-    "before_tool",
-    "after_tool",
-    "on_tool_error",
-)
 OF_PLUGINS: Final = ("on_user_message", "before_run", "on_event", "after_run")
 
 Hook = Callable[..., Any]

@@ -8,7 +8,7 @@ from typing import Final
 
 from compat.engines.callbacks.doors import CallbacksEngine
 from compat.engines.callbacks.scenario import CallbacksScenario, HappensSpec
-from compat.engines.capabilities import CapabilityError
+from compat.engines.capabilities import refuse_lacking
 
 CALLBACKS_CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -41,10 +41,7 @@ OF_HAPPENING: Final[Mapping[str, str]] = MappingProxyType(
 
 def refuse_callbacks(engine: CallbacksEngine, scenario: CallbacksScenario) -> None:
     """Raise CapabilityError for the first thing of a scenario that an engine lacks."""
-    for capability, where in callbacks_needs(scenario):
-        if capability not in engine.capabilities:
-            what = CALLBACKS_CAPABILITIES[capability]
-            raise CapabilityError(engine.name, capability, where, what)
+    refuse_lacking(engine, callbacks_needs(scenario), CALLBACKS_CAPABILITIES)
 
 
 def callbacks_needs(scenario: CallbacksScenario) -> Iterator[tuple[str, str]]:

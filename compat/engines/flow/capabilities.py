@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from compat.engines.capabilities import CapabilityError
+from compat.engines.capabilities import refuse_lacking
 from compat.engines.flow.doors import FlowEngine
 from compat.engines.flow.operations import AnyFlowOp, EditResponse
 from compat.engines.flow.scenario import FlowAgentSpec, FlowScenario
@@ -32,10 +32,7 @@ FLOW_CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
 
 def refuse_flow(engine: FlowEngine, scenario: FlowScenario) -> None:
     """Raise CapabilityError for the first thing of a scenario that an engine lacks."""
-    for capability, where in flow_needs(scenario):
-        if capability not in engine.capabilities:
-            what = FLOW_CAPABILITIES[capability]
-            raise CapabilityError(engine.name, capability, where, what)
+    refuse_lacking(engine, flow_needs(scenario), FLOW_CAPABILITIES)
 
 
 def flow_needs(scenario: FlowScenario) -> Iterator[tuple[str, str]]:

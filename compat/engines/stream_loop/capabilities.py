@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from compat.engines.capabilities import CapabilityError
+from compat.engines.capabilities import refuse_lacking
 from compat.engines.stream_loop.doors import StreamLoopEngine
 from compat.engines.stream_loop.scenario import LoopScenario
 
@@ -31,10 +31,7 @@ LOOP_CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
 
 def refuse_loop(engine: StreamLoopEngine, scenario: LoopScenario) -> None:
     """Raise CapabilityError for the first thing of a scenario that an engine lacks."""
-    for capability, where in loop_needs(scenario):
-        if capability not in engine.capabilities:
-            what = LOOP_CAPABILITIES[capability]
-            raise CapabilityError(engine.name, capability, where, what)
+    refuse_lacking(engine, loop_needs(scenario), LOOP_CAPABILITIES)
 
 
 def loop_needs(scenario: LoopScenario) -> Iterator[tuple[str, str]]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final, cast
 
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from refengine.messages import Json, Message
-from refengine.testing.flows.events import FlowCall, FlowResponse, known
+from refengine.testing.flows.events import FlowCall, FlowResponse, as_messages
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
-from refengine.testing.tool_runs import written
 
-ROLES: Final[Mapping[str, str]] = MappingProxyType({"model": "assistant"})
 PLAIN: Final = frozenset(("text", "function_call", "function_response"))
 """What of a part is told by a message; whatever else it has is told beside."""
 
@@ -64,24 +61,10 @@ def as_object(value: Json) -> Mapping[str, Json]:
 
 
 def said(content: types.Content) -> Iterator[Json]:
-    """Yield a content as messages: what is said, and each function response."""
+    """Return a content as messages: what is said, and each function response."""
     parts = content.parts or []
-    text, calls, others = text_in(parts), calls_in(parts), others_in(parts)
-    responses = responses_in(parts)
-    if text or calls or others or not responses:
-        role = content.role or "user"
-        message: dict[str, Json] = {"role": ROLES.get(role, role), "content": text}
-        if calls:
-            message["tool_calls"] = [call.json for call in calls]
-        if others:
-            message["parts"] = others
-        yield message
-    for each in responses:
-        yield {
-            "role": "tool",
-            "content": written(each.response),
-            "tool_call_id": known(each.id),
-        }
+    said = text_in(parts), calls_in(parts), others_in(parts), responses_in(parts)
+    return as_messages(content.role, *said)
 
 
 def instruction_in(given: object) -> str:

@@ -20,24 +20,13 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
 
 from refengine.testing.adk.tools import WorldAdkTool
-from refengine.testing.flows.watching import OwnExecution, marking
+from refengine.testing.flows.watching import STAGES, OwnExecution, marking
 from refengine.testing.json_values import is_list
 from refengine.testing.tool_runs import calling, written
 from refengine.testing.world import CALLING, World
 
 Hook: TypeAlias = Callable[..., Any]
 
-STAGES: Final = (
-    "before_agent",
-    "after_agent",
-    "before_model",
-    "after_model",
-    "on_model_error",
-    "before_tool",
-    "after_tool",
-    "on_tool_error",
-)
-"""What an agent has callbacks for, and plugins have, too."""
 OF_PLUGINS: Final = (
     "on_user_message",
     "before_run",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from refengine.messages import NOTHING, Json
@@ -17,6 +18,8 @@ USER: Final = "user"
 """The author of what the user says."""
 DRAWN: Final = "adk-"
 """How the ids begin that a framework gives to calls of its own."""
+ROLES: Final[Mapping[str, str]] = MappingProxyType({"model": "assistant"})
+"""Roles of contents that messages call otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,30 @@ class FlowResponse:
     id: str
     name: str
     response: Json = field(default=None, hash=False)
+
+
+def as_messages(
+    role: str | None,
+    text: str,
+    calls: Sequence[FlowCall],
+    others: Sequence[Json],
+    responses: Sequence[FlowResponse],
+) -> Iterator[Json]:
+    """Yield a content as messages: what is said, and each function response.
+
+    ``others`` is what of it is neither text nor a call nor a response.
+    """
+    if text or calls or others or not responses:
+        role = role or USER
+        message: dict[str, Json] = {"role": ROLES.get(role, role), "content": text}
+        if calls:
+            message["tool_calls"] = [call.json for call in calls]
+        if others:
+            message["parts"] = list(others)
+        yield message
+    for each in responses:
+        result, call_id = written(each.response), known(each.id)
+        yield {"role": "tool", "content": result, "tool_call_id": call_id}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,23 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from refengine.testing.recorder import snapshot
 from refengine.testing.tool_runs import POINT, started
 from refengine.testing.world import CALLING, World
+
+STAGES: Final = (
+    "before_agent",
+    "after_agent",
+    "before_model",
+    "after_model",
+    "on_model_error",
+    "before_tool",
+    "after_tool",
+    "on_tool_error",
+)
+"""What an agent has callbacks for, and plugins have, too."""
 
 
 class OwnExecution:
