@@ -10,20 +10,18 @@ from pathlib import Path
 import pytest
 
 from compat.cli.main import main
+from tests.program_support import PACKAGES, needs_node
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples" / "chat_to_responses"
 DECLARED = tomllib.loads((FOLDER / "programs.toml").read_text("utf-8"))
 CASES: dict[str, dict[str, str]] = DECLARED["cases"]
-PACKAGES = Path(os.environ.get("REFENGINE_NODE_MODULES", FOLDER / "node_modules"))
-NODE = "node, and the folder of its package openai in REFENGINE_NODE_MODULES"
 
 
 def case(command: str) -> object:
     """Return a case; one of Node is skipped where its client is not installed."""
-    there = shutil.which("node") and (PACKAGES / "openai").is_dir()
-    needs = command.startswith("node") and not there
-    return pytest.param(command, marks=pytest.mark.skipif(bool(needs), reason=NODE))
+    marks = [needs_node("openai")] if command.startswith("node") else []
+    return pytest.param(command, marks=marks)
 
 
 @pytest.mark.parametrize("command", [case(command) for command in CASES])

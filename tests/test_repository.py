@@ -178,13 +178,13 @@ def test_each_silenced_line_names_its_rule_and_a_reason(mark: str) -> None:
 
 
 SKIPS = {
+    "tests/program_support.py": 1,  # node, and clients that CI installs where it is
     "tests/test_adk_pack.py": 1,  # the extra adk; a step of CI has it
     "tests/test_eino_driver.py": 1,  # Go, with which the driver is built
     "tests/test_cancel.py": 1,  # asyncio before Python 3.13; CI has 3.13, too
     "tests/test_conform_page.py": 1,  # a browser, which is not everywhere
     "tests/test_drawn_worlds.py": 1,  # another release of Hypothesis draws others
     "tests/test_flow_google_adk.py": 1,  # the extra adk; a step of CI has it
-    "tests/test_chat_to_responses.py": 1,  # node, and a package of npm
     "tests/test_flow_subjects.py": 1,  # the extra adk; a step of CI has it
     "tests/test_flow_known.py": 1,  # the extra adk; a step of CI judges that door
     "tests/test_migrate_adk.py": 1,  # the same
@@ -192,7 +192,7 @@ SKIPS = {
     "tests/test_peers_frameworks.py": 1,  # the extra peers; a step of CI has it
     "tests/test_peers_more.py": 1,  # the same
     "tests/test_sharpness.py": 1,  # limits of memory, which Linux alone has so
-    "tests/test_vendor_clients.py": 1,  # clients of Python and Node that no extra has
+    "tests/test_vendor_clients.py": 1,  # clients of Node, which CI has where node is
     "tests/wire_support.py": 1,  # vendors' cassettes
 }
 

@@ -15,9 +15,9 @@ from compat.wire.server.programs import AskedModel, Logged, ProgramServer
 from refengine.messages import Message
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario_files import read_scenario
+from tests.program_support import PACKAGES, has_node
 
 FOLDER = Path(__file__).parent / "programs"
-PACKAGES = Path(os.environ.get("REFENGINE_NODE_MODULES", FOLDER / "node_modules"))
 PYTHON = {
     "chat": "openai",
     "responses": "openai",
@@ -48,8 +48,7 @@ TOOL = VendorTool("add", "Add two numbers.", SCHEMA)
 def is_there(language: str, interface: str) -> bool:
     """Tell whether a client is installed."""
     if language == "node":
-        there = (PACKAGES / NODE[interface]).is_dir()
-        return there and shutil.which("node") is not None
+        return has_node(NODE[interface])
     root, _, rest = PYTHON[interface].partition(".")
     found = find_spec(root) is not None
     return found and (not rest or find_spec(PYTHON[interface]) is not None)
@@ -66,10 +65,10 @@ def client(language: str, interface: str) -> object:
 CLIENTS = [client(each, name) for each in ("python", "node") for name in PYTHON]
 
 
-def asked(language: str, interface: str, how: str, folder: Path) -> list[VendorRequest]:
-    """Return what a client asks in the conversation."""
+def asked(language: str, interface: str, folder: Path) -> list[VendorRequest]:
+    """Return what a client asks in the conversation, whole and then streamed."""
     runs = [{"input": ["user:a"]}]
-    data = {"agent": {}, "runs": runs, "model_script": SCRIPT}
+    data = {"agent": {}, "runs": runs, "model_script": SCRIPT * 2}
     log: list[Logged] = []
     file = "clients.mjs" if language == "node" else "clients.py"
     shutil.copy(FOLDER / file, folder)
@@ -81,7 +80,7 @@ def asked(language: str, interface: str, how: str, folder: Path) -> list[VendorR
         server.begin(key, read_scenario(data, "a test"), log.append)
         bases = {name: f"{server.root}/{key}{path}" for name, path in BASES.items()}
         done = subprocess.run(
-            [program, file, interface, how],
+            [program, file, interface],
             cwd=folder,
             env={**os.environ, **bases, **dict.fromkeys(KEYS, KEY)},
             capture_output=True,
@@ -112,17 +111,16 @@ def expected() -> list[tuple[Message, ...]]:
 
 
 @pytest.mark.parametrize(("language", "interface"), CLIENTS)
-@pytest.mark.parametrize("how", ["whole", "streamed"])
 def test_conversation_is_one_sequence_of_requests_by_every_client(
-    language: str, interface: str, how: str, tmp_path: Path
+    language: str, interface: str, tmp_path: Path
 ) -> None:
-    found = asked(language, interface, how, tmp_path)
+    found = asked(language, interface, tmp_path)
 
-    assert [each.messages for each in found] == expected()
+    assert [each.messages for each in found] == expected() * 2
     settings = {"model": "m", "temperature": 0.5, "max_tokens": 100}
-    streams = {"stream": True} if how == "streamed" else {}
-    assert [each.settings for each in found] == [settings | streams] * 4
-    assert [each.tools for each in found] == [(TOOL,)] * 4
+    ways = [settings, settings | {"stream": True}]
+    assert [each.settings for each in found] == [each for each in ways for _ in "1234"]
+    assert [each.tools for each in found] == [(TOOL,)] * 8
 
 
 def test_every_interface_has_a_client_that_is_always_there() -> None:

@@ -1,6 +1,4 @@
-// One conversation by an official client of Node: its interface, whole or streamed.
-const [INTERFACE, HOW] = process.argv.slice(2);
-const streamed = HOW === "streamed";
+// A conversation by an official client of Node: of which interface; whole, then streamed.
 const SYSTEM = "Be brief.";
 const TURNS = ["What is 1 and 2?", "And once more?"];
 const ABOUT = "Add two numbers.";
@@ -14,7 +12,7 @@ const add = (given) => {
   return String(a + b);
 };
 
-async function chat() {
+async function chat(streamed) {
   const { default: OpenAI } = await import("openai");
   const client = new OpenAI();
   const how = {
@@ -38,7 +36,7 @@ async function chat() {
   }
 }
 
-async function responses() {
+async function responses(streamed) {
   const { default: OpenAI } = await import("openai");
   const client = new OpenAI();
   const how = {
@@ -61,7 +59,7 @@ async function responses() {
   }
 }
 
-async function anthropic() {
+async function anthropic(streamed) {
   const { default: Anthropic } = await import("@anthropic-ai/sdk");
   const client = new Anthropic();
   const how = {
@@ -84,7 +82,7 @@ async function anthropic() {
   }
 }
 
-async function gemini() {
+async function gemini(streamed) {
   const { GoogleGenAI } = await import("@google/genai");
   const client = new GoogleGenAI({
     apiKey: process.env.GEMINI_API_KEY,
@@ -115,4 +113,5 @@ async function gemini() {
   }
 }
 
-await { chat, responses, anthropic, gemini }[INTERFACE]();
+const CLIENTS = { chat, responses, anthropic, gemini };
+for (const streamed of [false, true]) await CLIENTS[process.argv[2]](streamed);

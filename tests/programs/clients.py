@@ -1,11 +1,10 @@
-"""One conversation by an official client: of which interface, whole or streamed."""
+"""A conversation by an official client: of which interface; whole, then streamed."""
 
 import json
 import sys
 from importlib import import_module
 from typing import Any
 
-INTERFACE, STREAMED = sys.argv[1], sys.argv[2] == "streamed"
 SYSTEM = "Be brief."
 TURNS = ("What is 1 and 2?", "And once more?")
 SCHEMA: Any = {
@@ -22,7 +21,7 @@ def add(arguments: Any) -> str:
     return str(given["a"] + given["b"])
 
 
-def chat() -> None:
+def chat(streamed: bool) -> None:  # one of two ways
     """Ask chat completions."""
     from openai import OpenAI
 
@@ -38,7 +37,7 @@ def chat() -> None:
     for text in TURNS:
         messages.append({"role": "user", "content": text})
         while True:
-            if STREAMED:
+            if streamed:
                 with client.chat.completions.stream(messages=messages, **how) as stream:
                     said = stream.get_final_completion().choices[0].message
             else:
@@ -68,7 +67,7 @@ def chat() -> None:
                 break
 
 
-def responses() -> None:
+def responses(streamed: bool) -> None:  # one of two ways
     """Ask Responses, which store the history."""
     from openai import OpenAI, omit
 
@@ -86,7 +85,7 @@ def responses() -> None:
         given: list[Any] = [{"role": "user", "content": text}]
         while given:
             more: Any = {**how, "input": given, "previous_response_id": last}
-            if STREAMED:
+            if streamed:
                 with client.responses.stream(**more) as stream:
                     done: Any = stream.get_final_response()
             else:
@@ -103,7 +102,7 @@ def responses() -> None:
             ]
 
 
-def anthropic() -> None:
+def anthropic(streamed: bool) -> None:  # one of two ways
     """Ask Anthropic's Messages."""
     client: Any = import_module("anthropic").Anthropic()
     how: Any = {
@@ -118,7 +117,7 @@ def anthropic() -> None:
         given: Any = text
         while given:
             messages.append({"role": "user", "content": given})
-            if STREAMED:
+            if streamed:
                 with client.messages.stream(messages=messages, **how) as stream:
                     done: Any = stream.get_final_message()
             else:
@@ -135,7 +134,7 @@ def anthropic() -> None:
             ]
 
 
-def gemini() -> None:
+def gemini(streamed: bool) -> None:  # one of two ways
     """Ask Gemini."""
     client: Any = import_module("google.genai").Client()
     declared = {"name": "add", "description": ABOUT, "parameters_json_schema": SCHEMA}
@@ -151,7 +150,7 @@ def gemini() -> None:
         while given:
             contents.append({"role": "user", "parts": given})
             asked: Any = {"model": "m", "contents": contents, "config": how}
-            if STREAMED:
+            if streamed:
                 events = client.models.generate_content_stream(**asked)
                 parts = [p for e in events for p in e.candidates[0].content.parts]
             else:
@@ -171,6 +170,11 @@ def gemini() -> None:
             ]
 
 
-{"chat": chat, "responses": responses, "anthropic": anthropic, "gemini": gemini}[
-    INTERFACE
-]()
+CLIENTS = {
+    "chat": chat,
+    "responses": responses,
+    "anthropic": anthropic,
+    "gemini": gemini,
+}
+for each_way in (False, True):
+    CLIENTS[sys.argv[1]](each_way)
