@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -16,7 +15,7 @@ import (
 )
 
 func main() {
-	runtime.GOMAXPROCS(1) // what a turn of the scheduler runs is then all that can run
+	peer.OneAtATime()
 	d := &driver{agents: map[int64]*agent{}}
 	d.peer = peer.New(os.Stdin, os.Stdout, map[string]peer.Function{
 		"initialize": d.initialize,
@@ -99,6 +98,7 @@ func (d *driver) reset(params json.RawMessage) (any, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.agents, asked.Agent)
+	peer.Collect()
 	return nil, nil
 }
 

@@ -26,12 +26,11 @@ const (
 	noMethodCode = -32601
 )
 
-// Turns of the scheduler in which whoever has something to say says it. An engine hands an
-// event through several goroutines, and with one processor each turn runs all that can run.
-const turns = 32
-
 // quiet is how long no frame goes out before a driver says that it has settled.
 const quiet = 2 * time.Millisecond
+
+// buffered is how much of what came is read at once: as much as a pipe holds, at most.
+const buffered = 1 << 20
 
 // Obj is a JSON object.
 type Obj = map[string]any
@@ -97,6 +96,10 @@ type reply struct {
 }
 
 // Peer is one end of a connection.
+//
+// It works in turns: it takes one frame, and takes the next when all that can run because of
+// it has run. So what comes of a frame is always the same, and only what was said at the same
+// time has no order of its own: it is sent in that of rank.
 type Peer struct {
 	// KindOf names what the engine says by an error of its own; "" if it says nothing.
 	KindOf func(error) string
@@ -107,10 +110,12 @@ type Peer struct {
 	last      atomic.Int64 // of the numbers of own calls
 	mu        sync.Mutex
 	waiting   map[int64]chan received
+	turn      []saying // what was said since the last frame came
 	unsent    bytes.Buffer
-	frames    int64         // that were put into it
+	frames    int64         // that were said
+	yielding  sync.Mutex    // who gives way
 	wake      chan struct{} // the writer, which has something to do
-	reading   atomic.Bool   // whether there are frames that came and were not handled
+	idle      atomic.Bool   // whether no frame is there that can be taken
 }
 
 // New returns a peer that answers these functions.
@@ -118,7 +123,7 @@ func New(in io.Reader, out io.Writer, functions map[string]Function) *Peer {
 	return &Peer{
 		KindOf:    func(error) string { return "" },
 		functions: functions,
-		in:        bufio.NewReaderSize(in, 1<<16),
+		in:        bufio.NewReaderSize(in, buffered),
 		out:       out,
 		waiting:   map[int64]chan received{},
 		wake:      make(chan struct{}, 1),
@@ -129,35 +134,54 @@ func New(in io.Reader, out io.Writer, functions map[string]Function) *Peer {
 func (p *Peer) Serve() error {
 	go p.write()
 	for {
-		p.reading.Store(p.in.Buffered() > 0)
+		if !p.hasLine() {
+			p.idle.Store(true)
+			p.wakeWriter()
+			runtime.Gosched() // while this one reads, nobody else runs for a while
+		}
 		line, err := p.in.ReadBytes('\n')
+		p.idle.Store(false)
 		if err == io.EOF {
 			return nil
 		}
-		p.reading.Store(true)
 		if err != nil {
 			return err
 		}
-		var frame received
-		if err := json.Unmarshal(line, &frame); err != nil {
-			return fmt.Errorf("no frame: %w: %.80q", err, line)
+		isOver, err := p.take(line)
+		if err != nil || isOver {
+			return err
 		}
-		switch {
-		case frame.Method == "shutdown":
-			if frame.ID != nil {
-				p.send(reply{"2.0", *frame.ID, Obj{}, nil})
-			}
-			p.flush()
-			return nil
-		case frame.Method != "":
-			go p.answer(frame)
-		case frame.ID != nil:
-			p.resolve(frame)
-		default:
-			return fmt.Errorf("neither call nor reply: %.80q", line)
-		}
-		giveWay() // what came first goes first as far as it can
+		p.endTurn()
 	}
+}
+
+func (p *Peer) hasLine() bool {
+	here, _ := p.in.Peek(p.in.Buffered())
+	return bytes.IndexByte(here, '\n') >= 0
+}
+
+// take begins what a frame asks for; it tells whether that is the end.
+func (p *Peer) take(line []byte) (isOver bool, err error) {
+	var frame received
+	if err := json.Unmarshal(line, &frame); err != nil {
+		return false, fmt.Errorf("no frame: %w: %.80q", err, line)
+	}
+	switch {
+	case frame.Method == "shutdown":
+		if frame.ID != nil {
+			p.say(aReply, 0, reply{"2.0", *frame.ID, Obj{}, nil})
+		}
+		p.endTurn()
+		p.flush()
+		return true, nil
+	case frame.Method != "":
+		go p.answer(frame)
+	case frame.ID != nil:
+		p.resolve(frame)
+	default:
+		return false, fmt.Errorf("neither call nor reply: %.80q", line)
+	}
+	return false, nil
 }
 
 func (p *Peer) resolve(frame received) {
@@ -178,7 +202,7 @@ func (p *Peer) Call(method string, params any, into any) error {
 	p.mu.Lock()
 	p.waiting[id] = waiter
 	p.mu.Unlock()
-	p.send(request{"2.0", id, method, params})
+	p.say(aCall, goroutine(), request{"2.0", id, method, params})
 	frame := <-waiter
 	if frame.Error != nil {
 		data := frame.Error.Data
@@ -192,7 +216,7 @@ func (p *Peer) Call(method string, params any, into any) error {
 
 // Tell sends a notification.
 func (p *Peer) Tell(method string, params any) {
-	p.send(request{"2.0", 0, method, params})
+	p.say(aNotification, 0, request{"2.0", 0, method, params})
 }
 
 func (p *Peer) answer(frame received) {
@@ -205,13 +229,13 @@ func (p *Peer) answer(frame received) {
 		if errors.Is(err, errNoMethod) {
 			failure.Code = noMethodCode
 		}
-		p.send(reply{"2.0", *frame.ID, nil, failure})
+		p.say(aReply, 0, reply{"2.0", *frame.ID, nil, failure})
 		return
 	}
 	if result == nil {
 		result = Obj{}
 	}
-	p.send(reply{"2.0", *frame.ID, result, nil})
+	p.say(aReply, 0, reply{"2.0", *frame.ID, result, nil})
 }
 
 var errNoMethod = errors.New("there is no method")
@@ -238,9 +262,9 @@ func (p *Peer) result(frame received) (result any, err error) {
 func (p *Peer) settle() {
 	for before := int64(-1); before != p.count(); {
 		before = p.count()
-		giveWay()
+		p.giveWay()
 		time.Sleep(quiet)
-		giveWay()
+		p.giveWay()
 	}
 }
 
@@ -250,32 +274,47 @@ func (p *Peer) count() int64 {
 	return p.frames
 }
 
-func (p *Peer) send(frame any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	before := p.unsent.Len()
-	encoder := json.NewEncoder(&p.unsent)
+func (p *Peer) say(kind, place int64, frame any) {
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(frame); err != nil {
-		p.unsent.Truncate(before)
 		fatal(err)
 	}
+	p.mu.Lock()
+	p.turn = append(p.turn, saying{kind, place, line.Bytes()})
 	p.frames++
+	p.mu.Unlock()
+	if p.idle.Load() { // of itself, as a timer does: nothing came
+		p.wakeWriter()
+	}
+}
+
+func (p *Peer) wakeWriter() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
 }
 
-// write sends what there is to say once all that can run has said it: so what an engine does
-// by itself reaches the harness at once, in the order in which it was done, and what runs at
-// the same time is answered in the same order each time.
+// endTurn waits until all that can run has run, and puts what it said in its order.
+func (p *Peer) endTurn() {
+	p.giveWay()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	inOrder(p.turn)
+	for _, each := range p.turn {
+		p.unsent.Write(each.line)
+	}
+	clear(p.turn)
+	p.turn = p.turn[:0]
+}
+
+// write sends what there is to say. It is a goroutine of its own, so that frames are taken
+// while the harness is not yet ready to read.
 func (p *Peer) write() {
 	for range p.wake {
-		for before := int64(-1); p.reading.Load() || before != p.count(); {
-			before = p.count()
-			giveWay()
-		}
+		p.endTurn()
 		p.flush()
 	}
 }
@@ -285,6 +324,9 @@ func (p *Peer) flush() {
 	lines := bytes.Clone(p.unsent.Bytes())
 	p.unsent.Reset()
 	p.mu.Unlock()
+	if len(lines) == 0 {
+		return
+	}
 	if _, err := p.out.Write(lines); err != nil {
 		fatal(err)
 	}
@@ -294,10 +336,4 @@ func (p *Peer) flush() {
 func fatal(err error) {
 	fmt.Fprintln(os.Stderr, "driver: a frame cannot be sent:", err)
 	os.Exit(1)
-}
-
-func giveWay() {
-	for range turns {
-		runtime.Gosched()
-	}
 }
