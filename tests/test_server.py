@@ -11,8 +11,9 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
+from compat.wire.server.loopback import HOST, PortTakenError
 from compat.wire.server.refusals import KINDS
-from compat.wire.server.scripted import HOST, PortTakenError, ScriptedServer
+from compat.wire.server.scripted import ScriptedServer
 from compat.wire.server.sessions import NotAnAnswerError, SessionNameError
 from refengine.testing.scenario_files import read_scenario
 

@@ -72,7 +72,7 @@ def test_folder_that_its_manifest_tells_passes(folder):
     found = check(folder)
 
     assert [each.file for each in found.cassette] == ["openai/three.yaml", "two.json"]
-    assert found.cassette[0].scrubbing.version == 1
+    assert found.cassette[0].scrubbing.version == 2
 
 
 def test_pages_and_folders_of_others_are_no_cassettes(folder):
@@ -192,7 +192,7 @@ def test_missing_manifest_is_told(tmp_path):
         ('file = "two.json"', 'file = "two.txt"'),
         ('file = "two.json"', 'file = "openai/three.yaml"'),
         ('"headers", ', '"header", '),
-        ("scrubbing = { version = 1", "scrubbing = { version = 2"),
+        ("scrubbing = { version = 2", "scrubbing = { version = 3"),
         ("version = 1\n", "version = \n"),
     ],
 )

@@ -1,10 +1,11 @@
-"""``refengine cassette``: serve a scenario as a model over HTTP, record it, replay it.
+"""``refengine cassette``: models over HTTP, served, recorded and replayed.
 
 What needs an extra is imported where it is used: a missing one is a mistake, reported.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,8 +13,8 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
 
-from compat.cli.command import argument, flag, group, option, refusing
-from compat.cli.values import DAY, PATH, at_least
+from compat.cli.command import argument, flag, group, option, refuse, refusing
+from compat.cli.values import DAY, OUTPUT, PATH, at_least
 from compat.verdicts.exit_codes import DIFFERS, OK
 
 HIGHEST: Final = 65_535
@@ -22,27 +23,66 @@ app = group("Serve a scenario as a model over HTTP, record the wire, replay it."
 
 
 @app.command()
-@argument("scenario", "a scenario (JSON)", PATH)
+@argument("file", "a scenario (JSON), or a cassette (YAML, JSON)", PATH)
 @option(
     "--port", about="0 takes one that is free", kind=at_least(0, HIGHEST), default=0
 )
-@option("--model", about="the model that GET /v1/models lists", default="scripted")
-def serve(scenario: Path, port: int, model: str) -> int:
-    """Serve a scenario's model script as OpenAI chat completions, on 127.0.0.1 only.
+@option(
+    "--model",
+    about="the model that GET /v1/models lists; of a scenario only",
+)
+def serve(file: Path, port: int, model: str | None) -> int:
+    """Serve a scenario's model, or replay a cassette to a program; on 127.0.0.1 only.
 
-    The first line printed is the base URL to give a client; any key will do. The n-th
-    call gets the n-th answer of the script. A client with a base URL of
-    http://127.0.0.1:PORT/NAME/v1 has a place in the script of its own. Ends on Ctrl-C
-    or SIGTERM, and then tells how far each session came.
+    The first line printed is the base URL to give a client; any key will do. Ends on
+    Ctrl-C or SIGTERM.
 
-    Exit codes: 0 ended as asked, 2 a scenario or port that cannot be served.
+    A scenario is served as OpenAI chat completions. The n-th call gets the n-th answer
+    of the script. A client with a base URL of http://127.0.0.1:PORT/NAME/v1 has a place
+    in the script of its own. At its end it tells how far each session came.
+
+    A cassette is replayed strictly: the same requests, in the same order, all of them,
+    each once. The first request that differs is told, with the place where it does.
+
+    Exit codes: 0 ended as asked, 1 a cassette was not played as it was recorded, 2 a
+    file or port that cannot be served.
     """
     with _mistakes("serve"):
-        from compat.wire.server.scripted import ScriptedServer
-        from refengine.testing.scenario_files import load_scenario
+        from compat.wire.cassette_files import is_cassette
 
-        server = ScriptedServer(load_scenario(scenario), port=port, model=model)
-        server.serve(lambda: _say(server.base_url))
+        if is_cassette(file):
+            if model is not None:
+                refuse("cassette serve", "--model is of a scenario: leave it out")
+            return _replayed(file, port)
+        return _scripted(file, port, model)
+
+
+def _replayed(cassette: Path, port: int) -> int:
+    """Replay a cassette until a signal; return the exit code."""
+    from compat.wire.errors import PlayingError
+    from compat.wire.matching import recording_of
+    from compat.wire.server.replaying import ReplayServer
+
+    server = ReplayServer(recording_of(cassette), _say, port=port)
+    server.serve(lambda: _say(server.base_url))
+    try:
+        server.assert_played()
+    except PlayingError as error:
+        if server.error is None:
+            _say(str(error))
+        return DIFFERS
+    _say(f"all {server.played} interactions were played")
+    return OK
+
+
+def _scripted(scenario: Path, port: int, model: str | None) -> int:
+    """Serve a scenario's model until a signal; return the exit code."""
+    from compat.wire.server.scripted import MODEL, ScriptedServer
+    from refengine.testing.scenario_files import load_scenario
+
+    found = load_scenario(scenario)
+    server = ScriptedServer(found, port=port, model=model or MODEL)
+    server.serve(lambda: _say(server.base_url))
     for each in server.sessions:
         answered = f"{each.calls} calls answered"
         _say(f"session {each.name}: {answered}, {len(each.unplayed)} answers left")
@@ -95,6 +135,58 @@ def replay(cassette: Path) -> int:
             _say(str(error))
             return DIFFERS
     return OK
+
+
+@app.command()
+@option("--to", about="the vendor's base URL, as its client has it", required=True)
+@option("--out", about="the cassette to write (.yaml)", kind=OUTPUT, required=True)
+@option(
+    "--port", about="0 takes one that is free", kind=at_least(0, HIGHEST), default=0
+)
+@option(
+    "--secret-env",
+    about="a variable whose value is taken out; may be repeated",
+    multiple=True,
+)
+@option(
+    "--field", about="a field whose value is taken out; may be repeated", multiple=True
+)
+@flag("--overwrite", about="write over a cassette that is there")
+def proxy(
+    to: str,
+    out: Path,
+    port: int,
+    secret_env: tuple[str, ...],
+    field: tuple[str, ...],
+    *,
+    overwrite: bool,
+) -> int:
+    """Record what a program asks a vendor, by a proxy on 127.0.0.1 that it is given.
+
+    The first line printed is the base URL to give the program's client in place of the
+    vendor's. Answers are handed over as they come, streams piece by piece. Each
+    exchange is written when it has ended, without secrets: credentials that the program
+    sends are found by themselves, others are named by --secret-env. Ends on Ctrl-C or
+    SIGTERM.
+
+    Exit codes: 0 recorded, 1 some request is not in the file, and is named, 2 an
+    address, file or port that cannot be used, or nothing was asked.
+    """
+    with _mistakes("proxy"):
+        from compat.wire.proxying import ProxyRecorder, secrets_named
+        from compat.wire.server.passing import PassingServer
+        from compat.wire.writing import AppendedCassette
+
+        secrets = secrets_named(secret_env, os.environ)
+        cassette = AppendedCassette(
+            out, secrets=secrets, fields=field, overwrite=overwrite
+        )
+        recorder = ProxyRecorder(cassette, _say)
+        server = PassingServer(to, recorder.hear, port=port)
+        server.serve(lambda: _say(server.base_url))
+        recorder.end()
+    _say(f"{cassette.written} exchanges in {out.name}")
+    return DIFFERS if recorder.lost else OK
 
 
 def _say(line: str) -> None:

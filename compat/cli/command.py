@@ -80,7 +80,7 @@ def _described(of: LineArgument | LineOption, about: str) -> str:
         notes.append(f"default: {default}")
     if isinstance(of.type, Number) and of.type.range:
         notes.append(of.type.range)
-    if of.required:
+    if of.required and isinstance(of, LineArgument):  # click says so of an option
         notes.append("required")
     return f"{about}  [{'; '.join(notes)}]".lstrip() if notes else about
 

@@ -68,6 +68,23 @@ def read_whole(path: Path) -> Cassette:
     return parsed(data, path.name)
 
 
+def is_cassette(path: Path) -> bool:
+    """Tell whether a file is meant as a cassette: YAML, packed, or with interactions.
+
+    Raises OSError.
+    """
+    if path.suffix in {".yaml", ".yml"}:
+        return True
+    data = path.read_bytes()
+    if data.startswith(_GZIP):
+        return True
+    try:
+        tree = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return is_mapping(tree) and "interactions" in tree
+
+
 def parsed(data: bytes, name: str) -> Cassette:
     """Return what the bytes of a file hold; ``name`` is what errors call it."""
     tree = loaded(_unzipped(data, name), name)

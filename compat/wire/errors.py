@@ -10,6 +10,7 @@
     │   └── EncodedBodyError                   a compressed body that is none
     ├── ScrubbingError (ValueError)            a cassette that is not written
     │   ├── ShortSecretError                   a secret that stands everywhere
+    │   ├── UnsetSecretError                   a variable that holds no secret
     │   ├── CredentialHeaderError              a header that is never kept
     │   ├── PackedBodyError                    a body nothing here unpacks
     │   └── LeakError                          a secret would still be in the file
@@ -19,6 +20,7 @@
     │   └── NotAllPlayedError                  fewer requests than interactions
     ├── RecordingError                         a session that cannot be recorded
     │   ├── CassetteExistsError                a recorded file is not written over
+    │   ├── AppendedNameError                  a name of which no file grows
     │   └── NothingRecordedError               no request was seen
     ├── OpenCassetteError                      a second cassette of one process
     ├── DeliveryError (ValueError)             a body cannot be cut like that
@@ -140,6 +142,17 @@ class ShortSecretError(ScrubbingError):
         )
 
 
+class UnsetSecretError(ScrubbingError):
+    """A variable that is to hold a secret, and holds nothing."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"the variable {name} is not set, so its value cannot be taken out: set it,"
+            " or leave it out"
+        )
+
+
 class CredentialHeaderError(ScrubbingError):
     """Headers that hold credentials are never kept, whoever asks."""
 
@@ -241,6 +254,16 @@ class CassetteExistsError(RecordingError):
         self.file = file
         super().__init__(
             f"{file} is there already: give overwrite=True to record it again"
+        )
+
+
+class AppendedNameError(RecordingError, ValueError):
+    """JSON ends with a bracket, so that nothing can be written behind it."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        super().__init__(
+            f"{file!r} cannot grow while it is recorded: let it end in .yaml"
         )
 
 

@@ -17,6 +17,9 @@ from typing import Final, TypeAlias
 Headers: TypeAlias = Mapping[str, tuple[str, ...]]
 """The values of each header, by its name in lower case, in the order they came in."""
 
+CUT: Final = "x-refengine-cut"
+"""Header of a recorded response whose connection broke off behind its last byte."""
+
 
 def headers_of(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Return headers by lower-cased name; a name that comes again keeps all values."""
@@ -64,6 +67,11 @@ class Response:
     headers: Headers = field(default_factory=dict[str, tuple[str, ...]])
     body: bytes = b""
     url: str = ""
+
+    @property
+    def cut(self) -> bool:
+        """Whether the connection broke off behind the last byte."""
+        return CUT in self.headers
 
 
 @dataclass(frozen=True, slots=True)

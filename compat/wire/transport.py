@@ -93,6 +93,9 @@ class ReplayTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             for number, delivery in deliveries.items()
             if delivery.breaks_at is not None
         }
+        self._breaks |= {
+            number for number, each in enumerate(recording.responses, 1) if each.cut
+        }
         self._requests: list[Request] = []
         self._error: PlayingError | None = None
         self._asserted = False

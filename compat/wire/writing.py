@@ -8,19 +8,28 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any, Final
 
 from compat.wire.cassette_files import VERSION, parsed
 from compat.wire.cassette_text import Anything, library, loaded
-from compat.wire.errors import LeakError, NothingRecordedError
+from compat.wire.errors import (
+    AppendedNameError,
+    CassetteExistsError,
+    LeakError,
+    NothingRecordedError,
+)
 from compat.wire.exchanges import Exchange, Headers
-from compat.wire.scrubbing import Scrubber
+from compat.wire.scrubbing import Scrubber, credentials_of
 from refengine.testing.json_values import is_list, is_mapping
 
 _TEXT: Final = "tag:yaml.org,2002:str"
+_HEAD: Final = f"version: {VERSION}\ninteractions:\n".encode()
+_END: Final = b"\n...\n"
+"""What YAML writes behind a text that ends with an empty line, if nothing follows."""
+_APPENDED: Final = (".yaml", ".yml")
 
 
 def write_cassette(
@@ -54,6 +63,51 @@ def scrubbed_file(
     data = _json(tree) if name.endswith(".json") else _yaml(tree)
     check_clean(name, data, scrubber)
     return data
+
+
+class AppendedCassette:
+    """A cassette that is written exchange by exchange, so that none waits for the end.
+
+    Each is scrubbed and looked through before a byte of it is written; what a request
+    was authorized with is a secret from then on. ``written`` counts exchanges.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        secrets: Iterable[str] = (),
+        fields: Iterable[str] = (),
+        overwrite: bool = False,
+    ) -> None:
+        """Make no file yet.
+
+        Raises AppendedNameError, CassetteExistsError and ShortSecretError.
+        """
+        if path.suffix not in _APPENDED:
+            raise AppendedNameError(path.name)
+        if path.exists() and not overwrite:
+            raise CassetteExistsError(path.name)
+        self.path = path
+        self.written = 0
+        self._fields = tuple(fields)
+        self._secrets = frozenset(secrets)
+        self._scrubber = Scrubber(self._secrets, fields=self._fields)
+
+    def add(self, exchange: Exchange) -> None:
+        """Write one exchange behind the others; raises ScrubbingError or OSError."""
+        found = credentials_of(exchange.request) - self._secrets
+        if found:
+            self._secrets |= found
+            self._scrubber = Scrubber(self._secrets, fields=self._fields)
+        data = scrubbed_file(self.path.name, [exchange], self._scrubber)
+        if self.written:
+            data = data.removeprefix(_HEAD)
+        if data.endswith(_END):
+            data = data[: 1 - len(_END)]
+        with self.path.open("ab" if self.written else "wb") as file:
+            file.write(data)
+        self.written += 1
 
 
 def check_clean(name: str, data: bytes, scrubber: Scrubber) -> None:

@@ -8,12 +8,14 @@ the keys in use, and names them.
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from compat.wire.errors import CredentialHeaderError, PackedBodyError
 from compat.wire.exchanges import (
+    CUT,
     Exchange,
     Headers,
     NotDecodableError,
@@ -25,9 +27,9 @@ from compat.wire.exchanges import (
 )
 from compat.wire.scrubbing.bodies import clean_body, clean_pairs
 from compat.wire.scrubbing.texts import PLACEHOLDER, Finder, settled
-from compat.wire.scrubbing.trees import TreeScrubber, names_of
+from compat.wire.scrubbing.trees import FIELDS, TreeScrubber, bare, names_of
 
-RULES_VERSION: Final = 1
+RULES_VERSION: Final = 2
 """Goes up with each change after which a new recording would have other text."""
 
 RULES: Final = ("headers", "addresses", "fields", "shapes", "values")
@@ -43,9 +45,13 @@ KEPT: Final = frozenset(
         "retry-after",
         "retry-after-ms",
         "x-should-retry",
+        CUT,
     ]
 )
 """Headers that are kept, in both directions: what the body is, and when to retry."""
+
+KEPT_FAMILIES: Final = ("x-ratelimit-", "anthropic-ratelimit-")
+"""How headers begin that are kept as well: what is left of a vendor's limits."""
 
 REPLACED: Final = frozenset({"request-id", "x-request-id"})
 """Headers that clients read and whose value is nobody's business."""
@@ -67,6 +73,8 @@ _CREDENTIALS: Final = frozenset(
         "x-goog-api-key",
     ]
 )
+LEAST: Final = 8
+"""So many characters a credential has that is taken for a secret by itself."""
 _QUERY: Final = frozenset(
     [
         "auth",
@@ -82,6 +90,35 @@ _QUERY: Final = frozenset(
     ]
 )
 """Names that mean a credential in an address, and something else in a body."""
+
+
+def credentials_of(request: Request) -> frozenset[str]:
+    """Return the credentials that a request was sent with: values to be scrubbed.
+
+    Short ones are none: what a test gives a client stands in other texts, too.
+    """
+    headers = [
+        value
+        for name in _CREDENTIALS & request.headers.keys()
+        for each in request.headers[name]
+        for value in _parts_of(name, each)
+    ]
+    query = parse_qsl(urlsplit(request.url).query)
+    named = [value for name, value in query if bare(name) in _QUERY | FIELDS]
+    return frozenset(each for each in (*headers, *named) if len(each) >= LEAST)
+
+
+def _parts_of(name: str, value: str) -> list[str]:
+    """Return the secrets of a header: a token, a name's password, values of cookies."""
+    if "cookie" in name:
+        return [part.partition("=")[2].strip() for part in value.split(";")]
+    scheme, _, token = value.strip().rpartition(" ")
+    if scheme.lower() != "basic":
+        return [token]
+    try:
+        return [token, b64decode(token).decode().partition(":")[2]]
+    except ValueError:
+        return [token]
 
 
 class Scrubber:
@@ -139,7 +176,7 @@ class Scrubber:
         kept = {
             name: tuple(map(self.text, values))
             for name, values in headers.items()
-            if name in self._kept
+            if name in self._kept or name.startswith(KEPT_FAMILIES)
         }
         return {name: {**kept, **found}[name] for name in sorted({*kept, *found})}
 

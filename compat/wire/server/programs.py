@@ -23,9 +23,9 @@ from starlette.routing import Route
 from compat.wire.interfaces.request import VendorRequest
 from compat.wire.interfaces.spoken import Interface, interface_at
 from compat.wire.server.app import EventStream, body_of
+from compat.wire.server.loopback import LoopbackServer
 from compat.wire.server.refusals import NOT_FOUND, ApiError
 from compat.wire.server.requests import parsed
-from compat.wire.server.scripted import ScriptedServer
 from compat.wire.server.sessions import (
     ConnectionCut,
     Script,
@@ -35,7 +35,7 @@ from compat.wire.server.sessions import (
 from compat.wire.server.shapes import encoded
 from refengine.messages import Message
 from refengine.testing.json_values import is_mapping
-from refengine.testing.scenario import AgentSpec, Scenario
+from refengine.testing.scenario import Scenario
 
 AGAIN: Final = {"retry-after-ms": "1", "retry-after": "0"}
 """Headers by which a client tries again at once: nobody waits for a scripted limit."""
@@ -191,11 +191,11 @@ def _json(status: int, body: object, headers: Mapping[str, str]) -> Response:
     return Response(encoded(body), status, dict(headers), "application/json")
 
 
-class ProgramServer(ScriptedServer):
+class ProgramServer(LoopbackServer):
     """Serves programs while its ``with`` block runs, each behind a key of its own."""
 
     def __init__(self) -> None:
-        super().__init__(Scenario(agent=AgentSpec()))
+        super().__init__()
         self._worlds: dict[str, ProgramWorld] = {}
         self._programs = ProgramEndpoints(self._worlds)
         self._numbers = count(1)
