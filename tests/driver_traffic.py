@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compat.drivers import connection
-from compat.drivers.frames import METHODS, By, FailureTold
+from compat.drivers.frames import METHODS, By, FailureTold, Method
 
 Frame = tuple[By, Mapping[str, Any]]
 
@@ -34,17 +34,19 @@ def recorded() -> Iterator[list[Frame]]:
         yield frames
 
 
-def checked(frames: list[Frame]) -> set[tuple[By, str]]:
+def checked(
+    frames: list[Frame], methods: Mapping[str, Method] = METHODS
+) -> set[tuple[By, str]]:
     """Hold each frame against its model; return which methods were replied to.
 
-    Raises what pydantic says of one that is none.
+    ``methods`` are those of the dialect. Raises what pydantic says of one that is none.
     """
     asked: dict[tuple[By, int], str] = {}
     seen: set[tuple[By, str]] = set()
     for by, frame in frames:
         assert frame["jsonrpc"] == "2.0"
         if "method" in frame:
-            method = METHODS[frame["method"]]
+            method = methods[frame["method"]]
             assert by in method.by
             method.params.model_validate(frame["params"])
             if "id" in frame:
@@ -58,7 +60,7 @@ def checked(frames: list[Frame]) -> set[tuple[By, str]]:
         if "error" in frame:
             FailureTold.model_validate(frame["error"])
         else:
-            result = METHODS[name].result
+            result = methods[name].result
             assert result is not None
             result.model_validate(frame["result"])
             seen.add((other, name))

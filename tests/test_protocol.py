@@ -6,7 +6,11 @@ import json
 import re
 from pathlib import Path
 
-from compat.drivers.frames import METHODS, By, schema_text
+import pytest
+
+from compat.drivers.dialect_frames import ALL, DIALECT_METHODS
+from compat.drivers.frame_schema import schema_text
+from compat.drivers.frames import METHODS, By
 from compat.drivers.remote import RemoteEngine
 from refengine.testing.clock import run
 from refengine.testing.scenario_files import read_scenario
@@ -40,10 +44,22 @@ def test_the_page_shows_a_call_and_a_reply_of_every_method() -> None:
     assert {name for _, name in seen} == set(METHODS)
 
 
+@pytest.mark.parametrize("dialect", DIALECT_METHODS)
+def test_the_page_shows_what_each_dialect_has_of_its_own(dialect: str) -> None:
+    methods = DIALECT_METHODS[dialect]
+    frames = [x for y in blocks(dialect.replace("-", "_")) for x in shown(y)]
+
+    seen = {name for _, name in checked(frames, methods)}
+
+    assert set(methods) - set(ALL) <= seen
+
+
 def test_the_page_says_of_every_method_what_it_is_for() -> None:
     prose = BLOCK.sub("", PAGE)
+    tables = (METHODS, *DIALECT_METHODS.values())
 
-    assert [name for name in METHODS if f"`{name}`" not in prose] == []
+    names = {name for table in tables for name in table}
+    assert [name for name in sorted(names) if f"`{name}`" not in prose] == []
 
 
 def test_the_session_of_the_page_goes_as_it_shows() -> None:

@@ -9,26 +9,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
+from compat.drivers.checked import FunctionChecked, judged, lacking
+from compat.drivers.checking_loops import LOOP_WORLDS
 from compat.drivers.connection import DriverCallError, DriverProcess
+from compat.drivers.kept import KeptDriver
+from compat.drivers.loops import RemoteStreamLoop
+from compat.drivers.opening import opened
 from compat.drivers.remote import RemoteEngine
 from refengine.errors import RefengineError
 from refengine.testing.clock import run
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 from refengine.testing.trace import Observation, ObservationKind, Trace
-
-Found: TypeAlias = Literal["ok", "not declared", "FAILED"]
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionChecked:
-    """What came of one function: ``why`` says what was wrong, or what it needs."""
-
-    function: str
-    found: Found
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +39,18 @@ class SmallWorld:
 
     def check(self, engine: RemoteEngine) -> FunctionChecked:
         """Play it, if the driver declares what it needs."""
-        lacking = [each for each in self.needs if each not in engine.capabilities]
-        if lacking:
-            return FunctionChecked(self.function, "not declared", ", ".join(lacking))
+        missing = lacking(self.function, self.needs, engine.capabilities)
+        if missing is not None:
+            return missing
         told: dict[str, object] = {
             "agent": self.agent,
             "model_script": self.script,
             "runs": [{"input": ["user:hi"], "streaming": self.streams}],
         }
         trace = run(play(read_scenario(told), engine))
-        if self.holds(trace):
-            return FunctionChecked(self.function, "ok")
         failed = [str(each.data["error"]) for each in trace.of("event") if _fails(each)]
         failed += [str(each.data["error"]) for each in trace.of("build_error")]
-        got = f"; it ended with {failed[0]}" if failed else ""
-        return FunctionChecked(self.function, "FAILED", f"wanted: {self.wanted}{got}")
+        return judged(self.function, self.holds(trace), self.wanted, failed)
 
 
 def _fails(entry: Observation) -> bool:
@@ -242,18 +233,19 @@ WORLDS: Final = (
 def check_driver(command: Sequence[str], patience: float) -> Iterator[FunctionChecked]:
     """Yield what came of each function; a driver that is over ends it."""
     try:
-        engine = RemoteEngine("driver", lambda: command, patience=patience)
+        door = opened("driver", KeptDriver(lambda: command, patience))
     except (RefengineError, OSError) as error:
         yield FunctionChecked("initialize", "FAILED", str(error))
         return
-    missing = [each for each in FACTS if not engine.about.get(each)]
+    missing = [each for each in FACTS if not door.about.get(each)]
     if missing:
         why = f"it does not say its {', '.join(missing)}"
         yield FunctionChecked("initialize", "FAILED", why)
         return
     yield FunctionChecked("initialize", "ok")
-    for world in WORLDS:
-        yield world.check(engine)
+    worlds = LOOP_WORLDS if isinstance(door, RemoteStreamLoop) else WORLDS
+    for world in worlds:
+        yield world.check(door)
     yield _no_method(command, patience)
     yield _shutdown(command, patience)
 

@@ -46,6 +46,12 @@ LONGEST: Final = 1 << 26
 ENDING: Final = 2.0
 """Seconds in which a driver ends once its input has ended."""
 
+CANCELLED: Final = "cancelled"
+"""The kind of the error that stands for a cancellation."""
+CANCELLED_INSIDE: Final[Mapping[str, object]] = MappingProxyType(
+    {"error": {"code": -32000, "message": "cancelled", "data": {"kind": CANCELLED}}}
+)
+
 Params: TypeAlias = "Mapping[str, Any]"
 
 
@@ -123,7 +129,8 @@ class DriverProcess:
         self._agents: dict[int, Callee] = {}
         self._waiting: dict[int, Waiter] = {}
         self._last = self._last_agent = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._answering: dict[int, asyncio.Task[None]] = {}
+        self._abandoned: set[int] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._users = 0
         self._freed: list[int] = []
@@ -335,14 +342,33 @@ class DriverProcess:
             reply.set_exception(reader.error_of(message, data))
 
     def _called(self, frame: Mapping[str, Any], method: str, callee: Callee) -> None:
-        number = frame.get("id")
-        if number is None:
-            callee.notified(method, frame["params"])
-            return
-        answering = self._answer(number, callee, method, frame["params"])
-        task = asyncio.ensure_future(answering)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        number, params = frame.get("id"), frame["params"]
+        if number is None and method == "abandon":
+            self._abandon(params["call"])
+        elif number is None:
+            callee.notified(method, params)
+        else:
+            answering = self._answer(number, callee, method, params)
+            self._answering[number] = task = asyncio.ensure_future(answering)
+            task.add_done_callback(lambda done: self._answered(number, done))
+
+    def _answered(self, number: int, task: asyncio.Task[None]) -> None:
+        """Forget what answered a call; one that was given up is replied to here.
+
+        It may have been cancelled before it began.
+        """
+        del self._answering[number]
+        if number in self._abandoned:
+            self._abandoned.discard(number)
+            if task.cancelled() and self.over is None:
+                self._send({"id": number, **CANCELLED_INSIDE})
+
+    def _abandon(self, number: int) -> None:
+        """Cancel what answers a call that the driver waits for no more."""
+        task = self._answering.get(number)
+        if task is not None:
+            self._abandoned.add(number)
+            task.cancel()
 
     async def _answer(
         self, number: int, callee: Callee, method: str, params: Params
@@ -350,8 +376,13 @@ class DriverProcess:
         reply: Mapping[str, object]
         try:
             reply = {"result": await callee.served(method, params)}
-        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+        except (KeyboardInterrupt, SystemExit):
             raise
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():  # by us, or with all else
+                raise
+            reply = CANCELLED_INSIDE
         except BaseException as error:  # noqa: BLE001  # interrupts are none of Exception
             data = callee.error_data(error)
             reply = {"error": {"code": -32000, "message": str(error), "data": data}}

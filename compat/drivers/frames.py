@@ -1,12 +1,11 @@
 """Every frame of the protocol between a harness and a driver, as its schema has it.
 
-The page docs/protocol.md shows one of each, and ``docs/protocol.schema.json`` is made
-from here; a test holds real traffic against both.
+The page docs/protocol.md shows one of each; a test holds real traffic against it and
+``docs/protocol.schema.json`` (``frame_schema``). Dialects: ``dialect_frames``.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -71,6 +70,7 @@ class FailureData(FramePart):
 
     number: int | None = None
     kind: str | None = None
+    name: str | None = None
 
 
 class FailureTold(FramePart):
@@ -170,6 +170,12 @@ class StreamParams(OfAgent):
     """A stream of the side that is called."""
 
     stream: int
+
+
+class AbandonParams(OfAgent):
+    """Give up a call of the driver that is not answered yet."""
+
+    call: int
 
 
 class NextParams(OfAgent):
@@ -328,32 +334,7 @@ METHODS: Final[Mapping[str, Method]] = MappingProxyType(
         "endpoint": Method(("driver",), EndpointParams, InnerResult),
         "unknown_tool": Method(("driver",), UnknownToolParams, InnerResult),
         "event": Method(("driver",), EventParams, None),
+        "abandon": Method(("driver",), AbandonParams, None),
     }
 )
 """Every method of the protocol."""
-
-
-def schema_text() -> str:
-    """Return the JSON schema of all methods, as it is published."""
-    parts = {each.params for each in METHODS.values()} | {FailureTold}
-    parts |= {each.result for each in METHODS.values() if each.result is not None}
-    defs: dict[str, Any] = {}
-    for part in sorted(parts, key=lambda each: each.__name__):
-        schema = part.model_json_schema(ref_template="#/$defs/{model}")
-        defs |= schema.pop("$defs", {})
-        defs[part.__name__] = schema
-    methods = {
-        name: {
-            "by": list(method.by),
-            "params": {"$ref": f"#/$defs/{method.params.__name__}"},
-            "result": method.result and {"$ref": f"#/$defs/{method.result.__name__}"},
-        }
-        for name, method in METHODS.items()
-    }
-    document = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "The protocol of refengine's drivers, version 2",
-        "methods": methods,
-        "$defs": dict(sorted(defs.items())),
-    }
-    return json.dumps(document, indent=1) + "\n"

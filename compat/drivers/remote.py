@@ -10,11 +10,12 @@ was seen by the world itself.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Final, cast
 
 from compat.drivers.calls import Calls
 from compat.drivers.connection import PATIENCE, DriverProcess, Params
+from compat.drivers.kept import Command, KeptDriver
 from compat.drivers.running import RemoteRun
 from compat.drivers.state import AgentState
 from compat.engines.capabilities import refuse_undeclared
@@ -23,9 +24,6 @@ from refengine.messages import Message
 from refengine.plan import OnNotice
 from refengine.testing.doors import EngineAgent, Yielded, door_agent
 from refengine.tools import Options, ToolMiddleware
-
-Command: TypeAlias = Callable[[], Sequence[str]]
-"""Returns the command of a driver, perhaps after it was built."""
 
 FIELDS: Final = ("before_chat_model", "after_chat_model")
 """The callbacks of a struct middleware around the model."""
@@ -39,22 +37,15 @@ class RemoteEngine:
     """
 
     def __init__(
-        self, name: str, command: Command, *, patience: float = PATIENCE
+        self, name: str, command: Command | KeptDriver, *, patience: float = PATIENCE
     ) -> None:
         self.name = name
-        self._command = command
-        self._patience = patience
-        self._connection: DriverProcess | None = None
-        self.about = about = self._connected().about
+        kept = command if isinstance(command, KeptDriver) else None
+        self._driver = kept or KeptDriver(cast("Command", command), patience)
+        self.about = about = self._driver.about
         self.version: str = about["version"]
         self.profile: str = about["profile"]
         self.capabilities = frozenset[str](about["capabilities"])
-
-    def _connected(self) -> DriverProcess:
-        """Return the driver of this process, started if there is none any more."""
-        if self._connection is None or not self._connection.is_ours:
-            self._connection = DriverProcess(self._command(), self._patience)
-        return self._connection
 
     async def build(
         self, config: ChatModelAgentConfig, on_notice: OnNotice
@@ -62,7 +53,7 @@ class RemoteEngine:
         """Build the agent; raises CapabilityError, or what the driver raises."""
         del on_notice  # what an engine would say is told by nobody else
         refuse_undeclared(self.name, self.capabilities, config)
-        agent = RemoteAgent(self._connected(), config)
+        agent = RemoteAgent(self._driver.connected(), config)
         await agent.build()
         return agent.door()
 

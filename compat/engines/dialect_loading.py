@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from compat.engines.capabilities import MissingExtraError
-from compat.engines.importing import apart, find
+from compat.engines.importing import COMMAND, apart, find
 from compat.engines.load_errors import (
     BrokenFactoryError,
     NotAnEngineError,
@@ -28,7 +28,8 @@ def load_dialect_engine(
     Raises LoadError, or UnknownProfileError for a profile that there is not.
     """
     found = find(name)
-    given: dict[str, Any] = {} if profile is None else {"profile": profile}
+    option = "dialect_profile" if name.startswith(COMMAND) else "profile"
+    given: dict[str, Any] = {} if profile is None else {option: profile}
     try:
         with apart(found.folder):
             engine: Any = found.factory(**given)

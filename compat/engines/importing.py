@@ -86,12 +86,13 @@ def find(text: str, cwd: Path | None = None) -> EngineFactory:
     return _of_module(text, target, name, here)
 
 
-def _by_command(text: str) -> object:
-    """Return the engine behind a driver that is started by a command."""
-    from compat.drivers.remote import RemoteEngine  # noqa: PLC0415  # it needs engines
+def _by_command(text: str, *, dialect_profile: str | None = None) -> object:
+    """Return the door to a driver that is started by a command."""
+    from compat.drivers.kept import KeptDriver  # noqa: PLC0415  # it needs engines
+    from compat.drivers.opening import opened  # noqa: PLC0415  # as above
 
     words = shlex.split(text.removeprefix(COMMAND))
-    return RemoteEngine(text, lambda: words)
+    return opened(text, KeptDriver(lambda: words), dialect_profile)
 
 
 def _installed(name: str, here: Path) -> EngineFactory:

@@ -34,6 +34,8 @@ interface Frame {
 export interface FailureData {
   number?: number;
   kind?: string;
+  /** What the harness calls its exception. */
+  name?: string;
   [more: string]: unknown;
 }
 
@@ -43,7 +45,7 @@ export class Failure extends Error {
 
   constructor(message: string, data: FailureData = {}, options?: ErrorOptions) {
     super(message, options);
-    this.name = "Failure";
+    this.name = data.name ?? "Failure";
     this.data = data;
   }
 

@@ -1,0 +1,158 @@
+"""What agents of every dialect share behind a driver: model, tools, callbacks, clock.
+
+Time is the harness's: a driver that waits asks for it by ``sleep``. What it no longer
+waits for it gives up by ``abandon``, and what the harness does for it is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeAlias
+
+from compat.drivers.connection import (
+    CANCELLED,
+    DriverProcess,
+    Params,
+    UnknownMethodError,
+)
+from compat.drivers.held import Errors, Held
+from compat.drivers.values import Wire, chunk_told
+from refengine.awaiting import settled
+from refengine.context import Context
+from refengine.errors import RefengineError
+from refengine.messages import ToolCall
+from refengine.model import ChatModel, streamed, streamer
+from refengine.tools import NO_OPTIONS
+
+Served: TypeAlias = Callable[[Params], Coroutine[Any, Any, object]]
+
+
+class DriverRaisedError(RefengineError):
+    """A driver's own error came out; ``kind`` is a stable name for what it is."""
+
+    def __init__(self, text: str, kind: str = "") -> None:
+        self.kind = kind
+        super().__init__(text)
+
+
+class DialectAgent:
+    """One agent of a dialect in a driver: what it is asked for, and what it calls."""
+
+    def __init__(self, driver: DriverProcess, model: ChatModel) -> None:
+        self.driver = driver
+        self.held = Held()
+        self.number = driver.add(self)
+        self._ask = streamer(model)
+        self._errors = Errors()
+        self._callbacks: dict[int, Callable[..., object]] = {}
+        self._functions: dict[str, Served] = {
+            "model": self._model_called,
+            "tool": self._tool_called,
+            "callback": self._callback_called,
+            "now": _now,
+            "sleep": _slept,
+            "pull": lambda params: self.held.pull(params["stream"]),
+            "close": lambda params: self.held.close(params["stream"]),
+        }
+
+    def serves(self, method: str, function: Served) -> None:
+        """Answer one method more."""
+        self._functions[method] = function
+
+    # What a driver is told
+
+    async def call(self, method: str, **params: object) -> Any:  # noqa: ANN401  # any JSON
+        """Return what the driver returns for a call about this agent."""
+        asked = {"agent": self.number, **params}
+        return await self.driver.call(method, asked, self)
+
+    async def ran(self, **params: object) -> Any:  # noqa: ANN401  # any JSON
+        """Return what a run returns; cancelled, it waits until the driver has ended it.
+
+        Raises what came out of the run, which a cancellation may be.
+        """
+        asked = {"agent": self.number, "run": 1, **params}
+        reply = self.driver.start("run", asked, self)
+        try:
+            return await asyncio.shield(reply)
+        except asyncio.CancelledError:
+            if reply.done():  # the run says so itself
+                raise
+            await self.call("cancel", run=1)
+            await asyncio.wait((reply,))
+            raised = reply.exception()
+            if raised is not None and not isinstance(raised, asyncio.CancelledError):
+                raise raised from None
+            raise
+
+    def hears(self, number: int, deliver: Callable[..., object]) -> None:
+        """Let callbacks of that number go to a function: name, and what is told."""
+        self._callbacks[number] = deliver
+
+    # What a driver calls
+
+    def served(self, method: str, params: Params) -> Coroutine[Any, Any, object]:
+        """Return what answers a call."""
+        function = self._functions.get(method)
+        return _unknown(method) if function is None else function(params)
+
+    def notified(self, method: str, params: Params) -> None:
+        """Take a notification; a dialect has its own."""
+
+    def error_data(self, error: BaseException) -> Mapping[str, object]:
+        """Return what travels of an exception: its number, and what it is called."""
+        return {**self._errors.tell(error), "name": type(error).__name__}
+
+    def error_of(self, message: str, data: Params) -> BaseException:
+        """Return the exception that came back, or one for what the driver says."""
+        if data.get("kind") == CANCELLED:
+            return asyncio.CancelledError()
+        known = self._errors.known(data.get("number", 0))
+        return known or DriverRaisedError(message, data.get("kind", ""))
+
+    def error_read(self, told: Wire) -> BaseException:
+        """Return the exception that stands in a frame as ``message`` and ``data``."""
+        return self.error_of(str(told["message"]), told.get("data") or {})
+
+    async def _model_called(self, params: Params) -> object:
+        messages = self.held.read_all(params["messages"])
+        infos = self.held.infos(params["tools"])
+        opened = streamed(await self._ask(Context(), messages, infos, NO_OPTIONS))
+        return {"stream": self.held.offer(opened, _piece)}
+
+    async def _tool_called(self, params: Params) -> object:
+        tool = self.held.get(params["tool"])
+        arguments = params["arguments"]
+        given = await settled(tool.invoke(Context(), arguments, NO_OPTIONS))
+        return self.tool_told(given)
+
+    def tool_told(self, given: object) -> Mapping[str, object]:
+        """Return what a tool gave as it stands in a frame."""
+        return {"result": given}
+
+    async def _callback_called(self, params: Params) -> object:
+        deliver = self._callbacks[params["callbacks"]]
+        return {"given": await settled(deliver(params["name"], params["data"]))}
+
+
+async def _now(_: Params) -> object:
+    return {"seconds": asyncio.get_running_loop().time()}
+
+
+async def _slept(params: Params) -> object:
+    await asyncio.sleep(params["seconds"])
+    return {}
+
+
+def _piece(chunk: Any) -> Mapping[str, object]:  # noqa: ANN401  # a MessageChunk
+    return {"message": chunk_told(chunk)}
+
+
+def call_read(told: Wire) -> ToolCall:
+    """Return the call of a tool that stands in a frame."""
+    return ToolCall(told["id"], told["name"], told["arguments"])
+
+
+async def _unknown(method: str) -> object:
+    raise UnknownMethodError(method)
