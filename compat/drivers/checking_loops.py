@@ -36,7 +36,7 @@ class SmallLoopWorld:
 
 
 def _errors(trace: Trace) -> Sequence[str]:
-    ends = [each.data.get("error") for each in trace.of("run_end")]
+    ends: list[Any] = [each.data.get("error") for each in trace.of("run_end")]
     return [str(each["text"]) for each in ends if each]
 
 
