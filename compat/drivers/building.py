@@ -54,16 +54,20 @@ class DriverBuildError(RefengineError):
 
 @dataclass(frozen=True, slots=True)
 class GoDriver:
-    """A driver in Go: its package, the version of its engine, tags to build it with."""
+    """A driver in Go: its package, the version of its engine, tags to build it with.
+
+    The engine is called as the package, unless it has a name of its own.
+    """
 
     package: str
     version: str
     tags: str
+    engine: str = ""
 
     @property
     def name(self) -> str:
         """What the engine is called."""
-        return f"{self.package}@{self.version}"
+        return f"{self.engine or self.package}@{self.version}"
 
     def built(self) -> Path:
         """Return the program, which is built if it never was.

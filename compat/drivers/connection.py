@@ -248,6 +248,26 @@ class DriverProcess:
         """Return what a function of the driver returns; raises what that fails with."""
         return await self.start(method, params, reader)
 
+    def ask(
+        self,
+        method: str,
+        params: Mapping[str, object],
+        reader: ErrorReader | None = None,
+    ) -> Any:  # noqa: ANN401  # any JSON
+        """Return what a function of the driver returns, while the loop stands still.
+
+        It is for functions that call nobody: what comes meanwhile is answered when the
+        loop goes on. Raises what the function fails with.
+        """
+        reply = self.start(method, params, reader)
+        self.speak()
+        while not reply.done():
+            if poll([(self._out, select.POLLIN)], self.patience):
+                self._readable()
+            else:
+                self.give_up()
+        return reply.result()
+
     def start(
         self,
         method: str,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from compat.drivers.flow.engine import RemoteFlowEngine
 from compat.drivers.kept import KeptDriver
 from compat.drivers.loops import RemoteStreamLoop
 from compat.drivers.remote import RemoteEngine
 from refengine.errors import RefengineError
 
 REACT: Final = "react"
-SPOKEN: Final = (REACT, "stream-loop")
+SPOKEN: Final = (REACT, "stream-loop", "flow")
 """The dialects that drivers may speak."""
 
 
@@ -35,5 +36,7 @@ def opened(name: str, driver: KeptDriver, profile: str | None = None) -> Any:  #
             return RemoteEngine(name, driver)
         case "stream-loop":
             return RemoteStreamLoop(name, driver, profile)
+        case "flow":
+            return RemoteFlowEngine(name, driver, profile)
         case other:
             raise DriverDialectError(other)

@@ -28,6 +28,7 @@ FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
 DOORS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "compat.engines.flow": "flow",
+        "compat.drivers.flow": "flow",
         "compat.engines.stream_loop": "stream-loop",
         "compat.engines.callbacks": "callbacks",
     }

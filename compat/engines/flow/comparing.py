@@ -16,7 +16,9 @@ from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.trace import Observation, Trace
 
-_OWN_ID: Final = re.compile(r"\b(?:adk-|e-)?id\d+\b")
+_OWN_ID: Final = re.compile(
+    r"\b(?:adk-|e-)?(?:id\d+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
+)
 _INPUTS: Final = frozenset(("model_chunk", "model_response", "model_error"))
 _OUTSIDE: Final = frozenset(("event", "run_end", "checkpoint"))
 _IDENTITY: Final = re.compile(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from google.adk.events.event import Event as AdkEvent
 from google.adk.models.llm_request import LlmRequest as AdkRequest
@@ -33,7 +33,8 @@ from compat.dialects.flow.model import (
     Usage,
 )
 from compat.dialects.flow.values import plain
-from refengine.testing.json_values import is_list, is_mapping
+from compat.engines.flow.plain_schemas import plain_schema
+from refengine.testing.json_values import is_mapping
 
 
 def adk_part(part: Part) -> types.Part:
@@ -260,31 +261,11 @@ def _declaration(given: types.FunctionDeclaration) -> FunctionDeclaration:
     )
 
 
-_UNSAID: Final = frozenset(("title", "additionalProperties", "property_ordering"))
-"""Keys of a schema that a version of pydantic puts there or not."""
-
-
 def _schema(schema: Any) -> Any:  # noqa: ANN401  # any JSON value
     """Return a schema as JSON, whatever it was written as."""
     if isinstance(schema, type):
-        return _plain_schema(cast("type[BaseModel]", schema).model_json_schema())
-    return _plain_schema(schema if is_mapping(schema) else _json(schema))
-
-
-def _plain_schema(schema: Any) -> Any:  # noqa: ANN401  # any JSON value
-    if is_list(schema):
-        return [_plain_schema(each) for each in schema]
-    if not is_mapping(schema):
-        return schema
-    kept = {key: each for key, each in schema.items() if key not in _UNSAID}
-    return {key: _said_type(key, each) for key, each in kept.items()}
-
-
-def _said_type(key: str, value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """Return a value of a schema; the vendor's package writes types in capitals."""
-    if key == "type" and isinstance(value, str):
-        return value.lower()
-    return _plain_schema(value)
+        return plain_schema(cast("type[BaseModel]", schema).model_json_schema())
+    return plain_schema(schema if is_mapping(schema) else _json(schema))
 
 
 def _instruction(given: Any) -> str:  # noqa: ANN401  # as the vendor's package takes it

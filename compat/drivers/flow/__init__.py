@@ -1,0 +1,1 @@
+"""Engines of the Flow dialect behind drivers: agents and services elsewhere."""
