@@ -5,20 +5,24 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
+
 from compat.migration.programs.interfaces import (
     SpokenInterfaces,
     masks_between,
     uncompared,
 )
 from compat.wire.cassette_files import read_cassette
-from compat.wire.interfaces.anthropic import anthropic_request
-from compat.wire.interfaces.chat import chat_request
-from compat.wire.interfaces.gemini import gemini_request
-from compat.wire.interfaces.responses import responses_request
+from compat.wire.interfaces.anthropic import ANTHROPIC, anthropic_request
+from compat.wire.interfaces.chat import CHAT, chat_request
+from compat.wire.interfaces.counterparts import OWN, SETTINGS
+from compat.wire.interfaces.gemini import GEMINI, gemini_request
+from compat.wire.interfaces.responses import RESPONSES, responses_request
 from compat.wire.interfaces.spoken import interface_at
 from refengine.messages import Message
 from refengine.testing.trace import to_json
 from tests.wire_support import corpus
+from tools.pages.interfaces import PAGE, written
 
 SORTS = {"type", "role", "object", "status", "id", "mode", "cache_control"}
 """Keys whose values say of what sort something is, or what of a stored part it was."""
@@ -151,6 +155,70 @@ def test_results_without_ids_of_gemini_go_to_their_calls_by_name_and_place() -> 
     assert len({each.tool_call_id for each in given}) == 2
 
 
+VALUES: dict[str, Any] = {
+    "tool_choice": {"type": "none", "mode": "NONE"},
+    "disable_parallel_tool_use": True,
+    "responseMimeType": "application/json",
+    "functionCallingConfig": {"mode": "NONE"},
+    "parallel_tool_calls": False,
+    "stream": True,
+    "response_format": {"type": "json_object"},
+}
+"""What settings are set to whose readers ask what they say; others to 1."""
+READERS = {
+    CHAT: chat_request,
+    RESPONSES: lambda body: responses_request(body, {}),
+    ANTHROPIC: anthropic_request,
+    GEMINI: lambda body: gemini_request(body, "models/m:streamGenerateContent"),
+}
+
+
+def placed(path: str) -> dict[str, Any]:
+    """Return a body that has a value at a path."""
+    *above, key = path.split(".")
+    body: dict[str, Any] = {key: VALUES.get(key, 1)}
+    for each in reversed(above):
+        body = {each: body}
+    return body
+
+
+@pytest.mark.parametrize(
+    ("interface", "ours", "theirs"),
+    [(i, *pair) for i, names in SETTINGS.items() for pair in names.items()],
+)
+def test_each_setting_of_the_table_is_read_from_where_it_says(
+    interface: str, ours: str, theirs: str
+) -> None:
+    asked = READERS[interface]({} if theirs.startswith("(") else placed(theirs))
+
+    assert ours in asked.settings
+    assert not asked.own
+
+
+def test_every_own_name_has_a_reason_and_is_no_setting_there() -> None:
+    for name, own in OWN.items():
+        assert own.reason
+        assert all(name not in SETTINGS[each] for each in own.interfaces)
+
+
+def test_marks_of_a_cache_and_thoughts_are_kept_as_their_own() -> None:
+    marked = {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}
+    said = {"messages": [{"role": "user", "content": [marked]}], "system": [marked]}
+    thought = {"role": "model", "parts": [{"text": "hm", "thought": True}]}
+
+    assert anthropic_request(said).own == {
+        "cache_marks": ["system[0]", "messages[0].content[0]"]
+    }
+    asked = gemini_request({"contents": [thought]}, "m:generateContent")
+    assert asked.own == {"thoughts": ["hm"]}
+
+
+def test_table_of_the_page_is_what_the_code_does() -> None:
+    page = PAGE.read_text("utf-8")
+
+    assert written(page) == page
+
+
 def test_what_has_no_counterpart_is_listed_and_only_between_interfaces() -> None:
     old, new = SpokenInterfaces(), SpokenInterfaces()
     old.hear(chat_request({"model": "m", "seed": 1, "logit_bias": {"1": 2}}))
@@ -159,6 +227,7 @@ def test_what_has_no_counterpart_is_listed_and_only_between_interfaces() -> None
     found = [*uncompared({"old": old, "new": new})]
 
     assert [(e.side, e.name) for e in found] == [
+        ("old", "seed"),
         ("old", "logit_bias"),
         ("new", "store"),
     ]

@@ -8,72 +8,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final
 
 from compat.migration.differing import Mask
+from compat.wire.interfaces.counterparts import BETWEEN_VENDORS, lacking, reason_for
 from compat.wire.interfaces.request import VendorRequest
 
 OWN: Final = Mask("requests", "[*].options.own")
 """Where settings stand that only the interface of a side has."""
-BETWEEN_VENDORS: Final = (
-    Mask("requests", "[*].options.model"),
-    Mask("requests", "[*].options.max_tokens"),
-    Mask("requests", "[*].tools[*].strict"),
-)
-"""What is each vendor's own, though all of them have it."""
-REASONS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "store": "only OpenAI keeps what it is asked, and each interface by default"
-        " or not",
-        "include": "it names parts of an answer that only Responses has",
-        "stream_options": "only chat completions leave usage out of a stream",
-        "reasoning": "only Responses tell a summary of what a model thought",
-        "truncation": "only Responses cut a history themselves",
-        "n": "only chat completions give several answers",
-        "logit_bias": "only chat completions take it",
-        "logprobs": "only chat completions name it so",
-        "stop": "Responses have no stop sequences",
-        "seed": "Responses have no seed",
-        "frequency_penalty": "Responses have no penalties",
-        "presence_penalty": "Responses have no penalties",
-        "model": "each vendor has models of its own",
-        "max_tokens": "Anthropic asks for it, and vendors count otherwise",
-        "strict": "each vendor has its own schemas that it can be held to",
-        "is_error": "only Anthropic marks a result of a tool that failed",
-        "thinking": "each vendor bounds what a model thinks in a way of its own",
-        "safetySettings": "only Gemini has them",
-    }
-)
-"""Why a setting has no counterpart, by its name where it is had."""
+STRICT: Final = "strict"
+"""What tools say, and not a whole request."""
 
 
 @dataclass(slots=True)
 class SpokenInterfaces:
-    """Which interfaces a side speaks, and what of theirs nothing else has."""
+    """Which interfaces a side speaks, its settings, and what of theirs no other has."""
 
     names: dict[str, None] = field(default_factory=dict[str, None])
+    settings: dict[str, None] = field(default_factory=dict[str, None])
     own: dict[str, None] = field(default_factory=dict[str, None])
 
     def hear(self, request: VendorRequest) -> None:
         """Take in a request."""
         self.names.setdefault(request.interface)
+        for name in request.settings:
+            self.settings.setdefault(name)
         for name in request.own:
             self.own.setdefault(name)
 
 
 @dataclass(frozen=True, slots=True)
 class Uncompared:
-    """Settings that were not compared: whose they are, of which interface, why."""
+    """Settings that were not compared: whose they are, of which interfaces."""
 
     side: str
-    interface: str
+    interfaces: tuple[str, ...]
     name: str
 
     @property
     def reason(self) -> str:
         """Why it has no counterpart."""
-        return REASONS.get(self.name, f"only {self.interface} has it")
+        return reason_for(self.name, self.interfaces)
 
 
 def masks_between(names: Sequence[Iterable[str]]) -> tuple[Mask, ...]:
@@ -81,19 +56,34 @@ def masks_between(names: Sequence[Iterable[str]]) -> tuple[Mask, ...]:
     old, new = ({*each} for each in names)
     if old == new:
         return ()
+    apart = [*lacking(old, new), *_between_vendors(old, new)]
+    return (OWN, *(Mask("requests", _path(name)) for name in apart))
+
+
+def _between_vendors(old: set[str], new: set[str]) -> Sequence[str]:
+    """Return what two vendors have alike and mean otherwise."""
     vendors = [{name.partition(" ")[0] for name in each} for each in (old, new)]
-    return (OWN,) if vendors[0] == vendors[1] else (OWN, *BETWEEN_VENDORS)
+    return () if vendors[0] == vendors[1] else tuple(BETWEEN_VENDORS)
 
 
-def uncompared(
-    sides: Mapping[str, SpokenInterfaces],
-) -> Iterator[Uncompared]:
+def _path(name: str) -> str:
+    return f"[*].tools[*].{name}" if name == STRICT else f"[*].options.{name}"
+
+
+def uncompared(sides: Mapping[str, SpokenInterfaces]) -> Iterator[Uncompared]:
     """Yield what was not compared, if the sides speak different interfaces."""
-    masks = masks_between([each.names for each in sides.values()])
-    if not masks:
+    old, new = ({*each.names} for each in sides.values())
+    if old == new:
         return
-    for mask in masks[1:]:
-        yield Uncompared("both sides", "", mask.path.rpartition(".")[2])
+    for name in _between_vendors(old, new):
+        yield Uncompared("both sides", (), name)
     for side, spoken in sides.items():
-        interface = ", ".join(spoken.names)
-        yield from (Uncompared(side, interface, name) for name in spoken.own)
+        interfaces = tuple(spoken.names)
+        for name in (*_alone(spoken, old, new), *spoken.own):
+            yield Uncompared(side, interfaces, name)
+
+
+def _alone(spoken: SpokenInterfaces, old: set[str], new: set[str]) -> Iterator[str]:
+    """Yield the settings that a side says and the other's interface does not have."""
+    apart = {*lacking(old, new)} - {*_between_vendors(old, new)}
+    return (name for name in spoken.settings if name in apart)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -73,6 +73,8 @@ def anthropic_request(body: Tree) -> VendorRequest:
         own["output_config"] = rest
     if failed := _failed(body):
         own["is_error"] = failed
+    if marks := [*_marks(body)]:
+        own["cache_marks"] = marks
     system = body.get("system")
     first = [spoken("system", system, TEXTS)] if system else []
     said = [each for tree in listed(body, "messages") for each in _messages(tree)]
@@ -121,6 +123,20 @@ def _failed(body: Tree) -> list[Json]:
     """Return the ids of results that say that a tool failed; nobody else can say so."""
     blocks = [b for each in listed(body, "messages") for b in listed(each, "content")]
     return [str(b.get("tool_use_id")) for b in blocks if b.get("is_error")]
+
+
+def _marks(body: Tree) -> Iterator[str]:
+    """Yield the places up to which a request is to be cached."""
+    for key in ("tools", "system"):
+        yield from _marked(listed(body, key), key)
+    for number, each in enumerate(listed(body, "messages")):
+        yield from _marked(listed(each, "content"), f"messages[{number}].content")
+
+
+def _marked(blocks: Sequence[Tree], where: str) -> Iterator[str]:
+    for at, each in enumerate(blocks):
+        if each.get("cache_control"):
+            yield f"{where}[{at}]"
 
 
 def _tool(tool: Tree) -> VendorTool:

@@ -72,6 +72,8 @@ def gemini_request(body: Tree, path: str) -> VendorRequest:
     own = rest_of(body, _TAKEN)
     if rest := rest_of(given, (*SETTINGS, *_FORMAT)):
         own["generationConfig"] = rest
+    if thoughts := _thoughts(listed(body, "contents")):
+        own["thoughts"] = thoughts
     said = object_of(body, "systemInstruction")
     system = [Message("system", _text(said))] if said else []
     return VendorRequest(
@@ -141,6 +143,12 @@ def _messages(contents: Sequence[Tree]) -> Iterator[Message]:
         rest = [part for part in parts if "functionResponse" not in part]
         if rest or not results:
             yield _said("user", rest, ())
+
+
+def _thoughts(contents: Sequence[Tree]) -> list[Json]:
+    """Return what the model thought, which is no part of what was said."""
+    parts = [part for each in contents for part in listed(each, "parts")]
+    return [str(part.get("text", "")) for part in parts if part.get("thought")]
 
 
 def _said(role: Any, parts: Sequence[Tree], calls: tuple[ToolCall, ...]) -> Message:  # noqa: ANN401  # a Role
