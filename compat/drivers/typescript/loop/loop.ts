@@ -108,7 +108,7 @@ export interface SystemOptions {
 export interface ProcessParams extends ResponseCallbacks {
   input: string;
   tools: readonly Tool[];
-  maxIterations?: unknown;
+  maxIterations?: number;
   /** What was said before. */
   history?: readonly Message[];
   signal?: AbortSignal;
