@@ -23,7 +23,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from compat.engines.capabilities import MissingExtraError
 from refengine.errors import RefengineError
@@ -52,6 +52,23 @@ class DriverBuildError(RefengineError):
         )
 
 
+class OwnPackage(Protocol):
+    """A user's own package, built into a driver."""
+
+    @property
+    def text(self) -> str:
+        """How the user named it."""
+        ...
+
+    def joined(self, files: Mapping[str, bytes], package: str) -> Mapping[str, bytes]:
+        """Return the files of a driver with those of the package among them."""
+        ...
+
+    def refuse(self, log: str) -> None:
+        """Raise an error if it is the package that a compiler complains of."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class GoDriver:
     """A driver in Go: its package, the version of its engine, tags to build it with.
@@ -63,6 +80,8 @@ class GoDriver:
     version: str
     tags: str
     engine: str = ""
+    subject: OwnPackage | None = None
+    """A user's own package that is built into it."""
 
     @property
     def name(self) -> str:
@@ -75,7 +94,7 @@ class GoDriver:
         Raises MissingExtraError without Go, or DriverBuildError.
         """
         go = find_go(self.name)
-        folder = cache() / f"{self.name}-{self._key(go)}"
+        folder = self._place(go)
         program = folder / self.package
         if not program.is_file():
             with _locked(folder.with_suffix(".lock")):
@@ -83,17 +102,26 @@ class GoDriver:
                     self._build(go, folder)
         return program
 
-    def files(self) -> Mapping[str, Path]:
+    def files(self) -> Mapping[str, bytes]:
         """Return all that it is made of, by where it stands when it is built."""
         mods = SOURCES / "mods"
         found = {
-            "go.mod": mods / f"{self.package}-{self.version}.mod",
-            "go.sum": mods / f"{self.package}-{self.version}.sum",
+            f"go.{kind}": (mods / f"{self.package}-{self.version}.{kind}").read_bytes()
+            for kind in ("mod", "sum")
         }
         for package in ("peer", self.package):
             for path in sorted((SOURCES / package).glob("*.go")):
-                found[f"{package}/{path.name}"] = path
-        return found
+                found[f"{package}/{path.name}"] = path.read_bytes()
+        return (
+            found if self.subject is None else self.subject.joined(found, self.package)
+        )
+
+    def _place(self, go: str) -> Path:
+        folder = cache()
+        if self.subject is not None:
+            folder /= "subjects"
+            folder.mkdir(exist_ok=True)
+        return folder / f"{self.name}-{self._key(go)}"
 
     def _key(self, go: str) -> str:
         asked = [go, "env", "GOVERSION", "GOOS", "GOARCH"]
@@ -101,29 +129,32 @@ class GoDriver:
             asked, env=_environment(), capture_output=True, check=True
         )
         digest = hashlib.sha256(said.stdout + self.tags.encode())
-        for name, path in self.files().items():
-            digest.update(f"\0{name}\0".encode() + path.read_bytes())
+        for name, data in self.files().items():
+            digest.update(f"\0{name}\0".encode() + data)
         return digest.hexdigest()[:16]
 
     def _build(self, go: str, folder: Path) -> None:
         """Build it beside where it belongs, and move it there."""
+        what = f"the driver of {self.name}"
+        if self.subject is not None:
+            what += f" for {self.subject.text}"
         print(  # noqa: T201  # it takes a minute, and somebody waits
-            f"building the driver of {self.name} with {go}, once; what it needs and is"
+            f"building {what} with {go}, once; what it needs and is"
             " not there is downloaded:",
             file=sys.stderr,
         )
         with tempfile.TemporaryDirectory(dir=folder.parent) as made:
             work = Path(made)
-            for name, path in self.files().items():
-                (work / name).parent.mkdir(exist_ok=True)
-                shutil.copyfile(path, work / name)
+            for name, data in self.files().items():
+                (work / name).parent.mkdir(parents=True, exist_ok=True)
+                (work / name).write_bytes(data)
             built = work / "built"
             built.mkdir()
             self._compile(go, work, built / self.package)
             built.replace(folder)
 
     def _compile(self, go: str, work: Path, program: Path) -> None:
-        tags = ["-tags", self.tags]
+        tags = ["-tags", self.tags + (",subject" if self.subject else "")]
         command = [go, "build", *tags, "-o", str(program), f"./{self.package}"]
         said: list[str] = []
         with subprocess.Popen(  # noqa: S603  # the Go that was found, no shell
@@ -133,6 +164,8 @@ class GoDriver:
                 said.append(line)
                 print("  " + line, end="", file=sys.stderr)  # noqa: T201  # as above
         if compiling.returncode:
+            if self.subject is not None:
+                self.subject.refuse("".join(said))
             raise DriverBuildError(self.name, "".join(said))
 
 

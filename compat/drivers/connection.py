@@ -20,6 +20,7 @@ import subprocess
 import tempfile
 import weakref
 from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, Final, Protocol, TypeAlias, cast
 
@@ -108,7 +109,15 @@ class DriverProcess:
     numbers are this side's.
     """
 
-    def __init__(self, command: Sequence[str], patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        patience: float = PATIENCE,
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start it, in another folder and environment where those are given."""
         self.patience = patience
         self.over: ChildError | None = None
         log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
@@ -119,6 +128,8 @@ class DriverProcess:
             stdout=subprocess.PIPE,
             stderr=log,
             bufsize=0,
+            cwd=cwd,
+            env=env,
         )
         weakref.finalize(self, _end, self._process, log)
         self._pid = os.getpid()

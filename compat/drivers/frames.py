@@ -65,12 +65,25 @@ class WireInput(FramePart):
     call_id: str
 
 
+class ErrorPlace(FramePart):
+    """Where an error of a subject arose: in a hook of what, or in its tool."""
+
+    hook: str | None = None
+    of: str | None = None
+    tool: str | None = None
+    call_id: str | None = None
+
+
 class FailureData(FramePart):
-    """Whose an error is: the harness's own by its number, the engine's by its kind."""
+    """Whose an error is: the harness's own by its number, the engine's by its kind.
+
+    ``name`` is what its class is called, and one of a subject has a ``place``.
+    """
 
     number: int | None = None
     kind: str | None = None
     name: str | None = None
+    place: ErrorPlace | None = None
 
 
 class FailureTold(FramePart):
@@ -143,12 +156,86 @@ class WireConfig(FramePart):
     unknown_tools_handler: bool
     sequential: bool
     max_iterations: int
+    subject: bool | None = None
 
 
 class BuildParams(OfAgent):
     """Build an agent under a number."""
 
     config: WireConfig
+
+
+class BuildResult(FramePart):
+    """Of a subject in it: its hooks, and those names in errors that it chose."""
+
+    hooks: list[str] | None = None
+    names: list[str] | None = None
+
+
+class SubjectParams(OfAgent):
+    """Load a user's own extensions, before the first agent that has them."""
+
+    path: str
+    name: str
+
+
+class SubjectResult(FramePart):
+    """What was loaded."""
+
+    name: str
+
+
+class OfSubject(OfAgent):
+    """What a subject asks, in which context, and in which tool call if in one."""
+
+    ctx: int
+    call_id: str | None = None
+
+
+class EffectParams(OfSubject):
+    """Tell what was done outside; ``wrong`` says why its data are no JSON."""
+
+    name: str
+    data: Any = None
+    wrong: str | None = None
+
+
+class NowResult(FramePart):
+    """The seconds since the session began."""
+
+    seconds: float
+
+
+class NewIdResult(FramePart):
+    """An id that is the same in every run of a session."""
+
+    id: str
+
+
+class ToolRunData(FramePart):
+    """What is seen of a run of a tool; which of these there are hangs on the kind."""
+
+    name: str | None = None
+    arguments: str | None = None
+    mode: Literal["invoke", "stream"] | None = None
+    implementation: str | None = None
+    result: str | None = None
+    chunk: str | None = None
+    of: str | None = None
+    error: str | None = None
+
+
+class ToolRunParams(OfSubject):
+    """Tell what a tool of the subject's own does."""
+
+    kind: Literal["tool_start", "tool_end", "tool_error", "tool_chunk", "stream_close"]
+    data: ToolRunData
+
+
+class EnteredParams(OfAgent):
+    """Tell that a hook of a subject is entered."""
+
+    hook: str
 
 
 class RunParams(OfAgent):
@@ -317,7 +404,8 @@ class Method:
 METHODS: Final[Mapping[str, Method]] = MappingProxyType(
     {
         "initialize": Method(("harness",), InitializeParams, InitializeResult),
-        "build": Method(("harness",), BuildParams, NothingPart),
+        "subject": Method(("harness",), SubjectParams, SubjectResult),
+        "build": Method(("harness",), BuildParams, BuildResult),
         "run": Method(("harness",), RunParams, NothingPart),
         "next": Method(("harness",), NextParams, InnerResult),
         "cancel": Method(("harness",), CancelParams, NothingPart),
@@ -335,6 +423,11 @@ METHODS: Final[Mapping[str, Method]] = MappingProxyType(
         "unknown_tool": Method(("driver",), UnknownToolParams, InnerResult),
         "event": Method(("driver",), EventParams, None),
         "abandon": Method(("driver",), AbandonParams, None),
+        "effect": Method(("driver",), EffectParams, NothingPart),
+        "now": Method(("driver",), OfSubject, NowResult),
+        "new_id": Method(("driver",), OfSubject, NewIdResult),
+        "tool_run": Method(("driver",), ToolRunParams, NothingPart),
+        "entered": Method(("driver",), EnteredParams, None),
     }
 )
 """Every method of the protocol."""

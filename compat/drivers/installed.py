@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+from typing import Final
+
 from compat.drivers.building import GoDriver
 from compat.drivers.remote import RemoteEngine
+from refengine.errors import RefengineError
 
 
 def eino_0_7_17() -> RemoteEngine:
@@ -24,6 +28,29 @@ def eino_0_8_13() -> RemoteEngine:
 def eino_0_9_13() -> RemoteEngine:
     """Return eino v0.9.13, built if it never was; raises MissingExtraError."""
     return _in_go(GoDriver("eino", "0.9.13", "v09"))
+
+
+VERSIONS: Final = MappingProxyType(
+    {"0.7.17": "v07", "0.7.37": "v07", "0.8.13": "v08", "0.9.13": "v09"}
+)
+"""Versions of eino that there are drivers of, and the tag that each is built with."""
+
+
+class EngineNameError(RefengineError, ValueError):
+    """No driver in Go is called so."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        there = ", ".join(f"eino@{each}" for each in VERSIONS)
+        super().__init__(f"{name!r} is no engine in Go; there are {there}")
+
+
+def go_driver(name: str) -> GoDriver:
+    """Return the driver of an engine in Go; raises EngineNameError."""
+    package, _, version = name.partition("@")
+    if package != "eino" or version not in VERSIONS:
+        raise EngineNameError(name)
+    return GoDriver(package, version, VERSIONS[version])
 
 
 def _in_go(driver: GoDriver) -> RemoteEngine:

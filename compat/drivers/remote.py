@@ -75,10 +75,14 @@ class RemoteAgent:
 
     async def build(self) -> None:
         """Build it in the driver."""
+        await self.ask("build", {"config": self._described()})
+
+    async def ask(self, method: str, params: Mapping[str, object]) -> Any:  # noqa: ANN401  # any JSON
+        """Return what the driver says of this agent, while no run of it goes on."""
         self._driver.attach()
         try:
-            params = {"agent": self._state.number, "config": self._described()}
-            await self._driver.call("build", params, self._state)
+            asked = {"agent": self._state.number, **params}
+            return await self._driver.call(method, asked, self._state)
         finally:
             self._driver.detach()
 

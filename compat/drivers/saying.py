@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
 from refengine.errors import (
+    HookError,
     MaxIterationsExceededError,
     NoMessagesLeftError,
     RefengineError,
     RoutingError,
+    ToolError,
     ToolNotFound,
 )
+from refengine.testing.blaming import blame
 
 
 class EngineFailedError(RefengineError):
     """An engine behind a driver failed with an error of its own."""
 
     def __init__(self, text: str, kind: str = "") -> None:
+        self.said = text
         self.kind = kind
         super().__init__(f"the engine failed by itself: {text}")
 
@@ -50,5 +55,28 @@ def said_by_engine(
 ) -> Exception:
     """Return the error that a driver told of, which is none of the harness's."""
     kind = data.get("kind", "")
+    if "place" in data:
+        return _of_subject(text, data.get("name") or "error", data["place"])
     make = _KINDS.get(kind)
     return EngineFailedError(text, kind) if make is None else make(text, max_iterations)
+
+
+class SubjectFailedError(Exception):
+    """A subject behind a driver failed; its class is called as that of its error."""
+
+
+@cache
+def _class_of(name: str) -> type[SubjectFailedError]:
+    return type(name, (SubjectFailedError,), {})
+
+
+def _of_subject(text: str, kind: str, place: Mapping[str, Any]) -> Exception:
+    """Return an error of a subject, with where it arose noted."""
+    error = _class_of(kind)(text)
+    tool, call_id = place.get("tool"), place.get("call_id")
+    if "hook" in place:
+        where = {"tool": tool, "call_id": call_id}
+        blame(error, HookError(place["of"], 0, place["hook"], error, **where))
+    else:
+        blame(error, ToolError(tool or "", call_id or "", error))
+    return error

@@ -21,7 +21,9 @@ from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
 from compat.migration.joining import Vocabulary, further
 from compat.migration.judging import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
-from compat.migration.refs import SubjectRef, located
+from compat.migration.refs import PYTHON, SubjectRef, located
+from compat.migration.remote.checking import check_remote
+from compat.migration.remote.languages import remote_sources
 from compat.migration.reproducer import SideFiles
 from compat.migration.sharpening import plays_before, sharpened
 from compat.migration.subject_process import prepare
@@ -96,7 +98,8 @@ def check(old: SubjectRef, new: SubjectRef, terms: Terms, how: CheckOptions) -> 
     that was given for nothing.
     """
     for ref in (old, new):  # they import while the worlds are made
-        prepare(ref, SEEDS.values(), how.reach)
+        if ref.language == PYTHON:
+            prepare(ref, SEEDS.values(), how.reach)
     corpus = corpus_of([old, new], how, terms.outside)
     given = how.given.used(corpus)
     said = vocabulary([old, new], how) if how.search_plays else None
@@ -167,6 +170,8 @@ def _all_sources(refs: Sequence[SubjectRef]) -> Mapping[str, str]:
 def sources_of(ref: SubjectRef) -> Mapping[str, str]:
     """Return a subject's own sources by name; none if there is no file to read."""
     with located(ref) as location:
+        if ref.language != PYTHON:
+            return remote_sources(location)
         file = location.file or module_file(ref.module or "", ref.cwd)
         try:
             return {} if file is None else own_sources(file)
@@ -202,6 +207,9 @@ def check_all(
 
     With what they ``said``, a search goes on where one holds.
     """
+    if old.language != PYTHON:
+        found = check_remote(old, news, corpus, how, explain=explain)
+        return {name: Checked(*each) for name, each in found.items()}
     runner = SubjectRunner(old, "old", how)
     judge = MigrationJudge(runner, corpus, anew, how.progress, beside)
     try:

@@ -26,6 +26,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 
@@ -211,7 +212,12 @@ def _run(
 
 
 DEFAULT: Final = "subject"
-"""The name that is meant where a file is named alone."""
+"""The name that is meant where a file of Python is named alone."""
+PYTHON: Final = "python"
+LANGUAGES: Final = MappingProxyType({".py": PYTHON, ".go": "go"})
+"""What files of subjects end in, and in which language they are."""
+IN_FOLDERS: Final = ".go"
+"""What files end in whose folder is a subject, too: a package."""
 
 FORMS: Final = "module:name, file.py:name or file.py"
 
@@ -229,9 +235,18 @@ class SubjectRef:
     file: Path | None = None
     module: str | None = None
     revision: Revision | None = None
+    engine: str | None = None
+    """On which engine it is played, if that is said and it is not of Python."""
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def language(self) -> str:
+        """In which language it is written."""
+        if self.file is None:
+            return PYTHON
+        return LANGUAGES.get(self.file.suffix, LANGUAGES[IN_FOLDERS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,18 +273,18 @@ def parse_ref(
     by the child, because looking for one imports the packages around it.
     """
     here = Path.cwd() if cwd is None else cwd
-    revision, target, name = _parts(text)
-    if not name.isidentifier():
+    revision, target, name = _parts(text, here)
+    if name and not name.isidentifier():
         raise NotASubjectError(text, f"{name!r} is no name of a function")
     if revision is not None and not revisions:
         raise RevisionNotAllowedError(text, f"{target}:{name}")
-    if not target.endswith(".py"):
+    if not _is_file(target, here):
         return _module(text, target, name, here)
     file = Path(os.path.normpath(here / target))
     if revision is not None:
         found = find_revision(text, revision, file, target)
         return SubjectRef(text, name, here, file, revision=found)
-    if not file.is_file():
+    if not file.exists():
         raise MissingSubjectFileError(text, target, _neighbour(file, target))
     return SubjectRef(text, name, here, file)
 
@@ -288,16 +303,29 @@ def located(ref: SubjectRef) -> Generator[SubjectLocation, None, None]:
         shutil.rmtree(top, ignore_errors=True)
 
 
-def _parts(text: str) -> tuple[str | None, str, str]:
+def _is_file(target: str, here: Path) -> bool:
+    """Tell whether a text names a file of a subject, or a folder that is one."""
+    if target.endswith(tuple(LANGUAGES)):
+        return True
+    folder = here / target
+    return folder.is_dir() and any(folder.glob(f"*{IN_FOLDERS}"))
+
+
+def _default(target: str) -> str:
+    """Return the name that is meant where none is given; "" where it is looked for."""
+    return DEFAULT if target.endswith(".py") else ""
+
+
+def _parts(text: str, here: Path) -> tuple[str | None, str, str]:
     """Return revision, file or module, and name."""
     parts = _split(text)
     if not all(parts):
         raise NotASubjectError(text, f"write {FORMS}")
-    is_file = [part.endswith(".py") for part in parts]
+    is_file = [_is_file(part, here) for part in parts]
     if is_file == [True]:
-        return None, text, DEFAULT
+        return None, text, _default(text)
     if is_file == [False, True]:
-        return parts[0], parts[1], DEFAULT
+        return parts[0], parts[1], _default(parts[1])
     if len(parts) == 2:
         return None, parts[0], parts[1]
     if len(parts) == 3 and is_file[1]:

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -25,6 +26,7 @@ type config struct {
 	UnknownTools  bool            `json:"unknown_tools_handler"`
 	Sequential    bool            `json:"sequential"`
 	MaxIterations int             `json:"max_iterations"`
+	Subject       bool            `json:"subject"` // that of this driver is put in, too
 }
 
 type agent struct {
@@ -35,10 +37,12 @@ type agent struct {
 
 	mu      sync.Mutex
 	cancels map[int64]context.CancelFunc
+	blamed  map[error]any // where errors of a subject arose, while a run goes on
 }
 
 func newAgent(p *peer.Peer, number int64) *agent {
-	return &agent{peer: p, number: number, refs: peer.NewRefs(), cancels: map[int64]context.CancelFunc{}}
+	return &agent{peer: p, number: number, refs: peer.NewRefs(), cancels: map[int64]context.CancelFunc{},
+		blamed: map[error]any{}}
 }
 
 // target adds to the parameters of a call whose it is.
@@ -49,7 +53,7 @@ func (a *agent) target(params peer.Obj) peer.Obj {
 
 func get[T any](a *agent, number int64) (T, error) { return peer.Get[T](a.refs, number) }
 
-func (a *agent) build(c config) error {
+func (a *agent) build(c config) (has any, err error) {
 	made := &adk.ChatModelAgentConfig{
 		Name:          or(c.Name, "agent"),
 		Description:   or(c.Description, "an agent"),
@@ -70,10 +74,46 @@ func (a *agent) build(c config) error {
 	for at, each := range c.Structs {
 		made.Middlewares = append(made.Middlewares, a.structMiddleware(at, each))
 	}
+	if c.Subject {
+		if has, err = a.addSubject(made); err != nil {
+			return nil, err
+		}
+	}
 	a.addHandlers(made, c.Handlers)
 	agent, err := adk.NewChatModelAgent(context.Background(), made)
 	a.made = agent
+	return has, err
+}
+
+// blame notes where an error of a subject arose; the first note of a run counts.
+func (a *agent) blame(err error, place any) {
+	if !reflect.TypeOf(err).Comparable() {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, known := a.blamed[err]; !known && a.placeOf(err) == nil {
+		a.blamed[err] = place
+	}
+}
+
+// placed returns an error with where it arose, if it is a subject's.
+func (a *agent) placed(err error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if place := a.placeOf(err); place != nil {
+		return peer.Placed(err, place)
+	}
 	return err
+}
+
+func (a *agent) placeOf(err error) any {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if reflect.TypeOf(err).Comparable() && a.blamed[err] != nil {
+			return a.blamed[err]
+		}
+	}
+	return nil
 }
 
 // or returns what eino asks for where the harness leaves it out.
@@ -137,6 +177,9 @@ func (a *agent) around(method string, params peer.Obj, on inner, into any) error
 }
 
 func kindOf(err error) string {
+	if kind := kindOfSubject(err); kind != "" {
+		return kind
+	}
 	text := err.Error()
 	switch {
 	case errors.Is(err, adk.ErrExceedMaxIterations):

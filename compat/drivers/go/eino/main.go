@@ -19,6 +19,7 @@ func main() {
 	d := &driver{agents: map[int64]*agent{}}
 	d.peer = peer.New(os.Stdin, os.Stdout, map[string]peer.Function{
 		"initialize": d.initialize,
+		"subject":    d.subject,
 		"build":      d.build,
 		"run":        d.run,
 		"next":       d.next,
@@ -86,7 +87,7 @@ func (d *driver) build(params json.RawMessage) (any, error) {
 	d.mu.Lock()
 	d.agents[asked.Agent] = made
 	d.mu.Unlock()
-	return nil, made.build(asked.Config)
+	return made.build(asked.Config)
 }
 
 // reset frees all that an agent has numbered.
@@ -143,7 +144,8 @@ func (d *driver) next(params json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inner(asked)
+	result, err := inner(asked)
+	return result, a.placed(err)
 }
 
 func (d *driver) pull(params json.RawMessage) (any, error) {
@@ -155,7 +157,8 @@ func (d *driver) pull(params json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stream.pull()
+	got, err := stream.pull()
+	return got, a.placed(err)
 }
 
 func (d *driver) close(params json.RawMessage) (any, error) {

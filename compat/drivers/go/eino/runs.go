@@ -38,6 +38,7 @@ func (a *agent) run(asked runParams) (any, error) {
 	ctx, cancel := context.WithCancel(withCtx(context.Background(), asked.Ctx))
 	a.mu.Lock()
 	a.cancels[asked.Run] = cancel
+	clear(a.blamed)
 	a.mu.Unlock()
 	defer a.cancel(asked.Run)
 	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: a.made, EnableStreaming: asked.Stream})
@@ -68,7 +69,7 @@ func (a *agent) events(told *adk.AgentEvent) (events []event) {
 		events = append(events, a.outputOf(told))
 	}
 	if told.Err != nil {
-		failure := peer.FailureOf(told.Err, kindOf(told.Err))
+		failure := peer.FailureOf(a.placed(told.Err), kindOf(told.Err))
 		events = append(events, event{Name: told.AgentName, Error: failure})
 	}
 	return events

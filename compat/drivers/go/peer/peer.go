@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,8 @@ type Failure struct {
 type FailureData struct {
 	Number    int64           `json:"number,omitempty"`
 	Kind      string          `json:"kind,omitempty"`
+	Name      string          `json:"name,omitempty"`  // of the type, inside what wraps it
+	Place     any             `json:"place,omitempty"` // where, if it is a subject's
 	Interrupt json.RawMessage `json:"interrupt,omitempty"`
 }
 
@@ -69,8 +72,48 @@ func FailureOf(err error, kind string) *Failure {
 	var known *HarnessError
 	if errors.As(err, &known) {
 		failure.Data.Number = known.Number
+		return failure
+	}
+	failure.Data.Name = TypeOf(err)
+	var placed *PlacedError
+	if errors.As(err, &placed) {
+		failure.Data.Place = placed.Place
 	}
 	return failure
+}
+
+// PlacedError says of an error on its way to the harness where it arose.
+type PlacedError struct {
+	error
+	Place any
+}
+
+// Placed returns an error with its place.
+func Placed(err error, place any) error { return &PlacedError{err, place} }
+
+func (e *PlacedError) Unwrap() error { return e.error }
+
+// TypeOf returns the bare name of the type of an error, inside what wraps it.
+func TypeOf(err error) string {
+	for {
+		switch wrapper := err.(type) {
+		case interface{ Unwrap() error }:
+			if inner := wrapper.Unwrap(); inner != nil {
+				err = inner
+				continue
+			}
+		case interface{ Unwrap() []error }:
+			if inner := wrapper.Unwrap(); len(inner) > 0 {
+				err = inner[0]
+				continue
+			}
+		}
+		kind := reflect.TypeOf(err)
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		return kind.Name()
+	}
 }
 
 type received struct {

@@ -1,0 +1,7 @@
+//go:build subject && v08
+
+package main
+
+import "github.com/cloudwego/eino/adk"
+
+func newWatched(h watchedHandler) adk.ChatModelAgentMiddleware { return &h }

@@ -1,0 +1,3 @@
+module refengine/world
+
+go 1.22

@@ -1,0 +1,146 @@
+"""A user's Go package as a part of a driver: found, joined with its source, and built.
+
+A file is a package of its own, since old and new forms of one thing often stand side by
+side; a folder is the package that Go takes it for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from refengine.errors import RefengineError
+
+WORLD: Final = Path(__file__).parent / "go" / "world"
+"""The package that users import as ``refengine/world``."""
+IMPORTED: Final = "refengine/world"
+DEFAULT: Final = "Subject"
+"""The function that is meant where no name is given."""
+PACKAGE: Final = re.compile(r"^package[ \t]+(\w+)", re.MULTILINE)
+FUNCTION: Final = re.compile(r"^func[ \t]+([A-Z]\w*)[ \t]*\(", re.MULTILINE)
+NOT_CODE: Final = re.compile(
+    r"//[^\n]*|/\*.*?\*/|`[^`]*`|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL
+)
+FOLDER: Final = "subject"
+"""Where the package stands in a build."""
+
+
+class GoSubjectError(RefengineError):
+    """A user's Go package cannot be built into a driver; ``kind`` says why."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        self.kind = kind
+        super().__init__(text)
+
+
+@dataclass(frozen=True, slots=True)
+class GoSubject:
+    """A package, and which of its functions makes the extensions.
+
+    ``text`` is how the user named it, ``files`` are its own, by name.
+    """
+
+    text: str
+    name: str
+    files: Mapping[str, bytes]
+
+    def joined(self, files: Mapping[str, bytes], package: str) -> Mapping[str, bytes]:
+        """Return the files of a driver with those of the package among them."""
+        world = {
+            f"world/{path.name}": path.read_bytes() for path in sorted(WORLD.iterdir())
+        }
+        mine = {f"{FOLDER}/{name}": data for name, data in self.files.items()}
+        needs = f"\nrequire {IMPORTED} v0.0.0\n\nreplace {IMPORTED} => ./world\n"
+        bound = BOUND.format(path=f"driver/{FOLDER}", name=self.name)
+        return {
+            **files,
+            "go.mod": files["go.mod"] + needs.encode(),
+            f"{package}/bound.go": bound.encode(),
+            **world,
+            **mine,
+        }
+
+    def refuse(self, log: str) -> None:
+        """Raise GoSubjectError if it is the package that a compiler complains of."""
+        lines = [
+            line.removeprefix("./").removeprefix(f"{FOLDER}/")
+            for line in log.splitlines()
+            if line.removeprefix("./").startswith(f"{FOLDER}/")
+        ]
+        if lines:
+            said = "\n  ".join(lines[:10])
+            raise GoSubjectError("compile", f"{self.text} does not compile:\n  {said}")
+
+
+BOUND: Final = """//go:build subject
+
+package main
+
+import own "{path}"
+
+const subjectName = "{name}"
+
+var subjectConstructor any = own.{name}
+"""
+
+
+def go_subject(text: str, path: Path, name: str) -> GoSubject:
+    """Return the package at a path, a file or a folder, and its constructor.
+
+    Without a name it is ``Subject``, or the only exported function that there is.
+    Raises GoSubjectError, or OSError.
+    """
+    files = {each.name: each.read_bytes() for each in go_files(path)}
+    codes = [_code(data.decode("utf-8", "replace")) for data in files.values()]
+    packages = {found[1] for code in codes if (found := PACKAGE.search(code))}
+    if not files or not packages:
+        raise GoSubjectError("missing-file", f"{text} has no package of Go")
+    if "main" in packages:
+        raise GoSubjectError(
+            "import",
+            f"{text} is a package main, which nobody can import: move what is to be"
+            " checked into a package of its own",
+        )
+    functions = [each for code in codes for each in FUNCTION.findall(code)]
+    return GoSubject(text, _named(text, name, functions), files)
+
+
+def go_files(path: Path) -> Sequence[Path]:
+    """Return the files of a package: the one file, or those of a folder, no tests."""
+    if path.is_file():
+        return (path,)
+    found = sorted(path.glob("*.go"))
+    return [each for each in found if not each.name.endswith("_test.go")]
+
+
+def _code(source: str) -> str:
+    """Return a source without comments and texts."""
+    return NOT_CODE.sub(lambda found: "\n" * found[0].count("\n"), source)
+
+
+def _named(text: str, name: str, functions: Sequence[str]) -> str:
+    if name and name in functions:
+        return name
+    if not name and DEFAULT in functions:
+        return DEFAULT
+    if not name and len(functions) == 1:
+        return functions[0]
+    raise _no_such(text, name, functions)
+
+
+def _no_such(text: str, name: str, functions: Sequence[str]) -> GoSubjectError:
+    shown = ", ".join(functions)
+    if not functions:
+        why = "it exports no function: write one that returns your extensions"
+    elif not name:
+        why = f"it exports {shown}: say which, as in {text}:{functions[0]}"
+    else:
+        close = difflib.get_close_matches(name, functions, 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        why = f"{hint}it exports {shown}"
+    what = f"no function {name}" if name else f"no function {DEFAULT}"
+    return GoSubjectError("missing-name", f"{text} has {what}; {why}")

@@ -1,0 +1,1 @@
+"""Subjects that are written in the language of their engine, behind its driver."""

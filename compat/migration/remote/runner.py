@@ -1,0 +1,188 @@
+"""A side in another language as the judge plays it: its driver, its sessions.
+
+The world is played here, and the driver owns the agent loop with the subject in it
+(``compat.drivers.subjects``). One that ends, hangs or talks nonsense is started anew.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from compat.drivers.kept import KeptDriver
+from compat.drivers.subjects import (
+    SubjectEngine,
+    SubjectWatch,
+)
+from compat.migration.comparing import PlayError, SideRunner
+from compat.migration.refs import SubjectRef, located
+from compat.migration.remote.languages import BuiltSubject, built_subject
+from compat.migration.reproducer import SideFiles
+from compat.migration.session_copy import HOME, TEMPORARY, session_copy
+from compat.migration.subject_process import Label, environment
+from compat.migration.subject_runner import SEEDS, CheckOptions
+from compat.process import ChildDiedError, ChildError, ChildHungError
+from compat.verdicts.migration import Exercise, FailedSide
+from refengine.agent import ChatModelAgentConfig
+from refengine.testing.clock import Loops
+from refengine.testing.scenario import Scenario
+from refengine.testing.session import Session
+from refengine.testing.trace import Trace
+from refengine.testing.world import EffectError, World
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePlayed:
+    """One session of a subject behind a driver."""
+
+    jsonl: str
+    refused: str | None = None
+    way: str | None = None
+
+
+class RemoteRunner:
+    """One side: a subject and the driver that has it."""
+
+    def __init__(self, ref: SubjectRef, label: Label, check: CheckOptions) -> None:
+        """Build its driver and start it; raises PlayError, or as ``built_subject``."""
+        self._ref = ref
+        self._label: Label = label
+        self._check = check
+        self._hooks: Counter[str] = Counter()
+        self._loops = Loops()
+        self._built = False
+        self._failed: str | None = None
+        with ExitStack() as stack:
+            place = stack.enter_context(located(ref))
+            self.subject: BuiltSubject = built_subject(ref, place)
+            copy = stack.enter_context(session_copy(ref, place))
+            self._cwd, self._top = copy.cwd, Path(copy.isolation or copy.cwd)
+            self._env = self._environment()
+            self._driver, self.engine = self._started()
+            self._ending = weakref.finalize(self, stack.pop_all().close)
+
+    def _environment(self) -> Mapping[str, str]:
+        return {
+            **environment(SEEDS[self._label], self._check.reach.env),
+            "HOME": str(self._top / HOME),
+            "TMPDIR": str(self._top / TEMPORARY),
+        }
+
+    def _started(self) -> tuple[KeptDriver, SubjectEngine]:
+        subject, patience = self.subject, self._check.timeout
+        try:
+            driver = KeptDriver(subject.command, patience, cwd=self._cwd, env=self._env)
+        except ChildError as error:
+            raise self._fault("ended", error.why) from error
+        return driver, SubjectEngine(subject.engine, driver, subject.loaded)
+
+    def anew(self) -> RemoteRunner:
+        """Return the same side in a process of its own."""
+        return RemoteRunner(self._ref, self._label, self._check)
+
+    def close(self) -> None:
+        """End the driver, and remove what was made for it."""
+        self._driver.close()
+        self._ending()
+
+    @property
+    def ways(self) -> Sequence[str]:
+        """None: it is no graph."""
+        return ()
+
+    def run_in(self, ways: Sequence[str]) -> None:
+        """Do nothing: an agent behind a driver runs in one way."""
+
+    @property
+    def intends(self) -> Sequence[str]:
+        """None: what is intended is said in Python."""
+        return ()
+
+    def broken(self, played: object) -> Sequence[str]:  # noqa: ARG002  # as all sides
+        """Return nothing: no effect is intended."""
+        return ()
+
+    @property
+    def exercise(self) -> Exercise:
+        """How often each hook was entered."""
+        name, _, version = self.subject.engine.partition("@")
+        return Exercise(str(self._ref), dict(self._hooks), frameworks={name: version})
+
+    @property
+    def files(self) -> SideFiles:
+        """The subject's own files, for a reproducer."""
+        files = self.subject.files
+        return SideFiles(files, next(iter(files)), self.subject.loaded.name)
+
+    def play(self, world: Scenario) -> RemotePlayed:
+        """Play one world; raises PlayError."""
+        watch = self.engine.watch = SubjectWatch()
+
+        def dress(own: World, config: ChatModelAgentConfig) -> ChatModelAgentConfig:
+            watch.world = own
+            return config
+
+        session = Session(world, self.engine, dress, watch.names, rebuild=True)
+        try:
+            trace = self._loops.run(session.play())
+        except EffectError as error:
+            raise self._fault("effect", str(error), usage=True) from error
+        except ChildError as error:
+            raise self._over(error) from error
+        self._see(watch)
+        return RemotePlayed(trace.to_jsonl(), self._refused(watch, trace))
+
+    def _see(self, watch: SubjectWatch) -> None:
+        """Count what was entered, and raise what makes the whole side a mistake."""
+        over = self._driver.over
+        if over is not None:
+            raise self._over(over)
+        mistake = watch.mistake
+        if mistake is not None:
+            raise self._fault(mistake.kind, str(mistake), usage=True)
+        self._built = self._built or watch.built
+        self._failed = self._failed or watch.failed
+        self._hooks.update(watch.hooks)
+        for hook in watch.hooks:
+            self._hooks.setdefault(hook, 0)
+
+    def _refused(self, watch: SubjectWatch, trace: Trace) -> str | None:
+        if watch.built:
+            return None
+        why = watch.failed or str(trace.of("build_error")[0].data["error"])
+        return f"{self.subject.loaded.name} failed: {why}"
+
+    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[RemotePlayed]:
+        """Play many worlds; raises PlayError."""
+        yield from map(self.play, worlds)
+        if not self._built and self._failed is not None:
+            raise self._fault("raised", self._failed, usage=True)
+
+    def _over(self, error: ChildError) -> PlayError:
+        match error:
+            case ChildHungError():
+                kind = "timeout"
+            case ChildDiedError():
+                kind = "ended"
+            case _:
+                kind = "harness"
+        return self._fault(kind, error.why)
+
+    def _fault(self, kind: str, text: str, *, usage: bool = False) -> PlayError:
+        said = f"{self._label} {self._ref}: {text}"
+        return PlayError(FailedSide(self._label, kind, said, usage))
+
+
+def anew(player: SideRunner) -> AbstractContextManager[SideRunner]:
+    """Open a side once more, in a process that ends with the block."""
+    return closing(_runner(player).anew())
+
+
+def _runner(player: SideRunner) -> RemoteRunner:
+    if not isinstance(player, RemoteRunner):
+        raise TypeError(player)
+    return player
