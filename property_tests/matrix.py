@@ -33,7 +33,7 @@ from collections.abc import (
     Sequence,
 )
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import repeat
@@ -329,14 +329,16 @@ def matrix(
     *,
     jobs: int = 1,
     search: Search = "fixed",
+    elsewhere: Played | None = None,
 ) -> Matrix:
-    """Play all mutants, several at a time in processes of their own.
+    """Play all mutants, several at a time in processes of their own, or ``elsewhere``.
 
     The answer is the same for any number of jobs. With more than one the mutants have
     to be of the registry, since their ids are what is handed over.
     """
     named = {each.id: each.violates for each in mutants}
-    with _player(worlds, search, jobs) as played:
+    playing = nullcontext(elsewhere) if elsewhere else _player(worlds, search, jobs)
+    with playing as played:
         found = Matrix(tuple(clauses), named, tuple(played(mutants, ())))
         wanted = found.clauses_without_mutant
         if search != "proof" or not wanted:

@@ -18,6 +18,7 @@ from compat.cli.command import (
     refusing_to_judge,
 )
 from compat.cli.conform_kinds import check_arguments, check_dialect
+from compat.cli.on import ON, spread_on
 from compat.cli.values import (
     CLAUSE,
     ENGINE,
@@ -130,6 +131,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
     kind=OUTPUT,
     metavar="FILE",
 )
+@option("--on", about=ON, metavar="WORKERS")
 @option("--failures", about="write each failure there, for replay", kind=OUTPUT_FOLDER)
 def conform(  # noqa: PLR0913  # options of a command line
     *,
@@ -156,6 +158,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     html: Path | None,
     badge: Path | None,
     history: Path | None,
+    on: str | None,
     failures: Path | None,
 ) -> int:
     """Judge engines in the same worlds, clause by clause; or stores of checkpoints.
@@ -184,7 +187,11 @@ def conform(  # noqa: PLR0913  # options of a command line
     out = console()
     reports = {"json": json, "junit": junit, "markdown": markdown, "html": html}
     reports |= {"badge": badge, "history": history}
-    with waiting() as wait, refusing_to_judge("conform", *_mistakes()):
+    with (
+        waiting() as wait,
+        refusing_to_judge("conform", *_mistakes()),
+        ExitStack() as stack,
+    ):
         check_paths({"events": events, **reports})
         if stores:
             clauses, excluded = _chosen(words, ids, exclude, shown, store_contract())
@@ -239,6 +246,7 @@ def conform(  # noqa: PLR0913  # options of a command line
             strict=strict,
             excluded=excluded,
             worlds=worlds,
+            spread=stack.enter_context(spread_on("conform", on)),
         )
         with judging(request, line) as judgement, _opened(events) as file:
             wait.close()

@@ -18,6 +18,7 @@ ENGINES_ONLY: Final[Mapping[str, str]] = MappingProxyType(
         "worlds": "the worlds of a store are calls, and no sessions",
         "known": "known failures are pinned to scenarios of engines",
         "shown": "a failure of a store is told with all its calls",
+        "on": "calls of a store are played where its files are",
         "failures": "a store's failure is played again by the command beside it",
     }
 )
@@ -27,6 +28,7 @@ ENGINES_ONLY: Final[Mapping[str, str]] = MappingProxyType(
 DIALECTS_WITHOUT: Final[Mapping[str, str]] = MappingProxyType(
     {
         "worlds": "sessions of your own are sessions of engines",
+        "on": "the worlds of a dialect take seconds, which is what one unit takes",
         "shown": "a failure of a dialect is told with the observations near it",
     }
 )

@@ -17,6 +17,7 @@ from compat.cli.migrate_programs import (
     spoken_json,
     spoken_lines,
 )
+from compat.cli.on import ON, spread_on
 from compat.cli.values import OUTPUT, OUTPUT_FOLDER, PATH, Kind, at_least, one_of
 from compat.migration.options import (
     DOMAINS,
@@ -146,6 +147,7 @@ def reaching(check: F) -> F:
     default=0.0,
     metavar="PCT",
 )
+@option("--on", about=ON, metavar="WORKERS")
 @flag("--reports", about="with --all: report on each case, not only on one not met")
 @flag("--wire", about="graphs ask a server on loopback by ChatOpenAI")
 @reaching
@@ -169,6 +171,7 @@ def check(  # noqa: PLR0913  # the options of the command
     reproducer: Path | None,
     sharpness_plays: int | None,
     min_sharpness: float,
+    on: str | None,
     reports: bool,
     wire: bool,
     reach: Reach,
@@ -198,14 +201,15 @@ def check(  # noqa: PLR0913  # the options of the command
     others = (sides, every, worlds, tools, wire, reproducer, reports, min_sharpness)
     if programs and (wrong := programs.wrong(any(others))):
         refuse(CHECK, wrong)
-    if every is not None:
-        if any((sides, settings, reproducer, require, worlds, tools)):
-            refuse(CHECK, "--all takes all else from each migration.toml")
-    elif reports:
-        refuse(CHECK, "--reports goes with --all; a pair is always reported on")
-    elif len(sides) != 2 and not programs:
-        refuse(CHECK, f"give OLD and NEW; {len(sides)} given: {sides}")
+    if every is None:
+        wrong = _wrong_pair(sides, on, reports=reports, programs=bool(programs))
+    else:
+        pairs = sides, settings, reproducer, require, worlds, tools
+        wrong = _wrong_folder(on, wire=wire, pairs=any(pairs))
+    if wrong:
+        refuse(CHECK, wrong)
     from compat.migration.checking import over_the_wire
+    from compat.migration.folder import mistakes
     from compat.migration.subject_runner import CheckOptions
 
     plays = _plays(sharpness_plays, min_sharpness, wire=wire, several=every is not None)
@@ -221,15 +225,37 @@ def check(  # noqa: PLR0913  # the options of the command
         min_sharpness=min_sharpness,
     )
     if programs:
-        with refusing(CHECK, *_mistakes()):
+        with refusing(CHECK, *mistakes()):
             return _programs(programs, how, require, settings, json_file)
-    with refusing(CHECK, *_mistakes()):
+    with refusing(CHECK, *mistakes()):
         how = replace(how, given=_given(settings, worlds, tools))
     playing = over_the_wire(how) if wire else nullcontext(how)
-    with refusing(CHECK, *_mistakes()), playing as how:
+    with refusing(CHECK, *mistakes()), playing as how:
         if every is not None:
-            return _folder(every, how, json_file, reports=reports)
+            return _folder(every, how, json_file, on, reports=reports)
         return _pair(sides, how, require, settings, json_file, reproducer)
+
+
+def _wrong_pair(
+    sides: list[str], on: str | None, *, reports: bool, programs: bool
+) -> str:
+    """Return what is wrong with the line of a pair, "" if nothing is."""
+    if on is not None:
+        return "--on shares the pieces of a folder: it goes with --all"
+    if reports:
+        return "--reports goes with --all; a pair is always reported on"
+    if len(sides) != 2 and not programs:
+        return f"give OLD and NEW; {len(sides)} given: {sides}"
+    return ""
+
+
+def _wrong_folder(on: str | None, *, wire: bool, pairs: bool) -> str:
+    """Return what is wrong with the line of a folder, "" if nothing is."""
+    if pairs:
+        return "--all takes all else from each migration.toml"
+    if on is not None and wire:
+        return "--on has workers play in process, so not with --wire"
+    return ""
 
 
 def _given(
@@ -249,22 +275,6 @@ def _plays(given: int | None, least: float, *, wire: bool, several: bool) -> int
     if wire and plays:
         refuse(CHECK, "small changes are played in process, so not with --wire")
     return plays
-
-
-def _mistakes() -> tuple[type[Exception], ...]:
-    """Return what a user can get wrong: reported without a traceback."""
-    from compat.migration.folder import NoPiecesError
-    from compat.migration.refs import RefError
-    from compat.migration.reproducer import NotOursError
-    from compat.migration.settings import SettingsError
-    from compat.migration.wire import NoWorldsError
-    from compat.models.errors import GivenFileError, UnusedFileError
-    from compat.wire.errors import WireError
-    from refengine.testing.world import WorldExtraError
-
-    own = RefError, SettingsError, NoPiecesError, NotOursError, NoWorldsError
-    given = GivenFileError, UnusedFileError
-    return *own, *given, WorldExtraError, WireError, OSError
 
 
 def _pair(  # what the options say of a pair
@@ -364,9 +374,15 @@ def _reproduced(found: Checked, folder: Path, name: str) -> str:
 
 
 def _folder(
-    folder: Path, how: CheckOptions, json_file: Path | None, *, reports: bool
+    folder: Path,
+    how: CheckOptions,
+    json_file: Path | None,
+    on: str | None,
+    *,
+    reports: bool,
 ) -> int:
     from compat.migration.folder import folder_code, judge_pieces, pieces_in
+    from compat.migration.spread_pieces import judge_spread
     from compat.report.folder import case_line, folder_json, folder_lines
     from compat.report.migration_json import dump, report
     from compat.report.terminal import console
@@ -377,7 +393,11 @@ def _folder(
     def done(case: JudgedCase) -> None:
         out.print(case_line(case))
 
-    cases = judge_pieces(pieces, how, done)
+    with spread_on(CHECK, on) as spread:
+        if spread is None:
+            cases = judge_pieces(pieces, how, done)
+        else:
+            cases = judge_spread(spread, pieces, how, done)
     code = folder_code(cases)
     if json_file is not None:
         header = _header(how, *(case.verdict for case in cases))

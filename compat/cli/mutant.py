@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import group, option, refusing
+from compat.cli.on import ON, spread_on
 from compat.cli.values import OUTPUT, WHOLE, at_least, one_of
 from compat.verdicts.exit_codes import (
     DIFFERS,
@@ -76,7 +77,8 @@ def list_(words: tuple[str, ...]) -> int:
     kind=one_of(*SEARCHES),
     default=SEARCHES[0],
 )
-def show_matrix(  # the options of the command
+@option("--on", about=ON, metavar="WORKERS")
+def show_matrix(  # noqa: PLR0913  # the options of the command
     *,
     file: Path | None,
     examples: int,
@@ -84,6 +86,7 @@ def show_matrix(  # the options of the command
     words: tuple[str, ...],
     jobs: int | None,
     search: Search,
+    on: str | None,
 ) -> int:
     """Play every mutant in the fixed worlds, and show which clauses kill it.
 
@@ -101,6 +104,7 @@ def show_matrix(  # the options of the command
     from property_tests.judging.inputs import make_corpus
     from property_tests.matrix import matrix, unknown_names
     from property_tests.registry import contract, unmatched
+    from property_tests.spread_matrix import spread_player
 
     clauses, mutants = _chosen("mutant matrix", words)
     spoken = _of_dialects(words)
@@ -109,7 +113,18 @@ def show_matrix(  # the options of the command
             file.touch()  # what cannot be written is told before minutes are spent
     made = make_corpus(examples if mutants else 0, seed)
     processes = jobs or min(os.cpu_count() or 1, len(mutants) or 1)
-    found = matrix(clauses, mutants, made.corpus, jobs=processes, search=search)
+    with spread_on("mutant matrix", on) as spread:
+        elsewhere = None
+        if spread is not None:
+            elsewhere = spread_player(spread, made.corpus, examples, search)
+        found = matrix(
+            clauses,
+            mutants,
+            made.corpus,
+            jobs=processes,
+            search=search,
+            elsewhere=elsewhere,
+        )
     for dialect, ids, mine in spoken:
         full = search == "full"
         found = joined(found, dialect_matrix(dialect, ids, mine, full=full))

@@ -16,7 +16,8 @@ from compat.migration.checking import Checked, check_all, code_of, corpus_of
 from compat.migration.differing import Mask
 from compat.migration.given import NOTHING, GivenData, Samples, read_given
 from compat.migration.judging import Allow, Terms
-from compat.migration.refs import SubjectRef, parse_ref
+from compat.migration.refs import RefError, SubjectRef, parse_ref
+from compat.migration.reproducer import NotOursError
 from compat.migration.settings import (
     FILE,
     DeclaredCase,
@@ -25,12 +26,17 @@ from compat.migration.settings import (
     load_settings,
 )
 from compat.migration.subject_runner import CheckOptions
+from compat.migration.wire import NoWorldsError
+from compat.models.errors import GivenFileError, UnusedFileError
+from compat.spreading import RefusedUnitError
 from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, exit_code
 from compat.verdicts.migration import JudgedCase, Migration
 from compat.verdicts.relations import DEFAULT_RELATION
 from compat.verdicts.sharpness import EquivalentMark
+from compat.wire.errors import WireError
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import ScenarioError, load_scenario
+from refengine.testing.world import WorldExtraError
 
 AT_ONCE: Final = 2
 """So many pieces are judged at the same time; each keeps two children busy."""
@@ -50,6 +56,13 @@ class NoPiecesError(ValueError):
             f"{folder}: no folder in it has a {FILE};"
             " refengine init migration writes one to start from"
         )
+
+
+def mistakes() -> tuple[type[Exception], ...]:
+    """Return what a user can get wrong: reported without a traceback."""
+    own = RefError, SettingsError, NoPiecesError, NotOursError, NoWorldsError
+    given = GivenFileError, UnusedFileError, RefusedUnitError
+    return *own, *given, WorldExtraError, WireError, OSError
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from compat.verdicts.relations import RELATIONS
 from compat.verdicts.sharpness import Sharpness
-from refengine.messages import Json
 from refengine.testing.scenario import Scenario
+
+if TYPE_CHECKING:
+    from refengine.messages import Json
+else:
+    # pydantic reads these types where a verdict comes from another process, and cannot
+    # follow one that is made of itself.
+    Json = Any
 
 Side: TypeAlias = Literal["old", "new"]
 SIDES: Final[tuple[Side, Side]] = ("old", "new")

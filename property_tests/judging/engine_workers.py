@@ -14,7 +14,8 @@ from compat.verdicts.conformance import ClauseFailure
 from property_tests.corpus import CorpusWorld
 from property_tests.defaults import EXAMPLES
 from property_tests.judging.inputs import ConformRequest, CorpusFiles
-from property_tests.judging.pool import LONG, EngineLostError, Pool, Reply
+from property_tests.judging.pool import LONG, EngineLostError, Pool, Reply, Request
+from property_tests.judging.spread_pool import SpreadPool
 from property_tests.registry import Clause
 
 SMOKE: Final = 3
@@ -62,7 +63,8 @@ class EngineWorkers:
             "corpus": str(files.whole),
             "clauses": [each.id for each in clauses],
         }
-        self.pool = stack.enter_context(Pool(about, request.workers, request.timeout))
+        self.pool: Pool | SpreadPool = _pool(about, request, files)
+        stack.enter_context(self.pool)
         self._sizes: dict[int, int] = {}
 
     @cached_property
@@ -224,6 +226,15 @@ class EngineWorkers:
             scenario = self._worlds[at].scenario
             self._sizes[at] = len(scenario.model_dump_json())
         return self._sizes[at]
+
+
+def _pool(
+    about: Request, asked: ConformRequest, files: CorpusFiles
+) -> Pool | SpreadPool:
+    """Return what asks workers: children of this process, or a cluster's."""
+    if asked.spread is None:
+        return Pool(about, asked.workers, asked.timeout)
+    return SpreadPool(about, files, asked.spread, asked.timeout)
 
 
 def _usable(reply: Reply) -> Reply:

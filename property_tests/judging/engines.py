@@ -139,7 +139,8 @@ def judging(
         same_names(judges)
         for each in judges:
             _ = each.known  # a mistake in its file comes before anything is judged
-        judges[0].begin(len(first))
+        # Units are cut from the whole corpus, which is not there yet.
+        judges[0].begin(len(first) if request.spread is None else 0)
         made = make_corpus(
             request.examples, seed, given, first=first, meanwhile=judges[0].go_on
         )

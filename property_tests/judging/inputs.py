@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from compat.models.importing import ImportedFile
 from compat.report.given import given_lines
+from compat.spreading import Spread
 from compat.verdicts.conformance import AnyEvent, ClauseInfo
 from property_tests.corpus import CorpusWorld, SuiteCorpus, fixed_worlds
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
@@ -38,7 +39,7 @@ class ConformRequest:
     engine's worlds. ``known`` is a file of known failures, in place of the one that
     comes with a door. ``excluded`` are
     the words that took clauses out, and how many each. ``worlds`` are files of the
-    user's own sessions.
+    user's own sessions. With a ``spread``, units of it are played on a cluster.
     """
 
     engines: tuple[str, ...]
@@ -52,6 +53,7 @@ class ConformRequest:
     strict: bool = False
     excluded: Mapping[str, int] = field(default_factory=dict[str, int])
     worlds: tuple[Path, ...] = ()
+    spread: Spread | None = None
 
     @property
     def whole(self) -> bool:

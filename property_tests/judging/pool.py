@@ -46,6 +46,8 @@ class EngineLostError(RefengineError):
 
     def __init__(self, engine: str, times: int, last: str) -> None:
         self.engine = engine
+        self.times = times
+        self.last = last
         super().__init__(
             f"{engine} was given up after {times} worlds that it did not survive;"
             f" the last: {last}"
@@ -63,10 +65,10 @@ def expect_workers() -> None:
 class Worker:
     """One child that has the engine, and the requests that it is to answer."""
 
-    def __init__(self, about: Request) -> None:
+    def __init__(self, about: Request, cwd: Path) -> None:
         self.waiting: deque[tuple[ChildCall, Request]] = deque()
         # In this folder, also where it is a copy of what was started in another one.
-        self.child = ChildProcess(COMMAND, cwd=Path.cwd(), marked=False, frameworks=())
+        self.child = ChildProcess(COMMAND, cwd=cwd, marked=False, frameworks=())
         self.child.initialize(LONG, **about)
 
     def send(self, at: int, request: Request, limit: float) -> None:
@@ -84,12 +86,23 @@ class Worker:
 class Pool:
     """The workers of one engine."""
 
-    def __init__(self, about: Request, workers: int, timeout: float) -> None:
-        """Start so many; ``timeout`` seconds are given to each request."""
+    def __init__(
+        self,
+        about: Request,
+        workers: int,
+        timeout: float,
+        cwd: Path | None = None,
+    ) -> None:
+        """Start so many; ``timeout`` seconds are given to each request.
+
+        ``cwd`` is where modules of the user's own are looked for, by itself here.
+        """
         self._about = about
         self._timeout = timeout
-        self._workers = [Worker(about) for _ in range(workers)]
-        self._lost = 0
+        self._cwd = cwd or Path.cwd()
+        self._workers = [self._worker() for _ in range(workers)]
+        self.lost: list[str] = []
+        """Why each worker was lost."""
         self._left = 0
 
     def __enter__(self) -> Self:
@@ -148,10 +161,13 @@ class Pool:
             self._left -= 1
             yield at, reply
 
+    def _worker(self) -> Worker:
+        return Worker(self._about, self._cwd)
+
     def _ready(self, number: int) -> Worker:
         """Return a worker; one that ended while it had nothing to do is replaced."""
         if self._workers[number].child.over is not None:
-            self._workers[number] = Worker(self._about)
+            self._workers[number] = self._worker()
         return self._workers[number]
 
     def _next(self, patience: float) -> Iterator[tuple[int, Reply]]:
@@ -165,21 +181,22 @@ class Pool:
 
     def _start_anew(self) -> None:
         """Forget all requests: what is requested from here on is something else."""
-        self._lost = self._left = 0
+        self._left = 0
+        self.lost = []
         for at, worker in enumerate(self._workers):
             if worker.waiting:
                 worker.child.kill()
-                self._workers[at] = Worker(self._about)
+                self._workers[at] = self._worker()
 
     def _lose(self, worker: Worker, error: ChildError) -> Iterator[tuple[int, Reply]]:
         """Put another worker in a lost one's place; answer its first request."""
-        fresh = Worker(self._about)
+        fresh = self._worker()
         self._workers[self._workers.index(worker)] = fresh
         if not worker.waiting:
             return
         why = _why(error)
-        self._lost += 1
-        if self._lost >= LOST:
+        self.lost.append(why)
+        if len(self.lost) >= LOST:
             self._start_anew()
             raise EngineLostError(str(self._about["engine"]), LOST, why)
         (failed, _), *rest = worker.waiting

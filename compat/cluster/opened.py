@@ -1,0 +1,161 @@
+"""A scheduler of dask as a place where units are played.
+
+ClusterError (RefengineError)
+├── OtherVersionError       a worker would give another answer
+└── LostUnitError           the workers of a unit ended, time after time
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from typing import Any, Final
+
+from compat.cluster.address import LocalWorkers, cluster_address
+from compat.cluster.units import own_version, packed, run_unit
+from compat.spreading import RefusedUnitError, UnitData, other_threads_draw
+from refengine.errors import RefengineError
+from refengine.testing.extras import install_line
+
+PATIENCE: Final = 30
+"""Seconds to reach a scheduler, and until a worker has come."""
+
+
+class ClusterError(RefengineError):
+    """Work that could not be done on a cluster."""
+
+
+class MissingClusterError(ClusterError):
+    """dask is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(f"--on needs the extra 'cluster': {install_line('cluster')}")
+
+
+class UnreachableSchedulerError(ClusterError):
+    """No scheduler answers, or it has no worker."""
+
+    def __init__(self, address: str, why: str) -> None:
+        self.address = address
+        super().__init__(f"--on {address}: {why}")
+
+
+class OtherVersionError(ClusterError):
+    """A worker with other sources, which would give another answer."""
+
+    def __init__(self, worker: str, theirs: str, ours: str) -> None:
+        self.worker = worker
+        super().__init__(
+            f"worker {worker} has refengine {theirs}, and here it is {ours}:"
+            " install the same one on both"
+        )
+
+
+class LostUnitError(ClusterError):
+    """A unit that ended every worker it was given to, or broke there."""
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(f"a unit of kind {kind} was lost: {why}")
+
+
+class DaskSpread:
+    """Plays units on the workers of a scheduler."""
+
+    def __init__(self, client: Any) -> None:  # noqa: ANN401  # dask has no types
+        self._client = client
+        self._as_completed = _dask().as_completed
+
+    def each(
+        self, kind: str, units: Sequence[UnitData]
+    ) -> Iterator[tuple[int, UnitData]]:
+        """Yield the place of each unit and its answer, as they come.
+
+        What is left is cancelled where its reader stops, also by Ctrl-C. Raises
+        RefusedUnitError, OtherVersionError or LostUnitError.
+        """
+        ours = own_version()
+        asked = [
+            packed({"version": ours, "kind": kind, "unit": dict(each)})
+            for each in units
+        ]
+        # Equal units are played each: whether one is luck is what may be asked.
+        futures = self._client.map(run_unit, asked, pure=False)
+        places = {future.key: at for at, future in enumerate(futures)}
+        try:
+            for future in self._as_completed(futures, loop=self._client.loop):
+                if future.status != "finished":
+                    raise LostUnitError(kind, str(future.exception()))
+                reply = json.loads(future.result())
+                yield places[future.key], _answer(reply, ours)
+        finally:
+            self._client.cancel(futures, force=True)
+
+
+def _answer(reply: UnitData, ours: str) -> UnitData:
+    if "other" in reply:
+        raise OtherVersionError(reply["worker"], reply["other"], ours)
+    if "refused" in reply:
+        raise RefusedUnitError(reply["refused"])
+    answer: UnitData = reply["answer"]
+    return answer
+
+
+@contextmanager
+def opened(on: str) -> Generator[DaskSpread, None, None]:
+    """Yield the workers that ``--on`` names, for as long as they are asked.
+
+    Workers of this machine bind to loopback, have no dashboard, and end with the
+    command. Raises ClusterAddressError or ClusterError.
+    """
+    where = cluster_address(on)
+    dask = _dask()
+    with ExitStack() as stack:
+        if isinstance(where, LocalWorkers):
+            address = stack.enter_context(_started(where)).scheduler_address
+        else:
+            address = where.address
+        try:
+            client = dask.Client(address, timeout=PATIENCE, set_as_default=False)
+            stack.enter_context(client).wait_for_workers(1, timeout=PATIENCE)
+        except (OSError, TimeoutError) as error:
+            raise UnreachableSchedulerError(address, _why(error)) from None
+        stack.enter_context(other_threads_draw())
+        yield DaskSpread(client)
+
+
+@contextmanager
+def _started(local: LocalWorkers) -> Generator[Any, None, None]:
+    """Yield workers of this machine, with a scheduler that only it can reach."""
+    config = import_module("dask.config")
+    # What is left of the dashboard is a server that has no page.
+    with (
+        config.set({"distributed.scheduler.http.routes": []}),
+        _dask().LocalCluster(
+            n_workers=local.workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            # Not None: that means the port of everybody's dashboard.
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,  # of workers that are ended
+        ) as found,
+    ):
+        yield found
+
+
+def _dask() -> Any:  # noqa: ANN401  # it has no types
+    """Return dask.distributed; raises MissingClusterError."""
+    try:
+        return import_module("distributed")
+    except ModuleNotFoundError:
+        raise MissingClusterError from None
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError) and not isinstance(error, TimeoutError):
+        return f"no scheduler answers there within {PATIENCE} s"
+    return f"no scheduler answers there, or it has no worker, within {PATIENCE} s"

@@ -1,0 +1,76 @@
+"""The one function that is sent to workers, from bytes to bytes, and what it plays.
+
+dask pickles what it ships. So exactly one top-level function goes out, by its name, and
+its payload is JSON: a worker runs what stands in the table here, and nothing that is
+named in data (ARCHITECTURE, Security).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
+from importlib.metadata import version
+from types import MappingProxyType
+from typing import Any, Final
+
+from compat.migration import spread_pieces
+from compat.spreading import RefusedUnitError, UnitData
+from property_tests import spread_matrix
+from property_tests.judging import spread_pool
+
+KINDS: Final[Mapping[str, Callable[[UnitData], UnitData]]] = MappingProxyType(
+    {
+        spread_pieces.KIND: spread_pieces.judged_piece,
+        spread_pool.KIND: spread_pool.answered,
+        spread_matrix.KIND: spread_matrix.killed,
+    }
+)
+"""What a unit can be, by its name."""
+
+_PACKAGES: Final = ("refengine", "compat", "property_tests")
+
+
+@cache
+def own_version() -> str:
+    """Return what two ends must have in common to give one answer.
+
+    The release, the minor version of Python and the sources: a checkout changes without
+    a new release.
+    """
+    digest = hashlib.sha256()
+    for package in _PACKAGES:
+        root = resources.files(package)
+        with resources.as_file(root) as folder:
+            for file in sorted(folder.rglob("*.py")):
+                digest.update(file.relative_to(folder).as_posix().encode())
+                digest.update(file.read_bytes())
+    minor = ".".join(platform.python_version_tuple()[:2])
+    return f"{version('refengine')} ({digest.hexdigest()[:12]}) on Python {minor}"
+
+
+def packed(data: Mapping[str, Any]) -> bytes:
+    """Return JSON as bytes; a lone surrogate is written as JSON escapes it."""
+    return json.dumps(data).encode("ascii")
+
+
+def run_unit(payload: bytes) -> bytes:
+    """Play a unit and return its answer, both as JSON; this is what workers run."""
+    asked = json.loads(payload)
+    own = own_version()
+    if asked["version"] != own:
+        return packed({"other": own, "worker": _worker()})
+    try:
+        return packed({"answer": KINDS[asked["kind"]](asked["unit"])})
+    except RefusedUnitError as error:
+        return packed({"refused": str(error)})
+
+
+def _worker() -> str:
+    """Return the name of the worker that this runs on, for an error."""
+    from distributed import get_worker  # noqa: PLC0415  # an extra
+
+    return str(get_worker().address)

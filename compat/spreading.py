@@ -1,0 +1,43 @@
+"""Work that is cut into units: who has some, and who plays them elsewhere.
+
+A unit is JSON, its answer is JSON, and who plays it knows nothing of who asked. What
+asks puts the answers in an order of its own, so nothing hangs on who was first.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeAlias
+
+UnitData: TypeAlias = "Mapping[str, Any]"
+"""A unit or its answer, as JSON values."""
+
+
+class Spread(Protocol):
+    """Where units are played: on the workers of a cluster."""
+
+    def each(
+        self, kind: str, units: Sequence[UnitData]
+    ) -> Iterator[tuple[int, UnitData]]:
+        """Yield the place of each unit and its answer, as they come.
+
+        Raises RefusedUnitError.
+        """
+        ...
+
+
+class RefusedUnitError(ValueError):
+    """A unit that could not be played: a mistake in what was given, as elsewhere."""
+
+
+@contextmanager
+def other_threads_draw() -> Generator[None, None, None]:
+    """Do not warn of random numbers that dask's threads draw while worlds are drawn.
+
+    Hypothesis takes them for numbers that a strategy draws; ours draw none there.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Do not use the `random` module")
+        yield

@@ -1,0 +1,264 @@
+"""Work on a cluster: one answer for any number of workers, whatever becomes of one.
+
+Real workers of dask, on the loopback interface.
+"""
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from distributed import Client
+
+from compat.cluster import opened as cluster
+from compat.cluster.address import (
+    ClusterAddressError,
+    LocalWorkers,
+    RunningScheduler,
+    cluster_address,
+)
+from compat.cluster.opened import (
+    DaskSpread,
+    LostUnitError,
+    OtherVersionError,
+    UnreachableSchedulerError,
+    opened,
+)
+from compat.cluster.units import own_version, packed, run_unit
+from compat.migration.folder import judge_pieces, pieces_in
+from compat.migration.spread_pieces import KIND, judge_spread, unit_of
+from compat.migration.subject_runner import CheckOptions
+from compat.report.folder import folder_json
+from compat.spreading import RefusedUnitError
+from property_tests.checks import CHECKS
+from property_tests.corpus import SuiteCorpus, fixed_worlds
+from property_tests.judging.inputs import (
+    corpus_files,
+    make_corpus,
+    write_corpus,
+)
+from property_tests.judging.pool import LOST, EngineLostError, Pool
+from property_tests.judging.spread_pool import SpreadPool
+from property_tests.matrix import matrix
+from property_tests.mutants import MUTANTS
+from property_tests.spread_matrix import spread_player
+from tests.commands import refengine
+
+PIECE = Path(__file__).parent.parent / "examples" / "first_run"
+HOW = CheckOptions(examples=1)
+CLAUSES = sorted({each.clause for each in CHECKS})
+LEAVING = """
+import os
+
+from refengine.profile import profile
+from refengine.testing import ReferenceEngine
+
+
+class Leaving(ReferenceEngine):
+    name = "leaving"
+    profile = "seed-001"
+
+    def __init__(self):
+        super().__init__(profile("seed-001"))
+
+    async def build(self, *_args, **_more):
+        os._exit(3)
+"""
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Any]:
+    with cluster._started(LocalWorkers(2)) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(workers) -> Iterator[Any]:
+    with Client(workers.scheduler_address, set_as_default=False) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three pieces, so that a worker that ends leaves work for the other."""
+    found = tmp_path_factory.mktemp("pieces")
+    for name in ("a", "b", "c"):
+        shutil.copytree(PIECE, found / name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def alone(folder: Path) -> str:
+    """Return what judging the folder says without any cluster."""
+    return json.dumps(folder_json(judge_pieces(pieces_in(folder), HOW, print)))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("local:4", LocalWorkers(4)),
+        ("tls://10.1.2.3:8786", RunningScheduler("tls://10.1.2.3:8786")),
+        ("tcp://127.0.0.1:8786", RunningScheduler("tcp://127.0.0.1:8786")),
+        ("tcp://[::1]:8786", RunningScheduler("tcp://[::1]:8786")),
+        ("tcp://localhost:1", RunningScheduler("tcp://localhost:1")),
+    ],
+)
+def test_on_names_workers_of_this_machine_or_a_scheduler(text, found):
+    assert cluster_address(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("local:", "no number of workers"),
+        ("local:0", "no number of workers"),
+        ("local:-1", "no number of workers"),
+        ("local:2x", "no number of workers"),
+        ("8786", "no address of a scheduler"),
+        ("http://127.0.0.1:8786", "no address of a scheduler"),
+        ("tcp://127.0.0.1", "no address of a scheduler"),
+        ("tcp://127.0.0.1:x", "no address of a scheduler"),
+        ("tcp://10.1.2.3:8786", "10.1.2.3 is another machine, and without TLS"),
+        ("tcp://scheduler:8786", "scheduler is another machine, and without TLS"),
+    ],
+)
+def test_what_on_cannot_mean_is_told_with_what_it_can(text, why):
+    with pytest.raises(ClusterAddressError) as error:
+        cluster_address(text)
+    assert why in str(error.value)
+    assert "local:N" in str(error.value)
+
+
+def test_folder_is_judged_alike_on_workers_and_when_one_of_them_is_killed(
+    workers, client, folder, alone
+):
+    done: list[str] = []
+
+    def killing(case) -> None:
+        done.append(case.piece)
+        if len(done) == 1:  # the others are being judged, or wait
+            nanny = next(iter(workers.workers.values()))
+            os.kill(nanny.pid, signal.SIGKILL)
+
+    cases = judge_spread(DaskSpread(client), pieces_in(folder), HOW, killing)
+    assert json.dumps(folder_json(cases)) == alone
+    assert sorted(set(done)) == ["a", "b", "c"]
+
+
+def test_command_says_the_same_with_and_without_workers(tmp_path, folder):
+    said = {}
+    for on in ((), ("--on", "local:1")):
+        file = tmp_path / f"{len(on)}.json"
+        line = ("--all", str(folder / "a"), "--examples", "1", "--json", str(file))
+        ended = refengine("migrate", "check", *line, *on, at=tmp_path)
+        assert ended.returncode == 0
+        said[on] = (ended.stdout, file.read_bytes())
+    assert len(set(said.values())) == 1
+
+
+def test_workers_answer_for_an_engine_what_its_own_pool_does(client):
+    worlds = tuple(fixed_worlds())[:40]
+    requests = [
+        {"op": "load"},
+        *({"op": "judge", "world": at} for at in range(len(worlds))),
+    ]
+    with corpus_files() as files:
+        write_corpus(SuiteCorpus(worlds, 0), files.whole)
+        write_corpus(SuiteCorpus(worlds, 0), files.first)
+        about = {
+            "engine": "reference",
+            "profile": None,
+            "first": str(files.first),
+            "corpus": str(files.whole),
+            "clauses": CLAUSES,
+        }
+        with Pool(about, 1, 60) as pool:
+            here = dict(pool.each(requests))
+        spread = SpreadPool(about, files, DaskSpread(client), 60)
+        assert dict(spread.each(requests)) == here
+    assert any(each.get("decided") for each in here.values())
+
+
+def test_engine_that_ends_its_workers_is_given_up_wherever_it_runs(client, tmp_path):
+    (tmp_path / "leaving.py").write_text(LEAVING)
+    worlds = tuple(fixed_worlds())[:LOST]
+    with corpus_files() as files, chdir(tmp_path):
+        write_corpus(SuiteCorpus(worlds, 0), files.whole)
+        about = {"engine": "leaving:Leaving", "profile": None, "clauses": CLAUSES}
+        spread = SpreadPool(about, files, DaskSpread(client), 60)
+        judged = ({"op": "judge", "world": at} for at in range(LOST))
+        with pytest.raises(EngineLostError, match="its process ended with code 3"):
+            list(spread.each(judged))
+
+
+def test_mutants_are_killed_by_the_same_clauses_on_workers(client):
+    mutants = [each for each in MUTANTS if "STR-001" in each.violates]
+    made = make_corpus(0, 0).corpus
+    here = matrix(["STR-001"], mutants, made, search="proof")
+    player = spread_player(DaskSpread(client), made, 0, "proof")
+    there = matrix(["STR-001"], mutants, made, search="proof", elsewhere=player)
+    assert there == here
+    assert here.kills
+
+
+def test_worker_that_makes_other_worlds_is_refused(client):
+    corpus = SuiteCorpus(tuple(fixed_worlds())[:1], 0)
+    player = spread_player(DaskSpread(client), corpus, 0, "proof")
+    with pytest.raises(RefusedUnitError, match="draws other worlds"):
+        player(MUTANTS[:1], ())
+
+
+def test_worker_of_another_version_is_refused_by_name(client, monkeypatch):
+    monkeypatch.setattr(cluster, "own_version", lambda: "0.0.1 on Python 3.9")
+    with pytest.raises(OtherVersionError) as error:
+        list(DaskSpread(client).each(KIND, [{}]))
+    assert "tcp://127.0.0.1:" in str(error.value)
+    assert own_version() in str(error.value)
+    assert "0.0.1 on Python 3.9" in str(error.value)
+
+
+def test_folder_that_a_worker_sees_otherwise_is_refused(client, folder):
+    (piece,) = pieces_in(folder / "a")
+    unit = {**unit_of(piece, HOW), "content": "0" * 64}
+    with pytest.raises(RefusedUnitError, match="has other files there"):
+        list(DaskSpread(client).each(KIND, [unit]))
+
+
+def test_unit_that_breaks_on_its_worker_is_lost_with_the_reason(client):
+    with pytest.raises(LostUnitError, match="'folder'"):
+        list(DaskSpread(client).each(KIND, [{}]))
+
+
+def test_only_bytes_come_out_of_what_a_worker_runs():
+    payload = packed({"version": own_version(), "kind": "no such", "unit": {}})
+    with pytest.raises(KeyError, match="no such"):
+        run_unit(payload)
+    assert packed({"text": "\ud800"}) == b'{"text": "\\ud800"}'
+    assert asdict(LocalWorkers(1)) == {"workers": 1}
+
+
+def test_scheduler_that_does_not_answer_is_told(monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    with (
+        pytest.raises(UnreachableSchedulerError, match="no scheduler answers"),
+        opened("tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+def test_workers_of_this_machine_are_seen_by_nobody_else():
+    with opened("local:1") as spread:
+        info = spread._client.scheduler_info()
+        found = [info["address"], *info["workers"]]
+        assert len(found) == 2
+        assert all(each.startswith("tcp://127.0.0.1:") for each in found)
+        with pytest.raises(HTTPError, match="404"):
+            urlopen(f"http://127.0.0.1:{info['services']['dashboard']}/status")
