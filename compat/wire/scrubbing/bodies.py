@@ -21,8 +21,9 @@ from urllib.parse import parse_qsl, urlencode
 
 from compat.wire.exchanges import NotDecodableError, decoded
 from compat.wire.json_trees import NotJsonError, Tree, tree_of
+from compat.wire.scrubbing.names import bare, names_a_secret
 from compat.wire.scrubbing.texts import PLACEHOLDER, Finder, edited
-from compat.wire.scrubbing.trees import TreeScrubber, bare, dumped
+from compat.wire.scrubbing.trees import TreeScrubber, dumped
 from refengine.testing.json_values import is_list, is_mapping
 
 _LINE_END: Final = re.compile(r"(\r\n|\n|\r)")
@@ -200,7 +201,9 @@ def clean_pairs(
     found = [
         (
             scrubber.finder.clean(name),
-            PLACEHOLDER if value and bare(name) in names else scrubber.text(value),
+            PLACEHOLDER
+            if value and (bare(name) in names or names_a_secret(name))
+            else scrubber.text(value),
         )
         for name, value in pairs
     ]

@@ -26,8 +26,9 @@ from compat.wire.exchanges import (
     is_text,
 )
 from compat.wire.scrubbing.bodies import clean_body, clean_pairs
+from compat.wire.scrubbing.names import FIELDS, bare, names_a_secret
 from compat.wire.scrubbing.texts import PLACEHOLDER, Finder, settled
-from compat.wire.scrubbing.trees import FIELDS, TreeScrubber, bare, names_of
+from compat.wire.scrubbing.trees import TreeScrubber, names_of
 
 RULES_VERSION: Final = 2
 """Goes up with each change after which a new recording would have other text."""
@@ -104,7 +105,11 @@ def credentials_of(request: Request) -> frozenset[str]:
         for value in _parts_of(name, each)
     ]
     query = parse_qsl(urlsplit(request.url).query)
-    named = [value for name, value in query if bare(name) in _QUERY | FIELDS]
+    named = [
+        value
+        for name, value in query
+        if bare(name) in _QUERY | FIELDS or names_a_secret(name)
+    ]
     return frozenset(each for each in (*headers, *named) if len(each) >= LEAST)
 
 

@@ -3,68 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
 
 from compat.wire.json_trees import NotJsonError, Tree, tree_of
+from compat.wire.scrubbing.names import FIELDS, bare, names_a_secret
 from compat.wire.scrubbing.texts import PLACEHOLDER, Finder
 from refengine.testing.json_values import is_list, is_mapping
-
-FIELDS: Final = frozenset(
-    [
-        "accesskey",
-        "accesskeyid",
-        "accesstoken",
-        "accountid",
-        "apikey",
-        "apitoken",
-        "authorization",
-        "authtoken",
-        "awsaccesskeyid",
-        "awssecretaccesskey",
-        "awssessiontoken",
-        "bearertoken",
-        "clientsecret",
-        "cookie",
-        "cookies",
-        "credential",
-        "credentials",
-        "googapikey",
-        "idtoken",
-        "organization",
-        "organizationid",
-        "orgid",
-        "passwd",
-        "password",
-        "privatekey",
-        "projectid",
-        "proxyauthorization",
-        "pwd",
-        "refreshtoken",
-        "secret",
-        "secretaccesskey",
-        "secretkey",
-        "securitytoken",
-        "sessionid",
-        "sessiontoken",
-        "setcookie",
-        "subscriptionkey",
-        "token",
-        "xapikey",
-        "xgoogapikey",
-    ]
-)
-"""Names of fields, in lower case and without what stands between words."""
-
-_NOT_LETTERS: Final = re.compile(r"[^a-z0-9]")
-
-
-def bare(name: str) -> str:
-    """Return a name as FIELDS writes it: ``X-Api-Key`` and ``xApiKey`` are one."""
-    return _NOT_LETTERS.sub("", name.lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +44,8 @@ class TreeScrubber:
         """Return an array; one of two texts may be a header and what it holds."""
         if len(tree) == 2 and self.is_named(tree[0]):
             return [tree[0], _emptied(tree[1])]
+        if len(tree) == 2 and isinstance(tree[0], str) and names_a_secret(tree[0]):
+            return [tree[0], self.named(tree[1])]
         return [self.tree(each) for each in tree]
 
     def is_named(self, name: Tree) -> bool:
@@ -110,9 +58,19 @@ class TreeScrubber:
             # A schema names the fields of something else here; it holds none itself.
             return {self.finder.clean(name): self.tree(value[name]) for name in value}
         field = owner.get("name", owner.get("key")) if key == "value" else key
-        if self.is_named(field) and not _is_of_a_text(owner, key):
+        if _is_of_a_text(owner, key):
+            return self.tree(value)
+        if self.is_named(field):
             return _emptied(value)
+        if isinstance(field, str) and names_a_secret(field):
+            return self.named(value)
         return self.tree(value)
+
+    def named(self, value: Tree) -> Tree:
+        """Return what a longer name says is a secret: texts, not what holds others."""
+        if is_list(value):
+            return [self.named(each) for each in value]
+        return PLACEHOLDER if isinstance(value, str) and value else self.tree(value)
 
     def text(self, text: str) -> str:
         """Return a text; one that is JSON itself is looked into, such as arguments."""

@@ -1,0 +1,156 @@
+"""No secret of any family reaches a file, in whatever form and place it came.
+
+The families, forms and places are those of ``tools.secrets``; its search, which knows
+what it looks for, is not the code under test. All of them together is its command.
+"""
+
+import gzip
+import json
+
+import pytest
+
+from compat.wire.cassette_files import read_cassette
+from compat.wire.exchanges import Exchange, Request, Response
+from compat.wire.scrubbing import Scrubber, credentials_of
+from compat.wire.scrubbing.names import names_a_secret
+from compat.wire.writing import scrubbed_file
+from tests.wire_support import URL, corpus
+from tools.secrets.cases import cases
+from tools.secrets.encodings import ENCODINGS
+from tools.secrets.families import NAMES, SHAPED
+from tools.secrets.revealing import revealed
+
+EVERY = 4
+"""One case in so many is tried here; ``python -m tools.secrets`` tries all."""
+
+
+def of(encoding):
+    at = list(ENCODINGS).index(encoding)
+    found = [each for each in cases() if each.encoding == encoding]
+    return found[at % EVERY :: EVERY]
+
+
+def told(found: Exchange) -> bytes:
+    body = found.response.body
+    if body.startswith(b"\x1f\x8b"):
+        body = gzip.decompress(body)
+    return b"\n".join([found.request.body, body, found.request.url.encode()])
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_no_family_is_in_a_file_in_any_form(encoding):
+    found = of(encoding)
+    cores = [each.secret.core for each in found]
+    before = b"\n".join(told(each.exchange) for each in found)
+    data = scrubbed_file("a.yaml", [each.exchange for each in found], Scrubber())
+    after = b"\n".join(told(Scrubber().exchange(each.exchange)) for each in found)
+
+    assert len(found) > 20
+    assert revealed(before, cores[::9]) == cores[::9]
+    assert revealed(data, cores) == []
+    assert revealed(after, cores) == []
+
+
+@pytest.mark.parametrize("encoding", ["UTF-16", "base64 of gzip", "base64, a slice"])
+def test_given_value_without_shape_or_name_is_found_in_every_form(encoding):
+    given = "no shape & no name"
+    made = ENCODINGS[encoding](f"it is {given}, they say")
+    body = json.dumps({"text": made}).encode()
+    found = Exchange(Request("POST", URL, {}, body), Response(200))
+
+    assert revealed(told(found), [given]) == [given]
+    assert revealed(told(Scrubber([given]).exchange(found)), [given]) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_with_words_before_and_behind_name_a_secret(name) -> None:
+    assert names_a_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "max_tokens",
+        "prompt_tokens",
+        "next_page_token",
+        "nextPageToken",
+        "stop_token",
+        "tokenizer",
+        "secretary",
+        "passenger",
+        "compass",
+        "key",
+        "keyboard",
+        "primary_key",
+        "encrypted_content",
+        "thoughtSignature",
+        "password_hint",
+        "bypass",
+    ],
+)
+def test_names_that_only_look_so_name_no_secret(name) -> None:
+    assert not names_a_secret(name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password is asked for twice",
+        "api_key=os.environ['OPENAI_API_KEY']",
+        'api_key="${OPENAI_API_KEY}"',
+        "token: <your token>",
+        "see http://localhost:3000/@scope/package",
+        "password: please choose a good one",
+        "a risk-based view of task-specific, ask-me-anything talks",
+        "max_tokens=1024&stop_token=end",
+    ],
+)
+def test_texts_that_hold_no_secret_stay(text) -> None:
+    assert Scrubber().text(text) == text
+
+
+def test_password_is_taken_out_to_its_last_letter() -> None:
+    tree = {"password": "a\"b'c\\d", "note": "kept"}
+    text = f"it is {json.dumps(json.dumps(tree))} and postgres://me:a@b:c@db.example/x"
+
+    found = Scrubber().text(text)
+
+    assert "c\\" not in found
+    assert "b:c" not in found
+    assert "kept" in found
+    assert "db.example/x" in found
+
+
+def test_credentials_of_a_request_are_secrets_of_the_recording() -> None:
+    headers = {
+        "authorization": ("Bearer no-known-shape",),
+        "cookie": ("a=first-value; b=x",),
+        "proxy-authorization": ("Basic bWU6b3Blbi1zZXNhbWU=",),
+        "accept": ("text/plain; charset=x",),
+    }
+    request = Request("GET", f"{URL}?my_api_key=in-the-query&q=hello-there", headers)
+
+    assert credentials_of(request) == {
+        "no-known-shape",
+        "first-value",
+        "bWU6b3Blbi1zZXNhbWU=",
+        "open-sesame",
+        "in-the-query",
+    }
+
+
+def test_recordings_of_vendors_have_no_false_alarm() -> None:
+    """What is taken out of them is a password, a project, or taken out before."""
+    known = {"mellon", "radiance", "portal", "cake", "gen-lang-client-0498264908"}
+    scrubber = Scrubber()
+    for path in corpus():
+        for exchange in read_cassette(path):
+            plain = told(exchange).decode("utf-8", "replace")
+            found = told(scrubber.exchange(exchange)).decode("utf-8", "replace")
+            for value in known | {"REDACTED"}:
+                plain = plain.replace(value, "SCRUBBED")
+            assert found.count("SCRUBBED") <= plain.count("SCRUBBED"), path.name
+
+
+def test_families_are_many() -> None:
+    assert len(SHAPED) > 60

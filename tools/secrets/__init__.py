@@ -1,0 +1,1 @@
+"""How well secrets are found, by our rules and by those of others."""
