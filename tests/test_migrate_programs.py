@@ -124,6 +124,41 @@ def test_divergence_of_programs_is_reported_as_any_other(
     assert len(report["world"].get("runs", ())) <= 2
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not there")
+@pytest.mark.parametrize(
+    ("fault", "divergence"),
+    [
+        ("", None),
+        ("forgetful", "MESSAGE_LOST"),
+        ("tools", "TOOLS_ORDER"),
+        ("ids", "MESSAGE_CHANGED"),
+        ("cold", "SETTINGS"),
+        ("serial", "MESSAGE_CHANGED"),
+        ("retries", "EXTRA_CALL"),
+        ("cut", "ERROR_LOST"),
+        ("swallows", "ANSWER"),
+    ],
+)
+def test_fault_is_found_in_a_program_of_another_language(
+    fault: str, divergence: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(PROGRAM.with_name("plain.mjs"), Path())
+    file = Path("report.json")
+    line = pair("", "--json", str(file), old="streams" if fault == "cut" else "")
+    line[line.index("--new-cmd") + 1] = f"node plain.mjs {fault}"
+
+    code, out = check(capsys, *line)
+
+    report = json.loads(file.read_text())
+    assert code == (0 if divergence is None else 1), out
+    if divergence is None:
+        assert report["holds"] == "identical"
+        return
+    assert report["divergence"]["code"] == divergence
+    assert len(report["world"]["model_script"]) <= 4
+    assert len(report["world"].get("runs", ())) <= 2
+
+
 def test_session_of_lines_is_one_start_and_one_of_sessions_is_none() -> None:
     one, other = (
         played("", world("assistant:x", "assistant:y", turns=2), turns=turns)[0]
