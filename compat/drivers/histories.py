@@ -32,14 +32,17 @@ class SeenHistory:
         self._answer: Message | None = None
         self._results: dict[str | None, Message] = {}
         self._told: Message | None = None
+        self._first: Message | None = None
 
     def ask(self, messages: Sequence[Message]) -> None:
         """Note with what the model is asked: once an iteration."""
         if self._phase != "before":
-            self._begin()
+            self._begin(messages)
         self._asked, self._phase = tuple(messages), "model"
 
-    def _begin(self) -> None:
+    def _begin(self, messages: Sequence[Message]) -> None:
+        if self.iterations == 0 and self.has_instruction and messages:
+            self._first = messages[0] if messages[0].role == "system" else None
         self.iterations += 1
         self._left = self._answer = None
         self._results = {}
@@ -52,7 +55,7 @@ class SeenHistory:
         if after:
             self._phase = "after"
         elif self._phase != "before":
-            self._begin()
+            self._begin(messages)
             self._asked, self._phase = tuple(messages), "before"
         left: list[Sequence[Message]] = []
         try:
@@ -87,7 +90,7 @@ class SeenHistory:
             "returned_directly" if direct else "completed",
             answer=told or last if direct else last,
             iterations=self.iterations,
-            first=self._first(history),
+            first=self._first,
         )
 
     def failed(self, error: Exception) -> FailedRun:
@@ -100,13 +103,8 @@ class SeenHistory:
             error,
             history,
             iterations=self.iterations,
-            first=self._first(history),
+            first=self._first,
         )
-
-    def _first(self, history: Sequence[Message]) -> Message | None:
-        """Return the message that the engine itself put first."""
-        first = history[0] if history and self.has_instruction else None
-        return first if first is not None and first.role == "system" else None
 
     def _history(self) -> list[Message]:
         if self._left is not None:
