@@ -130,7 +130,7 @@ func (a *agent) unknownTool(ctx context.Context, name, arguments string) (string
 	}
 	asked := a.target(peer.Obj{"name": name, "arguments": arguments, "ctx": ctxOf(ctx),
 		"call_id": compose.GetToolCallID(ctx)})
-	err := a.peer.Call("unknown_tool", asked, &got)
+	err := a.peer.CallBeside("unknown_tool", asked, &got)
 	return got.Result, err
 }
 
@@ -168,12 +168,15 @@ type streamed struct {
 	Stream int64 `json:"stream"`
 }
 
+// asking is a way to call the harness: alone, or beside others.
+type asking func(method string, params any, into any) error
+
 // around calls a hook of the harness that wraps something.
-func (a *agent) around(method string, params peer.Obj, on inner, into any) error {
+func (a *agent) around(ask asking, method string, params peer.Obj, on inner, into any) error {
 	token := a.refs.Put(on)
 	defer a.refs.Drop(token)
 	params["token"] = token
-	return a.peer.Call(method, a.target(params), into)
+	return ask(method, a.target(params), into)
 }
 
 func kindOf(err error) string {

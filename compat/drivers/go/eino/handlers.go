@@ -130,7 +130,7 @@ func (h *handler) WrapInvokableToolCall(_ context.Context, next adk.InvokableToo
 	return func(ctx context.Context, arguments string, options ...tool.Option) (string, error) {
 		var got endpointResult
 		asked := h.ofCall("wrap_invokable_tool_call", ctx, arguments, of)
-		err := h.agent.around("hook", asked, func(n nextParams) (any, error) {
+		err := h.agent.around(h.agent.peer.CallBeside, "hook", asked, func(n nextParams) (any, error) {
 			out, err := next(withCtx(ctx, n.Ctx), n.Arguments, options...)
 			if err != nil {
 				return nil, err
@@ -148,7 +148,7 @@ func (h *handler) WrapStreamableToolCall(_ context.Context, next adk.StreamableT
 	return func(ctx context.Context, arguments string, options ...tool.Option) (*schema.StreamReader[string], error) {
 		var got endpointResult
 		asked := h.ofCall("wrap_streamable_tool_call", ctx, arguments, of)
-		err := h.agent.around("hook", asked, func(n nextParams) (any, error) {
+		err := h.agent.around(h.agent.peer.CallBeside, "hook", asked, func(n nextParams) (any, error) {
 			out, err := next(withCtx(ctx, n.Ctx), n.Arguments, options...)
 			if err != nil {
 				return nil, err
@@ -181,7 +181,7 @@ func (w *wrappedModel) ask(ctx context.Context, input []*schema.Message, options
 	infos := model.GetCommonOptions(&model.Options{}, options...).Tools
 	asked := w.handler.params("wrap_model_call", ctx, peer.Obj{"messages": a.tellAll(input),
 		"tools": infosOf(infos), "streaming": streaming})
-	return a.around("hook", asked, func(n nextParams) (any, error) {
+	return a.around(a.peer.Call, "hook", asked, func(n nextParams) (any, error) {
 		messages, err := a.readAll(n.Messages)
 		if err != nil {
 			return nil, err

@@ -17,7 +17,8 @@ import (
 func main() {
 	peer.OneAtATime()
 	d := &driver{agents: map[int64]*agent{}}
-	d.peer = peer.New(os.Stdin, os.Stdout, map[string]peer.Function{
+	in, out := peer.Standard()
+	d.peer = peer.New(in, out, map[string]peer.Function{
 		"initialize": d.initialize,
 		"subject":    d.subject,
 		"build":      d.build,

@@ -116,7 +116,7 @@ func (a *agent) factory(number int64) endpoint {
 		if failed != nil {
 			return got, failed
 		}
-		err = a.around("endpoint", peer.Obj{"endpoint": made.Endpoint, "ctx": ctxOf(ctx),
+		err = a.around(a.peer.CallBeside, "endpoint", peer.Obj{"endpoint": made.Endpoint, "ctx": ctxOf(ctx),
 			"name": in.Name, "arguments": in.Arguments, "call_id": in.CallID}, on, &got)
 		got.Left.leaveIn(in)
 		return got, err

@@ -31,13 +31,13 @@ func (t *toolBase) invoke(ctx context.Context, arguments string) (string, error)
 	var got struct {
 		Result string `json:"result"`
 	}
-	err := t.agent.peer.Call("tool", t.params("invoke", ctx, arguments), &got)
+	err := t.agent.peer.CallBeside("tool", t.params("invoke", ctx, arguments), &got)
 	return got.Result, err
 }
 
 func (t *toolBase) stream(ctx context.Context, arguments string) (*schema.StreamReader[string], error) {
 	var got streamed
-	if err := t.agent.peer.Call("tool", t.params("stream", ctx, arguments), &got); err != nil {
+	if err := t.agent.peer.CallBeside("tool", t.params("stream", ctx, arguments), &got); err != nil {
 		return nil, err
 	}
 	return pulled(t.agent, got.Stream, readText), nil

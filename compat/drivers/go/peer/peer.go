@@ -240,12 +240,22 @@ func (p *Peer) resolve(frame received) {
 // Call asks the harness and waits for its answer, which is read into "into" unless that is
 // nil.
 func (p *Peer) Call(method string, params any, into any) error {
+	return p.call(0, method, params, into)
+}
+
+// CallBeside does the same for what other goroutines may ask for at the same time, as they do
+// for the calls of one answer: their calls go out as they themselves were started.
+func (p *Peer) CallBeside(method string, params any, into any) error {
+	return p.call(goroutine(), method, params, into)
+}
+
+func (p *Peer) call(place int64, method string, params any, into any) error {
 	waiter := make(chan received, 1)
 	id := p.last.Add(1)
 	p.mu.Lock()
 	p.waiting[id] = waiter
 	p.mu.Unlock()
-	p.say(aCall, goroutine(), request{"2.0", id, method, params})
+	p.say(aCall, place, request{"2.0", id, method, params})
 	frame := <-waiter
 	if frame.Error != nil {
 		data := frame.Error.Data
