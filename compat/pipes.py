@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import select
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Final, TypeAlias, cast
 
@@ -26,6 +28,14 @@ class Printed:
 
     size: int = 0
     lines: tuple[str, ...] = ()
+
+
+def widen(pipe: int, size: int) -> None:
+    """Have a pipe hold so many bytes, where the system knows how and allows it."""
+    grow = getattr(fcntl, "F_SETPIPE_SZ", None)
+    if grow is not None:
+        with suppress(OSError):  # others of this user have too much already
+            fcntl.fcntl(pipe, grow, size)
 
 
 class PipeLog:

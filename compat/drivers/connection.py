@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import IO, Any, Final, Protocol, TypeAlias, cast
 
 from compat.drivers.texts import decoded, encoded
-from compat.pipes import FileLog, descriptor, poll
+from compat.pipes import FileLog, descriptor, poll, widen
 from compat.process import (
     BadFrameError,
     ChildCall,
@@ -42,6 +42,11 @@ PROTOCOL: Final = 2
 """The version that drivers are asked for."""
 PATIENCE: Final = 30.0
 """Seconds in which a driver that is waited for has to say something."""
+ROOM: Final = 1 << 20
+"""Bytes that are read at once, and that pipes hold if the system allows it.
+
+What a driver says in one turn is then heard at once, however much it is.
+"""
 LONGEST: Final = 1 << 26
 """Bytes of a line of a driver, at most."""
 ENDING: Final = 2.0
@@ -134,18 +139,22 @@ class DriverProcess:
         weakref.finalize(self, _end, self._process, log)
         self._pid = os.getpid()
         self._in = descriptor(self._process.stdin)
-        self._out = descriptor(self._process.stdout)
+        self._out = self.file = descriptor(self._process.stdout)
+        widen(self._in, ROOM)
+        widen(self._out, ROOM)
         self._line = bytearray()
         self._unsent = bytearray()
         self._agents: dict[int, Callee] = {}
         self._waiting: dict[int, Waiter] = {}
         self._last = self._last_agent = 0
         self._answering: dict[int, asyncio.Task[None]] = {}
-        self._abandoned: set[int] = set()
+        self._room = memoryview(bytearray(ROOM))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._users = 0
         self._freed: list[int] = []
-        self._frames = self._settled_at = 0
+        self._frames = self._settled_at = self._seen = 0
+        self._since = 0.0
+        self._watching: asyncio.TimerHandle | None = None
         self._is_asked = False
         self.about: Mapping[str, Any] = MappingProxyType(self._introduced())
         """What the driver says of itself: engine, version, profile, capabilities."""
@@ -176,9 +185,11 @@ class DriverProcess:
         if self._users > 1 or self.over is not None:
             return
         self._loop = loop = asyncio.get_running_loop()
-        loop.add_reader(self._out, self._readable)
+        loop.add_reader(self._out, self.hear)
         if isinstance(loop, VirtualLoop):
             loop.outside = self
+        else:
+            self._watch(loop)
 
     def detach(self) -> None:
         """Hear it no longer."""
@@ -188,6 +199,9 @@ class DriverProcess:
 
     def _leave(self) -> None:
         self.speak()
+        if self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
         loop, self._loop = self._loop, None
         if loop is not None and not loop.is_closed():
             loop.remove_reader(self._out)
@@ -195,6 +209,24 @@ class DriverProcess:
             loop.outside = None
 
     # Time
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End it if it says nothing for too long while only it could: in real time.
+
+        A loop on virtual time sees that by itself.
+        """
+        if self._frames != self._seen or not self._is_awaited:
+            self._seen, self._since = self._frames, loop.time()
+        elif loop.time() - self._since >= self.patience:
+            self.give_up()
+            return
+        again = min(1.0, self.patience / 4)
+        self._watching = loop.call_later(again, self._watch, loop)
+
+    @property
+    def _is_awaited(self) -> bool:
+        """Whether it is waited for, and waits for nobody itself."""
+        return bool(self._waiting) and not self._answering
 
     def has_settled(self) -> bool:
         """Tell whether nothing will come; asks the driver to say so, if it has not."""
@@ -274,7 +306,7 @@ class DriverProcess:
         self.speak()
         while not reply.done():
             if poll([(self._out, select.POLLIN)], self.patience):
-                self._readable()
+                self.hear()
             else:
                 self.give_up()
         return reply.result()
@@ -319,14 +351,15 @@ class DriverProcess:
 
     # Frames
 
-    def _readable(self) -> None:
+    def hear(self) -> None:
+        """Take what it has said."""
         if b"\n" in self._read():
             *lines, self._line = self._line.split(b"\n")
             for line in lines:
                 self._take(bytes(line))
 
     def _read(self) -> bytes:
-        data = os.read(self._out, 1 << 18)
+        data = bytes(self._room[: os.readv(self._out, [self._room])])
         self._line += data
         if not data:
             self._died()
@@ -341,6 +374,10 @@ class DriverProcess:
         self._frames += 1
         frame = _frame_of(line)
         match frame:
+            case {"method": str(method), "params": {"agent": int(agent)}} if (
+                agent in self._agents
+            ):
+                self._called(frame, method, self._agents[agent])
             case {"id": int(number), "result": result} if number in self._waiting:
                 self._replied(number, result)
             case {"id": int(number), "error": {"message": str(message)} as error} if (
@@ -348,10 +385,6 @@ class DriverProcess:
             ):
                 data: Params = error.get("data") or {}
                 self._failed(number, message, data)
-            case {"method": str(method), "params": {"agent": int(agent)}} if (
-                agent in self._agents
-            ):
-                self._called(frame, method, self._agents[agent])
             case _:
                 self._end_with(self._bad(line))
 
@@ -380,26 +413,21 @@ class DriverProcess:
             callee.notified(method, params)
         else:
             answering = self._answer(number, callee, method, params)
-            self._answering[number] = task = asyncio.ensure_future(answering)
-            task.add_done_callback(lambda done: self._answered(number, done))
-
-    def _answered(self, number: int, task: asyncio.Task[None]) -> None:
-        """Forget what answered a call; one that was given up is replied to here.
-
-        It may have been cancelled before it began.
-        """
-        del self._answering[number]
-        if number in self._abandoned:
-            self._abandoned.discard(number)
-            if task.cancelled() and self.over is None:
-                self._send({"id": number, **CANCELLED_INSIDE})
+            loop = self._loop or asyncio.get_running_loop()
+            self._answering[number] = loop.create_task(answering)
 
     def _abandon(self, number: int) -> None:
         """Cancel what answers a call that the driver waits for no more."""
         task = self._answering.get(number)
         if task is not None:
-            self._abandoned.add(number)
+            task.add_done_callback(lambda done: self._given_up(number, done))
             task.cancel()
+
+    def _given_up(self, number: int, task: asyncio.Task[None]) -> None:
+        """Reply to a call that was given up; it may never have begun."""
+        self._answering.pop(number, None)
+        if task.cancelled() and self.over is None:
+            self._send({"id": number, **CANCELLED_INSIDE})
 
     async def _answer(
         self, number: int, callee: Callee, method: str, params: Params
@@ -417,6 +445,8 @@ class DriverProcess:
         except BaseException as error:  # noqa: BLE001  # interrupts are none of Exception
             data = callee.error_data(error)
             reply = {"error": {"code": -32000, "message": str(error), "data": data}}
+        finally:
+            self._answering.pop(number, None)
         if self.over is None:
             self._send({"id": number, **reply})
 

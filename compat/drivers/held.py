@@ -43,9 +43,14 @@ class Held:
     # Messages
 
     def read(self, told: Wire) -> Message:
-        """Return a message: the one of that reference, if it still says the same."""
-        made = message_read(told)
+        """Return a message: the one of that reference, if it still says the same.
+
+        Raises LookupError for a reference alone that was told with nothing before.
+        """
         ref = told.get("ref")
+        if ref is not None and len(told) == 1:
+            return self._messages[ref]
+        made = message_read(told)
         if not ref:
             return made
         known = self._messages.get(ref)

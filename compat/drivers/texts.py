@@ -23,6 +23,7 @@ _ESCAPED: Final = re.compile(
 )
 _ITSELF: Final = "ffff"
 
+_read: Final = json.JSONDecoder().decode
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -42,9 +43,9 @@ def encoded(frame: Mapping[str, object]) -> bytes:
 def decoded(line: bytes) -> Any:  # noqa: ANN401  # any JSON
     """Return what a line says; raises ValueError, or RecursionError."""
     text = line.decode()
-    if ESCAPE in text or "\\udb" in text.lower():
+    if ESCAPE in text or ("\\u" in text and "\\udb" in text.lower()):
         text = _ESCAPED.sub(_unescape, text)
-    return json.loads(text)
+    return _read(text)
 
 
 def _escape(match: re.Match[str]) -> str:

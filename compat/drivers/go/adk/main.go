@@ -21,7 +21,8 @@ func main() {
 	peer.OneAtATime()
 	log.SetOutput(io.Discard) // adk-go logs agents that it does not find, which a world sees
 	d := &driver{worlds: map[int64]*world{}}
-	d.peer = peer.New(os.Stdin, os.Stdout, map[string]peer.Function{
+	in, out := peer.Standard()
+	d.peer = peer.New(in, out, map[string]peer.Function{
 		"initialize": d.initialize,
 		"session":    with(d, (*world).session),
 		"build":      with(d, (*world).build),

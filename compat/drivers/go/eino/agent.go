@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
 
 	"driver/peer"
 )
@@ -38,11 +39,12 @@ type agent struct {
 	mu      sync.Mutex
 	cancels map[int64]context.CancelFunc
 	blamed  map[error]any // where errors of a subject arose, while a run goes on
+	told    map[*schema.Message]message // what the harness knows of messages
 }
 
 func newAgent(p *peer.Peer, number int64) *agent {
 	return &agent{peer: p, number: number, refs: peer.NewRefs(), cancels: map[int64]context.CancelFunc{},
-		blamed: map[error]any{}}
+		blamed: map[error]any{}, told: map[*schema.Message]message{}}
 }
 
 // target adds to the parameters of a call whose it is.

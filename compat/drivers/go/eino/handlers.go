@@ -89,10 +89,12 @@ func (h *handler) rewrite(ctx context.Context, hook string, state *adk.ChatModel
 		Ctx      int64      `json:"ctx"`
 		Messages *[]message `json:"messages"`
 	}
-	asked := h.params(hook, ctx, peer.Obj{"messages": h.agent.tellAll(state.Messages)})
+	told := h.agent.tellAll(state.Messages)
+	asked := h.params(hook, ctx, peer.Obj{"messages": told})
 	if err := h.agent.peer.Call("hook", asked, &got); err != nil {
 		return ctx, err
 	}
+	h.agent.knows(state.Messages, told)
 	if got.Messages != nil {
 		left, err := h.agent.readAll(*got.Messages)
 		if err != nil {
@@ -179,9 +181,11 @@ type goOn func(context.Context, []*schema.Message, []model.Option) (any, error)
 func (w *wrappedModel) ask(ctx context.Context, input []*schema.Message, options []model.Option, streaming bool, on goOn, into any) error {
 	a := w.handler.agent
 	infos := model.GetCommonOptions(&model.Options{}, options...).Tools
-	asked := w.handler.params("wrap_model_call", ctx, peer.Obj{"messages": a.tellAll(input),
+	told := a.tellAll(input)
+	asked := w.handler.params("wrap_model_call", ctx, peer.Obj{"messages": told,
 		"tools": infosOf(infos), "streaming": streaming})
 	return a.around(a.peer.Call, "hook", asked, func(n nextParams) (any, error) {
+		a.knows(input, told)
 		messages, err := a.readAll(n.Messages)
 		if err != nil {
 			return nil, err

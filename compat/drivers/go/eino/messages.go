@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -33,14 +34,57 @@ type message struct {
 	Extra      map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-// tell returns a message with its reference.
+// tell returns a message with its reference; that alone, if the harness knows what it says.
 func (a *agent) tell(m *schema.Message) message {
 	if m == nil {
 		return message{Role: "none"}
 	}
 	told := contentOf(m)
+	a.mu.Lock()
+	known, ok := a.told[m]
+	a.mu.Unlock()
+	if ok && known.says(told) {
+		return message{Ref: known.Ref}
+	}
 	told.Ref = a.refs.Of(m)
 	return told
+}
+
+// knows notes what the harness was told in a call that it has answered. Before, what runs at
+// the same time could name a message that the harness has not read yet.
+func (a *agent) knows(messages []*schema.Message, told []message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for at, each := range told {
+		if each.Ref != 0 && each.Role != "" {
+			a.told[messages[at]] = each
+		}
+	}
+}
+
+// says tells whether both say the same.
+func (m message) says(other message) bool {
+	return m.Role == other.Role && m.Content == other.Content && m.Name == other.Name &&
+		m.ID == other.ID && m.Extra == nil && other.Extra == nil &&
+		same(m.ToolCallID, other.ToolCallID) && slices.EqualFunc(m.Calls, other.Calls, call.says)
+}
+
+func (c call) says(other call) bool {
+	return c.ID == other.ID && c.Name == other.Name && c.Arguments == other.Arguments &&
+		same(c.Index, other.Index)
+}
+
+func same[T comparable](one, other *T) bool {
+	return one == other || one != nil && other != nil && *one == *other
+}
+
+// copyOf is not changed by who changes what is at the pointer.
+func copyOf[T any](value *T) *T {
+	if value == nil {
+		return nil
+	}
+	copied := *value
+	return &copied
 }
 
 func (a *agent) tellAll(messages []*schema.Message) []message {
@@ -54,14 +98,14 @@ func (a *agent) tellAll(messages []*schema.Message) []message {
 func contentOf(m *schema.Message) message {
 	told := message{Role: string(m.Role), Content: m.Content, Name: m.Name}
 	if m.Role == schema.Tool {
-		told.ToolCallID = &m.ToolCallID
+		told.ToolCallID = copyOf(&m.ToolCallID)
 		if m.Name == "" {
 			told.Name = m.ToolName
 		}
 	}
 	for _, each := range m.ToolCalls {
 		told.Calls = append(told.Calls,
-			call{each.Index, each.ID, each.Function.Name, each.Function.Arguments})
+			call{copyOf(each.Index), each.ID, each.Function.Name, each.Function.Arguments})
 	}
 	for key, value := range m.Extra {
 		if key == idKey {

@@ -48,6 +48,10 @@ func (m *harnessModel) ask(ctx context.Context, mode string, input []*schema.Mes
 		infos = given.Tools
 	}
 	a := m.agent
-	return a.peer.Call("model",
-		modelParams{a.number, mode, ctxOf(ctx), a.tellAll(input), infosOf(infos)}, into)
+	told := a.tellAll(input)
+	err := a.peer.Call("model", modelParams{a.number, mode, ctxOf(ctx), told, infosOf(infos)}, into)
+	if err == nil {
+		a.knows(input, told)
+	}
+	return err
 }

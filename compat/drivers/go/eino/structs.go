@@ -43,11 +43,13 @@ func (a *agent) structField(at int, field string) func(context.Context, *adk.Cha
 		var got struct {
 			Messages []message `json:"messages"`
 		}
+		told := a.tellAll(state.Messages)
 		asked := a.target(peer.Obj{"struct": at, "field": field, "ctx": ctxOf(ctx),
-			"state": a.refs.Of(state), "messages": a.tellAll(state.Messages)})
+			"state": a.refs.Of(state), "messages": told})
 		if err := a.peer.Call("struct", asked, &got); err != nil {
 			return err
 		}
+		a.knows(state.Messages, told)
 		left, err := a.readAll(got.Messages)
 		if err != nil {
 			return err

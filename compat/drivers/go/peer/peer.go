@@ -157,6 +157,7 @@ type Peer struct {
 	unsent    bytes.Buffer
 	frames    int64         // that were said
 	yielding  sync.Mutex    // who gives way
+	calls     chan received // to goroutines that have answered one, and have room to run in
 	wake      chan struct{} // the writer, which has something to do
 	idle      atomic.Bool   // whether no frame is there that can be taken
 }
@@ -170,6 +171,7 @@ func New(in io.Reader, out io.Writer, functions map[string]Function) *Peer {
 		out:       out,
 		waiting:   map[int64]chan received{},
 		wake:      make(chan struct{}, 1),
+		calls:     make(chan received),
 	}
 }
 
@@ -218,7 +220,11 @@ func (p *Peer) take(line []byte) (isOver bool, err error) {
 		p.flush()
 		return true, nil
 	case frame.Method != "":
-		go p.answer(frame)
+		select {
+		case p.calls <- frame:
+		default:
+			go p.answers(frame)
+		}
 	case frame.ID != nil:
 		p.resolve(frame)
 	default:
@@ -270,6 +276,14 @@ func (p *Peer) call(place int64, method string, params any, into any) error {
 // Tell sends a notification.
 func (p *Peer) Tell(method string, params any) {
 	p.say(aNotification, 0, request{"2.0", 0, method, params})
+}
+
+// answers is a goroutine that answers one call after the other.
+func (p *Peer) answers(frame received) {
+	for {
+		p.answer(frame)
+		frame = <-p.calls
+	}
 }
 
 func (p *Peer) answer(frame received) {
