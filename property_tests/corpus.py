@@ -186,7 +186,7 @@ def _entry(
     where = f"world of {clause or family!r}"
     scenario = read_scenario(data["scenario"], where)
     repeat: dict[str, int] = dict(data.get("repeat", {}))
-    whole = _repeated(scenario, repeat, where)
+    whole = repeated(scenario, repeat, where)
     varied: list[str] | None = data.get("varied")
     return CorpusWorld(
         whole,
@@ -201,7 +201,7 @@ def _entry(
     )
 
 
-def _repeated(scenario: Scenario, repeat: Mapping[str, int], where: str) -> Scenario:
+def repeated(scenario: Scenario, repeat: Mapping[str, int], where: str) -> Scenario:
     """Let the last entry of these lists stand so often in all; raises ScenarioError."""
     agent = scenario.agent
     for name, often in repeat.items():

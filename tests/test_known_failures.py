@@ -228,7 +228,10 @@ def test_a_file_of_ours_is_read_if_none_is_given(tmp_path: Path, monkeypatch) ->
     other = tmp_path / "other.toml"
     other.write_text("", "utf-8")
 
+    (tmp_path / "mine@1.2.toml").write_text(entry(engine="mine@1.2"), "utf-8")
+
     assert len(known_of("mine").entries) == 1
+    assert len(known_of("mine@1.2").entries) == 1
     assert known_of("mine", other) == KnownFailures()
     assert known_of("yours") == KnownFailures()
     assert known_of("../mine") == KnownFailures()
@@ -247,6 +250,24 @@ def test_the_files_of_our_own_doors_are_sound() -> None:
 
     for path in FOLDER.glob("*.toml"):
         assert {each.engine for each in read_known(path).entries} <= {path.stem}
+
+
+def test_a_pinned_world_may_say_how_often_a_handler_stands_there() -> None:
+    text = entry(NO_HOOKS | {"agent": {"handlers": [{"before_model": []}]}})
+
+    [found] = known(
+        text.replace("world =", "repeat = { handlers = 3 }\nworld =")
+    ).entries
+
+    assert isinstance(found.world, Scenario)
+    assert found.world.agent is not None
+    assert len(found.world.agent.handlers) == 3
+
+
+def test_what_cannot_be_repeated_is_told() -> None:
+    text = entry().replace("world =", "repeat = { handlers = 0 }\nworld =")
+
+    assert "repeat.handlers=0: give a whole number of at least 1" in refused(text)
 
 
 # --- the pinned world decides

@@ -33,12 +33,15 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
+    StrictInt,
     StrictStr,
     ValidationError,
     ValidationInfo,
     field_validator,
 )
 
+from property_tests.corpus import repeated
 from property_tests.dialects.dialects import world_of_dialect
 from property_tests.variants import CHANGES
 from refengine.testing.scenario_files import parse_scenario
@@ -72,6 +75,7 @@ class KnownFailuresError(ValueError):
 class Known(BaseModel):
     """One entry. ``variant`` says in which one it failed; nothing is chosen by it.
 
+    ``repeat`` says how often the last one of a list of the world's agent stands there.
     ``file`` and ``number`` say where it stands.
     """
 
@@ -85,6 +89,7 @@ class Known(BaseModel):
     kind: Kind
     reason: Text
     issue: Text
+    repeat: Mapping[StrictStr, StrictInt] = Field(default_factory=dict[str, int])
     world: BaseModel
     variant: str = ""
 
@@ -130,10 +135,14 @@ class Known(BaseModel):
 
     @field_validator("world", mode="before")
     @classmethod
-    def _is_a_world(cls, given: object) -> BaseModel:
+    def _is_a_world(cls, given: object, info: ValidationInfo) -> BaseModel:
         if not isinstance(given, str):
             raise ValueError("give the scenario as text: world = '''{…}'''")  # noqa: TRY004  # pydantic wants ValueError
-        return _of_dialect(given) or parse_scenario(given, "it")
+        of_dialect = _of_dialect(given)
+        if of_dialect is not None:
+            return of_dialect
+        often: Mapping[str, int] = info.data.get("repeat", {})
+        return repeated(parse_scenario(given, "it"), often, "it")
 
     @field_validator("variant")
     @classmethod

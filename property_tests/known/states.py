@@ -28,7 +28,7 @@ FOLDER: Final = Path(__file__).parent
 
 State: TypeAlias = Literal["known", "stale"]
 
-_INSTALLED: Final = re.compile(r"[A-Za-z][\w-]*")
+_INSTALLED: Final = re.compile(r"[A-Za-z][\w-]*(@[\w.]+)?")
 
 
 class PinnedWorldError(RefengineError):
