@@ -52,8 +52,9 @@ DIALECT_DOORS = (
     *("flow", "google-adk", "stream-loop", "stream-loop-linear"),
     *("callbacks", "callbacks-v1"),
 )
-DRIVER_DOORS = tuple(
-    f"eino@{each}" for each in ("0.7.17", "0.7.37", "0.8.13", "0.9.13")
+DRIVER_DOORS = (
+    *(f"eino@{each}" for each in ("0.7.17", "0.7.37", "0.8.13", "0.9.13")),
+    *("adk-go@0.5.0", "langchain-js@1"),
 )
 ENGINE = """
 class Engine:
@@ -168,7 +169,7 @@ def test_a_misspelt_name_is_told_with_what_there_is() -> None:
     told = refused("referense", UnknownEngineError)
 
     assert "did you mean 'reference'?" in told
-    assert "langchain, langgraph, reference, reference-adapted" in told
+    assert "langchain-js@1, langgraph, reference, reference-adapted" in told
     assert "module:factory" in told
 
 

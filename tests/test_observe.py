@@ -179,6 +179,7 @@ def test_every_profile_but_the_default_stands_for_a_version_or_a_framework() -> 
     assert {p.name for p in PROFILES} - set(PROFILE_OF.values()) == {
         "seed-001",
         "langchain-1",
+        "langchain-js-1",
         "langgraph-prebuilt-1",
     }
 

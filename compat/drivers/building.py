@@ -42,13 +42,13 @@ SETTINGS: Final[Mapping[str, str]] = {
 class DriverBuildError(RefengineError):
     """A driver could not be built; ``log`` is what the compiler said."""
 
-    def __init__(self, name: str, log: str) -> None:
+    def __init__(self, name: str, log: str, see: str = "GOPROXY is reached") -> None:
         self.log = log
         lines = [each for each in log.strip().splitlines() if each]
         last = "\n  ".join(lines[-5:]) or "the compiler said nothing"
         super().__init__(
             f"the driver of {name} could not be built: modules are downloaded when it"
-            f" is built for the first time, so see that GOPROXY is reached\n  {last}"
+            f" is built for the first time, so see that {see}\n  {last}"
         )
 
 
@@ -97,7 +97,7 @@ class GoDriver:
         folder = self._place(go)
         program = folder / self.package
         if not program.is_file():
-            with _locked(folder.with_suffix(".lock")):
+            with locked(folder.with_suffix(".lock")):
                 if not program.is_file():
                     self._build(go, folder)
         return program
@@ -194,7 +194,7 @@ def _environment() -> Mapping[str, str]:
 
 
 @contextmanager
-def _locked(path: Path) -> Generator[None, None, None]:
+def locked(path: Path) -> Generator[None, None, None]:
     """Hold the lock of a file, which goes with the process."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

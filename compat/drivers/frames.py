@@ -153,6 +153,7 @@ class WireConfig(FramePart):
     tool_call_middlewares: list[WireWraps]
     structs: list[WireStruct]
     handlers: list[list[str]]
+    handler_names: list[str]
     unknown_tools_handler: bool
     sequential: bool
     max_iterations: int

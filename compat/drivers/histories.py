@@ -22,10 +22,18 @@ Phase: TypeAlias = Literal["start", "before", "model", "after"]
 class SeenHistory:
     """What was seen of one run, iteration by iteration."""
 
-    def __init__(self, given: Sequence[Message], *, has_instruction: bool) -> None:
+    def __init__(
+        self,
+        given: Sequence[Message],
+        *,
+        has_instruction: bool,
+        sent_each_call: bool = False,
+    ) -> None:
         self.iterations = 0
         self.has_instruction = has_instruction
         """Whether the engine itself puts a message first."""
+        self._sent_each_call = sent_each_call
+        """Whether it does so for each call alone, and keeps it in no history."""
         self._phase: Phase = "start"
         self._asked: Sequence[Message] = given
         self._left: Sequence[Message] | None = None
@@ -38,10 +46,14 @@ class SeenHistory:
         """Note with what the model is asked: once an iteration."""
         if self._phase != "before":
             self._begin(messages)
-        self._asked, self._phase = tuple(messages), "model"
+        shown = tuple(messages)
+        if self._sent_each_call and self.has_instruction:
+            shown = shown[1:] if shown and shown[0].role == "system" else shown
+        self._asked, self._phase = shown, "model"
 
     def _begin(self, messages: Sequence[Message]) -> None:
-        if self.iterations == 0 and self.has_instruction and messages:
+        kept = self.has_instruction and not self._sent_each_call
+        if self.iterations == 0 and kept and messages:
             self._first = messages[0] if messages[0].role == "system" else None
         self.iterations += 1
         self._left = self._answer = None
@@ -106,6 +118,11 @@ class SeenHistory:
             first=self._first,
         )
 
+            self._begin(messages)
+        shown = tuple(messages)
+        if self._sent_each_call and self.has_instruction:
+            shown = shown[1:] if shown and shown[0].role == "system" else shown
+        self._asked, self._phase = shown, "model"
     def _history(self) -> list[Message]:
         if self._left is not None:
             return list(self._left)

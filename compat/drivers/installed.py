@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from compat.drivers.building import GoDriver
+from compat.drivers.node_building import NodeDriver
 from compat.drivers.remote import RemoteEngine
 from refengine.errors import RefengineError
 
@@ -51,6 +52,15 @@ def go_driver(name: str) -> GoDriver:
     if package != "eino" or version not in VERSIONS:
         raise EngineNameError(name)
     return GoDriver(package, version, VERSIONS[version])
+
+
+def langchain_js_1() -> RemoteEngine:
+    """Return LangChain.js 1, built if it never was; raises MissingNodeError."""
+    return _in_node(NodeDriver("langchain-js@1", "langchain", "langchain"))
+
+
+def _in_node(driver: NodeDriver) -> RemoteEngine:
+    return RemoteEngine(driver.name, driver.command)
 
 
 def _in_go(driver: GoDriver) -> RemoteEngine:

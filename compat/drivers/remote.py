@@ -20,6 +20,7 @@ from compat.drivers.running import RemoteRun
 from compat.drivers.state import AgentState
 from compat.engines.capabilities import refuse_undeclared
 from refengine.agent import ChatModelAgentConfig
+from refengine.hooks import hooks_of
 from refengine.messages import Message
 from refengine.plan import OnNotice
 from refengine.testing.doors import EngineAgent, Yielded, door_agent
@@ -111,6 +112,7 @@ class RemoteAgent:
             "tool_call_middlewares": wraps,
             "structs": [self._struct(at) for at in range(len(config.middlewares))],
             "handlers": self._calls.hook_names,
+            "handler_names": [hooks_of(each, set())[0] for each in config.handlers],
             "unknown_tools_handler": tools.unknown_tools_handler is not None,
             "sequential": tools.sequential,
             "max_iterations": config.max_iterations,

@@ -18,6 +18,7 @@ from compat.drivers.values import Wire
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context, at_point
 from refengine.messages import Message
+from refengine.profile import profile
 from refengine.stream import StreamReader
 from refengine.testing import doors
 
@@ -88,13 +89,19 @@ class AgentState:
         self.held = Held()
         self.errors = Errors()
         self.runs: dict[int, OpenRun] = {}
+        under = profile(driver.about["profile"])
+        self._sent_each_call = under.instruction_place == "each_call"
         self._contexts: dict[int, tuple[Context, OpenRun]] = {}
         self._context_numbers: dict[tuple[int, int], int] = {}
 
     def new_run(self, given: Sequence[Message]) -> OpenRun:
         """Return a run that is about to start."""
         number = len(self.runs) + 1
-        seen = SeenHistory(given, has_instruction=self._has_instruction)
+        seen = SeenHistory(
+            given,
+            has_instruction=self._has_instruction,
+            sent_each_call=self._sent_each_call,
+        )
         ctx = doors.run_context(self.config.name)
         self.runs[number] = run = OpenRun(number, given, ctx, seen)
         return run

@@ -9,6 +9,7 @@
  * Only syntax that can be erased is used, so that a Node that strips types runs it as is.
  */
 import process from "node:process";
+import { setImmediate as afterTurn } from "node:timers";
 import { setImmediate, setTimeout } from "node:timers/promises";
 
 /** The version of the protocol that this package speaks. */
@@ -78,12 +79,16 @@ export interface PeerOptions {
   quiet?: number;
 }
 
-/** One end of a connection. */
+/**
+ * One end of a connection. It works in turns: what is said in one goes out at its end, first
+ * what the engine told, then replies, then own calls.
+ */
 export class Peer {
   #functions: Record<string, PeerFunction>;
   #waiting = new Map<number, Waiter>();
   #last = 0;
   #frames = 0;
+  #unsent: Frame[] = [];
   #dataOf: DataOf;
   #quiet: number;
 
@@ -184,8 +189,22 @@ export class Peer {
 
   #send(frame: Frame): void {
     this.#frames += 1;
-    process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...frame }) + "\n");
+    this.#unsent.push(frame);
+    if (this.#unsent.length === 1) afterTurn(() => this.#speak());
   }
+
+  #speak(): void {
+    const frames = this.#unsent.sort((left, right) => rankOf(left) - rankOf(right));
+    this.#unsent = [];
+    const lines = frames.map((frame) => JSON.stringify({ jsonrpc: "2.0", ...frame }) + "\n");
+    process.stdout.write(lines.join(""));
+  }
+}
+
+/** Returns what goes first of what is said in one turn; an `abandon` follows its call. */
+function rankOf({ method }: Frame): number {
+  if (method === undefined) return 1;
+  return method === "event" ? 0 : 2;
 }
 
 class NoMethod extends Error {

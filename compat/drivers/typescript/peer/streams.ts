@@ -7,12 +7,20 @@ import type { Params, Peer } from "./peer.ts";
 /** Numbers for values, so that the very value comes back. */
 export class Refs<T> {
   #values = new Map<number, T>();
+  #numbers = new WeakMap<object, number>();
   #last = 0;
 
   /** Returns a new number for a value. */
   add(value: T): number {
     this.#values.set(++this.#last, value);
     return this.#last;
+  }
+
+  /** Returns the number of an object: the same one each time. */
+  of(value: T & object): number {
+    const known = this.#numbers.get(value) ?? this.add(value);
+    this.#numbers.set(value, known);
+    return known;
   }
 
   /** Returns the value of a number. */
@@ -50,6 +58,39 @@ export class Streams {
     const source = this.#open.get(number);
     this.#open.drop(number);
     await source.return?.();
+  }
+}
+
+/** A stream that an engine pushes, until the harness pulls it. */
+export class Pushed implements AsyncIterable<Params> {
+  #pieces: Params[] = [];
+  #over: (() => void) | undefined;
+  #wake = () => {};
+
+  put(piece: Params): void {
+    this.#pieces.push(piece);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#over ??= () => {};
+    this.#wake();
+  }
+
+  fail(error: unknown): void {
+    this.#over ??= () => {
+      throw error;
+    };
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Params, void, void> {
+    for (;;) {
+      const piece = this.#pieces.shift();
+      if (piece !== undefined) yield piece;
+      else if (this.#over !== undefined) return this.#over();
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
   }
 }
 

@@ -1,0 +1,146 @@
+"""Drivers in TypeScript that come with this package: built on first use, and kept.
+
+As those in Go (``compat.drivers.building``), under a name that is the hash of sources,
+packages, the version of Node and the platform. Packages are those of ``pinned.json``,
+npm's lock file with the sum of each package and without the address of a registry, and
+none of them runs a script (``npm ci --ignore-scripts``). The compiler is one of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from compat.drivers.building import DriverBuildError, cache, locked
+from compat.engines.capabilities import MissingExtraError
+
+SOURCES: Final = Path(__file__).parent / "typescript"
+"""A folder for each driver, and ``peer``, which all of them have."""
+OLDEST: Final = 20
+"""The first major version of Node that drivers are built for."""
+INSTALL: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
+"""What npm is asked for."""
+
+
+class MissingNodeError(MissingExtraError):
+    """There is no Node, or an old one, and an engine is a program for it."""
+
+    def __init__(self, engine: str, found: str = "") -> None:
+        self.engine = engine
+        self.extra = ""
+        there = f"{found} is on the path" if found else "it is not on the path"
+        ImportError.__init__(
+            self,
+            f"engine {engine!r} needs Node.js {OLDEST} or newer with npm, and {there}:"
+            " install it, from your system's packages for example",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDriver:
+    """A driver in TypeScript: its engine, its folder, and where its packages are.
+
+    ``packages`` is the folder of ``package.json`` and ``pinned.json``, ``entry`` the
+    module that is run.
+    """
+
+    name: str
+    folder: str
+    packages: str
+    entry: str = "main"
+
+    def command(self) -> Sequence[str]:
+        """Return what starts it, which is built if it never was.
+
+        Raises MissingNodeError, or DriverBuildError.
+        """
+        node, npm = find_node(self.name)
+        folder = cache() / f"{self.name}-{self._key(node)}"
+        program = folder / "built" / self.folder / f"{self.entry}.js"
+        if not program.is_file():
+            with locked(folder.with_suffix(".lock")):
+                if not program.is_file():
+                    self._build(npm, node, folder)
+        return [node, str(program)]
+
+    def files(self) -> Mapping[str, Path]:
+        """Return all that it is made of, by where it stands when it is built."""
+        found = {
+            "package.json": SOURCES / self.packages / "package.json",
+            "package-lock.json": SOURCES / self.packages / "pinned.json",
+            "tsconfig.json": SOURCES / "tsconfig.json",
+        }
+        for folder in ("peer", self.folder):
+            for path in sorted((SOURCES / folder).glob("*.ts")):
+                found[f"{folder}/{path.name}"] = path
+        return found
+
+    def unpack(self, work: Path) -> None:
+        """Put all that it is made of into a folder."""
+        for name, path in self.files().items():
+            (work / name).parent.mkdir(exist_ok=True, parents=True)
+            shutil.copyfile(path, work / name)
+
+    def _key(self, node: str) -> str:
+        digest = hashlib.sha256(f"{_version(node)} {sys.platform}".encode())
+        for name, path in self.files().items():
+            digest.update(f"\0{name}\0".encode() + path.read_bytes())
+        return digest.hexdigest()[:16]
+
+    def _build(self, npm: str, node: str, folder: Path) -> None:
+        """Build it beside where it belongs, and move it there."""
+        needed = json.loads(self.files()["package.json"].read_text("utf-8"))
+        packages = [f"{n} {v}" for n, v in sorted(needed["dependencies"].items())]
+        print(  # noqa: T201  # it takes a while, and somebody waits
+            f"building the driver of {self.name} with {node}, once; npm downloads"
+            f" {', '.join(packages)}, and what they need",
+            file=sys.stderr,
+        )
+        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+            work = Path(made) / "driver"
+            self.unpack(work)
+            self._said([npm, *INSTALL], work)
+            self._said([node, *COMPILE], work)
+            work.replace(folder)
+
+    def _said(self, command: Sequence[str], work: Path) -> None:
+        done = subprocess.run(  # noqa: S603  # what was found, no shell
+            command, cwd=work, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise DriverBuildError(
+                self.name, done.stderr + done.stdout, "npm reaches its registry"
+            )
+
+
+TSC: Final = "node_modules/typescript/bin/tsc"
+COMPILE: Final = (TSC, "-p", ".", "--rootDir", ".", "--outDir", "built", "--noCheck")
+"""How the sources become JavaScript; their types are looked at by a test."""
+
+
+def find_node(engine: str) -> tuple[str, str]:
+    """Return the paths of node and npm; raises MissingNodeError."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        raise MissingNodeError(engine)
+    version = _version(node)
+    if int(version.removeprefix("v").split(".")[0]) < OLDEST:
+        raise MissingNodeError(engine, f"Node.js {version}")
+    return node, npm
+
+
+def _version(node: str) -> str:
+    """Return the version of a Node, with its architecture."""
+    asked = [node, "-p", "process.version + ' ' + process.arch"]
+    said = subprocess.run(  # noqa: S603  # the Node that was found, no shell
+        asked, capture_output=True, text=True, check=True
+    )
+    return said.stdout.strip()

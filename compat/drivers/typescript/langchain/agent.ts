@@ -1,0 +1,132 @@
+import { AIMessage, type AIMessageChunk, ToolMessage } from "@langchain/core/messages";
+import { isGraphInterrupt } from "@langchain/langgraph";
+import { createAgent } from "langchain";
+
+import type { Agent } from "../peer/driver.ts";
+import type { ConfigTold, EventTold, RunAsked, ToolTold } from "../peer/frames.ts";
+import type { Harness } from "../peer/harness.ts";
+import { Pushed } from "../peer/streams.ts";
+import { Messages, tellChunk } from "./messages.ts";
+import { middlewareOf, structMiddleware } from "./middleware.ts";
+import { HarnessModel } from "./model.ts";
+import { HarnessTool } from "./tools.ts";
+
+/** Nodes of the graph that `createAgent` makes. */
+const MODEL_NODE = "model_request";
+const TOOLS_NODE = "tools";
+const MODEL_HOOKS = ["before_model_rewrite_history", "after_model_rewrite_history"];
+
+type Updates = Record<string, { messages?: unknown } | { messages?: unknown }[] | undefined>;
+
+/** An agent that `createAgent` made. */
+export class ReactAgent implements Agent {
+  private readonly told: Messages;
+  private readonly made: ReturnType<typeof createAgent>;
+  private readonly steps: number;
+  private readonly wrapsModel: boolean;
+
+  private readonly harness: Harness;
+  private readonly config: ConfigTold;
+
+  constructor(harness: Harness, config: ConfigTold) {
+    this.harness = harness;
+    this.config = config;
+    this.told = new Messages(harness);
+    this.made = createAgent({
+      model: new HarnessModel(harness, this.told),
+      tools: config.tools.map((each) => this.tool(each)),
+      ...(config.instruction ? { systemPrompt: config.instruction } : {}),
+      middleware: [
+        ...config.structs.map((each, at) => structMiddleware(at, each.tools.map((tool) => this.tool(tool)))),
+        ...config.handlers.map((_, at) => middlewareOf(harness, this.told, config, at)),
+      ],
+    });
+    const hooks = config.handlers.flat();
+    const around = hooks.filter((each) => MODEL_HOOKS.includes(each)).length;
+    const before = hooks.filter((each) => each === "before_agent").length;
+    this.steps = config.max_iterations * (2 + around) + before;
+    this.wrapsModel = hooks.includes("wrap_model_call");
+  }
+
+  private tool(spec: ToolTold): HarnessTool {
+    const direct = this.config.return_directly[spec.name] ?? false;
+    return new HarnessTool(this.harness, this.told, spec, direct);
+  }
+
+  async *run(asked: RunAsked, signal: AbortSignal): AsyncGenerator<EventTold> {
+    const streams = asked.stream && !this.wrapsModel;
+    const messages = this.told.readAll(asked.messages);
+    const items = (await this.made.stream(
+      { messages },
+      { streamMode: streams ? ["updates", "messages"] : ["updates"], recursionLimit: this.steps, signal },
+    )) as AsyncIterable<[string, unknown]>;
+    const open = new OpenAnswer(this.harness);
+    try {
+      for await (const [mode, item] of items) {
+        if (mode === "messages") yield* open.take(item as [AIMessageChunk, { langgraph_node: string }], this.config.name);
+        else yield* this.updated(item as Updates, open);
+      }
+    } catch (error) {
+      open.fail(error);
+      throw error;
+    }
+  }
+
+  private *updated(updates: Updates, open: OpenAnswer): Generator<EventTold> {
+    for (const [node, update] of Object.entries(updates)) {
+      for (const each of [update ?? []].flat()) {
+        for (const message of [each.messages ?? []].flat()) {
+          if (node === MODEL_NODE && AIMessage.isInstance(message)) {
+            if (!open.end()) yield this.event("assistant", message);
+          } else if (node === TOOLS_NODE && ToolMessage.isInstance(message)) {
+            yield { ...this.event("tool", message), call_id: message.tool_call_id };
+          }
+        }
+      }
+    }
+  }
+
+  private event(role: string, message: AIMessage | ToolMessage): EventTold {
+    return { name: this.config.name, role, message: this.told.content(message) };
+  }
+}
+
+/** The answer that is being streamed, if there is one. */
+class OpenAnswer {
+  private chunks: Pushed | undefined;
+
+  private readonly harness: Harness;
+
+  constructor(harness: Harness) {
+    this.harness = harness;
+  }
+
+  *take([chunk, { langgraph_node }]: [AIMessageChunk, { langgraph_node: string }], name: string): Generator<EventTold> {
+    if (langgraph_node !== MODEL_NODE || chunk.getType() !== "ai") return;
+    if (this.chunks === undefined) {
+      this.chunks = new Pushed();
+      yield { name, role: "assistant", stream: this.harness.streams.offer(this.chunks) };
+    }
+    this.chunks.put(tellChunk(chunk));
+  }
+
+  /** Return whether there was one, which has ended now. */
+  end(): boolean {
+    const open = this.chunks;
+    this.chunks = undefined;
+    open?.end();
+    return open !== undefined;
+  }
+
+  fail(error: unknown): void {
+    this.chunks?.fail(error);
+    this.chunks = undefined;
+  }
+}
+
+/** Name what the framework says by an error of its own. */
+export function kindOf(error: unknown): string {
+  if (isGraphInterrupt(error)) return "interrupt";
+  const name = error instanceof Error ? error.name : "";
+  return name === "GraphRecursionError" ? "max_iterations" : "";
+}

@@ -1,0 +1,102 @@
+/** What drivers of engines with handlers have in common: agents, runs, what is called. */
+import process from "node:process";
+
+import type { ConfigTold, EventTold, RunAsked } from "./frames.ts";
+import { Harness } from "./harness.ts";
+import { type FailureData, type Params, PROTOCOL, Peer, failureIn } from "./peer.ts";
+
+/** What a driver says of itself. */
+export interface About {
+  engine: string;
+  version: string;
+  profile: string;
+  capabilities: string[];
+}
+
+/** An agent that an engine built. */
+export interface Agent {
+  /** Plays a run; yields what the engine tells, as soon as it does. */
+  run(asked: RunAsked, signal: AbortSignal): AsyncIterable<EventTold>;
+}
+
+/** An engine behind a driver. */
+export interface Engine {
+  about: About;
+  /** Names what the engine says by an error of its own; "" if it says nothing. */
+  kindOf(error: unknown): string;
+  build(harness: Harness, config: ConfigTold): Agent;
+}
+
+/** Drives an engine for a harness until that asks for the end. */
+export async function drive(engine: Engine): Promise<void> {
+  console.log = console.info = console.debug = console.error; // the output is for frames
+  process.on("unhandledRejection", (reason) => console.error("nobody waits for:", reason));
+  await new Driver(engine).peer.serve();
+}
+
+interface Built {
+  harness: Harness;
+  agent: Agent;
+  runs: Map<number, AbortController>;
+}
+
+class Driver {
+  readonly peer: Peer;
+  #engine: Engine;
+  #built = new Map<number, Built>();
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.peer = new Peer(
+      {
+        initialize: () => ({ protocol: PROTOCOL, language: "typescript", dialect: "react", ...engine.about }),
+        build: (params) => this.#build(params),
+        run: (params) => this.#run(params as RunAsked),
+        next: (params) => this.#of(params).harness.next(params),
+        pull: (params) => this.#of(params).harness.streams.pull(params["stream"]),
+        close: (params) => this.#of(params).harness.streams.close(params["stream"]),
+        cancel: (params) => this.#of(params).runs.get(params["run"])?.abort(),
+        reset: (params) => void this.#built.delete(params["agent"]),
+      },
+      { dataOf: (error) => this.#dataOf(error) },
+    );
+  }
+
+  #dataOf(error: unknown): FailureData {
+    const known = failureIn(error);
+    if (known !== undefined) return known.data;
+    const kind = this.#engine.kindOf(error);
+    return kind ? { kind } : {};
+  }
+
+  #of(params: Params): Built {
+    const found = this.#built.get(params["agent"]);
+    if (found === undefined) throw new Error(`there is no agent ${params["agent"]}`);
+    return found;
+  }
+
+  #build(params: Params): void {
+    const harness = new Harness(this.peer, params["agent"]);
+    const agent = this.#engine.build(harness, params["config"] as ConfigTold);
+    this.#built.set(harness.agent, { harness, agent, runs: new Map() });
+  }
+
+  async #run(asked: RunAsked): Promise<void> {
+    const { harness, agent, runs } = this.#of(asked);
+    const leaving = new AbortController();
+    runs.set(asked.run, leaving);
+    try {
+      await harness.within(asked.ctx, async () => {
+        for await (const each of agent.run(asked, leaving.signal)) {
+          harness.tell({ run: asked.run, ...each });
+        }
+      });
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const failure = { code: -32000, message, data: this.#dataOf(error) };
+      harness.tell({ run: asked.run, name: "", error: failure });
+    } finally {
+      runs.delete(asked.run);
+    }
+  }
+}

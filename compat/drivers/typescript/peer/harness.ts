@@ -1,0 +1,83 @@
+/** The harness as one agent has it: its model, its tools and its hooks. */
+import { AsyncLocalStorage } from "node:async_hooks";
+
+import type { MessageTold, Piece, ToolTold } from "./frames.ts";
+import type { Params, Peer } from "./peer.ts";
+import { Refs, Streams, pulled } from "./streams.ts";
+
+/** The number of the harness's context in which something is called. */
+const CONTEXT = new AsyncLocalStorage<number>();
+
+/** The rest of a call, as a wrapper of the harness goes on into it. */
+export type Inner = (next: Params) => Promise<Params>;
+
+/** What the model is told of a tool. */
+export type InfoTold = Pick<ToolTold, "name" | "description">;
+
+/** What an agent asks of the harness, and what it holds for it. */
+export class Harness {
+  readonly agent: number;
+  /** Messages that were told, so that the very one comes back. */
+  readonly refs = new Refs<object>();
+  /** Streams that the harness pulls. */
+  readonly streams = new Streams();
+  #inner = new Refs<Inner>();
+  #peer: Peer;
+
+  constructor(peer: Peer, agent: number) {
+    this.#peer = peer;
+    this.agent = agent;
+  }
+
+  /** Does something in a context of the harness. */
+  within<T>(ctx: number, work: () => T): T {
+    return CONTEXT.run(ctx, work);
+  }
+
+  #ask(method: string, params: Params): Promise<Params> {
+    return this.#peer.call(method, { agent: this.agent, ctx: CONTEXT.getStore(), ...params });
+  }
+
+  /** Tells what the engine tells of a run. */
+  tell(event: Params): void {
+    this.#peer.tell("event", { agent: this.agent, ...event });
+  }
+
+  /** Asks the model for a whole answer. */
+  async answer(messages: MessageTold[], tools: InfoTold[]): Promise<MessageTold> {
+    return (await this.#ask("model", { mode: "invoke", messages, tools })) as MessageTold;
+  }
+
+  /** Asks the model for an answer in chunks. */
+  async answering(messages: MessageTold[], tools: InfoTold[]): Promise<AsyncGenerator<Piece>> {
+    const { stream } = await this.#ask("model", { mode: "stream", messages, tools });
+    return pulled(this.#peer, { agent: this.agent, stream }) as AsyncGenerator<Piece>;
+  }
+
+  /** Calls a tool. */
+  async tool(tool: number, callId: string, args: string): Promise<string> {
+    const asked = { tool, mode: "invoke", arguments: args, call_id: callId };
+    return (await this.#ask("tool", asked))["result"];
+  }
+
+  /** Enters a hook that wraps nothing. */
+  hook(handler: number, hook: string, given: Params): Promise<Params> {
+    return this.#ask("hook", { handler, hook, ...given });
+  }
+
+  /** Enters a hook that wraps a call, which goes on by `inner`. */
+  async around(handler: number, hook: string, given: Params, inner: Inner): Promise<Params> {
+    const token = this.#inner.add(inner);
+    try {
+      return await this.hook(handler, hook, { token, ...given });
+    } finally {
+      this.#inner.drop(token);
+    }
+  }
+
+  /** Goes on into what a wrapper stands around. */
+  next(params: Params): Promise<Params> {
+    const inner = this.#inner.get(params["token"]);
+    return this.within(params["ctx"], () => inner(params));
+  }
+}

@@ -1,0 +1,104 @@
+"""Real LangChain.js behind its driver: the same traces as the reference has."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from compat.drivers.node_building import TSC, NodeDriver
+from compat.engines.capabilities import CAPABILITIES
+from compat.engines.loading import load_engine
+from refengine.profile import differences, profile
+from refengine.testing.clock import run
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import read_scenario
+from refengine.testing.session import play
+from refengine.testing.trace import Trace
+from tests.driver_traffic import checked, recorded
+from tests.node_support import needs_node
+
+pytestmark = needs_node
+
+SCRIPT = ["assistant:[1:t({})]", "assistant:[2:u({})]", "assistant:done"]
+
+
+def handler(number: int, *, wraps_model: bool) -> dict[str, object]:
+    wrap_model = {"wrap_model": {"record": f"H{number}"}} if wraps_model else {}
+    return {
+        "id": f"H{number}",
+        "before_agent": [{"op": "record"}],
+        "before_model": [{"op": "append", "msg": f"user:m{number}"}],
+        "after_model": [{"op": "record"}],
+        "after_agent": [{"op": "record"}],
+        "wrap_invokable": {"prefix_result": f"{number}>"},
+        **wrap_model,
+    }
+
+
+def world(*, streaming: bool) -> dict[str, object]:
+    handlers = [handler(at, wraps_model=not streaming) for at in (1, 2)]
+    tool = {"name": "t", "result": "of <args>"}
+    struct = {"id": "M", "additional_tools": [{"name": "u", "result": "u"}]}
+    agent = {"name": "A", "instruction": "B", "tools": [tool]}
+    return {
+        "agent": {**agent, "middlewares": [struct], "handlers": handlers},
+        "model_script": SCRIPT,
+        "runs": [{"input": ["user:hi"], "streaming": streaming}],
+    }
+
+
+def seen(trace: Trace) -> list[dict[str, object]]:
+    """Return what a trace says, but for warnings: a driver gives none."""
+    numbers: dict[str, str] = {}
+    entries = [each for each in trace if each.kind != "warning"]
+    return [{**each.canonical(numbers), "seq": 0} for each in entries]
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
+def test_it_does_as_the_reference_does_under_its_profile(*, streaming: bool) -> None:
+    scenario = read_scenario(world(streaming=streaming))
+    engine = load_engine("langchain-js@1").engine
+
+    theirs = seen(run(play(scenario, engine)))
+    ours = seen(run(play(scenario, ReferenceEngine(profile("langchain-js-1")))))
+
+    assert theirs == ours
+    assert len(ours) > 20
+
+
+def test_what_is_built_is_what_the_name_says() -> None:
+    engine = load_engine("langchain-js@1")
+
+    assert (engine.version[:2], engine.profile.name) == ("1.", "langchain-js-1")
+    assert not engine.assumed
+    undeclared = set(CAPABILITIES) - engine.capabilities
+    assert len(undeclared) == 21  # what is not declared is skipped: it is pinned
+
+
+def test_where_the_two_languages_part_is_pinned() -> None:
+    found = differences(profile("langchain-1"), profile("langchain-js-1"))
+
+    assert [name for name, _, _ in found] == ["equal_tool_names", "additional_tools"]
+
+
+def test_all_that_goes_to_it_and_back_keeps_to_the_schema() -> None:
+    scenario = read_scenario(world(streaming=False))
+
+    with recorded() as frames:
+        run(play(scenario, load_engine("langchain-js@1").engine))
+
+    assert {name for _, name in checked(frames)} >= {"build", "hook", "next", "tool"}
+
+
+def test_its_types_are_right() -> None:
+    driver = NodeDriver("langchain-js@1", "langchain", "langchain")
+    node, program = driver.command()
+    told = subprocess.run(
+        [node, TSC, "-p", ".", "--noEmit"],
+        cwd=Path(program).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert told.stdout == ""
