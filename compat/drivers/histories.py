@@ -118,11 +118,6 @@ class SeenHistory:
             first=self._first,
         )
 
-            self._begin(messages)
-        shown = tuple(messages)
-        if self._sent_each_call and self.has_instruction:
-            shown = shown[1:] if shown and shown[0].role == "system" else shown
-        self._asked, self._phase = shown, "model"
     def _history(self) -> list[Message]:
         if self._left is not None:
             return list(self._left)
