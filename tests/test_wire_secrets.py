@@ -8,11 +8,21 @@ import gzip
 import json
 
 import pytest
+from rich.text import Text
 
+from compat.cli.command import refuse
+from compat.migration.programs.sources import words_in
+from compat.report.migration_json import dump
+from compat.report.terminal import console
 from compat.wire.cassette_files import read_cassette
 from compat.wire.exchanges import Exchange, Request, Response
 from compat.wire.scrubbing import Scrubber, credentials_of
 from compat.wire.scrubbing.names import names_a_secret
+from compat.wire.scrubbing.outputs import (
+    json_without_secrets,
+    output_scrubber,
+    without_secrets,
+)
 from compat.wire.writing import scrubbed_file
 from tests.wire_support import URL, corpus
 from tools.secrets.cases import cases
@@ -150,6 +160,66 @@ def test_recordings_of_vendors_have_no_false_alarm() -> None:
             for value in known | {"REDACTED"}:
                 plain = plain.replace(value, "SCRUBBED")
             assert found.count("SCRUBBED") <= plain.count("SCRUBBED"), path.name
+
+
+GIVEN = "a-value-of-no-shape"
+KEY = "sk-proj-abcdefghijklmnop1234567890"
+LINE = f"DB_PASSWORD='{GIVEN}' and {KEY}"
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "known-by-the-environment")
+    monkeypatch.setenv("SHORT_PASSWORD", "short")
+    monkeypatch.setenv("LANGUAGE_OF_MINE", "plain-english")
+
+
+@pytest.mark.usefixtures("environment")
+def test_lines_that_are_printed_hold_no_secret(capsys) -> None:
+    out = console(output_scrubber().text)
+    out.print(f"plain-english, short, known-by-the-environment {LINE}")
+    out.print(Text(f"styled {LINE}", style="bold"))
+    with pytest.raises(SystemExit):
+        refuse("cassette", f"the program said {LINE}")
+    said = "".join(capsys.readouterr())
+
+    assert GIVEN not in said
+    assert KEY not in said
+    assert "known-by-the-environment" not in said
+    assert "plain-english, short, SCRUBBED" in said
+    assert said.count("SCRUBBED") == 7
+
+
+@pytest.mark.usefixtures("environment")
+def test_json_of_a_check_holds_no_secret() -> None:
+    body = {"world": {"input": [LINE], "dbPassword": GIVEN}}
+    told = dump(json_without_secrets({**body, "printed": {"old": [LINE]}}))
+
+    assert GIVEN not in told
+    assert KEY not in told
+
+
+def test_kept_copies_of_own_files_hold_no_secret() -> None:
+    files = {
+        ".env": f"{LINE}\n".encode(),
+        "agent.py": f'client = Client(api_key="{GIVEN}")\nask(client)\n'.encode(),
+        "settings.json": json.dumps({"db": {"password": GIVEN}}).encode(),
+        "picture.png": b"\x89PNG\x00\xff" + KEY.encode(),
+        "plain.py": b"print('hello')\n",
+    }
+
+    found = without_secrets(files)
+
+    assert revealed(b"\n".join(found.values()), [GIVEN, KEY]) == []
+    assert found["plain.py"] == files["plain.py"]
+    assert found["agent.py"] == b'client = Client(api_key="SCRUBBED")\nask(client)\n'
+
+
+def test_key_in_a_source_is_no_word_of_worlds(tmp_path) -> None:
+    (tmp_path / "agent.mjs").write_text(f"ask('refund', '{KEY}')", "utf-8")
+    (tmp_path / "agent.py").write_text(f"ask('order', '{KEY}')", "utf-8")
+
+    assert {*words_in(tmp_path)} == {"refund", "order"}
 
 
 def test_families_are_many() -> None:

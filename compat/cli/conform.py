@@ -175,6 +175,7 @@ def conform(  # noqa: PLR0913  # options of a command line
 
     from compat.report.conform_files import check_paths, write_reports
     from compat.report.terminal import console
+    from compat.wire.scrubbing.outputs import output_scrubber
     from property_tests.dialects.dialects import dialect_named
     from property_tests.dialects.judging import DialectJudgement, DialectRequest
     from property_tests.judging.engines import judging
@@ -184,7 +185,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     from property_tests.stores.judging import StoreJudgement, StoreRequest
 
     line = shlex.join(["refengine", "conform", *sys.argv[2:]])
-    out = console()
+    out = console(output_scrubber().text)
     reports = {"json": json, "junit": junit, "markdown": markdown, "html": html}
     reports |= {"badge": badge, "history": history}
     with (

@@ -291,6 +291,7 @@ def _pair(  # what the options say of a pair
     from compat.migration.reproducer import check_folder
     from compat.report.migration import lines
     from compat.report.terminal import console
+    from compat.wire.scrubbing.outputs import output_scrubber
 
     old, new = parse_ref(sides[0], revisions=True), parse_ref(sides[1])
     terms = terms_of(settings, new, require)
@@ -305,7 +306,7 @@ def _pair(  # what the options say of a pair
     again = ""
     if reproducer is not None:
         again = _reproduced(found, reproducer, how.profile)
-    out = console()
+    out = console(output_scrubber().text)
     for line in (*lines(found.verdict), *_wire_lines(how), *_reach_lines(how)):
         out.print(line)
     if again:
@@ -325,6 +326,7 @@ def _programs(
     from compat.migration.programs.sources import words_in
     from compat.report.migration import lines
     from compat.report.terminal import console
+    from compat.wire.scrubbing.outputs import output_scrubber
 
     old, new = programs.commands
     words = () if programs.source is None else words_in(programs.source)
@@ -342,7 +344,7 @@ def _programs(
             code,
             spoken_json(found),
         )
-    out = console()
+    out = console(output_scrubber().text)
     for line in (*lines(found.verdict), *spoken_lines(found), *_reach_lines(how)):
         out.print(line)
     return code
@@ -357,10 +359,13 @@ def _write_pair(
     more: Mapping[str, object] | None = None,
 ) -> None:
     from compat.report.migration_json import dump, report, to_json
+    from compat.wire.scrubbing.outputs import json_without_secrets
 
     printed = {side: list(e.printed) for side, e in verdict.exercise.items()}
     header = {**_header(how, verdict), "old": sides[0], "new": sides[1], **(more or {})}
-    full = report(to_json(verdict), {**header, "printed": printed}, code)
+    told = json_without_secrets(to_json(verdict))
+    head = json_without_secrets({**header, "printed": printed})
+    full = report(told, head, code)
     path.write_text(dump(full), "utf-8")
 
 
@@ -386,9 +391,10 @@ def _folder(
     from compat.report.folder import case_line, folder_json, folder_lines
     from compat.report.migration_json import dump, report
     from compat.report.terminal import console
+    from compat.wire.scrubbing.outputs import json_without_secrets, output_scrubber
 
     pieces = pieces_in(folder)
-    out = console()
+    out = console(output_scrubber().text)
 
     def done(case: JudgedCase) -> None:
         out.print(case_line(case))
@@ -401,7 +407,8 @@ def _folder(
     code = folder_code(cases)
     if json_file is not None:
         header = _header(how, *(case.verdict for case in cases))
-        full = report(folder_json(cases), header, code)
+        told = json_without_secrets(folder_json(cases))
+        full = report(told, json_without_secrets(header), code)
         json_file.write_text(dump(full), "utf-8")
     around = (*_wire_lines(how), *_reach_lines(how))
     for line in (*around, *folder_lines(cases, reports=reports)):

@@ -6,6 +6,7 @@ harness (verdicts, Migration: "a stand-alone reproducer").
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,11 @@ from typing import Final
 
 from compat.report.story import short, story
 from compat.verdicts.migration import DescribedDivergence, Migration, Side
+from compat.wire.scrubbing.outputs import (
+    json_without_secrets,
+    output_scrubber,
+    without_secrets,
+)
 from refengine.testing.scenario import Scenario
 
 SCRIPT: Final = "reproduce.py"
@@ -50,21 +56,24 @@ def write_reproducer(
 ) -> Path:
     """Write the reproducer of a divergence; returns the script's path.
 
-    Raises NotOursError or OSError.
+    A secret in a file or in the world is not written: whoever runs the script puts it
+    back. Raises NotOursError or OSError.
     """
     found, world = verdict.divergence, verdict.world
     if found is None or world is None:
         raise AssertionError(verdict)
     check_folder(folder)
     for side, files in sides.items():
-        for name, text in files.files.items():
+        for name, text in without_secrets(files.files).items():
             target = folder / side / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(text)
-    data = world.model_dump_json(exclude_defaults=True, indent=2)
+    told = json_without_secrets(world.model_dump(mode="json", exclude_defaults=True))
+    data = json.dumps(told, indent=2, ensure_ascii=False)
     (folder / WORLD).write_text(f"{data}\n", "utf-8")
     script = folder / SCRIPT
-    script.write_text(_script(found, world, sides, profile), "utf-8")
+    said = output_scrubber().text(_script(found, world, sides, profile))
+    script.write_text(said, "utf-8")
     return script
 
 

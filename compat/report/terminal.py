@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 
 class SteadyConsole(Console):
@@ -17,6 +20,22 @@ class SteadyConsole(Console):
     would end the program there.
     """
 
+    def __init__(self, shown: Callable[[str], str], **how: Any) -> None:  # noqa: ANN401  # rich's
+        super().__init__(**how)
+        self._shown = shown
+
+    def print(self, *objects: Any, **how: Any) -> None:  # noqa: ANN401  # rich's
+        """Print lines, each as it is to be shown."""
+        super().print(*map(self._line, objects), **how)
+
+    def _line(self, line: object) -> object:
+        if isinstance(line, str):
+            return self._shown(line)
+        if not isinstance(line, Text):
+            return line
+        found = self._shown(line.plain)
+        return line if found == line.plain else Text(found, line.style)
+
     def on_broken_pipe(self) -> None:
         """Print no more."""
         self.quiet = True
@@ -25,8 +44,10 @@ class SteadyConsole(Console):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
-def console() -> Console:
+def console(shown: Callable[[str], str] = str) -> Console:
     """Return a console that shows text as it is, and styles only where a Text has them.
+
+    ``shown`` takes out of a line what is not to be shown, such as a program's secrets.
 
     What the terminal's encoding has no letters for stands there as an escape. Brackets
     and colons are the caller's data: read as markup they would be gone, or a traceback.
@@ -34,4 +55,6 @@ def console() -> Console:
     stdout: object = sys.stdout
     if isinstance(stdout, io.TextIOWrapper):  # a test may have put something else
         stdout.reconfigure(errors="backslashreplace")
-    return SteadyConsole(highlight=False, soft_wrap=True, markup=False, emoji=False)
+    return SteadyConsole(
+        shown, highlight=False, soft_wrap=True, markup=False, emoji=False
+    )

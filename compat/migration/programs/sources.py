@@ -10,6 +10,7 @@ from typing import Final
 from compat.migration.refs import RefError
 from compat.migration.session_copy import LEFT_OUT
 from compat.migration.words import harvest
+from compat.wire.scrubbing.outputs import output_scrubber
 
 SUFFIXES: Final = frozenset(
     f".{name}"
@@ -54,7 +55,10 @@ class NoSourceError(RefError):
 
 
 def words_in(folder: Path) -> tuple[str, ...]:
-    """Return the texts of all sources in a folder; raises NoSourceError or OSError."""
+    """Return the texts of all sources in a folder; raises NoSourceError or OSError.
+
+    A key is no word: worlds are written into reports.
+    """
     sources = dict(_sources(folder))
     if not sources:
         raise NoSourceError(folder)
@@ -62,7 +66,9 @@ def words_in(folder: Path) -> tuple[str, ...]:
     others = (text for name, text in sources.items() if name not in python)
     texts = [*harvest(python).texts, *(each for text in others for each in _in(text))]
     short = (" ".join(each.split()) for each in texts)
-    return tuple(dict.fromkeys(each for each in short if 0 < len(each) <= LONGEST))
+    said = dict.fromkeys(each for each in short if 0 < len(each) <= LONGEST)
+    scrubber = output_scrubber()
+    return tuple(each for each in said if scrubber.text(each) == each)
 
 
 def _sources(folder: Path) -> Iterator[tuple[str, str]]:

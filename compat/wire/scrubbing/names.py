@@ -127,6 +127,8 @@ _NO_SECRET: Final = frozenset(
     )
 )
 """Words before ``token`` that make it a mark in a text, or a place in a list."""
+_FOLDERS: Final = ("PWD", "OLDPWD")
+"""What a shell calls the folder that it is in."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NOT_LETTERS: Final = re.compile(r"[^a-z0-9]")
 
@@ -138,6 +140,8 @@ def bare(name: str) -> str:
 
 def names_a_secret(name: str) -> bool:
     """Tell whether a name says that a text it names is a secret."""
+    if name in _FOLDERS:
+        return False
     words = [each.lower() for each in _WORD.findall(name)]
     while words and (words[-1].isdigit() or words[-1] in _BEHIND):
         words.pop()

@@ -25,6 +25,7 @@ from compat.wire.exchanges import (
     first,
     is_text,
 )
+from compat.wire.json_trees import Tree
 from compat.wire.scrubbing.bodies import clean_body, clean_pairs
 from compat.wire.scrubbing.names import FIELDS, bare, names_a_secret
 from compat.wire.scrubbing.texts import PLACEHOLDER, Finder, settled
@@ -211,6 +212,10 @@ class Scrubber:
                 raise PackedBodyError(encoding) from error
         kind = first(headers, "content-type")
         return settled(lambda each: clean_body(each, kind, self._trees), body)
+
+    def tree(self, tree: Tree) -> Tree:
+        """Return JSON values with placeholders."""
+        return settled(self._trees.tree, tree)
 
     def text(self, text: str) -> str:
         """Return any text with placeholders."""
