@@ -61,7 +61,10 @@ def test_what_is_linked_is_what_the_name_says() -> None:
     engine = load_flow_engine("adk-go@0.5.0")
 
     assert (engine.version, engine.profile.name) == ("v0.5.0", "adk-go-0.5")
-    assert set(FLOW_CAPABILITIES) - engine.capabilities == {"processors"}
+    assert set(FLOW_CAPABILITIES) - engine.capabilities == {
+        "processors",
+        "failing_after_run",
+    }
 
 
 def test_ids_are_the_same_each_time() -> None:

@@ -62,7 +62,9 @@ def aggregate(
 def _known(chunk: LlmResponse | None, profile: FlowProfile) -> LlmResponse:
     if chunk is not None:
         ends = chunk.turn_complete or bool(chunk.finish_reason)
-        return replace(chunk, turn_complete=ends)
+        bare = _first_part(chunk) is None and profile.bare_finish == "error_code"
+        code = chunk.error_code or (chunk.finish_reason if bare else "")
+        return replace(chunk, turn_complete=ends, error_code=code)
     if profile.no_candidates == "error":
         raise EmptyResponseError
     return LlmResponse()

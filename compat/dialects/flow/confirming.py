@@ -77,10 +77,12 @@ def with_confirmation(
 
 def _question(ctx: InvocationContext, calls: Sequence[FunctionCall]) -> Event:
     content = Content("model", tuple(Part(call=each) for each in calls))
-    if ctx.profile.confirmation_ids == "given":
-        ids = tuple(each.id for each in calls)
-        return ctx.event(content=content, long_running_ids=ids)
-    return ctx.event(content=content, long_running_ids=("",) * len(calls), id="")
+    posture = ctx.profile.confirmation_ids
+    if posture == "empty":
+        return ctx.event(content=content, long_running_ids=("",) * len(calls), id="")
+    ids = tuple(each.id for each in calls)
+    own = {"id": ""} if posture == "calls_alone" else {}
+    return ctx.event(content=content, long_running_ids=ids, **own)
 
 
 def _asking(

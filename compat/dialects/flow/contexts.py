@@ -92,6 +92,8 @@ class Invocation:
     user_content: Content | None = None
     tracer: object | None = None
     """what starts spans, a FlowTracer"""
+    begun: bool = False
+    """whether the user's message is kept"""
     model_calls: int = 0
     unstopping: list[Exception] = field(default_factory=list[Exception])
     """errors that did not end what they happened in: raised when the run is over"""
@@ -107,6 +109,8 @@ class InvocationContext:
     ended: bool = False
     first: bool = False
     """whether the run began with this agent, or reached it by transfers alone"""
+    handed_over: bool = False
+    """whether another agent handed over to this one"""
     span: object | None = None
     """the span that its own are under"""
 
@@ -257,3 +261,5 @@ class ToolContext(CallbackContext):
             hint=hint, payload=checked_json(payload, "the confirmation's payload")
         )
         self.actions.requested_confirmations[self.call_id] = asked
+        if self._ctx.profile.confirmation_skips == "yes":
+            self.actions.skip_summarization = True

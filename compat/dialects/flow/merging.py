@@ -76,6 +76,17 @@ def merge_two(base: Actions, later: Actions, profile: FlowProfile) -> Actions:
     )
 
 
+def said_flags(actions: Actions, profile: FlowProfile) -> Actions:
+    """Return the actions of a call; where any that is set counts, False says nothing."""
+    if profile.flags_merge == "last":
+        return actions
+    return replace(
+        actions,
+        skip_summarization=actions.skip_summarization or None,
+        escalate=actions.escalate or None,
+    )
+
+
 def merge_responses(events: Sequence[Event], profile: FlowProfile) -> Event | None:
     """Return the events of several calls as one: the first, with all parts and actions.
 

@@ -61,6 +61,8 @@ def _value(
     if posture == "whole_turn" and not parsed:
         said.append(text)
         return "".join(said)
+    if posture == "each_event" and agent.output_schema is not None and not text.strip():
+        return None
     if posture != "each_event" and not is_final(event, ctx.profile):
         return None
     if not parsed:

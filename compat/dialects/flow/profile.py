@@ -182,7 +182,7 @@ class FlowProfile:
     transfer_names: Literal["any_text", "enumerated"]
     """whether the schema of transfer_to_agent lists the names"""
     # Output
-    native_schema: Literal["gemini_2_on_vertex", "by_model"]
+    native_schema: Literal["gemini_2_on_vertex", "by_model", "all_but_older_gemini"]
     """which models take a schema and tools together"""
     invalid_answer: Literal["final_error", "raises", "retried"]
     """set_model_response with arguments that do not fit: an answer that says so, the
@@ -199,8 +199,11 @@ class FlowProfile:
     confirmation_place: Literal["before_responses", "after_responses", "after_settled"]
     """where the event that asks for confirmation stands: before the responses, behind
     them, or behind them only if another call of the response was settled"""
-    confirmation_ids: Literal["empty", "given"]
+    confirmation_ids: Literal["empty", "calls_alone", "given"]
     """whether that event's calls, and the event, have ids"""
+    confirmation_skips: Literal["no", "yes"]
+    """whether what a tool or a hook gives that asks for a confirmation is to have no
+    summary, so that the agent waits for the answer and does not go on"""
     confirmation_check: Literal["trusted", "checked", "checked_and_ends"]
     """an answer to a confirmation that was not asked, or is settled: what it says runs,
     once more; or it is refused, and a settled one ignored, after which the model is
@@ -212,6 +215,9 @@ class FlowProfile:
     aggregation: Literal["first_part", "progressive"]
     """how chunks become a response: by the first part of each, flushed where the kind
     changes; or as ordered runs of all parts, with one closing response"""
+    bare_finish: Literal["as_it_is", "error_code"]
+    """a chunk that says nothing but why the answer ends: an end like any other, or that
+    reason is an error code, with which an event is made of it"""
     empty_chunk_part: Literal["passed_over", "as_another"]
     """an empty part in a chunk: changes nothing, or is a part like any that is no
     text"""

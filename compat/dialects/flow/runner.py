@@ -145,8 +145,10 @@ class Runner:
                 async for event in events:
                     yield event
         except Exception:
-            if self.profile.after_run == "always":
+            if self.profile.after_run == "always" and ctx.invocation.begun:
                 await self._after_run(ctx)
+            for first in ctx.invocation.unstopping:
+                raise first from first.__cause__
             raise
         except BaseException:  # its consumer left it, or was cancelled
             if self.profile.after_run != "on_completion":
@@ -160,9 +162,10 @@ class Runner:
         message = await plugin_value(ctx, "on_user_message", ctx, said) or said
         ctx.invocation.user_content = message
         await self._keep(ctx, _by_user(ctx, message))
-        early = await plugin_value(ctx, "before_run", ctx)
+        ctx.invocation.begun = True
+        early = await self._before_run(ctx, said)
         if early is not None:
-            event = self._early(ctx, early, message)
+            event = self._early(ctx, early, said)
             seen = self.profile.before_run_event == "through_on_event"
             yield await (self._told(ctx, event) if seen else self._keep(ctx, event))
             return
@@ -182,6 +185,17 @@ class Runner:
                 yield await self._told(ctx, failed)
             raise
 
+    async def _before_run(
+        self, ctx: InvocationContext, said: Content
+    ) -> Content | None:
+        """Return what a before_run hook gave; where that is an echo, an error is, too."""
+        try:
+            return cast("Content | None", await plugin_value(ctx, "before_run", ctx))
+        except Exception:
+            if self.profile.before_run_value == "user_echo":
+                await self._keep(ctx, _by_user(ctx, said))
+            raise
+
     def _tells(self, ctx: InvocationContext, error: Exception) -> bool:
         """Tell whether an exception makes an event; a transfer to nobody does not.
 
@@ -191,9 +205,9 @@ class Runner:
         told = self.profile.failure_event == "told" and isinstance(root, LlmAgent)
         return told and not isinstance(error, AgentNotFoundError)
 
-    def _early(self, ctx: InvocationContext, early: Content, message: Content) -> Event:
+    def _early(self, ctx: InvocationContext, early: Content, said: Content) -> Event:
         if self.profile.before_run_value == "user_echo":
-            return _by_user(ctx, message)
+            return _by_user(ctx, said)
         return ctx.event(author="model", content=early)
 
     async def _told(self, ctx: InvocationContext, event: Event) -> Event:

@@ -61,7 +61,10 @@ async def _run(ctx: InvocationContext) -> Events:
         if ctx.profile.after_agent_on_error == "skipped":
             raise
         came = error
-    event, _ = await _hook_event(ctx, "after_agent")
+    try:
+        event, _ = await _hook_event(ctx, "after_agent")
+    except Exception as error:
+        raise came or error from (came or error).__cause__
     if event is not None:
         yield event
     if came is not None:
@@ -69,11 +72,14 @@ async def _run(ctx: InvocationContext) -> Events:
 
 
 async def _before(ctx: InvocationContext) -> tuple[Event | None, bool]:
-    """Return what ``_hook_event`` does; an error ends the agent, or only waits."""
+    """Return what ``_hook_event`` does; an error ends the agent, or only waits.
+
+    Whoever handed over to the agent goes no further behind an error of it.
+    """
     try:
         event, answered = await _hook_event(ctx, "before_agent")
     except Exception as error:
-        if ctx.profile.before_agent_error == "ends":
+        if ctx.profile.before_agent_error == "ends" or ctx.handed_over:
             raise
         ctx.invocation.unstopping.append(error)
         return None, False

@@ -22,7 +22,7 @@ from compat.dialects.flow.contexts import (
 )
 from compat.dialects.flow.events import Event, ToolConfirmation
 from compat.dialects.flow.hooks import AfterTool, BeforeTool, OnToolError
-from compat.dialects.flow.merging import merge_responses
+from compat.dialects.flow.merging import merge_responses, said_flags
 from compat.dialects.flow.run_errors import UnknownFlowToolError
 from compat.dialects.flow.stages import callback_value, plugin_value
 from compat.dialects.flow.state import checked_json
@@ -168,7 +168,7 @@ class ToolStage:
         shown = _shown(found) if tool is not None and self._shows(tool) else ()
         return self._ctx.event(
             content=Content("user", (Part(response=response), *shown)),
-            actions=self.actions.made(),
+            actions=said_flags(self.actions.made(), self._ctx.profile),
         )
 
     def _shows(self, tool: Tool) -> bool:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 VERTEX_VARIABLE: Final = "GOOGLE_GENAI_USE_VERTEXAI"
 
+LAST_WITHOUT: Final = 2.5
+"""The last version of Gemini of which the Gemini API takes no schema beside tools."""
+
 _GEMINI: Final = re.compile(r"(?:.*/)?gemini-(\d+)")
+_VERSION: Final = re.compile(r"(?:.*/)?gemini-(\d+(?:\.\d+)?)")
 
 
 def on_vertex() -> bool:
@@ -45,6 +49,14 @@ def takes_schema_natively(agent: LlmAgent, profile: FlowProfile) -> bool:
 
 def takes_schema_with_tools(name: str, profile: FlowProfile) -> bool:
     """Tell whether a model of that name takes a schema and tools together."""
+    if profile.native_schema == "all_but_older_gemini":
+        return on_vertex() or not _is_older_gemini(name)
     return is_gemini(name, at_least=2) and (
         profile.native_schema == "by_model" or on_vertex()
     )
+
+
+def _is_older_gemini(name: str) -> bool:
+    """Tell whether a model is a Gemini of version 2.5 or an earlier one."""
+    found = _VERSION.match(name)
+    return found is not None and float(found[1]) <= LAST_WITHOUT

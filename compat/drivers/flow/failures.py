@@ -37,6 +37,7 @@ _KINDS: Final[Mapping[str, type[EngineFailedError]]] = MappingProxyType(
         "no_call_found": EngineValueError,
         "responses_mixed": EngineValueError,
         "plugin_name": EngineValueError,
+        "unknown_tool": EngineValueError,
         "agent_place": EngineValueError,
     }
 )

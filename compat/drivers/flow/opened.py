@@ -88,7 +88,7 @@ class RemoteFlowRunner:
                 while not (piece := await calls.call("pull", **run)).get("end"):
                     if "error" in piece:
                         failed = failed or calls.failure(piece["error"])
-                    if "event" in piece:
+                    else:
                         yield from_json(Event, piece["event"])
                 ended = True
             finally:

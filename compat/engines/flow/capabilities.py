@@ -25,6 +25,7 @@ FLOW_CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
         "streaming": "a run streams",
         "processors": "an agent has request processors of its user's own",
         "edited_response": "a hook changes a response in place",
+        "failing_after_run": "an after_run hook fails",
     }
 )
 """Every capability of a Flow engine, and what needs it."""
@@ -41,6 +42,8 @@ def flow_needs(scenario: FlowScenario) -> Iterator[tuple[str, str]]:
         yield from _needs_of_agent(each)
     for plugin in scenario.plugins:
         yield "plugins", f"plugin {plugin.name!r}"
+        if any(each.op == "raise" for each in plugin.hooks.get("after_run", ())):
+            yield "failing_after_run", f"after_run of plugin {plugin.name!r}"
     for at, turn in enumerate(scenario.turns):
         if turn.stream:
             yield "streaming", f"turn {at}"

@@ -32,14 +32,18 @@ _TRANSFER: Final = re.compile(
 _STRUCTURED: Final = re.compile(r"\s*IMPORTANT: [^\n]*\bset_model_response\b[^\n]*")
 _TARGET: Final = re.compile(r"^(?:- |Agent name: )(\w+)", re.MULTILINE)
 _HINT: Final = re.compile(
-    r"may tool '\w+' run\?|Please approve or reject the tool call"
+    r"may tool '\w+' run\?[^\"]*|Please approve or reject the tool call[^\"]*"
 )
 _WAITS: Final = re.compile(
     r"(?:Error: )?agent '(\w+)' (?:waits for .*, which a tool cannot be told"
     r"|stopped waiting on unresolved long-running tool .*)"
 )
 _OWN_TOOLS: Final = frozenset(("transfer_to_agent", "set_model_response"))
-_ERROR: Final = re.compile(r"(?!ScriptedFlow)\w*Error")
+_ERROR: Final = re.compile(r"(?!ScriptedFlow)\w*Error|Exception")
+_REFUSED: Final = re.compile(
+    r"This tool call is rejected\.|error tool \"\w+\" call is rejected"
+)
+_LATER: Final = re.compile(r"\s*NOTE: This is a long-running operation\.[^\n]*")
 
 
 def comparable_flow(trace: Trace, scenario: FlowScenario) -> list[Json]:
@@ -199,6 +203,8 @@ def _is_wording(key: str, within: Mapping[str, Any]) -> bool:
         return bool(_ERROR.fullmatch(str(within.get("error_code"))))
     if key == "hint":
         return not within[key] or bool(_HINT.match(str(within[key])))
+    if key == "description" and not _LATER.sub("", str(within[key])):
+        return True
     if key in {"description", "title"}:
         return within.get("name") in _OWN_TOOLS or "type" in within
     return key in {"args", "payload", "confirmed"} and not within[key]
@@ -208,7 +214,8 @@ def _without_notes(text: str) -> str:
     """Return a text without the notes that an engine adds, in a wording of its own."""
     text = _PLUGIN.sub(r"during '\1' callback", _IDENTITY.sub(r"<agent \1>", text))
     text = _WAITS.sub(r"<agent \1 waits>", text)
-    text = _STRUCTURED.sub("<structured>", text)
+    text = _STRUCTURED.sub("<structured>", _LATER.sub("", text))
+    text = _HINT.sub("<hint>", _REFUSED.sub("<rejected>", text))
     note = _TRANSFER.search(text)
     if note is None:
         return text

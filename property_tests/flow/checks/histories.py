@@ -378,7 +378,8 @@ def structured(seen: FlowView) -> Decisions:
     for turn in seen.turns:
         for request in turn.requests:
             agent = seen.agents[request.agent]
-            needs = bool(agent.output_schema and agent.tools)
+            native = seen.profile.native_schema == "all_but_older_gemini"
+            needs = bool(agent.output_schema and agent.tools and not native)
             if agent.model.startswith("gemini") or _drops_tools(seen):
                 continue
             claim = f"{agent.name} is offered {ANSWER}"

@@ -401,7 +401,7 @@ def _merged(base: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]
     return found
 
 
-WITH_IDS: Final = {"confirmation_ids": ("given",)}
+WITH_IDS: Final = {"confirmation_ids": ("given", "calls_alone")}
 """A question without an id cannot be answered by who reads events alone."""
 CHECKS: Final = (
     DialectCheck(clause="FLOW-012", decide=partial_calls),

@@ -4,6 +4,7 @@ import "strings"
 
 // kinds are stable names for what adk-go says in a text alone.
 var kinds = []struct{ text, kind string }{
+	{"not found.\nAvailable tools", "unknown_tool"},
 	{"failed to find agent", "agent_not_found"},
 	{"no function call event found", "no_call_found"},
 	{"validation failed: last event", "responses_mixed"},

@@ -59,10 +59,9 @@ func (w *world) pull(asked streamParams) (any, error) {
 		return pulled{End: true}, nil
 	}
 	told := pulled{}
-	if err != nil {
+	if err != nil { // an event beside an error is not looked at, as everywhere in Go
 		told.Error = peer.FailureOf(err, kindOf(err))
-	}
-	if found != nil {
+	} else if found != nil {
 		said := tellEvent(found)
 		told.Event = &said
 	}

@@ -4,6 +4,7 @@ go 1.24.4
 
 require (
 	github.com/google/jsonschema-go v0.3.0
+	github.com/google/uuid v1.6.0
 	google.golang.org/adk v0.5.0
 	google.golang.org/genai v1.40.0
 )
@@ -19,7 +20,6 @@ require (
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/s2a-go v0.1.9 // indirect
 	github.com/google/safehtml v0.1.0 // indirect
-	github.com/google/uuid v1.6.0 // indirect
 	github.com/googleapis/enterprise-certificate-proxy v0.3.6 // indirect
 	github.com/googleapis/gax-go/v2 v2.15.0 // indirect
 	github.com/gorilla/websocket v1.5.3 // indirect
