@@ -76,12 +76,15 @@ async def _last_words(ctx: ToolContext, agent: Agent, asked: str) -> str:
         new_id=outer.new_id,
         clock=outer.clock,
     )
+    runner.watched = True
     session = await runner.session_service.create(
         outer.session.app, outer.session.user_id, None, lasting(outer.session.state)
     )
     last: Event | None = None
     waiting: set[str] = set()
-    async for event in runner.run(session.user_id, session.id, asked):
+    streams = outer.profile.agent_tool_stream == "always"
+    events = runner.run(session.user_id, session.id, asked, stream=streams)
+    async for event in events:
         ctx.state.update(plain(event.actions.state_delta))
         waiting |= {x.name for x in event.calls if x.id in event.long_running_ids}
         waiting -= {each.name for each in event.responses}

@@ -109,8 +109,9 @@ class InvocationContext:
     ended: bool = False
     first: bool = False
     """whether the run began with this agent, or reached it by transfers alone"""
-    handed_over: bool = False
-    """whether another agent handed over to this one"""
+    watched: bool = False
+    """whether who runs this agent goes no further behind an error of it: one that
+    handed over to it, that runs it beside others, or that calls it as a tool"""
     span: object | None = None
     """the span that its own are under"""
 
@@ -135,6 +136,7 @@ class InvocationContext:
             agent=agent,
             branch=self.branch if branch is None else branch,
             span=self.span,
+            watched=self.watched,
         )
 
     def event(self, **fields: Any) -> Event:  # noqa: ANN401  # fields of Event

@@ -202,7 +202,7 @@ async def _hand_over(ctx: InvocationContext, responses: Event) -> Events:
     target = found_target(name, ctx.agent, parent, tree.root, ctx.profile)
     found = cast("Agent", target)
     inner = ctx.within(found)
-    inner.first, inner.handed_over = ctx.first, True
+    inner.first, inner.watched = ctx.first, True
     async with aclosing(ctx.invocation.run_agent(inner)) as events:
         async for event in events:
             yield event

@@ -77,7 +77,7 @@ def merge_two(base: Actions, later: Actions, profile: FlowProfile) -> Actions:
 
 
 def said_flags(actions: Actions, profile: FlowProfile) -> Actions:
-    """Return the actions of a call; where any that is set counts, False says nothing."""
+    """Return the actions of a call; where any set flag counts, False says nothing."""
     if profile.flags_merge == "last":
         return actions
     return replace(

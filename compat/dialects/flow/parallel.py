@@ -11,6 +11,7 @@ from contextlib import aclosing
 
 from compat.dialects.flow.contexts import AgentRun, InvocationContext
 from compat.dialects.flow.events import Event, Events
+from compat.dialects.flow.tree import Agent
 from refengine.awaiting import ended
 
 
@@ -31,10 +32,12 @@ async def run_in_parallel(ctx: InvocationContext, run: AgentRun) -> Events:
                 await waiting.put((event, taken))
                 await taken.wait()
 
-    tasks = [
-        asyncio.ensure_future(tell(ctx.within(each, branch_of(ctx, each.name))))
-        for each in ctx.agent.sub_agents
-    ]
+    def beside(agent: Agent) -> InvocationContext:
+        inner = ctx.within(agent, branch_of(ctx, agent.name))
+        inner.watched = True
+        return inner
+
+    tasks = [asyncio.ensure_future(tell(beside(each))) for each in ctx.agent.sub_agents]
     try:
         while (found := await _next(waiting, tasks)) is not None:
             event, taken = found

@@ -73,6 +73,9 @@ class FlowProfile:
     before_agent_error: Literal["goes_on", "ends"]
     """an exception of a before_agent hook: told, and the agent runs all the same; or
     the end of the agent"""
+    failed_step: Literal["next_goes_on", "ends"]
+    """an exception of an agent in a sequence or a loop: told, and the next one runs all
+    the same, unless somebody handed over to them or calls them as a tool; or the end"""
     after_agent_on_error: Literal["called", "skipped"]
     """after_agent hooks of an agent whose model failed"""
     transferring_agent: Literal["after_hooks_called", "left_behind"]
@@ -107,6 +110,8 @@ class FlowProfile:
     agent_tool_plugins: Literal["none", "inherited"]
     """whether the runner's plugins see what an agent does that is called as a tool:
     then its run is an invocation of its own to them"""
+    agent_tool_stream: Literal["never", "always"]
+    """whether the run of an agent that is called as a tool streams"""
     agent_tool_result: Literal["last_text", "why_none"]
     """what an agent that is called as a tool gives back when it waits for its user,
     or when its model failed: what it said last, or why it said nothing, which a waiting

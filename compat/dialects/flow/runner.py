@@ -70,6 +70,8 @@ class Runner:
         self.session_service = session_service or InMemorySessionService()
         self.artifact_service = artifact_service
         self.app = app
+        self.watched = False
+        """whether its consumer goes no further behind an error"""
         self._new_id, self._clock = new_id, clock
         self._tracer = tracer or installed_tracer()
 
@@ -136,7 +138,9 @@ class Runner:
             user_content=said,
             tracer=self._tracer,
         )
-        return InvocationContext(invocation=invocation, agent=agent, first=True)
+        return InvocationContext(
+            invocation=invocation, agent=agent, first=True, watched=self.watched
+        )
 
     async def _invocation(self, ctx: InvocationContext, said: Content) -> Events:
         """Yield the events of one invocation; then the plugins hear of its end."""
@@ -188,7 +192,7 @@ class Runner:
     async def _before_run(
         self, ctx: InvocationContext, said: Content
     ) -> Content | None:
-        """Return what a before_run hook gave; where that is an echo, an error is, too."""
+        """Return what a before_run hook gave; where that is an echo, so is an error."""
         try:
             return cast("Content | None", await plugin_value(ctx, "before_run", ctx))
         except Exception:

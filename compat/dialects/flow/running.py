@@ -35,6 +35,7 @@ from compat.dialects.flow.run_errors import AgentFieldError
 from compat.dialects.flow.stages import callback_value, plugin_value
 from compat.dialects.flow.tool_calls import ToolHooks
 from compat.dialects.flow.tracing import span
+from compat.dialects.flow.tree import Agent
 
 
 async def run_agent(ctx: InvocationContext) -> Events:
@@ -58,13 +59,15 @@ async def _run(ctx: InvocationContext) -> Events:
             async for event in events:
                 yield event
     except Exception as error:
-        if ctx.profile.after_agent_on_error == "skipped":
+        if ctx.watched or ctx.profile.after_agent_on_error == "skipped":
             raise
         came = error
     try:
         event, _ = await _hook_event(ctx, "after_agent")
-    except Exception as error:
-        raise came or error from (came or error).__cause__
+    except Exception:
+        if came is not None:  # the first one comes out
+            raise came from came.__cause__
+        raise
     if event is not None:
         yield event
     if came is not None:
@@ -72,14 +75,11 @@ async def _run(ctx: InvocationContext) -> Events:
 
 
 async def _before(ctx: InvocationContext) -> tuple[Event | None, bool]:
-    """Return what ``_hook_event`` does; an error ends the agent, or only waits.
-
-    Whoever handed over to the agent goes no further behind an error of it.
-    """
+    """Return what ``_hook_event`` does; an error ends the agent, or only waits."""
     try:
         event, answered = await _hook_event(ctx, "before_agent")
     except Exception as error:
-        if ctx.profile.before_agent_error == "ends" or ctx.handed_over:
+        if ctx.profile.before_agent_error == "ends" or ctx.watched:
             raise
         ctx.invocation.unstopping.append(error)
         return None, False
@@ -148,7 +148,7 @@ async def _users_own(agent: CustomAgent, ctx: InvocationContext) -> Events:
 async def _in_turn(ctx: InvocationContext) -> Events:
     for each in ctx.agent.sub_agents:
         waits = False
-        async with aclosing(run_agent(ctx.within(each))) as events:
+        async with aclosing(_step(ctx, each)) as events:
             async for event in events:
                 yield event
                 waits = waits or _stops_parents(ctx, event)
@@ -163,13 +163,25 @@ async def _again_and_again(ctx: InvocationContext, most: int) -> Events:
         rounds += 1
         for each in ctx.agent.sub_agents:
             over = False
-            async with aclosing(run_agent(ctx.within(each))) as events:
+            async with aclosing(_step(ctx, each)) as events:
                 async for event in events:
                     yield event
                     escalates = bool(event.actions.escalate)
                     over = over or escalates or _stops_parents(ctx, event)
             if over:
                 return
+
+
+async def _step(ctx: InvocationContext, agent: Agent) -> Events:
+    """Yield the events of one agent of several; an error ends it, or only waits."""
+    try:
+        async with aclosing(run_agent(ctx.within(agent))) as events:
+            async for event in events:
+                yield event
+    except Exception as error:
+        if ctx.watched or ctx.profile.failed_step == "ends":
+            raise
+        ctx.invocation.unstopping.append(error)
 
 
 def _stops_parents(ctx: InvocationContext, event: Event) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from compat.engines.capabilities import refuse_lacking
 from compat.engines.flow.doors import FlowEngine
-from compat.engines.flow.operations import AnyFlowOp, EditResponse
+from compat.engines.flow.operations import AnyFlowOp
 from compat.engines.flow.scenario import FlowAgentSpec, FlowScenario
 
 FLOW_CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
@@ -31,6 +31,17 @@ FLOW_CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
 """Every capability of a Flow engine, and what needs it."""
 
 
+_OF_OPERATION: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "edit_response": "edited_response",
+        "ask_confirmation": "confirmation",
+        "save_artifact": "artifacts",
+        "read_artifact": "artifacts",
+    }
+)
+"""What an operation needs, wherever it is done."""
+
+
 def refuse_flow(engine: FlowEngine, scenario: FlowScenario) -> None:
     """Raise CapabilityError for the first thing of a scenario that an engine lacks."""
     refuse_lacking(engine, flow_needs(scenario), FLOW_CAPABILITIES)
@@ -42,18 +53,14 @@ def flow_needs(scenario: FlowScenario) -> Iterator[tuple[str, str]]:
         yield from _needs_of_agent(each)
     for plugin in scenario.plugins:
         yield "plugins", f"plugin {plugin.name!r}"
-        if any(each.op == "raise" for each in plugin.hooks.get("after_run", ())):
-            yield "failing_after_run", f"after_run of plugin {plugin.name!r}"
     for at, turn in enumerate(scenario.turns):
         if turn.stream:
             yield "streaming", f"turn {at}"
     for owner, op in _operations(scenario):
-        if isinstance(op, EditResponse):
-            yield "edited_response", owner
-        if op.op == "ask_confirmation":
-            yield "confirmation", owner
-        if op.op in {"save_artifact", "read_artifact"}:
-            yield "artifacts", owner
+        if op.op == "raise" and owner.startswith("after_run of plugin"):
+            yield "failing_after_run", owner
+        elif op.op in _OF_OPERATION:
+            yield _OF_OPERATION[op.op], owner
     if any(each.artifacts for each in scenario.sessions.values()):
         yield "artifacts", "a session"
 
