@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.drivers.dialect_frames import ALL, DIALECT_METHODS
+from compat.drivers.dialect_frames import ALL, DIALECT_METHODS, SHARED
 from compat.drivers.frame_schema import schema_text
 from compat.drivers.frames import METHODS, By
 from compat.drivers.remote import RemoteEngine
@@ -51,7 +51,17 @@ def test_the_page_shows_what_each_dialect_has_of_its_own(dialect: str) -> None:
 
     seen = {name for _, name in checked(frames, methods)}
 
-    assert set(methods) - set(ALL) <= seen
+    own = {name for name, each in methods.items() if SHARED.get(name) is not each}
+    assert own <= seen
+
+
+def test_the_page_shows_what_all_dialects_have() -> None:
+    methods = DIALECT_METHODS["stream-loop"]
+    frames = [each for block in blocks("stream_loop") for each in shown(block)]
+
+    seen = {name for _, name in checked(frames, methods)}
+
+    assert set(SHARED) - set(ALL) <= seen
 
 
 def test_the_page_says_of_every_method_what_it_is_for() -> None:

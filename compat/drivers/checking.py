@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 from compat.drivers.checked import FunctionChecked, judged, lacking
 from compat.drivers.checking_loops import LOOP_WORLDS
+from compat.drivers.checking_sessions import SESSION_WORLDS
 from compat.drivers.connection import DriverCallError, DriverProcess
 from compat.drivers.kept import KeptDriver
-from compat.drivers.loops import RemoteStreamLoop
 from compat.drivers.opening import opened
 from compat.drivers.remote import RemoteEngine
 from refengine.errors import RefengineError
@@ -230,6 +231,12 @@ WORLDS: Final = (
 )
 
 
+OF_DIALECT: Final[Mapping[str, Sequence[Any]]] = MappingProxyType(
+    {"stream-loop": LOOP_WORLDS, "callbacks": SESSION_WORLDS}
+)
+"""The worlds of a dialect, in place of those of engines."""
+
+
 def check_driver(command: Sequence[str], patience: float) -> Iterator[FunctionChecked]:
     """Yield what came of each function; a driver that is over ends it."""
     try:
@@ -243,8 +250,7 @@ def check_driver(command: Sequence[str], patience: float) -> Iterator[FunctionCh
         yield FunctionChecked("initialize", "FAILED", why)
         return
     yield FunctionChecked("initialize", "ok")
-    worlds = LOOP_WORLDS if isinstance(door, RemoteStreamLoop) else WORLDS
-    for world in worlds:
+    for world in OF_DIALECT.get(door.about["dialect"], WORLDS):
         yield world.check(door)
     yield _no_method(command, patience)
     yield _shutdown(command, patience)

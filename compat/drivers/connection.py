@@ -22,7 +22,7 @@ import weakref
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, Final, Protocol, TypeAlias, cast
+from typing import IO, Any, Final, Protocol, TypeAlias, TypeGuard, cast
 
 from compat.drivers.texts import decoded, encoded
 from compat.pipes import FileLog, descriptor, poll, widen
@@ -199,6 +199,7 @@ class DriverProcess:
 
     def _leave(self) -> None:
         self.speak()
+        self._is_asked = False  # the next loop asks for itself
         if self._watching is not None:
             self._watching.cancel()
             self._watching = None
@@ -393,12 +394,12 @@ class DriverProcess:
 
     def _replied(self, number: int, result: object) -> None:
         reply, _, _ = self._waiting.pop(number)
-        if reply is not None and not reply.done():  # else nobody waits any more
+        if _is_open(reply):
             reply.set_result(result)
 
     def _failed(self, number: int, message: str, data: Params) -> None:
         reply, method, reader = self._waiting.pop(number)
-        if reply is None or reply.done():
+        if not _is_open(reply):
             return
         if reader is None:
             reply.set_exception(DriverCallError(method, message))
@@ -473,7 +474,7 @@ class DriverProcess:
         self._process.wait()
         waiting, self._waiting = self._waiting, {}
         for reply, _, _ in waiting.values():
-            if reply is not None and not reply.done():
+            if _is_open(reply):
                 reply.set_exception(why)
                 reply.exception()  # it may be that nobody waits for it any more
 
@@ -493,6 +494,11 @@ class DriverCallError(RuntimeError):
     def __init__(self, method: str, message: str) -> None:
         self.method = method
         super().__init__(f"the driver's {method!r} failed: {message}")
+
+
+def _is_open(reply: asyncio.Future[Any] | None) -> TypeGuard[asyncio.Future[Any]]:
+    """Tell whether somebody may wait for a reply: it may be that of a loop before."""
+    return reply is not None and not reply.done() and not reply.get_loop().is_closed()
 
 
 def _frame_of(line: bytes) -> Any:  # noqa: ANN401  # any JSON

@@ -45,6 +45,8 @@ class DialectAgent:
         self.number = driver.add(self)
         self._ask = streamer(model)
         self._errors = Errors()
+        self._last_run = 0
+        self._is_cancelled = False
         self._callbacks: dict[int, Callable[..., object]] = {}
         self._functions: dict[str, Served] = {
             "model": self._model_called,
@@ -72,14 +74,16 @@ class DialectAgent:
 
         Raises what came out of the run, which a cancellation may be.
         """
-        asked = {"agent": self.number, "run": 1, **params}
+        self._last_run += 1
+        asked = {"agent": self.number, "run": self._last_run, **params}
         reply = self.driver.start("run", asked, self)
         try:
             return await asyncio.shield(reply)
         except asyncio.CancelledError:
             if reply.done():  # the run says so itself
                 raise
-            await self.call("cancel", run=1)
+            self._is_cancelled = True
+            await self.call("cancel", run=asked["run"])
             await asyncio.wait((reply,))
             raised = reply.exception()
             if raised is not None and not isinstance(raised, asyncio.CancelledError):
@@ -105,8 +109,11 @@ class DialectAgent:
         return {**self._errors.tell(error), "name": type(error).__name__}
 
     def error_of(self, message: str, data: Params) -> BaseException:
-        """Return the exception that came back, or one for what the driver says."""
-        if data.get("kind") == CANCELLED:
+        """Return the exception that came back, or one for what the driver says.
+
+        That something was cancelled is an error like another where nobody cancelled.
+        """
+        if data.get("kind") == CANCELLED and self._is_cancelled:
             return asyncio.CancelledError()
         known = self._errors.known(data.get("number", 0))
         return known or DriverRaisedError(message, data.get("kind", ""))

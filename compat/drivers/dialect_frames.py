@@ -14,8 +14,10 @@ from compat.drivers.frames import (
     Method,
     NothingPart,
     OfAgent,
+    StreamParams,
     WireCall,
     WireMessage,
+    WirePiece,
     WireTool,
 )
 
@@ -189,6 +191,106 @@ LOOP_DATA: Final[Mapping[str, Any]] = MappingProxyType(
 )
 """What the callbacks of a stream loop are told."""
 
+
+class RowTold(FramePart):
+    """A type of callback that was added: who hears it, in order."""
+
+    name: str
+    owners: list[Literal["manager", "client", "listener"]]
+
+
+class SessionsConfig(FramePart):
+    """An agent with its manager; ``store`` is the agent whose store it shares."""
+
+    tools: list[WireTool]
+    rows: list[RowTold]
+    middleware: int
+    path: str | None
+    store: int | None
+
+
+class SessionsBuildParams(OfAgent):
+    """Build an agent with its session manager under a number."""
+
+    dialect: Literal["callbacks"]
+    config: SessionsConfig
+
+
+class StateTold(FramePart):
+    """What is kept of a session."""
+
+    session_id: str
+    messages: list[WireMessage]
+    more: dict[str, Any]
+
+
+class SessionRunParams(OfAgent):
+    """Play a session; the reply says how it ended, or is a stream of its facts."""
+
+    run: int
+    session_id: str
+    texts: list[str]
+    stream: bool
+
+
+class SessionRunResult(FramePart):
+    """How a session ended, or the stream of its facts."""
+
+    answer: WireMessage | None = None
+    status: str | None = None
+    state: StateTold | None = None
+    stream: int | None = None
+
+
+class SessionParams(OfAgent):
+    """Do something to a session manager, or ask it: ``do`` says what."""
+
+    do: Literal["connect", "remove", "set", "listen", "manage", "emit", "stored"]
+    client: int | None = None
+    callbacks: CallbacksTold | None = None
+    name: str | None = None
+    data: list[Any] | None = None
+    session_id: str | None = None
+
+
+class SessionAnswer(FramePart):
+    """What comes of it: what a callback gave, or what is stored."""
+
+    given: Any = None
+    state: StateTold | None = None
+
+
+class FactTold(FramePart):
+    """A fact of a stream: the type of its callback, and what that is told."""
+
+    name: str
+    data: list[Any]
+
+
+class FactPiece(WirePiece):
+    """What one pull brings: a chunk of an answer, or a fact."""
+
+    fact: FactTold | None = None
+
+
+class AroundParams(OfAgent):
+    """Enter what stands around a delivery."""
+
+    handler: int
+    hook: Literal["around_callback"]
+    token: int
+    owner: Literal["manager", "client", "listener"]
+    number: int
+    name: str
+    data: list[Any]
+
+
+class DeliverParams(OfAgent):
+    """Go on into what it stands around."""
+
+    token: int
+
+
 DRIVER: Final = ("driver",)
 HARNESS: Final = ("harness",)
 SHARED: Final[Mapping[str, Method]] = MappingProxyType(
@@ -212,6 +314,18 @@ DIALECT_METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType(
                 "run": Method(HARNESS, LoopRunParams, LoopRunResult),
                 "new_id": Method(DRIVER, OfAgent, IdResult),
                 "log": Method(DRIVER, LogParams, None),
+                "warning": Method(DRIVER, WarningParams, None),
+            }
+        ),
+        "callbacks": MappingProxyType(
+            {
+                **SHARED,
+                "build": Method(HARNESS, SessionsBuildParams, NothingPart),
+                "session": Method(HARNESS, SessionParams, SessionAnswer),
+                "run": Method(HARNESS, SessionRunParams, SessionRunResult),
+                "pull": Method((*HARNESS, *DRIVER), StreamParams, FactPiece),
+                "hook": Method(DRIVER, AroundParams, CallbackResult),
+                "next": Method(HARNESS, DeliverParams, CallbackResult),
                 "warning": Method(DRIVER, WarningParams, None),
             }
         ),

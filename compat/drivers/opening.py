@@ -8,10 +8,11 @@ from compat.drivers.flow.engine import RemoteFlowEngine
 from compat.drivers.kept import KeptDriver
 from compat.drivers.loops import RemoteStreamLoop
 from compat.drivers.remote import RemoteEngine
+from compat.drivers.sessions import RemoteCallbacks
 from refengine.errors import RefengineError
 
 REACT: Final = "react"
-SPOKEN: Final = (REACT, "stream-loop", "flow")
+SPOKEN: Final = (REACT, "stream-loop", "flow", "callbacks")
 """The dialects that drivers may speak."""
 
 
@@ -38,5 +39,7 @@ def opened(name: str, driver: KeptDriver, profile: str | None = None) -> Any:  #
             return RemoteStreamLoop(name, driver, profile)
         case "flow":
             return RemoteFlowEngine(name, driver, profile)
+        case "callbacks":
+            return RemoteCallbacks(name, driver, profile)
         case other:
             raise DriverDialectError(other)

@@ -90,9 +90,9 @@ export class SketchedAISystem {
 
     const calls = tracker.calls;
     for (const at of calls.keys()) await this.told(tracker.execute(at), tracker, params);
+    // Awaited together, since a call that fails while another is awaited ends the process.
     const running = calls.map((each) => this.executeToolCall(each, params.tools));
-    for (const [at, each] of running.entries()) {
-      const result = await each;
+    for (const [at, result] of (await Promise.all(running)).entries()) {
       await this.told(tracker.finish(at, result.text), tracker, params);
       await params.onToolResult?.(result);
       found.requiresFollowUp = this.shouldContinueProcessing(result);

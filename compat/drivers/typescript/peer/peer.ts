@@ -19,6 +19,9 @@ export const PROTOCOL = 2;
 const FAILED = -32000;
 const NO_METHOD = -32601;
 
+/** The kind of the error that stands for a cancellation. */
+const CANCELLED = "cancelled";
+
 export type Params = Record<string, any>;
 /** Answers a call of the harness; what it throws is the error of the reply. */
 export type PeerFunction = (params: Params) => unknown;
@@ -86,6 +89,7 @@ export interface PeerOptions {
 export class Peer {
   #functions: Record<string, PeerFunction>;
   #waiting = new Map<number, Waiter>();
+  #working = new Set<Promise<unknown>>();
   #last = 0;
   #frames = 0;
   #unsent: Frame[] = [];
@@ -101,6 +105,7 @@ export class Peer {
   /**
    * Asks the harness and waits for its answer. A signal that aborts gives the call up: the
    * harness ends what it does for it, and the promise fails with the signal's reason then.
+   * What had its answer before that is answered.
    */
   async call(method: string, params: Params, signal?: AbortSignal): Promise<any> {
     signal?.throwIfAborted();
@@ -114,9 +119,21 @@ export class Peer {
     signal.addEventListener("abort", abandon, { once: true });
     try {
       return await reply;
+    } catch (error) {
+      const given = error instanceof Failure && error.data.kind === CANCELLED;
+      throw given && signal.aborted ? signal.reason : error;
     } finally {
       signal.removeEventListener("abort", abandon);
-      signal.throwIfAborted();
+    }
+  }
+
+  /** Says that it is not settled before that promise is: it waits for no frame or timer. */
+  async working<T>(promise: Promise<T>): Promise<T> {
+    this.#working.add(promise);
+    try {
+      return await promise;
+    } finally {
+      this.#working.delete(promise);
     }
   }
 
@@ -182,6 +199,7 @@ export class Peer {
   async #settled(): Promise<void> {
     for (let before = -1; before !== this.#frames; ) {
       before = this.#frames;
+      await Promise.allSettled(this.#working);
       if (this.#quiet) await setTimeout(this.#quiet);
       await setImmediate();
     }

@@ -1,0 +1,262 @@
+"""The door to sessions with callbacks behind a driver.
+
+    door = RemoteCallbacks("mine", KeptDriver(lambda: ["/path/to/driver"]))
+
+Clients, the listener and what stands around a delivery are the harness's; agent,
+manager and store are the driver's. It is told before each call which clients have other
+callbacks than before: when it reads them is its own choice.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from compat.dialects.callbacks import (
+    CALLBACK_TYPES,
+    AgentCallbacks,
+    CallbacksProfile,
+    Delivery,
+    SessionClient,
+    SessionFact,
+    SessionState,
+    callbacks_profile,
+)
+from compat.dialects.callbacks.errors import CallbackWarning
+from compat.drivers.connection import DriverProcess, Params
+from compat.drivers.dialect_agents import DialectAgent, call_read
+from compat.drivers.kept import KeptDriver
+from compat.drivers.values import Wire, message_read, plain
+from compat.engines.callbacks.world import CallbacksWorld
+from refengine.messages import History, Message
+
+FIRST: Final = "first"
+"""Where a world keeps the agent whose store the later ones share."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSessionResult:
+    """How a session ended, as a driver says: see ``SessionResult``."""
+
+    answer: Message | None
+    status: str
+    state: SessionState
+
+
+class RemoteCallbacks:
+    """Sessions in another process, which says itself what it is.
+
+    They are played under ``profile`` if that is given, and else under their own. Raises
+    UnknownProfileError.
+    """
+
+    def __init__(
+        self, name: str, driver: KeptDriver, profile: str | None = None
+    ) -> None:
+        self.name = name
+        self._driver = driver
+        self.about = driver.about
+        self.version: str = driver.about["version"]
+        self.capabilities = frozenset[str](driver.about["capabilities"])
+        said: str = driver.about["profile"]
+        self.profile: CallbacksProfile = callbacks_profile(profile or said)
+
+    def open(self, world: CallbacksWorld) -> RemoteSessions:
+        """Make an agent and its manager, over what an earlier one has stored."""
+        made = RemoteSessions(self._driver.connected(), world)
+        world.memory.setdefault(FIRST, made)
+        return made
+
+
+class RemoteSessions(DialectAgent):
+    """One agent of a driver with its manager: what it is told, and what it calls."""
+
+    def __init__(self, driver: DriverProcess, world: CallbacksWorld) -> None:
+        super().__init__(driver, world.model)
+        weakref.finalize(self, driver.remove, self.number)
+        self._world = world
+        self._clients: dict[int, tuple[SessionClient, AgentCallbacks | None]] = {}
+        self._warned: list[str] = []
+        self.serves("hook", self._around)
+        self._tell("build", dialect="callbacks", config=self._config())
+
+    def _config(self) -> Mapping[str, object]:
+        world = self._world
+        first: RemoteSessions | None = world.memory.get(FIRST)
+        rows = [x for x in world.table.values() if x.name not in CALLBACK_TYPES]
+        return {
+            "tools": list(map(self.held.tool, world.tools)),
+            "rows": [{"name": x.name, "owners": list(x.owners)} for x in rows],
+            "middleware": len(world.middleware),
+            "path": None if world.path is None else str(world.path),
+            "store": None if first is None else first.number,
+        }
+
+    # Between sessions
+
+    def set_client(self, client: SessionClient) -> None:
+        """Connect a client."""
+        number = self.held.number(client)
+        self._clients[number] = client, client.agent_callbacks
+        told = self._callbacks_told(client.agent_callbacks)
+        self._does("connect", client=number, callbacks=told)
+
+    def remove_client(self, client: SessionClient) -> None:
+        """Take a client away."""
+        self._does("remove", client=self.held.number(client))
+
+    def set_callbacks(self, callbacks: AgentCallbacks) -> None:
+        """Set the external listener."""
+        self._does("listen", callbacks=self._callbacks_told(callbacks))
+
+    def manage(self) -> None:
+        """Make a second manager for the agent."""
+        self._does("manage")
+
+    def _does(self, do: str, **params: object) -> None:
+        self._tell("session", do=do, **params)
+
+    def _tell(self, method: str, **params: object) -> None:
+        """Make a call in which nobody is called; raises what it fails with."""
+        self.driver.ask(method, {"agent": self.number, **params}, self)
+
+    def _callbacks_told(self, callbacks: AgentCallbacks | None) -> object:
+        if callbacks is None:
+            return None
+        number = self.held.number(callbacks)
+        self.hears(number, lambda name, data: self._told(callbacks, name, data))
+        return {"callbacks": number, "names": list(callbacks.names)}
+
+    # Sessions
+
+    async def run(self, session_id: str, *texts: str) -> RemoteSessionResult:
+        """Play a session; raises what comes out of it."""
+        async with self._heard():
+            asked = {"session_id": session_id, "texts": list(texts), "stream": False}
+            told = await self.ran(**asked)
+        answer = told["answer"]
+        state = _state_read(told["state"])
+        read = None if answer is None else message_read(answer)
+        return RemoteSessionResult(read, told["status"], state)
+
+    async def stream(
+        self, session_id: str, *texts: str
+    ) -> AsyncGenerator[SessionFact, None]:
+        """Play a session and yield its facts; leaving early cancels it."""
+        async with self._heard():
+            asked = {"session_id": session_id, "texts": list(texts), "stream": True}
+            stream = (await self.ran(**asked))["stream"]
+            ended = False
+            try:
+                while True:
+                    piece = await self.call("pull", stream=stream)
+                    ended = bool(piece.get("end"))
+                    if ended:
+                        return
+                    name, data = piece["fact"]["name"], piece["fact"]["data"]
+                    yield SessionFact(name, tuple(self._data(name, data)))
+            finally:
+                if not ended and self.driver.over is None:
+                    await self.call("close", stream=stream)
+
+    async def emit(self, name: str, *data: object) -> object:
+        """Tell a fact of a type of one's own."""
+        async with self._heard():
+            told = await self.call("session", do="emit", name=name, data=list(data))
+        return told["given"]
+
+    async def stored(self, session_id: str) -> SessionState | None:
+        """Return what is stored of a session."""
+        async with self._heard():
+            told = await self.call("session", do="stored", session_id=session_id)
+        return None if told["state"] is None else _state_read(told["state"])
+
+    @asynccontextmanager
+    async def _heard(self) -> AsyncIterator[None]:
+        """Hear the driver, which knows what callbacks clients have now."""
+        self._set_again()
+        self.driver.attach()
+        try:
+            yield
+        finally:
+            self.driver.detach()
+            warned, self._warned = self._warned, []
+            for text in warned:
+                warnings.warn(CallbackWarning(text), stacklevel=4)
+
+    def _set_again(self) -> None:
+        """Tell of clients that have other callbacks than they had."""
+        for number, (client, known) in self._clients.items():
+            now = client.agent_callbacks
+            if now is not known:
+                self._clients[number] = client, now
+                told = self._callbacks_told(now)
+                self._does("set", client=number, callbacks=told)
+
+    # What a driver calls
+
+    async def _told(
+        self, callbacks: AgentCallbacks, name: str, data: Sequence[Any]
+    ) -> object:
+        callback = callbacks.get(name)
+        given = None if callback is None else callback(*self._data(name, data))
+        return plain(await given if isinstance(given, Awaitable) else given)
+
+    async def _around(self, params: Params) -> object:
+        around = self._world.middleware[params["handler"]]
+        data = tuple(self._data(params["name"], params["data"]))
+        delivery = Delivery(params["owner"], params["number"], params["name"], data)
+
+        async def inner(_: Delivery) -> object:
+            return (await self.call("next", token=params["token"]))["given"]
+
+        return {"given": plain(await around(delivery, inner))}
+
+    def _data(self, name: str, data: Sequence[Any]) -> Sequence[object]:
+        """Return what a callback is called with."""
+        reads = READS.get(name, ())
+        more = (None,) * (len(data) - len(reads))
+        pairs = zip((*reads, *more), data, strict=False)
+        return [each if read is None else read(self, each) for read, each in pairs]
+
+    def notified(self, method: str, params: Params) -> None:
+        """Take a warning."""
+        if method == "warning":
+            self._warned.append(params["text"])
+
+
+def _state_read(told: Wire) -> SessionState:
+    messages = History(tuple(map(message_read, told["messages"])))
+    return SessionState(told["session_id"], messages, told["more"])
+
+
+def _error(agent: DialectAgent, told: Wire | None) -> BaseException | None:
+    return None if told is None else agent.error_read(told)
+
+
+def _messages(_: DialectAgent, told: Sequence[Wire]) -> Sequence[Message]:
+    return tuple(map(message_read, told))
+
+
+READS: Final[Mapping[str, tuple[Callable[..., object] | None, ...]]] = MappingProxyType(
+    {
+        "on_agent_step": (None, _messages),
+        "on_tool_call_start": (lambda _, told: call_read(told),),
+        "on_tool_execution_end": (None, None, None, _error),
+        "on_error": (_error, None),
+        "on_state_storage": (lambda _, told: _state_read(told),),
+    }
+)
+"""How what a type of callback is told is read; None where it is as it stands."""
