@@ -1,4 +1,4 @@
-"""The self-test of a driver that plays sessions with callbacks: small worlds of them."""
+"""The self-test of a driver that plays sessions: small worlds of callbacks."""
 
 from __future__ import annotations
 
@@ -128,9 +128,7 @@ SESSION_WORLDS: Final = (
         "restart",
         ("restart",),
         {"turns": [{}, {"before": [{"do": "restart"}]}]},
-        lambda trace: (
-            len(str(trace.of("checkpoint")[-1].data).split("'user'")) == 3
-        ),  # two messages
+        lambda trace: str(trace.of("checkpoint")[-1].data).count("'hi'") > 1,
         "a session goes on from what was stored before",
     ),
 )

@@ -13,14 +13,13 @@ import warnings
 import weakref
 from collections.abc import (
     AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
     Callable,
     Mapping,
     Sequence,
 )
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -34,13 +33,15 @@ from compat.dialects.callbacks import (
     SessionState,
     callbacks_profile,
 )
+from compat.dialects.callbacks.delivering import CallbackMiddleware
 from compat.dialects.callbacks.errors import CallbackWarning
 from compat.drivers.connection import DriverProcess, Params
 from compat.drivers.dialect_agents import DialectAgent, call_read
 from compat.drivers.kept import KeptDriver
 from compat.drivers.values import Wire, message_read, plain
 from compat.engines.callbacks.world import CallbacksWorld
-from refengine.messages import History, Message
+from refengine.awaiting import settled
+from refengine.messages import History, Json, Message, ToolCall
 
 FIRST: Final = "first"
 """Where a world keeps the agent whose store the later ones share."""
@@ -136,7 +137,7 @@ class RemoteSessions(DialectAgent):
         if callbacks is None:
             return None
         number = self.held.number(callbacks)
-        self.hears(number, lambda name, data: self._told(callbacks, name, data))
+        self.hears(number, partial(self._told, callbacks))
         return {"callbacks": number, "names": list(callbacks.names)}
 
     # Sessions
@@ -184,7 +185,7 @@ class RemoteSessions(DialectAgent):
         return None if told["state"] is None else _state_read(told["state"])
 
     @asynccontextmanager
-    async def _heard(self) -> AsyncIterator[None]:
+    async def _heard(self) -> AsyncGenerator[None, None]:
         """Hear the driver, which knows what callbacks clients have now."""
         self._set_again()
         self.driver.attach()
@@ -211,18 +212,21 @@ class RemoteSessions(DialectAgent):
         self, callbacks: AgentCallbacks, name: str, data: Sequence[Any]
     ) -> object:
         callback = callbacks.get(name)
-        given = None if callback is None else callback(*self._data(name, data))
-        return plain(await given if isinstance(given, Awaitable) else given)
+        if callback is None:
+            return None
+        given: Json = await settled(callback(*self._data(name, data)))
+        return plain(given)
 
     async def _around(self, params: Params) -> object:
-        around = self._world.middleware[params["handler"]]
+        around: CallbackMiddleware = self._world.middleware[params["handler"]]
         data = tuple(self._data(params["name"], params["data"]))
         delivery = Delivery(params["owner"], params["number"], params["name"], data)
 
         async def inner(_: Delivery) -> object:
             return (await self.call("next", token=params["token"]))["given"]
 
-        return {"given": plain(await around(delivery, inner))}
+        given: Json = await settled(around(delivery, inner))
+        return {"given": plain(given)}
 
     def _data(self, name: str, data: Sequence[Any]) -> Sequence[object]:
         """Return what a callback is called with."""
@@ -246,6 +250,14 @@ def _error(agent: DialectAgent, told: Wire | None) -> BaseException | None:
     return None if told is None else agent.error_read(told)
 
 
+def _call(_: DialectAgent, told: Wire) -> ToolCall:
+    return call_read(told)
+
+
+def _state(_: DialectAgent, told: Wire) -> SessionState:
+    return _state_read(told)
+
+
 def _messages(_: DialectAgent, told: Sequence[Wire]) -> Sequence[Message]:
     return tuple(map(message_read, told))
 
@@ -253,10 +265,10 @@ def _messages(_: DialectAgent, told: Sequence[Wire]) -> Sequence[Message]:
 READS: Final[Mapping[str, tuple[Callable[..., object] | None, ...]]] = MappingProxyType(
     {
         "on_agent_step": (None, _messages),
-        "on_tool_call_start": (lambda _, told: call_read(told),),
+        "on_tool_call_start": (_call,),
         "on_tool_execution_end": (None, None, None, _error),
         "on_error": (_error, None),
-        "on_state_storage": (lambda _, told: _state_read(told),),
+        "on_state_storage": (_state,),
     }
 )
 """How what a type of callback is told is read; None where it is as it stands."""
