@@ -21,7 +21,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from compat.dialects.callbacks import (
     CALLBACK_TYPES,
@@ -218,7 +218,7 @@ class RemoteSessions(DialectAgent):
         return plain(given)
 
     async def _around(self, params: Params) -> object:
-        around: CallbackMiddleware = self._world.middleware[params["handler"]]
+        around = cast("CallbackMiddleware", self._world.middleware[params["handler"]])
         data = tuple(self._data(params["name"], params["data"]))
         delivery = Delivery(params["owner"], params["number"], params["name"], data)
 
