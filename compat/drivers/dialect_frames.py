@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from compat.drivers.flow.frames import FLOW_METHODS
 from compat.drivers.frames import (
     METHODS,
     FailureData,
@@ -329,6 +330,7 @@ DIALECT_METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType(
                 "warning": Method(DRIVER, WarningParams, None),
             }
         ),
+        "flow": FLOW_METHODS,
     }
 )
 """Every method of each dialect."""
