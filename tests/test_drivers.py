@@ -1,5 +1,6 @@
 """Drivers that are programs in Python: what they say, and what they do wrong."""
 
+import asyncio
 import sys
 from pathlib import Path
 
@@ -81,6 +82,29 @@ def test_a_driver_that_does_wrong_fails_its_run_and_no_other(
     assert TOLD[misdeed] in error_of(bad)
     assert first_divergence(before, after) is None
     assert after.of("run_end")[0].data["status"] == "completed"
+
+
+def test_a_driver_that_hangs_is_ended_in_real_time_too(tmp_path: Path) -> None:
+    command = misbehaving(tmp_path, "hangs")
+    engine = RemoteEngine("mine", lambda: command, patience=0.2)
+    runs = [{"input": ["user:bad"]}]
+    scenario = {"agent": {"tools": []}, "model_script": [ANSWERED], "runs": runs}
+
+    trace = asyncio.run(play(read_scenario(scenario), engine))
+
+    assert "gave no answer within 0.2 s in its call of 'run'" in error_of(trace)
+
+
+def test_a_tool_may_take_longer_than_a_driver_may_be_silent(tmp_path: Path) -> None:
+    command = driver(tmp_path)
+    engine = RemoteEngine("mine", lambda: command, patience=0.2)
+    slow = {"name": "t", "result": "r", "delay_ms": 500}
+    script = ["assistant:[1:t({})]", ANSWERED]
+    scenario = {"agent": {"tools": [slow]}, "model_script": script, "runs": [{}]}
+
+    trace = asyncio.run(play(read_scenario(scenario), engine))
+
+    assert trace.of("run_end")[0].data["status"] == "completed"
 
 
 def test_a_driver_of_another_protocol_is_refused(tmp_path: Path) -> None:

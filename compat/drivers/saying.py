@@ -32,7 +32,7 @@ class EngineFailedError(RefengineError):
         super().__init__(f"the engine failed by itself: {text}")
 
 
-_TOOL: Final = re.compile(r"tool (\S+) not found")
+_TOOL: Final = re.compile(r"tool (.+?) not found", re.DOTALL)
 
 
 def _unknown_tool(text: str, _: int) -> Exception:

@@ -1,0 +1,219 @@
+"""The tables of docs/engines.md: what each engine keeps, and where engines differ.
+
+    refengine conform ENGINE… --json REPORT
+    python -m tools.pages.engines REPORT…
+
+writes them anew, from the reports of ``refengine conform``: for each kind of agent a
+table of engines by families of clauses, and one of the postures in which the profiles
+of those engines differ. An engine that is in several reports is that of the last.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from compat.dialects.callbacks.profile import callbacks_profile
+from compat.dialects.flow.profile import flow_profile
+from compat.dialects.stream_loop.profile import loop_profile
+from property_tests.dialects.dialects import dialect_of_family
+from refengine.postures import AnyProfile, options_of
+from refengine.profile import profile
+from tools.pages.seeds import code
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "engines.md"
+BEGIN: Final = "<!-- engines: written by python -m tools.pages.engines -->\n"
+END: Final = "<!-- end of engines -->\n"
+TITLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "": "Agents with hooks",
+        "flow": "The Flow dialect",
+        "stream-loop": "The stream loop",
+        "callbacks": "Sessions and their callbacks",
+    }
+)
+"""What agents of each dialect are called; "" is of none."""
+PROFILES: Final[Mapping[str, Callable[[str], AnyProfile]]] = MappingProxyType(
+    {
+        "": profile,
+        "flow": flow_profile,
+        "stream-loop": loop_profile,
+        "callbacks": callbacks_profile,
+    }
+)
+NOTHING: Final = "—"
+"""Stands where no clause of a family was judged, or no engine has a value."""
+
+
+class NoReportsError(ValueError):
+    """No report was given, or one in which no engine was judged."""
+
+    def __init__(self, which: str) -> None:
+        super().__init__(
+            f"{which}: give reports that 'refengine conform ENGINE --json FILE' wrote"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRow:
+    """One engine: what it is, and how many clauses of each family came out how.
+
+    ``families`` are in the order of the contract; ``counts`` are by family and word.
+    """
+
+    name: str
+    version: str
+    profile: str
+    dialect: str
+    families: tuple[str, ...]
+    counts: Mapping[tuple[str, str], int]
+    conformant: bool
+    examples: str
+
+
+def rows_of(report: Mapping[str, Any], where: str) -> list[EngineRow]:
+    """Return the engines of a report; raises NoReportsError if it has none."""
+    engines = report.get("engines")
+    if not engines:
+        raise NoReportsError(where)
+    header = report["header"]
+    family_of = {each["id"]: each["family"] for each in report["contract"]}
+    families = tuple(dict.fromkeys(family_of.values()))
+    drawn = header["worlds"] - header["fixed"] - header["recorded"]
+    return [
+        EngineRow(
+            engine["engine"],
+            header["versions"].get(engine["engine"], NOTHING),
+            engine["profile"],
+            dialect_of_family(families[0]),
+            families,
+            _counted(engine["results"], family_of),
+            engine["conformant"],
+            f"{drawn:,}",
+        )
+        for engine in engines
+    ]
+
+
+def _counted(
+    results: Iterable[Mapping[str, Any]], family_of: Mapping[str, str]
+) -> Mapping[tuple[str, str], int]:
+    return Counter((family_of[each["clause"]], _word(each)) for each in results)
+
+
+def _word(result: Mapping[str, Any]) -> str:
+    """Return how a clause came out: kept, known, failed or not applicable."""
+    if result["known"] == "known":
+        return "known"
+    verdicts = {"pass": "kept", "not-applicable": "absent"}
+    return verdicts.get(result["verdict"], "failed")
+
+
+def tables(rows: Sequence[EngineRow]) -> str:
+    """Return all tables, a pair for each dialect that engines are of."""
+    return "\n".join(
+        _of_dialect(title, PROFILES[dialect], found)
+        for dialect, title in TITLES.items()
+        if (found := [each for each in rows if each.dialect == dialect])
+    )
+
+
+def _of_dialect(
+    title: str, named: Callable[[str], AnyProfile], rows: Sequence[EngineRow]
+) -> str:
+    lines = [f"## {title}\n", *_verdicts(rows), "", *_postures(named, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _verdicts(rows: Sequence[EngineRow]) -> Iterator[str]:
+    families = [
+        family
+        for family in dict.fromkeys(name for row in rows for name in row.families)
+        if any(row.counts.get((family, word)) for row in rows for word in _WORDS)
+    ]
+    head = ["engine", "version", "profile", "verdict", "drawn worlds", *families]
+    yield _line(head)
+    yield _line(["---"] * len(head))
+    for row in rows:
+        verdict = "conformant" if row.conformant else "not conformant"
+        cells = [_cell(row, family) for family in families]
+        names = [code(row.name), row.version, code(row.profile)]
+        yield _line([*names, verdict, row.examples, *cells])
+
+
+_WORDS: Final = ("kept", "known", "failed", "absent")
+
+
+def _cell(row: EngineRow, family: str) -> str:
+    """Return how a family came out: 12, 1 known, **2 failed**, 3 n/a."""
+    kept, known, failed, absent = (row.counts.get((family, w), 0) for w in _WORDS)
+    said = [
+        str(kept) if kept else "",
+        f"{known} known" if known else "",
+        f"**{failed} failed**" if failed else "",
+        f"{absent} n/a" if absent else "",
+    ]
+    return ", ".join(filter(None, said)) or NOTHING
+
+
+def _postures(
+    named: Callable[[str], AnyProfile], rows: Sequence[EngineRow]
+) -> Iterator[str]:
+    """Yield a row for each posture in which profiles of these engines differ."""
+    profiles = {row.profile: named(row.profile) for row in rows}
+    first = next(iter(profiles.values()))
+    differing = [
+        posture
+        for posture in options_of(type(first))
+        if len({getattr(each, posture) for each in profiles.values()}) > 1
+    ]
+    if not differing:
+        yield "Their profiles differ in no posture."
+        return
+    yield _line(["posture", *map(code, profiles)])
+    yield _line(["---"] * (len(profiles) + 1))
+    for posture in differing:
+        options = [code(str(getattr(each, posture))) for each in profiles.values()]
+        yield _line([code(posture), *options])
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def written(page: str, rows: Sequence[EngineRow]) -> str:
+    """Return the page with the tables as these engines make them."""
+    before, _, rest = page.partition(BEGIN)
+    return before + BEGIN + "\n" + tables(rows) + "\n" + END + rest.partition(END)[2]
+
+
+def read_rows(paths: Sequence[Path]) -> list[EngineRow]:
+    """Return the engines of these reports, each once; raises NoReportsError."""
+    if not paths:
+        raise NoReportsError("no report")
+    found: dict[str, EngineRow] = {}
+    for path in paths:
+        report = json.loads(path.read_text("utf-8"))
+        found |= {each.name: each for each in rows_of(report, str(path))}
+    return list(found.values())
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the tables into their page."""
+    try:
+        rows = read_rows(list(map(Path, arguments)))
+    except (NoReportsError, OSError, json.JSONDecodeError) as error:
+        print(error, file=sys.stderr)  # noqa: T201  # a command says what is wrong
+        return 2
+    PAGE.write_text(written(PAGE.read_text("utf-8"), rows), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
