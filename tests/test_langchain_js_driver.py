@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.drivers.node_building import TSC, NodeDriver
+from compat.drivers.installed import langchain_js_driver
+from compat.drivers.node_building import TSC
 from compat.engines.capabilities import CAPABILITIES
 from compat.engines.loading import load_engine
 from refengine.profile import differences, profile
@@ -91,8 +92,7 @@ def test_all_that_goes_to_it_and_back_keeps_to_the_schema() -> None:
 
 
 def test_its_types_are_right() -> None:
-    driver = NodeDriver("langchain-js@1", "langchain", "langchain")
-    node, program = driver.command()
+    node, program = langchain_js_driver().command()
     told = subprocess.run(
         [node, TSC, "-p", ".", "--noEmit"],
         cwd=Path(program).parents[2],

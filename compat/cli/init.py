@@ -12,7 +12,7 @@ from compat.cli.dialect_skeletons import DIALECT_ENGINES, DIALECT_OF, DOOR
 from compat.cli.migration_skeleton import MIGRATION
 from compat.cli.skeletons import DOORS, ENGINES
 from compat.cli.values import PATH, one_of
-from compat.drivers.skeleton import COMMANDS, DRIVERS
+from compat.drivers.skeleton import BUILDS, COMMANDS, LANGUAGES, driver_files
 from compat.verdicts.exit_codes import OK
 
 app = group("Write a skeleton to start from.")
@@ -63,7 +63,7 @@ def engine(folder: Path, kind: str) -> int:
 @option(
     "--language",
     about="what it is written in",
-    kind=one_of(*DRIVERS),
+    kind=one_of(*LANGUAGES),
     default="python",
 )
 def driver(folder: Path, language: str) -> int:
@@ -73,13 +73,19 @@ def driver(folder: Path, language: str) -> int:
     Exit codes: 0 written, 2 a file is already there, or cannot be written.
     """
     command = COMMANDS[language].format(folder=folder)
-    return _write(folder, DRIVERS[language], f"driver check '{command}'")
+    build = BUILDS.get(language, "").format(folder=folder)
+    checked = f"driver check '{command}'"
+    return _write(folder, driver_files(language), checked, build)
 
 
-def _write(folder: Path, files: Mapping[str, str], following: str) -> int:
+def _write(
+    folder: Path, files: Mapping[str, str], following: str, first: str = ""
+) -> int:
     with refusing("init", AlreadyThereError, OSError):
         write(folder, files)
     click.echo(f"wrote {', '.join(files)} to {folder}")
+    if first:
+        click.echo(f"first: {first}")
     click.echo(f"next: refengine {following}")
     return OK
 

@@ -56,7 +56,12 @@ def go_driver(name: str) -> GoDriver:
 
 def langchain_js_1() -> RemoteEngine:
     """Return LangChain.js 1, built if it never was; raises MissingNodeError."""
-    return _in_node(NodeDriver("langchain-js@1", "langchain", "langchain"))
+    return _in_node(langchain_js_driver())
+
+
+def langchain_js_driver() -> NodeDriver:
+    """Return the driver of LangChain.js 1, which is built when it is asked for."""
+    return NodeDriver("langchain-js@1", "langchain", "langchain")
 
 
 def _in_node(driver: NodeDriver) -> RemoteEngine:

@@ -6,7 +6,8 @@ one's own. A test runs it, and docs/protocol.md tells it frame by frame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -184,11 +185,34 @@ if __name__ == "__main__":
     PEER.serve()
 '''
 
-DRIVERS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
-    {"python": MappingProxyType({"driver.py": PYTHON})}
+_FOLDER: Final = Path(__file__).parent / "skeletons"
+_FILES: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
+    {
+        "go": ("driver.go", "go.mod"),
+        "typescript": ("driver.ts", "package.json", "tsconfig.json"),
+    }
 )
-"""By language: the files of a driver."""
+LANGUAGES: Final = ("python", *_FILES)
+"""What a driver can be written in."""
+BUILDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "go": "go build -C {folder} -o driver",
+        "typescript": "cd {folder} && npm install && npm run build",
+    }
+)
+"""By language: how its driver is built, if it has to be."""
 COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
-    {"python": "python {folder}/driver.py"}
+    {
+        "python": "python {folder}/driver.py",
+        "go": "{folder}/driver",
+        "typescript": "node {folder}/driver.js",
+    }
 )
 """By language: the command that starts it."""
+
+
+def driver_files(language: str) -> Mapping[str, str]:
+    """Return the files of a driver in one of ``LANGUAGES``, by name."""
+    if language == "python":
+        return {"driver.py": PYTHON}
+    return {each: (_FOLDER / each).read_text("utf-8") for each in _FILES[language]}
