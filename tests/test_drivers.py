@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.drivers import driver_rows, measured_driver
 from compat.drivers.checking import check_driver
 from compat.drivers.connection import DriverProtocolError
 from compat.drivers.remote import RemoteEngine
@@ -210,3 +211,13 @@ def test_the_command_writes_a_driver_and_checks_it(tmp_path: Path) -> None:
     assert written.returncode == 0
     assert checked.returncode == 0
     assert "ok           settle" in checked.stdout
+
+
+def test_what_goes_through_a_driver_is_measured(tmp_path: Path) -> None:
+    command = driver(tmp_path)
+    engine = RemoteEngine("mine", lambda: command)
+
+    found = [measured_driver(row, engine, 1, 2) for row in driver_rows()]
+
+    assert [each.row.least for each in found] == [None, 500, 150]
+    assert all(each.per_core > 0 and each.ratio > 1 for each in found)

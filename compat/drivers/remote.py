@@ -48,6 +48,10 @@ class RemoteEngine:
         self.profile: str = about["profile"]
         self.capabilities = frozenset[str](about["capabilities"])
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that its driver has used, in this process."""
+        return self._driver.connected().processor_seconds()
+
     async def build(
         self, config: ChatModelAgentConfig, on_notice: OnNotice
     ) -> EngineAgent:
