@@ -99,10 +99,23 @@ class MeasuredDriver:
         return self.row.least is None or self.per_core >= self.row.least
 
 
+class SessionLostError(RuntimeError):
+    """A session does not come to its end on an engine, so its seconds say nothing."""
+
+    def __init__(self, row: DriverRow, engine: str) -> None:
+        super().__init__(
+            f"{row.name!r} does not end as completed on {engine}: measure an engine"
+            " with the capabilities of all rows, or mend its driver"
+        )
+
+
 def measured_driver(
     row: DriverRow, engine: RemoteEngine, pairs: int, sessions: int
 ) -> MeasuredDriver:
-    """Measure one row: so many pairs, of so many sessions on each side."""
+    """Measure one row: so many pairs, of so many sessions on each side.
+
+    Raises SessionLostError.
+    """
     loops = Loops()
     ours = ReferenceEngine(profile(engine.profile))
 
@@ -113,6 +126,10 @@ def measured_driver(
 
         return go
 
+    for on in (engine, ours):
+        ends = loops.run(play(row.session, on)).of("run_end")
+        if [each.data["status"] for each in ends] != ["completed"]:
+            raise SessionLostError(row, on.name)
     theirs, reference = played(engine), played(ours)
     theirs()
     reference()
