@@ -170,6 +170,28 @@ def test_session_of_lines_is_one_start_and_one_of_sessions_is_none() -> None:
     assert [each["answer"] for each in entries(one, "second_turn")] == ["y"]
 
 
+def test_turns_that_are_posted_are_those_that_are_read() -> None:
+    some = world("assistant:x", "assistant:y", turns=2), world("assistant:z")
+    posted, read = (played("", *some, turns=turns) for turns in ("http", "sessions"))
+
+    assert [each.jsonl for each in posted] == [each.jsonl for each in read]
+
+
+@pytest.mark.parametrize(
+    ("fault", "word"), [("fails", "status 500"), ("drops", "connection closed")]
+)
+def test_posted_turn_without_an_answer_is_an_error_of_it(fault: str, word: str) -> None:
+    (found,) = played(fault, world("assistant:x"), turns="http")
+
+    assert [each["error"] for each in entries(found, "errors")] == [word]
+
+
+def test_program_that_ends_instead_of_listening_is_told_by_its_exit() -> None:
+    (found,) = played("exits", world("assistant:x"), turns="http")
+
+    assert [each["error"] for each in entries(found, "errors")] == ["exit 1"]
+
+
 def test_session_begins_with_nothing_said_in_the_one_before() -> None:
     same = world("assistant:x")
     first, second = played("", same, same, turns="sessions")
@@ -192,14 +214,19 @@ def test_answer_that_is_an_error_ends_a_plain_program() -> None:
         ("floods", "printed more than 4 MB without an answer to turn 1"),
     ],
 )
+@pytest.mark.parametrize("turns", ["lines", "http"])
 def test_program_that_cannot_be_played_is_told_and_leaves_nothing(
-    fault: str, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    fault: str,
+    says: str,
+    turns: Turns,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setattr("compat.migration.programs.side.START", 1.0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
     with pytest.raises(PlayError, match=says):
-        played(fault, world("assistant:x"), timeout=1)
+        played(fault, world("assistant:x"), turns=turns, timeout=1)
 
     assert alive_in(tmp_path) == []
     assert list(tmp_path.glob("refengine-*")) == []

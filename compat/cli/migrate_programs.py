@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from compat.migration.programs.checking import CheckedPrograms
     from compat.migration.programs.commands import ProgramCommand
 
-TURNS: Final = ("lines", "sessions")
+TURNS: Final = ("lines", "sessions", "http")
 SIDES: Final = ("old", "new")
 F = TypeVar("F", bound=Callable[..., int])
 
@@ -65,8 +65,8 @@ def turns_of(text: str) -> tuple[str, str]:
     side, _, how = text.rpartition("=")
     if how not in TURNS or side not in {"", *SIDES}:
         raise ValueError(
-            f"{text!r} says no way to read turns: write lines or sessions, for one side"
-            " old=sessions"
+            f"{text!r} says no way to read turns: write lines, sessions or http, for"
+            " one side old=sessions"
         )
     return side, how
 
@@ -101,8 +101,8 @@ def of_programs(check: F) -> F:
     )
     @option(
         "--turns",
-        about="how programs read turns: lines, one session a start (default), or"
-        " sessions, any number; of one side: old=sessions",
+        about="how programs read turns: lines, one session a start (default), or any"
+        " number: sessions, or http, posted to them; of one side: old=sessions",
         kind=Kind("turns", turns_of),
         multiple=True,
     )

@@ -1,15 +1,17 @@
 """A program that asks chat completions by the standard library; a fault on its line."""
 
 import http.client
+import http.server
 import json
 import os
 import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 ADD = {"name": "add", "parameters": {"type": "object", "properties": {}}}
 SUB = {"name": "subtract", "parameters": {"type": "object", "properties": {}}}
@@ -153,9 +155,39 @@ def effects() -> None:
             urllib.request.urlopen(post).close()  # noqa: S310  # the same
 
 
+class Posted(http.server.BaseHTTPRequestHandler):
+    """Answers a turn that is posted."""
+
+    session: int | None = None
+    messages: ClassVar[list[Any]] = []
+
+    def do_POST(self) -> None:
+        """Take a turn of any session."""
+        given = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if given["session"] != Posted.session:
+            Posted.session, Posted.messages = given["session"], []
+        if FAULT == "drops":
+            return
+        effects()
+        try:
+            said = {"answer": turn(Posted.messages, given["turn"])}
+        except urllib.error.HTTPError as error:
+            said = {"error": f"status {error.code}"}
+        except (OSError, EOFError):
+            said = {"error": "cut"}
+        body = b"no JSON" if FAULT == "fails" else json.dumps(said).encode()
+        self.send_response(500 if FAULT == "fails" else 200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
 def main() -> None:
-    """Answer line by line, in one session or in several."""
+    """Answer line by line, in one session or in several, or at an address."""
     misbehave()
+    if os.environ["REFENGINE_TURNS"] == "http":
+        port = urllib.parse.urlsplit(os.environ["REFENGINE_TURNS_URL"]).port
+        http.server.HTTPServer(("127.0.0.1", port or 0), Posted).serve_forever()
     messages: list[Any] = []
     number = None
     for line in sys.stdin:

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from compat.migration.refs import RefError, SubjectLocation, SubjectRef
 
-Turns: TypeAlias = Literal["lines", "sessions"]
+Turns: TypeAlias = Literal["lines", "sessions", "http"]
 TURNS: Final = get_args(Turns)
 """How a program reads its turns: one session a start, or any number of them."""
 

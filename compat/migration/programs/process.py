@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,8 @@ from compat.pipes import descriptor, poll, read
 
 FLOOD: Final = 4 * 2**20
 """Bytes that a program may print for one turn."""
+MOMENT: Final = 0.02
+"""Seconds after which it is looked again whether a program listens."""
 KEPT: Final = 4096
 """Bytes that are kept of what it prints as its log."""
 
@@ -124,6 +127,32 @@ class ProgramProcess:
                 raise ProgramFloodError(f"without an answer to {doing}")
         return found
 
+    @contextmanager
+    def waiting(self, doing: str, limit: float) -> Generator[Callable[..., None]]:
+        """Yield what waits for a moment, or until something happens at a socket.
+
+        What the program prints meanwhile is dropped. It raises ProgramHungError and
+        ProgramFloodError.
+        """
+        end = time.monotonic() + limit
+        printed = 0
+
+        def wait(
+            reached: socket.socket | None = None, *, writes: bool = False, read: int = 0
+        ) -> None:
+            nonlocal printed
+            if time.monotonic() >= end:
+                raise ProgramHungError(f"did not answer {doing}", limit, self.log)
+            event = select.POLLIN | (select.POLLOUT if writes else 0)
+            more = [] if reached is None else [(reached.fileno(), event)]
+            self._move(min(end - time.monotonic(), MOMENT if not more else 1), more)
+            printed += len(self._text)
+            self._text.clear()
+            if max(printed, read) > FLOOD:
+                raise ProgramFloodError(f"without an answer to {doing}")
+
+        yield wait
+
     def finish(self, limit: float) -> tuple[int, list[str]]:
         """Tell it that no turn follows; return its exit status and what it still says.
 
@@ -181,10 +210,10 @@ class ProgramProcess:
         self._text.clear()
         return found or None
 
-    def _move(self, seconds: float) -> None:
+    def _move(self, seconds: float, more: Sequence[tuple[int, int]] = ()) -> None:
         """Wait until something happens at a pipe, at most a moment, and take it in."""
         # The end of a process shows at its pipes, unless a child of it holds them.
-        events = [(each, select.POLLIN) for each in self._open]
+        events = [*((each, select.POLLIN) for each in self._open), *more]
         if self._unsent:
             events.append((self._in, select.POLLOUT))
         poll(events, min(seconds, 0.2))

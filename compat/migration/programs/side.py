@@ -12,6 +12,13 @@ from typing import Final
 
 from compat.migration.programs.commands import ProgramCommand
 from compat.migration.programs.files import ProgramFiles
+from compat.migration.programs.posting import (
+    HOST,
+    PORT,
+    PostedTurns,
+    free_port,
+    stream_socket,
+)
 from compat.migration.programs.process import ProgramProcess
 from compat.migration.programs.traces import (
     Entry,
@@ -21,6 +28,7 @@ from compat.migration.programs.traces import (
     trace_of,
 )
 from compat.migration.programs.turns import (
+    AskedTurn,
     PlainLines,
     SessionLines,
     TurnAnswer,
@@ -43,6 +51,8 @@ from refengine.testing.scenario import Scenario
 
 START: Final = 30.0
 """Seconds that the first turn after a start may take at least."""
+ADDRESS: Final = "REFENGINE_TURNS_URL"
+"""The variable that tells a program where its turns are posted to."""
 LEFT: Final = "processes left running"
 KEY: Final = "refengine"
 """The key that all programs are given: nobody is asked who takes it."""
@@ -94,10 +104,10 @@ class ProgramSide:
         self._server = server
         self._key = server.key()
         self._timeout = timeout
+        self._turns = command.turns
         self._protocol: TurnProtocol = (
             PlainLines() if command.turns == "lines" else SessionLines()
         )
-        self._lasting = command.turns == "sessions"
         self._program: ProgramProcess | None = None
         self._sessions = 0
         self.log = ""
@@ -127,7 +137,7 @@ class ProgramSide:
         self._sessions += 1
         self._server.begin(self._key, world, log.append)
         try:
-            self._turns(world, log)
+            self._play(world, log)
         except BaseException:
             self._end()
             raise
@@ -139,7 +149,7 @@ class ProgramSide:
         requests = sum(isinstance(each, AskedModel) for each in log)
         return ProgramPlayed(trace_of(log).to_jsonl(), requests, tuple(log))
 
-    def _turns(self, world: Scenario, log: list[Entry]) -> None:
+    def _play(self, world: Scenario, log: list[Entry]) -> None:
         for number, run in enumerate(world.runs, 1):
             text = "\n".join(parse_message(each).content for each in run.input)
             log.append(TurnBegun(number))
@@ -148,13 +158,13 @@ class ProgramSide:
             log.append(over)
             if over.answer.text is None and over.answer.error is None:
                 break  # it has ended, and hears no more
-        if not self._lasting:
+        if self._turns == "lines":
             self._finished(log)
 
     def _turn(self, number: int, text: str) -> TurnOver:
         program, limit = self._running()
-        program.send(self._protocol.asked(self._sessions, text))
-        answer = self._protocol.answer(program, f"turn {number}", limit)
+        asked = AskedTurn(self._sessions, number, text, limit)
+        answer = self._protocol.take(program, asked)
         if answer.text is None and answer.error is None:
             status, _ = program.finish(limit)
             self._end()
@@ -165,7 +175,13 @@ class ProgramSide:
         """Return the program, started if it is not there, and how long it may take."""
         if self._program is not None:
             return self._program, self._timeout
-        self._program = ProgramProcess(self._words, self._cwd, self._env)
+        words, env = self._words, self._env
+        if self._turns == "http":
+            port = str(free_port(stream_socket))
+            self._protocol = PostedTurns(int(port))
+            words = [each.replace(PORT, port) for each in words]
+            env = {**env, "PORT": port, ADDRESS: f"http://{HOST}:{port}/"}
+        self._program = ProgramProcess(words, self._cwd, env)
         return self._program, max(START, self._timeout)
 
     def _finished(self, log: list[Entry]) -> None:
@@ -201,7 +217,7 @@ class ProgramSide:
             "PYTHONUNBUFFERED": "1",
             "REFENGINE_EFFECTS": f"{address}/{EFFECTS}",
             **{name: f"{address}/{SERVICES}/{name}" for name in reach.services},
-            "REFENGINE_TURNS": "sessions" if self._lasting else "lines",
+            "REFENGINE_TURNS": self._turns,
         }
 
 
