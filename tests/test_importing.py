@@ -251,11 +251,11 @@ def test_every_bad_line_is_named_up_to_five(tmp_path: Path) -> None:
 
 
 def test_a_cassette_of_another_api_is_refused_by_its_name(tmp_path: Path) -> None:
-    text = anthropic(SAID).replace("/v1/messages", "/v1/responses")
+    text = anthropic(SAID).replace("/v1/messages", "/api/chat")
 
     told = refused(tmp_path, text, name="a.json")
 
-    assert "its exchanges are of OpenAI Responses (1)" in told
+    assert "its exchanges are of Ollama (1)" in told
 
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "string"}}}
@@ -303,3 +303,84 @@ def test_a_file_without_tools_is_refused(tmp_path: Path, text: str, told: str) -
         read_tools(path)
 
     assert told in str(caught.value)
+
+
+def vendors(*exchanges: tuple[str, object, object]) -> str:
+    """Return a cassette of exchanges: address, what was asked, what was answered."""
+    headers = {"content-type": ["application/json"]}
+    interactions = [
+        {
+            "request": {
+                "method": "POST",
+                "uri": f"https://vendor.example{path}",
+                "headers": headers,
+                "body": json.dumps(asked),
+            },
+            "response": {
+                "status": {"code": 200, "message": "OK"},
+                "headers": headers,
+                "body": {"string": json.dumps(answered)},
+            },
+        }
+        for path, asked, answered in exchanges
+    ]
+    return json.dumps({"version": 1, "interactions": interactions})
+
+
+def test_responses_that_are_stored_are_one_session(tmp_path: Path) -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "c1", "output": "found"}
+    text = {"type": "message", "content": [{"type": "output_text", "text": "done"}]}
+    (world,) = imported(
+        tmp_path,
+        vendors(
+            (
+                "/v1/responses",
+                {"model": "m", "input": "hi", "tools": [{"type": "x", "name": "look"}]},
+                {"id": "resp_1", "status": "completed", "output": [call]},
+            ),
+            (
+                "/v1/responses",
+                {"model": "m", "previous_response_id": "resp_1", "input": [result]},
+                {"id": "resp_2", "status": "completed", "output": [text]},
+            ),
+        ),
+        name="a.json",
+    ).worlds
+
+    assert world.where == "exchange 1, 2"
+    assert [len(each.input) for each in world.scenario.runs] == [1]
+    assert world.scenario.all_agents[0].tools[0].by_call == {"c1": ("found",)}
+
+
+def test_response_that_goes_on_with_one_of_elsewhere_is_told(tmp_path: Path) -> None:
+    body = {"model": "m", "previous_response_id": "resp_9", "input": "hi"}
+    text = vendors(("/v1/responses", body, {"output": []}))
+
+    told = refused(tmp_path, text, name="a.json")
+
+    assert "goes on with a response that is not in the file" in told
+
+
+def test_calls_of_gemini_are_known_by_their_places(tmp_path: Path) -> None:
+    address = "/v1beta/models/m:generateContent"
+    user = {"role": "user", "parts": [{"text": "hi"}]}
+    model = {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {}}}]}
+    given = {"id": "made-up", "name": "look", "response": {"result": "found"}}
+    back = {"role": "user", "parts": [{"functionResponse": given}]}
+    done = {"role": "model", "parts": [{"text": "done"}]}
+    (world,) = imported(
+        tmp_path,
+        vendors(
+            (address, {"contents": [user]}, {"candidates": [{"content": model}]}),
+            (
+                address,
+                {"contents": [user, model, back]},
+                {"candidates": [{"content": done, "finishReason": "STOP"}]},
+            ),
+        ),
+        name="a.json",
+    ).worlds
+
+    assert world.where == "exchange 1, 2"
+    assert len(world.scenario.model_script) == 2

@@ -7,7 +7,7 @@ What a file holds is told by its content, not by its name:
 - scenarios, one or a list of them, also those of a corpus or of derived scripts;
 - chats, ``{"messages": […]}`` or a list of messages, or one message a line;
 - JSON lines of these;
-- cassettes of vcrpy's format, with chat completions or Anthropic's Messages.
+- cassettes of vcrpy's format, with exchanges of the interfaces that ``READ`` names.
 
 Nothing is skipped: a line that is none of these is named, with what would be right.
 """
@@ -27,6 +27,7 @@ from compat.models.errors import BadPlace, GivenFileError, ShapeError, TrafficEr
 from compat.models.exchanges import CHAT, RecordedStep, api_of, read_exchange
 from compat.models.scripts import sessions
 from compat.models.tool_schemas import tools_of
+from compat.models.vendors import VENDORS, VendorReader
 from compat.wire.cassette_files import parsed
 from compat.wire.errors import WireError
 from compat.wire.exchanges import Exchange
@@ -42,6 +43,7 @@ INSTEAD: Final = (
     'write a scenario ("agent", "model_script", "runs"), a chat {"messages": [...]},'
     ' or one message {"role": "user", "content": "..."} a line'
 )
+READ: Final = ", ".join((CHAT, ANTHROPIC, *VENDORS))
 _GZIP: Final = b"\x1f\x8b"
 _LISTS: Final = ("worlds", "sessions", "scenarios")
 """Under which names files of ours hold several."""
@@ -256,9 +258,7 @@ def _cassette(path: Path, data: bytes) -> ImportedFile:
         raise _wrong(path, "", str(error)) from error
     if not steps:
         spoken = ", ".join(f"{api} ({count})" for api, count in other.items())
-        raise _wrong(
-            path, "", f"its exchanges are of {spoken}; {CHAT} and {ANTHROPIC} are read"
-        )
+        raise _wrong(path, "", f"its exchanges are of {spoken}; {READ} are read")
     found = tuple(
         ImportedWorld(
             _lifted(each.scenario),
@@ -275,12 +275,15 @@ def _steps(
 ) -> tuple[list[RecordedStep], dict[str, int]]:
     steps: list[RecordedStep] = []
     other: dict[str, int] = {}
+    vendors = VendorReader(name)
     for number, exchange in enumerate(exchanges, 1):
         api = api_of(exchange)
         if api == CHAT:
             steps.append(read_exchange(exchange, name, number, LeftOut()))
         elif api == ANTHROPIC and not exchange.request.url.endswith("/count_tokens"):
             steps.append(read_anthropic(exchange, name, number))
+        elif api in VENDORS and exchange.request.method == "POST":
+            steps.append(vendors.read(exchange, api, number))
         else:
             other[api] = other.get(api, 0) + 1
     return steps, other

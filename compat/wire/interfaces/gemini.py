@@ -125,14 +125,14 @@ def _messages(contents: Sequence[Tree]) -> Iterator[Message]:
     for number, content in enumerate(contents):
         parts = listed(content, "parts")
         if content.get("role") == "model":
+            calls = [each for p in parts if (each := object_of(p, "functionCall"))]
             waiting = [
                 called(
                     each.get("id") or f"call-{number}-{at}",
                     each.get("name"),
                     object_of(each, "args"),
                 )
-                for at, part in enumerate(parts)
-                if (each := object_of(part, "functionCall"))
+                for at, each in enumerate(calls)
             ]
             rest = [each for each in parts if "functionCall" not in each]
             yield _signed(_said("assistant", rest, tuple(waiting)), parts)
