@@ -104,12 +104,13 @@ def _without_ids(body: Mapping[str, Any]) -> dict[str, Any]:
 
     Gemini's calls mostly have no ids, and clients make some up to send them back.
     """
-    return json.loads(
+    found: dict[str, Any] = json.loads(
         json.dumps(body),
         object_hook=lambda tree: {
             key: _bare(each) if key in _CALLS else each for key, each in tree.items()
         },
     )
+    return found
 
 
 def _bare(call: object) -> object:

@@ -57,7 +57,8 @@ def _choice(into: dict[str, Any], choice: Tree) -> None:
     given = without(choice, "delta", "index")
     into.update({k: v for k, v in given.items() if v is not None or k not in into})
     message = into["message"]
-    for key, value in (choice.get("delta") or {}).items():
+    delta: Tree = choice.get("delta") or {}
+    for key, value in delta.items():
         if key == "tool_calls":
             for each in objects(value):
                 _piece(message.setdefault(key, []), each)

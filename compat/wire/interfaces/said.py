@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from refengine.messages import Json, Message, ToolCall
 from refengine.testing.json_values import is_list, is_mapping
@@ -78,12 +78,25 @@ def taken_usage(given: object, paths: Paths) -> tuple[dict[UsageName, int], Any]
     rest: dict[str, Any] = deepcopy(dict(given))
     found: dict[UsageName, int] = {}
     for name, path in paths.items():
-        inside: Any = rest
-        for key in path[:-1]:
-            inside = inside.get(key) if is_mapping(inside) else None
-        if is_mapping(inside) and type(inside.get(path[-1])) is int:
-            found[name] = inside.pop(path[-1])
+        value = _taken(rest, path)
+        if value is not None:
+            found[name] = value
     return found, rest
+
+
+def _taken(rest: dict[str, Any], path: Sequence[str]) -> int | None:
+    """Take a number out of an object, and return it."""
+    inside = rest
+    for key in path[:-1]:
+        within: object = inside.get(key)
+        if not is_mapping(within):
+            return None
+        inside = cast("dict[str, Any]", within)
+    value: object = inside.get(path[-1])
+    if type(value) is not int:
+        return None
+    del inside[path[-1]]
+    return value
 
 
 def put_usage(

@@ -10,6 +10,7 @@ from compat.wire.interfaces.chat import CHAT
 from compat.wire.interfaces.gemini import GEMINI
 from compat.wire.interfaces.responses import RESPONSES
 from compat.wire.interfaces.said import (
+    Kind,
     Paths,
     SaidError,
     SaidPart,
@@ -328,7 +329,7 @@ class GeminiSaying:
             more = {"call": without(call, "name", "args"), **part}
             return SaidPart("call", call=made, more=without(more, "functionCall"))
         if isinstance(part.get("text"), str):
-            kind = "reasoning" if part.get("thought") else "text"
+            kind: Kind = "reasoning" if part.get("thought") else "text"
             return SaidPart(kind, part["text"], more=without(part, "text"))
         return SaidPart("other", more=part)
 
