@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, cast
 
+from compat.drivers.preparing import prepare
 from compat.verdicts.conformance import ClauseFailure
 from property_tests.corpus import CorpusWorld
 from property_tests.defaults import EXAMPLES
@@ -233,6 +234,7 @@ def _pool(
 ) -> Pool | SpreadPool:
     """Return what asks workers: children of this process, or a cluster's."""
     if asked.spread is None:
+        prepare(str(about["engine"]))
         return Pool(about, asked.workers, asked.timeout)
     return SpreadPool(about, files, asked.spread, asked.timeout)
 
