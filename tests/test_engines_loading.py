@@ -51,6 +51,8 @@ DOORS = {
 DIALECT_DOORS = (
     *("flow", "google-adk", "stream-loop", "stream-loop-linear"),
     *("callbacks", "callbacks-v1"),
+    *("typescript-loop", "typescript-loop-sketch"),
+    *("typescript-callbacks", "typescript-callbacks-sketch"),
 )
 DRIVER_DOORS = (
     *(f"eino@{each}" for each in ("0.7.17", "0.7.37", "0.8.13", "0.9.13")),

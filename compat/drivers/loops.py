@@ -23,6 +23,7 @@ from compat.dialects.stream_loop.parts import Part
 from compat.drivers.connection import DriverProcess, Params
 from compat.drivers.dialect_agents import DialectAgent, call_read
 from compat.drivers.kept import KeptDriver
+from compat.drivers.node_building import own_driver
 from compat.drivers.values import Wire, message_read, message_told, plain
 from compat.engines.stream_loop.doors import LoopCall
 from refengine.messages import Message
@@ -198,3 +199,14 @@ class RemoteLoopCall(DialectAgent):
 
 def _part(told: Wire) -> Part:
     return Part(**told)
+
+
+def typescript_loop(profile: str | None = None) -> RemoteStreamLoop:
+    """Return the loop in TypeScript, built if it never was; raises MissingNodeError."""
+    return RemoteStreamLoop("typescript-loop", own_driver("loop", "driver"), profile)
+
+
+def typescript_loop_sketch(profile: str | None = None) -> RemoteStreamLoop:
+    """Return the loop as its decision record sketches it; raises MissingNodeError."""
+    driver = own_driver("loop", "sketch_driver")
+    return RemoteStreamLoop("typescript-loop-sketch", driver, profile)

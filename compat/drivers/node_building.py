@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from compat.drivers.building import DriverBuildError, cache, locked
+from compat.drivers.kept import KeptDriver
 from compat.engines.capabilities import MissingExtraError
 
 SOURCES: Final = Path(__file__).parent / "typescript"
@@ -124,6 +125,19 @@ class NodeDriver:
 TSC: Final = "node_modules/typescript/bin/tsc"
 COMPILE: Final = (TSC, "-p", ".", "--rootDir", ".", "--outDir", "built", "--noCheck")
 """How the sources become JavaScript; their types are looked at by a test."""
+
+
+OWN_PACKAGES: Final = "loop"
+"""Where the packages are of drivers that need nothing but the compiler."""
+
+
+def own_driver(folder: str, entry: str) -> KeptDriver:
+    """Return the driver of a dialect that was written here; started when it is asked.
+
+    Raises MissingNodeError, or DriverBuildError.
+    """
+    driver = NodeDriver(f"typescript-{folder}", folder, OWN_PACKAGES, entry)
+    return KeptDriver(driver.command)
 
 
 def find_node(engine: str) -> tuple[str, str]:

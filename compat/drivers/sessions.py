@@ -38,6 +38,7 @@ from compat.dialects.callbacks.errors import CallbackWarning
 from compat.drivers.connection import DriverProcess, Params
 from compat.drivers.dialect_agents import DialectAgent, call_read
 from compat.drivers.kept import KeptDriver
+from compat.drivers.node_building import own_driver
 from compat.drivers.values import Wire, message_read, plain
 from compat.engines.callbacks.world import CallbacksWorld
 from refengine.awaiting import settled
@@ -272,3 +273,15 @@ READS: Final[Mapping[str, tuple[Callable[..., object] | None, ...]]] = MappingPr
     }
 )
 """How what a type of callback is told is read; None where it is as it stands."""
+
+
+def typescript_callbacks(profile: str | None = None) -> RemoteCallbacks:
+    """Return sessions in TypeScript, built if they never were; MissingNodeError."""
+    driver = own_driver("callbacks", "driver")
+    return RemoteCallbacks("typescript-callbacks", driver, profile)
+
+
+def typescript_callbacks_sketch(profile: str | None = None) -> RemoteCallbacks:
+    """Return sessions as their guide sketches them; raises MissingNodeError."""
+    driver = own_driver("callbacks", "sketch_driver")
+    return RemoteCallbacks("typescript-callbacks-sketch", driver, profile)

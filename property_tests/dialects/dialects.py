@@ -30,7 +30,9 @@ DOORS: Final[Mapping[str, str]] = MappingProxyType(
         "compat.engines.flow": "flow",
         "compat.drivers.flow": "flow",
         "compat.engines.stream_loop": "stream-loop",
+        "compat.drivers.loops": "stream-loop",
         "compat.engines.callbacks": "callbacks",
+        "compat.drivers.sessions": "callbacks",
     }
 )
 """The packages that have our own doors to a dialect."""

@@ -1,0 +1,135 @@
+"""The loop and the sessions in TypeScript, and where their sketches fail."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat.drivers.checking import check_driver
+from compat.drivers.dialect_frames import DIALECT_METHODS
+from compat.drivers.kept import KeptDriver
+from compat.drivers.loops import typescript_loop
+from compat.drivers.node_building import OWN_PACKAGES, TSC, NodeDriver
+from compat.drivers.opening import DriverDialectError, opened
+from compat.drivers.skeleton import PYTHON
+from compat.engines.dialect_loading import load_dialect_engine
+from compat.engines.stream_loop.playing import play_loop
+from compat.engines.stream_loop.reference import StreamLoop
+from compat.engines.stream_loop.scenario import LoopScenario
+from property_tests.dialects.deciding import WorldDecider
+from property_tests.dialects.dialects import dialect_named
+from refengine.testing.trace import first_divergence
+from tests.driver_traffic import checked, recorded
+from tests.node_support import needs_node
+from tests.test_drivers import driver
+from tools.pages.sketches import PAGE, written
+
+FOLDERS = {"stream-loop": "loop", "callbacks": "callbacks"}
+ENGINES = {"stream-loop": "typescript-loop", "callbacks": "typescript-callbacks"}
+
+
+def command(folder: str, entry: str = "driver") -> list[str]:
+    made = NodeDriver(f"typescript-{folder}", folder, OWN_PACKAGES, entry)
+    return list(made.command())
+
+
+@needs_node
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_it_keeps_every_clause_in_the_fixed_worlds(dialect: str) -> None:
+    family = dialect_named(dialect)
+    door = family.load(ENGINES[dialect], None)
+    decider = WorldDecider(family, door, family.checks)
+    decided: set[str] = set()
+    failed: dict[str, object] = {}
+
+    with recorded() as frames:
+        for world in family.fixed():
+            found = decider.judge(world.scenario)
+            decided.update(found.decided)
+            failed |= {**found.failed, **found.errors}
+
+    assert failed == {}
+    assert decided == set(decider.applying)
+    seen = {name for _, name in checked(frames, DIALECT_METHODS[dialect])}
+    assert seen >= {"build", "run", "model", "tool", "callback", "cancel", "abandon"}
+
+
+@needs_node
+def test_the_loop_tells_what_the_reference_tells() -> None:
+    said: dict[str, Any] = {
+        "instruction": "Be brief.",
+        "tools": [
+            {"name": "f", "outcomes": [{"result": {"k": [1, None]}, "follow_up": True}]}
+        ],
+        "script": [
+            [
+                {"text": "so "},
+                {"calls": [{"index": 0, "name": "f", "arguments": '{"a":'}]},
+                {"calls": [{"index": 0, "arguments": "1}"}], "text": "it is"},
+            ],
+            [{"text": "done"}],
+        ],
+        "turns": [{"input": "hi"}, {"input": "Ünï", "continues": True}],
+    }
+    scenario = LoopScenario.model_validate(said, strict=False)
+
+    theirs = play_loop(scenario, typescript_loop())
+    ours = play_loop(scenario, StreamLoop())
+
+    assert first_divergence(ours, theirs) is None
+    assert len(ours) > 60
+
+
+@needs_node
+@pytest.mark.parametrize("folder", FOLDERS.values())
+def test_each_function_of_it_passes_the_check(folder: str) -> None:
+    found = list(check_driver(command(folder), patience=10))
+
+    assert {each.found for each in found} == {"ok"}
+    assert len(found) > 12
+
+
+@needs_node
+@pytest.mark.parametrize("folder", FOLDERS.values())
+def test_its_types_are_right(folder: str) -> None:
+    node, program = command(folder)
+    told = subprocess.run(
+        [node, TSC, "-p", ".", "--noEmit"],
+        cwd=Path(program).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert told.stdout == ""
+
+
+@needs_node
+def test_the_sketches_fail_where_the_page_says() -> None:
+    page = PAGE.read_text("utf-8")
+
+    assert written(page) == page
+
+
+@needs_node
+def test_a_door_is_judged_under_the_profile_that_is_asked_for() -> None:
+    text = f"cmd:{' '.join(command('loop', 'sketch_driver'))}"
+
+    own, asked = (
+        load_dialect_engine(text, each, method="process", why="", known=KNOWN)
+        for each in (None, "loop-safe")
+    )
+
+    assert (own.profile.name, asked.profile.name) == ("loop-adr", "loop-safe")
+
+
+KNOWN = StreamLoop.capabilities
+
+
+def test_a_dialect_that_there_is_not_is_named(tmp_path: Path) -> None:
+    source = PYTHON.replace('"dialect": "react"', '"dialect": "waltz"')
+    kept = KeptDriver(lambda: driver(tmp_path, source))
+
+    with pytest.raises(DriverDialectError, match="'waltz': there are react"):
+        opened("mine", kept)
