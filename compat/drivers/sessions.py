@@ -21,7 +21,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from compat.dialects.callbacks import (
     CALLBACK_TYPES,
@@ -33,7 +33,6 @@ from compat.dialects.callbacks import (
     SessionState,
     callbacks_profile,
 )
-from compat.dialects.callbacks.delivering import CallbackMiddleware
 from compat.dialects.callbacks.errors import CallbackWarning
 from compat.drivers.connection import DriverProcess, Params
 from compat.drivers.dialect_agents import DialectAgent, call_read
@@ -219,14 +218,14 @@ class RemoteSessions(DialectAgent):
         return plain(given)
 
     async def _around(self, params: Params) -> object:
-        around = cast("CallbackMiddleware", self._world.middleware[params["handler"]])
         data = tuple(self._data(params["name"], params["data"]))
         delivery = Delivery(params["owner"], params["number"], params["name"], data)
 
         async def inner(_: Delivery) -> object:
             return (await self.call("next", token=params["token"]))["given"]
 
-        given: Json = await settled(around(delivery, inner))
+        at: int = params["handler"]
+        given: Json = await settled(self._world.middleware[at](delivery, inner))
         return {"given": plain(given)}
 
     def _data(self, name: str, data: Sequence[Any]) -> Sequence[object]:
