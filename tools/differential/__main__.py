@@ -61,6 +61,8 @@ def main(  # a command has as many options as it needs
         click.echo(f"explain nothing, take them out: {', '.join(left)}")
         sys.exit(1)
     click.echo(f"  {told.worlds} worlds, no unexplained difference")
+    if told.lucky:
+        click.echo(f"  {told.lucky} not compared, as the order of a map decides there")
 
 
 if __name__ == "__main__":

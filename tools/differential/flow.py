@@ -18,6 +18,7 @@ from compat.engines.flow.scenario import FlowScenario
 from compat.engines.flow.themes import THEMES
 from refengine.testing.trace import Divergence
 from tools.differential.explaining import Explained, differences, first_unexplained
+from tools.differential.luck import OF_MAPS, is_luck
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,16 @@ class _DifferError(AssertionError):
 
 @dataclass(slots=True)
 class Differential:
-    """What worlds on two engines showed; ``used`` counts worlds by what explains."""
+    """What worlds on two engines showed; ``used`` counts worlds by what explains.
+
+    ``lucky`` are those that are not compared, since luck decides what happens.
+    """
 
     ours: FlowEngine
     theirs: FlowEngine
     explained: Sequence[Explained]
     worlds: int = 0
+    lucky: int = 0
     used: dict[str, int] = field(default_factory=dict[str, int])
     unexplained: Unexplained | None = None
 
@@ -66,6 +71,7 @@ class Differential:
             database=None,
             deadline=None,
             suppress_health_check=_ALL_CHECKS,
+            report_multiple_bugs=False,
         )
         @given(flow_worlds(_COMPARED))
         def plays_alike(scenario: FlowScenario) -> None:
@@ -86,11 +92,12 @@ class Differential:
                 refuse_flow(each, scenario)
         except CapabilityError:
             return  # one of them has no place for it
+        traces = [play_flow(scenario, each) for each in (self.ours, self.theirs)]
+        if self.theirs.name.startswith(OF_MAPS) and any(map(is_luck, traces)):
+            self.lucky += 1
+            return
         self.worlds += 1
-        ours, theirs = (
-            comparable_flow(play_flow(scenario, each), scenario)
-            for each in (self.ours, self.theirs)
-        )
+        ours, theirs = (comparable_flow(each, scenario) for each in traces)
         found = first_unexplained(differences(ours, theirs), self.explained, self.used)
         if found is not None:
             raise _DifferError(Unexplained(scenario, found))

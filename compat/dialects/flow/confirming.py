@@ -36,11 +36,15 @@ async def refusal(
     Raises ConfirmationNeededError where errors are data, since it is one there.
     """
     needs = tool.needs_confirmation
+    said = ctx.confirmation
+    posture = ctx.invocation_context.profile.rejected_call
+    if said is not None and not said.confirmed and posture == "never_runs":
+        return {"error": REJECTED}
     if not (await settled(needs(**args)) if callable(needs) else needs):
         return None
-    if ctx.confirmation is None:
+    if said is None:
         return _asked(tool, ctx)
-    return None if ctx.confirmation.confirmed else {"error": REJECTED}
+    return None if said.confirmed else {"error": REJECTED}
 
 
 def _asked(tool: Tool, ctx: ToolContext) -> dict[str, str]:

@@ -100,6 +100,9 @@ class FlowProfile:
     user_calls: Literal["taken", "refused"]
     """a message of the user with function calls, or with responses to calls that the
     session does not have: kept like any, or refused before anything is kept"""
+    on_event_error: Literal["event_lost", "ends"]
+    """an exception of an on_event hook: told in place of the event, which is not kept,
+    and the run goes on; or the end of the run"""
     on_event_kept: Literal["replacement", "original", "merged"]
     """what a session keeps of an event that on_event replaced"""
     after_run: Literal["always", "on_completion", "not_on_exception"]
@@ -213,6 +216,9 @@ class FlowProfile:
     """an answer to a confirmation that was not asked, or is settled: what it says runs,
     once more; or it is refused, and a settled one ignored, after which the model is
     asked or the agent ends"""
+    rejected_call: Literal["asking_tool_runs", "never_runs"]
+    """a call that its user rejects and whose tool had asked for itself: the tool runs
+    and reads the answer, or is refused as one that needs a confirmation"""
     resumed_final: Literal["asks_model", "ends"]
     """the responses of confirmed calls, where they are to have no summary: the model is
     asked all the same, or the agent ends"""

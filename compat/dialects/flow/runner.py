@@ -171,7 +171,9 @@ class Runner:
         if early is not None:
             event = self._early(ctx, early, said)
             seen = self.profile.before_run_event == "through_on_event"
-            yield await (self._told(ctx, event) if seen else self._keep(ctx, event))
+            kept = await (self._told(ctx, event) if seen else self._keep(ctx, event))
+            if kept is not None:
+                yield kept
             return
         author, telling = ctx.agent.name, False
         try:
@@ -180,13 +182,16 @@ class Runner:
                     telling = True  # an on_event hook's own exception is not told
                     told = await self._told(ctx, event)
                     telling = False
+                    if told is None:
+                        continue
                     yield told
                     author = event.author
         except Exception as error:
             if not telling and self._tells(ctx, error):
                 code, text = error_code(error), str(error)
                 failed = ctx.event(author=author, error_code=code, error_message=text)
-                yield await self._told(ctx, failed)
+                if (told := await self._told(ctx, failed)) is not None:
+                    yield told
             raise
 
     async def _before_run(
@@ -214,9 +219,16 @@ class Runner:
             return _by_user(ctx, said)
         return ctx.event(author="model", content=early)
 
-    async def _told(self, ctx: InvocationContext, event: Event) -> Event:
-        """Keep the event, as on_event left it, and return what is told."""
-        found = cast("Event | None", await plugin_value(ctx, "on_event", ctx, event))
+    async def _told(self, ctx: InvocationContext, event: Event) -> Event | None:
+        """Keep the event, as on_event left it, and return what is told of it."""
+        try:
+            given = await plugin_value(ctx, "on_event", ctx, event)
+        except Exception as error:
+            if self.profile.on_event_error == "ends":
+                raise
+            ctx.invocation.unstopping.append(error)
+            return None
+        found = cast("Event | None", given)
         if found is None:
             return await self._keep(ctx, event)
         if self.profile.on_event_kept == "original":

@@ -43,6 +43,7 @@ _ERROR: Final = re.compile(r"(?!ScriptedFlow)\w*Error|Exception")
 _REFUSED: Final = re.compile(
     r"This tool call is rejected\.|error tool \"\w+\" call is rejected"
 )
+_AVAILABLE: Final = re.compile(r"(Available tools: )([^\n\\]*)")
 _LATER: Final = re.compile(r"\s*NOTE: This is a long-running operation\.[^\n]*")
 
 
@@ -210,11 +211,20 @@ def _is_wording(key: str, within: Mapping[str, Any]) -> bool:
     return key in {"args", "payload", "confirmed"} and not within[key]
 
 
+def _in_order(found: re.Match[str]) -> str:
+    """Return names of tools in one order: in Go they have that of a map, which is luck.
+
+    The order of their declarations is the dialect's.
+    """
+    return found[1] + ", ".join(sorted(found[2].split(", ")))
+
+
 def _without_notes(text: str) -> str:
     """Return a text without the notes that an engine adds, in a wording of its own."""
     text = _PLUGIN.sub(r"during '\1' callback", _IDENTITY.sub(r"<agent \1>", text))
     text = _WAITS.sub(r"<agent \1 waits>", text)
     text = _STRUCTURED.sub("<structured>", _LATER.sub("", text))
+    text = _AVAILABLE.sub(_in_order, text)
     text = _HINT.sub("<hint>", _REFUSED.sub("<rejected>", text))
     note = _TRANSFER.search(text)
     if note is None:
