@@ -94,6 +94,8 @@ class Invocation:
     """what starts spans, a FlowTracer"""
     begun: bool = False
     """whether the user's message is kept"""
+    crashed: bool = False
+    """whether its program is at its end, and no hook of an agent is called any more"""
     model_calls: int = 0
     unstopping: list[Exception] = field(default_factory=list[Exception])
     """errors that did not end what they happened in: raised when the run is over"""

@@ -73,9 +73,10 @@ class FlowProfile:
     before_agent_error: Literal["goes_on", "ends"]
     """an exception of a before_agent hook: told, and the agent runs all the same; or
     the end of the agent"""
-    failed_step: Literal["next_goes_on", "ends"]
+    failed_step: Literal["next_goes_on", "crashes", "ends"]
     """an exception of an agent in a sequence or a loop: told, and the next one runs all
-    the same, unless somebody handed over to them or calls them as a tool; or the end"""
+    the same, or a crash of whoever reads on, unless somebody handed over to them or
+    calls them as a tool; or the end"""
     after_agent_on_error: Literal["called", "skipped"]
     """after_agent hooks of an agent whose model failed"""
     transferring_agent: Literal["after_hooks_called", "left_behind"]

@@ -59,7 +59,8 @@ async def _run(ctx: InvocationContext) -> Events:
             async for event in events:
                 yield event
     except Exception as error:
-        if ctx.watched or ctx.profile.after_agent_on_error == "skipped":
+        skipped = ctx.profile.after_agent_on_error == "skipped"
+        if skipped or ctx.watched or ctx.invocation.crashed:
             raise
         came = error
     try:
@@ -174,14 +175,22 @@ async def _again_and_again(ctx: InvocationContext, most: int) -> Events:
 
 async def _step(ctx: InvocationContext, agent: Agent) -> Events:
     """Yield the events of one agent of several; an error ends it, or only waits."""
+    inner = ctx.within(agent)
+    inner.watched = ctx.watched or _crashes(ctx)
     try:
-        async with aclosing(run_agent(ctx.within(agent))) as events:
+        async with aclosing(run_agent(inner)) as events:
             async for event in events:
                 yield event
     except Exception as error:
-        if ctx.watched or ctx.profile.failed_step == "ends":
+        if ctx.watched or ctx.profile.failed_step != "next_goes_on":
+            ctx.invocation.crashed |= _crashes(ctx)
             raise
         ctx.invocation.unstopping.append(error)
+
+
+def _crashes(ctx: InvocationContext) -> bool:
+    """Tell whether nothing of the run goes on behind an error of one of several."""
+    return ctx.profile.failed_step == "crashes" and not ctx.watched
 
 
 def _stops_parents(ctx: InvocationContext, event: Event) -> bool:

@@ -15,6 +15,7 @@ from compat.dialects.flow.values import as_json, from_json, plain
 from compat.drivers.connection import DriverProcess
 from compat.drivers.flow.describing import described
 from compat.drivers.flow.serving import FlowCalls
+from compat.drivers.saying import EngineFailedError
 from compat.engines.flow.doors import KeptSession
 from compat.engines.flow.world import FlowWorld
 from refengine.messages import Json
@@ -84,8 +85,17 @@ class RemoteFlowRunner:
             run = await calls.call("run", **said, content=told, stream=stream)
             failed: BaseException | None = None
             ended = False
+
+            async def pulled() -> Mapping[str, Any]:
+                try:
+                    return await calls.call("pull", **run)
+                except EngineFailedError:  # it may crash behind an error: that is first
+                    if failed is None:
+                        raise
+                    return {"end": True}
+
             try:
-                while not (piece := await calls.call("pull", **run)).get("end"):
+                while not (piece := await pulled()).get("end"):
                     if "error" in piece:
                         failed = failed or calls.failure(piece["error"])
                     else:
