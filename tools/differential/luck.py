@@ -18,8 +18,8 @@ OF_MAPS: Final = "adk-go@"
 
 def is_luck(trace: Trace) -> bool:
     """Tell whether the order of a map decided anything of what was seen."""
-    events = [each.data["event"] for each in trace.of("event")]
-    said = [each.data["content"] or {} for each in trace.of("run_start")]
+    events: list[Any] = [each.data["event"] for each in trace.of("event")]
+    said: list[Any] = [each.data["content"] or {} for each in trace.of("run_start")]
     asked = (_confirmations(each.get("content") or {}, "call") for each in events)
     answered = (_confirmations(each, "response") for each in said)
     late = (len(each.get("long_running_ids", ())) for each in events)
