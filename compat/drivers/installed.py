@@ -59,6 +59,16 @@ def langchain_js_1() -> RemoteEngine:
     return _in_node(langchain_js_driver())
 
 
+def ai_sdk_5() -> RemoteEngine:
+    """Return the AI SDK 5, built if it never was; raises MissingNodeError."""
+    return _in_node(ai_sdk_driver())
+
+
+def ai_sdk_driver() -> NodeDriver:
+    """Return the driver of the AI SDK 5, which is built when it is asked for."""
+    return NodeDriver("ai-sdk@5", "ai-sdk", "ai-sdk/5")
+
+
 def langchain_js_driver() -> NodeDriver:
     """Return the driver of LangChain.js 1, which is built when it is asked for."""
     return NodeDriver("langchain-js@1", "langchain", "langchain")

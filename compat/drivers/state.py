@@ -91,6 +91,7 @@ class AgentState:
         self.runs: dict[int, OpenRun] = {}
         under = profile(driver.about["profile"])
         self._sent_each_call = under.instruction_place == "each_call"
+        self._edits_kept = under.before_model_edits == "kept"
         self._contexts: dict[int, tuple[Context, OpenRun]] = {}
         self._context_numbers: dict[tuple[int, int], int] = {}
 
@@ -101,6 +102,7 @@ class AgentState:
             given,
             has_instruction=self._has_instruction,
             sent_each_call=self._sent_each_call,
+            edits_kept=self._edits_kept,
         )
         ctx = doors.run_context(self.config.name)
         self.runs[number] = run = OpenRun(number, given, ctx, seen)

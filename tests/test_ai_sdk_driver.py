@@ -1,0 +1,83 @@
+"""The real AI SDK behind its driver: the same traces as the reference has."""
+
+import subprocess
+from pathlib import Path
+
+from compat.drivers.installed import ai_sdk_driver
+from compat.drivers.node_building import TSC
+from compat.engines.capabilities import CAPABILITIES, refusal_of
+from compat.engines.loading import load_engine
+from refengine.profile import profile
+from refengine.testing.clock import run
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import read_scenario
+from refengine.testing.session import play
+from refengine.testing.trace import Trace
+from tests.driver_traffic import checked, recorded
+from tests.node_support import needs_node
+
+pytestmark = needs_node
+
+
+def world(**more: object) -> dict[str, object]:
+    def handler(number: int) -> dict[str, object]:
+        append = {"op": "append", "msg": f"user:m{number}"}
+        wrap = {"record": f"H{number}"}
+        return {"id": f"H{number}", "before_model": [append], "wrap_model": wrap}
+
+    tool = {"name": "t", "result": "of <args>"}
+    handlers = [handler(1), handler(2)]
+    agent = {"name": "A", "instruction": "B", "tools": [tool], "handlers": handlers}
+    return {
+        "agent": {**agent, **more},
+        "model_script": ['assistant:look[1:t({"a": 1})]', "assistant:done"],
+        "runs": [{"input": ["user:hi"]}],
+    }
+
+
+def seen(trace: Trace, *, events: bool) -> list[dict[str, object]]:
+    """Return the events, which the SDK tells when a step is over, or all else."""
+    numbers: dict[str, str] = {}
+    entries = [each for each in trace if (each.kind == "event") == events]
+    return [{**each.canonical(numbers), "seq": 0} for each in entries]
+
+
+def test_it_does_as_the_reference_does_under_its_profile() -> None:
+    scenario = read_scenario(world())
+    with recorded() as frames:
+        theirs = run(play(scenario, load_engine("ai-sdk@5").engine))
+    ours = run(play(scenario, ReferenceEngine(profile("ai-sdk-5"))))
+
+    for events in (False, True):
+        assert seen(theirs, events=events) == seen(ours, events=events)
+    assert len(list(ours)) > 20
+    assert {name for _, name in checked(frames)} >= {"build", "hook", "next", "tool"}
+
+
+def test_what_is_built_is_what_the_name_says() -> None:
+    engine = load_engine("ai-sdk@5")
+
+    assert (engine.version[:2], engine.profile.name) == ("5.", "ai-sdk-5")
+    assert not engine.assumed
+    undeclared = set(CAPABILITIES) - engine.capabilities
+    assert len(undeclared) == 29  # what is not declared is skipped: it is pinned
+
+
+def test_what_the_sdk_has_no_place_for_is_declined() -> None:
+    more = {"handlers": [{"id": "H", "after_model": [{"op": "record"}]}]}
+    trace = run(play(read_scenario(world(**more)), load_engine("ai-sdk@5").engine))
+
+    assert "does not declare 'after_model'" in (refusal_of(trace) or "")
+
+
+def test_its_types_are_right() -> None:
+    node, program = ai_sdk_driver().command()
+    told = subprocess.run(
+        [node, TSC, "-p", ".", "--noEmit"],
+        cwd=Path(program).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert told.stdout == ""
