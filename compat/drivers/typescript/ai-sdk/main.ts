@@ -23,7 +23,6 @@ await drive({
       "concurrent_calls",
       "return_directly",
       "several_handlers",
-      "run_locals",
       "lone_surrogates",
     ],
   },
