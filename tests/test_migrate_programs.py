@@ -1,9 +1,11 @@
 """Programs as subjects of ``migrate check``: real processes against the real server."""
 
+import errno
 import json
 import os
 import shlex
 import shutil
+import socket
 import sys
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from compat.migration.programs.sources import NoSourceError, words_in
 from compat.migration.subject_runner import CheckOptions
 from compat.migration.survivors import alive_in
 from compat.report.migration_schema import PairReport
+from compat.wire.server.network import OwnNetwork, own_network
 from compat.wire.server.programs import ProgramServer
 from refengine.testing.channels import Seen, project
 from refengine.testing.scenario import Scenario
@@ -51,12 +54,17 @@ def world(*script: object, turns: int = 1) -> Scenario:
 
 
 def played(
-    fault: str, *worlds: Scenario, turns: Turns = "lines", timeout: float = 20
+    fault: str,
+    *worlds: Scenario,
+    turns: Turns = "lines",
+    timeout: float = 20,
+    network: OwnNetwork | None = None,
+    more: str = "",
 ) -> list[ProgramPlayed]:
     """Play worlds with the program; raises PlayError."""
     how = CheckOptions(timeout=timeout)
-    with ProgramServer() as server:
-        of: ProgramCommand = parse_command(command(fault), turns)
+    with ProgramServer(network) as server:
+        of: ProgramCommand = parse_command(f"{command(fault)} {more}", turns)
         runner = ProgramRunner(of, "new", server, how)
         try:
             return list(runner.play_all(worlds))
@@ -184,6 +192,29 @@ def test_posted_turn_without_an_answer_is_an_error_of_it(fault: str, word: str) 
     (found,) = played(fault, world("assistant:x"), turns="http")
 
     assert [each["error"] for each in entries(found, "errors")] == [word]
+
+
+def test_program_in_a_network_of_its_own_reaches_its_model_and_nothing_else() -> None:
+    with own_network() as network, socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        if network is None:
+            pytest.skip("this system gives no network namespaces")
+        (shut,) = played("reaches", world("assistant:x"), network=network, more=port)
+        (open_,) = played("reaches", world("assistant:x"), more=port)
+
+    assert shut.requests == open_.requests == 1
+    refused = str(errno.ECONNREFUSED)
+    found = [entries(each, "answer")[0]["answer"] for each in (shut, open_)]
+    assert found == [refused, "0"]
+
+
+def test_turns_are_posted_into_a_network_of_its_own() -> None:
+    some = world("assistant:x")
+    with own_network() as network:
+        (inside,) = played("", some, turns="http", network=network)
+    (outside,) = played("", some, turns="http")
+
+    assert inside.jsonl == outside.jsonl
 
 
 def test_program_that_ends_instead_of_listening_is_told_by_its_exit() -> None:

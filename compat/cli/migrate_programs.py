@@ -77,11 +77,14 @@ def spoken_lines(found: CheckedPrograms) -> Iterator[str]:
         yield f"{side} speaks {', '.join(names)}"
     for each in found.uncompared:
         yield f"not compared: {each.name} of {each.side} ({each.reason})"
+    if not found.closed:
+        yield "sockets to other addresses were not refused: see docs/programs.md"
 
 
 def spoken_json(found: CheckedPrograms) -> dict[str, object]:
     """Return the same for the header of a report."""
     return {
+        "sockets": "refused" if found.closed else "open",
         "interfaces": {side: list(names) for side, names in found.interfaces.items()},
         "uncompared": [
             {"side": each.side, "name": each.name, "reason": each.reason}

@@ -4,6 +4,7 @@ import http.client
 import http.server
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -132,6 +133,9 @@ def misbehave() -> None:
         sys.exit()
     elif FAULT == "exits":
         sys.exit("cannot go on")
+    elif FAULT == "reaches":
+        with socket.socket() as tried:
+            tell(str(tried.connect_ex(("127.0.0.1", int(sys.argv[2])))))
     elif FAULT == "chatty":
         tell("starting")
     elif FAULT == "parent":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -42,13 +43,17 @@ LONGEST: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class CheckedPrograms:
-    """A verdict, the interfaces of both sides, and what of them was not compared."""
+    """A verdict, the interfaces of both sides, and what of them was not compared.
+
+    Where the network was ``closed``, nothing but the check could be reached.
+    """
 
     verdict: Migration
     interfaces: Mapping[str, Sequence[str]] = field(
         default_factory=dict[str, Sequence[str]]
     )
     uncompared: Sequence[Uncompared] = ()
+    closed: bool = False
 
 
 def check_programs(
@@ -64,11 +69,13 @@ def check_programs(
     and MissingWireExtraError.
     """
     try:
+        from compat.wire.server.network import own_network  # noqa: PLC0415  # an extra
         from compat.wire.server.programs import ProgramServer  # noqa: PLC0415  # an extra
     except ModuleNotFoundError as error:
         raise MissingWireExtraError(str(error.name)) from error
     terms = replace(terms, everywhere=how.domain == EVERYWHERE)
-    with ProgramServer() as server:
+    apart = nullcontext() if how.reach.net else own_network()
+    with apart as network, ProgramServer(network) as server:
         sides = (
             ProgramRunner(old, "old", server, how),
             ProgramRunner(new, "new", server, how),
@@ -79,10 +86,12 @@ def check_programs(
             names: dict[str, Sequence[str]] = {
                 side: tuple(each.names) for side, each in spoken.items()
             }
-            return CheckedPrograms(verdict, names, tuple(uncompared(spoken)))
+            return CheckedPrograms(
+                verdict, names, tuple(uncompared(spoken)), closed=network is not None
+            )
         except PlayError as error:
             failed = Migration(terms.required, 0, "", fault=error.fault)
-            return CheckedPrograms(failed)
+            return CheckedPrograms(failed, closed=network is not None)
         finally:
             for each in sides:
                 each.close()

@@ -176,11 +176,14 @@ class ProgramSide:
         if self._program is not None:
             return self._program, self._timeout
         words, env = self._words, self._env
+        network = self._server.network
         if self._turns == "http":
-            port = str(free_port(stream_socket))
-            self._protocol = PostedTurns(int(port))
+            opened = stream_socket if network is None else network.socket
+            port = str(free_port(opened))
+            self._protocol = PostedTurns(int(port), opened)
             words = [each.replace(PORT, port) for each in words]
             env = {**env, "PORT": port, ADDRESS: f"http://{HOST}:{port}/"}
+        words = words if network is None else network.inside(words)
         self._program = ProgramProcess(words, self._cwd, env)
         return self._program, max(START, self._timeout)
 

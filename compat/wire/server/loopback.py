@@ -142,10 +142,14 @@ class LoopbackServer(ABC):
     def _application(self) -> Starlette:
         """Return what is served; ``root`` is known by then."""
 
+    def _listening(self) -> socket.socket:
+        """Return a socket that listens; raises OSError."""
+        return socket.create_server((HOST, self._port))
+
     def _bind(self) -> None:
         """Bind here and not in uvicorn, which tells nobody the port it was given."""
         try:
-            self._socket = socket.create_server((HOST, self._port))
+            self._socket = self._listening()
         except OSError as error:
             raise PortTakenError(self._port, str(error.strerror)) from error
         # Inherited by the sockets of clients; asyncio, which would set it, leaves those

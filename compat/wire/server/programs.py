@@ -10,6 +10,7 @@ once, so that its order is that in which it happened.
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -23,7 +24,8 @@ from starlette.routing import Route
 from compat.wire.interfaces.request import VendorRequest
 from compat.wire.interfaces.spoken import Interface, interface_at
 from compat.wire.server.app import EventStream, body_of
-from compat.wire.server.loopback import LoopbackServer
+from compat.wire.server.loopback import HOST, LoopbackServer
+from compat.wire.server.network import OwnNetwork
 from compat.wire.server.refusals import NOT_FOUND, ApiError
 from compat.wire.server.requests import parsed
 from compat.wire.server.sessions import (
@@ -192,9 +194,13 @@ def _json(status: int, body: object, headers: Mapping[str, str]) -> Response:
 
 
 class ProgramServer(LoopbackServer):
-    """Serves programs while its ``with`` block runs, each behind a key of its own."""
+    """Serves programs while its ``with`` block runs, each behind a key of its own.
 
-    def __init__(self) -> None:
+    It listens in the ``network`` that they run in, if they have one of their own.
+    """
+
+    def __init__(self, network: OwnNetwork | None = None) -> None:
+        self.network = network
         super().__init__()
         self._worlds: dict[str, ProgramWorld] = {}
         self._programs = ProgramEndpoints(self._worlds)
@@ -213,6 +219,14 @@ class ProgramServer(LoopbackServer):
     def end(self, key: str) -> None:
         """Take the world of a key away, if there is one."""
         self._worlds.pop(key, None)
+
+    def _listening(self) -> socket.socket:
+        if self.network is None:
+            return super()._listening()
+        found = self.network.socket()
+        found.bind((HOST, 0))
+        found.listen()
+        return found
 
     def _application(self) -> Starlette:
         methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
