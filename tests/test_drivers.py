@@ -12,6 +12,7 @@ from compat.drivers.connection import DriverProtocolError
 from compat.drivers.remote import RemoteEngine
 from compat.drivers.skeleton import PYTHON
 from compat.drivers.texts import decoded, encoded
+from compat.engines.load_errors import NotInstalledError
 from compat.engines.loading import load_engine
 from compat.process import BadFrameError, ChildDiedError
 from refengine.profile import SEED_001
@@ -173,6 +174,34 @@ def test_an_engine_is_named_by_the_command_of_its_driver(tmp_path: Path) -> None
     loaded = load_engine(f"cmd:{command}")
 
     assert (loaded.version, loaded.profile.name) == ("0.1", "seed-001")
+
+
+def test_without_node_a_line_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(NotInstalledError) as caught:
+        load_engine("langchain-js@1")
+
+    assert "needs Node.js 20 or newer with npm, which is not installed: put both" in (
+        str(caught.value)
+    )
+
+
+def test_an_old_node_is_told_by_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("node", "npm"):
+        program = tmp_path / name
+        program.write_text("#!/bin/sh\necho v18.0.0 x64\n", "utf-8")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(
+        NotInstalledError, match=r"installed \(Node.js v18.0.0 x64 is\)"
+    ):
+        load_engine("ai-sdk@5")
 
 
 def test_a_small_driver_does_as_the_reference_does(tmp_path: Path) -> None:

@@ -37,11 +37,12 @@ class MissingNodeError(MissingExtraError):
     def __init__(self, engine: str, found: str = "") -> None:
         self.engine = engine
         self.extra = ""
-        there = f"{found} is on the path" if found else "it is not on the path"
+        there = f" ({found} is)" if found else ""
         ImportError.__init__(
             self,
-            f"engine {engine!r} needs Node.js {OLDEST} or newer with npm, and {there}:"
-            " install it, from your system's packages for example",
+            f"engine {engine!r} needs Node.js {OLDEST} or newer with npm, which is not"
+            f" installed{there}: put both on the path, from your system's packages for"
+            " example",
         )
 
 
