@@ -87,7 +87,7 @@ def _others() -> list[tuple[str, Flags]]:
         from detect_secrets.core.scan import (  # noqa: PLC0415  # no dependency
             scan_line,
         )
-        from detect_secrets.settings import default_settings  # noqa: PLC0415  # so
+        from detect_secrets.settings import default_settings  # noqa: PLC0415  # as above
     except ModuleNotFoundError:
         return []
 

@@ -97,7 +97,7 @@ SHAPED: Final[Mapping[str, str]] = {
     "MongoDB": "mongodb+srv://app:{w12}@{w4}@cluster.example/x",
     "AMQP": "amqps://app:{w16}@queue.example/vhost",
     "ADO": "Server=db.example;User Id=app;Password={w16};Encrypt=true",
-    "npm line": "//registry.npmjs.org/:_authToken={h8}-{h4}-{h4}-{h4}-{h12}",
+    "npm line": "//registry.example/:_authToken={h8}-{h4}-{h4}-{h4}-{h12}",
     "bearer": "Authorization: Bearer {w40}",
 }
 """Keys that are told by what they look like, or by where they stand in a line."""

@@ -15,6 +15,7 @@ from compat.wire.interfaces.request import (
     VendorTool,
     called,
     check_results,
+    kind_of,
     listed,
     object_of,
     rest_of,
@@ -145,7 +146,10 @@ def _tool(tool: Tree) -> VendorTool:
         str(tool.get("description") or ""),
         object_of(tool, "input_schema"),
         tool.get("strict") is True,
-        rest_of(tool, (*SAID, "input_schema", "cache_control")),
+        {
+            **rest_of(tool, (*SAID, "input_schema", "cache_control")),
+            **kind_of(tool, "custom"),
+        },
     )
 
 

@@ -100,6 +100,9 @@ OWN: Final[Mapping[str, Uncounted]] = MappingProxyType(
         "cache_marks": Uncounted(
             (ANTHROPIC,), "places up to which is cached; the others cache by themselves"
         ),
+        "functionCallingConfig": Uncounted(
+            (GEMINI,), "only there calls are held to schemas, or to some of the tools"
+        ),
         "safetySettings": Uncounted((GEMINI,), "only there filters can be chosen"),
         "cachedContent": Uncounted((GEMINI,), "it names what was kept at the vendor"),
         "thoughts": Uncounted((GEMINI,), "they are sent back as parts of a message"),

@@ -70,6 +70,8 @@ def gemini_request(body: Tree, path: str) -> VendorRequest:
     config = object_of(object_of(body, "toolConfig"), "functionCallingConfig")
     settings["tool_choice"] = _choice(config)
     own = rest_of(body, _TAKEN)
+    if config and config != calling_of(settings["tool_choice"]):
+        own["functionCallingConfig"] = dict(config)
     if rest := rest_of(given, (*SETTINGS, *_FORMAT)):
         own["generationConfig"] = rest
     if thoughts := _thoughts(listed(body, "contents")):
@@ -218,6 +220,14 @@ def _choice(config: Tree) -> Json:
     if is_list(names) and len(names) == 1:
         return {"name": str(names[0])}
     return CHOICES.get(str(config.get("mode")))
+
+
+def calling_of(choice: Json) -> Tree:
+    """Return all that a request says of calls where that is a choice we have."""
+    if is_mapping(choice):
+        return {"mode": "ANY", "allowedFunctionNames": [choice["name"]]}
+    modes = {ours: theirs for theirs, ours in CHOICES.items()}
+    return {"mode": modes.get(str(choice))}
 
 
 def _format(given: Tree) -> Json:

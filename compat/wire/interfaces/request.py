@@ -147,6 +147,12 @@ SAID: Final = ("name", "description", "parameters", "strict", "type")
 """What tools say in several interfaces."""
 
 
+def kind_of(tool: Tree, own: str) -> dict[str, Json]:
+    """Return the type of a tool that runs at the vendor's, none of the program's."""
+    kind = tool.get("type")
+    return {} if kind in {None, own} else {"type": kind}
+
+
 def listed(tree: Tree, key: str) -> Sequence[Tree]:
     """Return the objects of a list, or the one that stands in place of a list."""
     given = tree.get(key)

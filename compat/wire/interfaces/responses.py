@@ -19,6 +19,7 @@ from compat.wire.interfaces.request import (
     VendorTool,
     called,
     joined,
+    kind_of,
     listed,
     object_of,
     rest_of,
@@ -139,7 +140,7 @@ def _tool(tool: Tree) -> VendorTool:
         parameters if is_mapping(parameters) else {},
         # A function is strict here unless it says that it is not.
         function and tool.get("strict") is not False,
-        rest_of(tool, SAID),
+        {**rest_of(tool, SAID), **kind_of(tool, "function")},
     )
 
 

@@ -129,7 +129,7 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def as_object(arguments: str) -> Any:  # noqa: ANN401  # JSON
+def as_object(arguments: str) -> Any:  # noqa: ANN401  # JSON values
     """Return arguments as the object that they were read from."""
     return json.loads(arguments)
 
