@@ -327,6 +327,28 @@ def test_what_a_program_writes_is_an_effect_of_its_turn_and_put_back() -> None:
     assert again.jsonl == first.jsonl
 
 
+def test_sessions_of_the_users_own_are_worlds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    add = {"name": "add", "arguments": "{}"}
+    call = {"id": "c1", "type": "function", "function": add}
+    chat = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "4711, please"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "3"},
+        {"role": "assistant", "content": "It is 3."},
+    ]
+    Path("chats.jsonl").write_text(json.dumps({"messages": chat}) + "\n")
+    file = Path("report.json")
+
+    code, out = check(capsys, *pair("", "--worlds", "chats.jsonl", "--json", str(file)))
+
+    assert code == 0, out
+    (given,) = json.loads(file.read_text())["header"]["given"]
+    assert (given["file"], given["played"]) == ("chats.jsonl", 1)
+
+
 def test_effect_that_a_program_posts_is_counted() -> None:
     (once,) = played("posts", world("assistant:x"))
     (twice,) = played("posts-twice", world("assistant:x"))

@@ -198,7 +198,7 @@ def check(  # noqa: PLR0913  # the options of the command
     if wire and reproducer is not None:
         refuse(CHECK, "--reproducer plays in process, so not with --wire")
     sides = [*([] if old is None else [old]), *subjects]
-    others = (sides, every, worlds, tools, wire, reproducer, reports, min_sharpness)
+    others = (sides, every, tools, wire, reproducer, reports, min_sharpness)
     if programs and (wrong := programs.wrong(any(others))):
         refuse(CHECK, wrong)
     if every is None:
@@ -226,6 +226,7 @@ def check(  # noqa: PLR0913  # the options of the command
     )
     if programs:
         with refusing(CHECK, *mistakes()):
+            how = replace(how, given=_given(None, worlds, ()))
             return _programs(programs, how, require, settings, json_file)
     with refusing(CHECK, *mistakes()):
         how = replace(how, given=_given(settings, worlds, tools))

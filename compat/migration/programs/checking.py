@@ -66,7 +66,7 @@ def check_programs(
     """Judge one migration of a whole program, with ``words`` of its source.
 
     A side that cannot be played stands in the verdict. Raises TooLargeError, OSError,
-    and MissingWireExtraError.
+    MissingWireExtraError, and UnusedFileError.
     """
     try:
         from compat.wire.server.network import own_network  # noqa: PLC0415  # an extra
@@ -131,10 +131,12 @@ def _judged(
         how.examples,
         how.seed,
         costly=any(each.command.turns == "lines" for each in sides),
+        given=how.given,
     )
+    used = how.given.used(corpus)
     judge = MigrationJudge(sides[0], corpus, anew, how.progress, beside)
     try:
-        return judge.judge(sides[1], terms)
+        return replace(judge.judge(sides[1], terms), given=used)
     finally:
         judge.close()
 

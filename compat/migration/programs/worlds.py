@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from compat.migration.corpus import Corpus, MigrationWorld
+from compat.migration.corpus import AS_GIVEN, Corpus, MigrationWorld
+from compat.migration.given import NOTHING, GivenData
 from refengine.messages import Message, ToolCall
 from refengine.testing.notation import parse_message, write_message
 from refengine.testing.scenario import ModelChunks, ModelFailure, RunSpec, Scenario
@@ -184,8 +185,9 @@ def program_corpus(
     seed: int,
     *,
     costly: bool,
+    given: GivenData = NOTHING,
 ) -> Corpus:
-    """Return the fixed worlds of these tools, and so many generated ones.
+    """Return the fixed worlds of these tools, those ``given``, so many generated ones.
 
     Those of programs that are started for each session are ``costly``.
     """
@@ -194,8 +196,37 @@ def program_corpus(
         _entry(*each, fixed=False)
         for each in islice(_generated(words, tools, seed), examples)
     ]
-    worlds = _unique([*fixed, *made])
+    worlds = _unique([*fixed, *_given(given), *made])
     return Corpus(tuple(worlds), seed, fits_a_program, slow=True, costly=costly)
+
+
+def _given(given: GivenData) -> Iterator[MigrationWorld]:
+    """Yield sessions of a user's own, as far as a program can be given them.
+
+    What a person said in each turn and what the model answered is kept; instruction,
+    tools and their results are the program's own.
+    """
+    for number, file in enumerate(given.files, 1):
+        for each in file.worlds:
+            found = _entry(
+                f"{AS_GIVEN} {number}", _turns_of(each.scenario), fixed=False
+            )
+            if fits_a_program(found.scenario):
+                yield found
+
+
+def _turns_of(session: Scenario) -> Data:
+    said = [
+        [text for text in run.input if parse_message(text).role == "user"][-1:]
+        for run in session.runs
+    ]
+    turns = [each for each in said if each]
+    whole = session.model_dump(mode="json", exclude_defaults=True)
+    runs = [
+        {"input": each, **({"continues": True} if at else {})}
+        for at, each in enumerate(turns)
+    ]
+    return _world(runs, *whole.get("model_script", ()))
 
 
 def _fixed(words: Words, tools: Sequence[DeclaredTool]) -> Iterator[tuple[str, Data]]:
