@@ -117,6 +117,7 @@ class Calls:
 
     async def _model_called(self, params: Params) -> object:
         ctx, run = self._agent.place_of(params)
+        await run.has_results()
         await run.caught_up(within_answer=True)
         messages = self._held.read_all(params["messages"])
         if self._outermost is None:
@@ -188,6 +189,7 @@ class Calls:
 
     async def _rewrite(self, params: Params, hook: AsyncHook) -> object:
         ctx, run = self._agent.place_of(params)
+        await run.has_results()
         await run.caught_up()
         messages = self._held.read_all(params["messages"])
         after = params["hook"].startswith("after")
@@ -216,6 +218,7 @@ class Calls:
 
     async def _wrap_model(self, params: Params, hook: AsyncHook) -> object:
         ctx, run = self._agent.place_of(params)
+        await run.has_results()
         await run.caught_up(within_answer=True)
         messages = self._held.read_all(params["messages"])
         if params["handler"] == self._outermost:
@@ -281,6 +284,7 @@ class Calls:
         at: int = params["struct"]
         field: str = params["field"]
         ctx, run = self._agent.place_of(params)
+        await run.has_results()
         await run.caught_up()
         state = self._states.setdefault(params["state"], ChatModelAgentState([]))
         state.messages = list(self._held.read_all(params["messages"]))

@@ -287,6 +287,12 @@ class InnerResult(WireMessage):
     input: WireInput | None = None
 
 
+class RunResultPart(FramePart):
+    """A run has ended; the answer that it came to, if the engine tells it."""
+
+    answer: WireMessage | None = None
+
+
 class ModelParams(OfAgent):
     """Ask the model; its answer is a message, or a stream of chunks."""
 
@@ -407,7 +413,7 @@ METHODS: Final[Mapping[str, Method]] = MappingProxyType(
         "initialize": Method(("harness",), InitializeParams, InitializeResult),
         "subject": Method(("harness",), SubjectParams, SubjectResult),
         "build": Method(("harness",), BuildParams, BuildResult),
-        "run": Method(("harness",), RunParams, NothingPart),
+        "run": Method(("harness",), RunParams, RunResultPart),
         "next": Method(("harness",), NextParams, InnerResult),
         "cancel": Method(("harness",), CancelParams, NothingPart),
         "settle": Method(("harness",), NothingPart, NothingPart),

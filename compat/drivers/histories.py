@@ -41,9 +41,11 @@ class SeenHistory:
         self._asked: Sequence[Message] = given
         self._left: Sequence[Message] | None = None
         self._answer: Message | None = None
-        self._results: dict[str | None, Message] = {}
+        self.results: dict[str | None, Message] = {}
+        """Those of the iteration, by call id; what is read later belongs there, too."""
         self._told: Message | None = None
         self._first: Message | None = None
+        self._is_after_calls = False
 
     def ask(self, messages: Sequence[Message]) -> None:
         """Note with what the model is asked: once an iteration."""
@@ -63,7 +65,7 @@ class SeenHistory:
             self._first = messages[0] if messages[0].role == "system" else None
         self.iterations += 1
         self._left = self._answer = None
-        self._results = {}
+        self.results = {}
 
     @contextmanager
     def hook(
@@ -87,26 +89,41 @@ class SeenHistory:
 
     def answer(self, result: Message) -> None:
         """Note a result that the engine tells nobody of."""
-        self._results[result.tool_call_id] = result
+        self.results[result.tool_call_id] = result
+        self._is_after_calls = True
 
-    def tell(self, message: Message) -> None:
-        """Note an answer, or a result, that the engine told of."""
+    def hear(self, role: str | None) -> None:
+        """Note whose event came, in the order in which the engine told them."""
+        if role is not None:
+            self._is_after_calls = role == "tool"
+
+    def tell(
+        self, message: Message, results: dict[str | None, Message] | None = None
+    ) -> None:
+        """Note an answer, or a result, that the consumer has got as a whole.
+
+        ``results`` are those of the iteration in which its event came.
+        """
         self._told = message
         if message.role == "tool":
-            self._results[message.tool_call_id] = message
+            found = self.results if results is None else results
+            found[message.tool_call_id] = message
         else:
             self._answer = message
 
-    def ended(self) -> RunResult:
-        """Return how the run ended, if it did not fail."""
+    def ended(self, answer: Message | None = None) -> RunResult:
+        """Return how the run ended, if it did not fail; an answer is the engine's own.
+
+        Calls after which the model was asked no more are what ended it.
+        """
         history = [*self._history(), *self._known_results()]
-        last = history[-1] if history else None
-        direct = last is not None and last.role == "tool"
+        last = history[-1] if history else self._answer
+        direct = self._is_after_calls
         told = self._told if self._told and self._told.role == "tool" else None
         return doors.ended(
             history,
             "returned_directly" if direct else "completed",
-            answer=told or last if direct else last,
+            answer=answer or (told or last if direct else last),
             iterations=self.iterations,
             first=self._first,
         )
@@ -133,5 +150,5 @@ class SeenHistory:
     def _known_results(self) -> list[Message]:
         history = self._history()
         calls = history[-1].tool_calls if history else ()
-        results = (self._results.get(each.id) for each in calls)
+        results = (self.results.get(each.id) for each in calls)
         return [each for each in results if each is not None]

@@ -38,10 +38,10 @@ class RemoteRun:
             try:
                 async for each in self._events():
                     yield each
-                ended.result()
+                came_to: Wire = ended.result()
             finally:
                 await self._left(ended)
-            yield self._outcome()
+            yield self._outcome(came_to.get("answer"))
         finally:
             driver.detach()
 
@@ -62,9 +62,11 @@ class RemoteRun:
                 self._run.took()
             elif "stream" in told:
                 # A stream may wait for what the engine does next, so it goes on.
+                event = self._streamed(told)
                 self._run.took()
-                yield self._streamed(told)
+                yield event
                 self._run.has_read()
+                self._run.has_read_result()
             else:
                 yield self._whole(told)
                 self._run.took()
@@ -79,9 +81,9 @@ class RemoteRun:
         driver.start("cancel", params, self._agent)
         await asyncio.wait([ended])
 
-    def _outcome(self) -> Any:  # noqa: ANN401  # of a run that failed, or ended
+    def _outcome(self, answer: Wire | None) -> Any:  # noqa: ANN401  # failed, or ended
         if self._failure is None:
-            return self._run.seen.ended()
+            return self._run.seen.ended(message_read(answer) if answer else None)
         if not isinstance(self._failure, Exception):
             raise self._failure
         return self._run.seen.failed(self._failure)
@@ -103,8 +105,9 @@ class RemoteRun:
     def _streamed(self, told: Wire) -> AgentEvent:
         stream = told["stream"]
         if told.get("role") == "tool":
+            self._run.reads_result()
             call_id = told.get("call_id")
-            source = self._results(stream, call_id)
+            source = self._results(stream, call_id, self._run.seen.results)
             reader: StreamReader[Chunk] = StreamReader(source)
             return AgentEvent("tool", self._path, None, call_id, stream=reader)
         self._run.reads()
@@ -122,7 +125,10 @@ class RemoteRun:
             self._run.has_read()
 
     async def _results(
-        self, stream: int, call_id: str | None
+        self,
+        stream: int,
+        call_id: str | None,
+        results: dict[str | None, Message],
     ) -> AsyncGenerator[Chunk, None]:
         texts: list[str] = []
         name: str | None = None
@@ -131,4 +137,5 @@ class RemoteRun:
             message: Wire = piece.get("message") or {}
             name = name or message.get("name")
             yield texts[-1]
-        self._run.seen.tell(Message("tool", "".join(texts), (), call_id, name))
+        whole = Message("tool", "".join(texts), (), call_id, name)
+        self._run.seen.tell(whole, results)

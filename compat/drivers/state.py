@@ -40,9 +40,12 @@ class OpenRun:
         self._taken.set()
         self._read = asyncio.Event()
         self._read.set()
+        self._has_results = asyncio.Event()
+        self._has_results.set()
 
     def tell(self, event: Wire) -> None:
         """Take what the engine told."""
+        self.seen.hear(event.get("role"))
         self._untaken += 1
         self._taken.clear()
         self.told.put_nowait(event)
@@ -61,11 +64,28 @@ class OpenRun:
         """Note that it does so no longer."""
         self._read.set()
 
+    def reads_result(self) -> None:
+        """Note that the consumer reads a result that comes in chunks."""
+        self._has_results.clear()
+
+    def has_read_result(self) -> None:
+        """Note that it does so no longer."""
+        self._has_results.set()
+
+    async def has_results(self) -> None:
+        """Wait until the consumer has read the results that the model is now told.
+
+        Who asks the model has read their streams itself, so they wait for nobody.
+        """
+        await self._taken.wait()
+        await self._has_results.wait()
+
     def end(self) -> None:
         """Let go of all that waits for the consumer."""
         self.is_over = True
         self._taken.set()
         self._read.set()
+        self._has_results.set()
 
     async def caught_up(self, *, within_answer: bool = False) -> None:
         """Wait until the consumer has taken all that was told, and read the answer.

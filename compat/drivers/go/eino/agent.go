@@ -38,7 +38,7 @@ type agent struct {
 
 	mu      sync.Mutex
 	cancels map[int64]context.CancelFunc
-	blamed  map[error]any // where errors of a subject arose, while a run goes on
+	blamed  map[error]any               // where errors of a subject arose, while a run goes on
 	told    map[*schema.Message]message // what the harness knows of messages
 }
 
@@ -191,7 +191,8 @@ func kindOf(err error) string {
 		return "max_iterations"
 	case strings.Contains(text, "not found in toolsNode indexes"):
 		return "unknown_tool"
-	case strings.Contains(text, "no messages left in state"):
+	case strings.Contains(text, "no messages left in state"),
+		strings.Contains(text, "panic in post handler: runtime error: index out of range [-1]"):
 		return "no_messages_left"
 	case strings.Contains(text, "panic in pre handler"),
 		strings.Contains(text, "no tool call found in input message"),

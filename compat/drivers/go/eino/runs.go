@@ -35,7 +35,9 @@ func (a *agent) run(asked runParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(withCtx(context.Background(), asked.Ctx))
+	waiting := &answer{}
+	ctx := context.WithValue(withCtx(context.Background(), asked.Ctx), answerKey{}, waiting)
+	ctx, cancel := context.WithCancel(ctx)
 	a.mu.Lock()
 	a.cancels[asked.Run] = cancel
 	clear(a.blamed)
@@ -43,16 +45,29 @@ func (a *agent) run(asked runParams) (any, error) {
 	defer a.cancel(asked.Run)
 	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: a.made, EnableStreaming: asked.Stream})
 	events := runner.Run(ctx, messages)
+	streamed := false // whether a result of the last answer was told as a stream
 	for {
 		told, more := events.Next()
 		if !more {
-			return nil, nil
+			return a.answerOf(waiting, streamed), nil
 		}
 		for _, each := range a.events(told) {
 			each.Agent, each.Run = a.number, asked.Run
+			isResult := each.Role == string(schema.Tool)
+			streamed = isResult && (streamed || each.Stream != 0)
 			a.peer.Tell("event", each)
 		}
 	}
+}
+
+// answerOf returns what a run came to. A stream of a result that ended it is not read: who
+// runs the agent without asking for its answer reads the stream of the event alone.
+func (a *agent) answerOf(waiting *answer, streamed bool) any {
+	got := waiting.read(streamed)
+	if got == nil {
+		return nil
+	}
+	return peer.Obj{"answer": contentOf(got)}
 }
 
 func (a *agent) cancel(run int64) {
