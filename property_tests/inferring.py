@@ -17,7 +17,7 @@ from typing import Final, Literal, TypeAlias, cast
 from compat.engines.capabilities import refusal_of
 from compat.engines.loading import LoadedEngine
 from compat.engines.needs import hidden_needs
-from compat.profiles.comparing import played, scenarios
+from compat.profiles.comparing import played, scenarios, unconfirmed
 from compat.profiles.confirming import projected
 from refengine.messages import Json
 from refengine.profile import PROFILES, Profile, choosing, options
@@ -101,9 +101,12 @@ def infer(loaded: LoadedEngine) -> Inferred:
     """Return what an engine shows of every posture.
 
     An engine that breaks down in a scenario shows nothing by it; no exception of its
-    own comes out of this.
+    own comes out of this. Nor does it show what its profile says it cannot.
     """
     said = None if "profile" in loaded.assumed else loaded.profile
+    silent: Mapping[str, str] = {}
+    if said is not None:
+        silent = unconfirmed().get(said.name, silent)
     trials = list(_trials(loaded))
     guess = _nearest_to(trials, loaded.profile)
     found: tuple[Posture, ...] = ()
@@ -113,6 +116,12 @@ def infer(loaded: LoadedEngine) -> Inferred:
         if mended == guess:
             break
         guess = mended
+    found = tuple(
+        Posture(each.name, "not shown", (), silent[each.name])
+        if each.name in silent
+        else each
+        for each in found
+    )
     return Inferred(loaded.name, found, _nearest(found, loaded.profile), said)
 
 

@@ -38,6 +38,11 @@ class Binder:
             "invokable": extensions.tool_layers("invokable", config),
             "streamable": extensions.tool_layers("streamable", config),
         }
+        if profile.changed_call_id == "structs_leak":
+            layers = {
+                kind: [layer.apart() for layer in found]
+                for kind, found in layers.items()
+            }
         if profile.wrapper_factory == "per_call":
             layers = {
                 kind: [layer.per_call() for layer in found]

@@ -32,7 +32,6 @@ from refengine.model import ModelRequest
 from refengine.model_calls import Attempts, ModelCall, ModelRetry, raise_as, until
 from refengine.plan import Plan
 from refengine.routing import (
-    BY_RESULTS,
     answer_of,
     answered,
     last_assistant,
@@ -240,7 +239,8 @@ class Loop:
         try:
             skip = self.start()
             if keeper is not None:
-                self.cell = StateCell()  # of an iteration which goes on where it was
+                # Of an iteration that goes on where it was.
+                self.cell = StateCell(without_tools=self.plan.without_tools)
                 ask, open_answer = keeper.asking(ask), keeper.asking(open_answer)
                 skip = await keeper.begin()
             while self.status == "error" and (skip or self.next_iteration()):
@@ -345,7 +345,7 @@ class Loop:
         if self.iterations < limit:
             self.iterations += 1
             if machine.before or machine.after:
-                self.cell = StateCell()
+                self.cell = StateCell(without_tools=self.plan.without_tools)
             if self.keeper is not None:
                 self.keeper.iteration_begins()
             return True
@@ -503,7 +503,7 @@ class Loop:
         """
         machine = self.machine
         calls: tuple[ToolCall, ...] | None = ()
-        if not self._single_call or machine.profile.route not in BY_RESULTS:
+        if not self._single_call or machine.profile.route == "last_left":
             calls = next_calls(
                 machine.profile, response, self.history, hooked=bool(machine.after)
             )

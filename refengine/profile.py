@@ -23,6 +23,7 @@ from refengine.postures import (
 
 __all__ = [
     "EINO_0_7",
+    "EINO_0_7_37",
     "EINO_0_8",
     "EINO_0_9",
     "EINO_DRAFT",
@@ -107,19 +108,28 @@ class Profile:
     or those of the run that was interrupted"""
     parallel_calls: Literal["concurrent"]
     """the calls of one message"""
+    sequential_streams: Literal["drained", "opened"]
+    """in a streamed run, of calls that run one by one: the stream of a result is read
+    to its end before the next call begins, or all are opened first and then read"""
     failing_call: Literal["siblings_finish", "siblings_cancelled"]
     """what becomes of the other calls of a message when one fails"""
     tool_events: Literal["call_order", "as_finished"]
     """the order of the events of one message's calls"""
     next_twice: Literal["allowed"]
     """a wrapper that calls ``next`` again runs the inner call again"""
-    changed_call_id: Literal["ignored", "leaks_into_event", "taken_over"]
-    """a wrapper changes the call id of its input; taken over it is the id that tool,
-    event and history have"""
+    changed_call_id: Literal[
+        "ignored", "leaks_into_event", "structs_leak", "taken_over"
+    ]
+    """a wrapper changes the call id of its input; where structs leak, the id stands on
+    the event if no handler changed it; taken over it is the id that tool, event and
+    history have"""
     model_context: Literal["iteration", "model_side", "before_hooks"]
     """how far the context of a before-model hook reaches"""
-    state_object: Literal["per_pass", "per_iteration", "per_middleware"]
-    """which model hooks of struct middlewares share one state object"""
+    state_object: Literal[
+        "per_pass", "per_pass_with_tools", "per_iteration", "per_middleware"
+    ]
+    """which model hooks of struct middlewares share one state object; an agent without
+    tools may have one an iteration where others have one a pass"""
     wrapper_factory: Literal["once_a_tool", "per_run", "per_call"]
     """how often a ToolMiddleware's factory is called"""
     exhaustion: Literal["outcome", "error", "apology"]
@@ -170,6 +180,7 @@ def profile(name: str) -> Profile:
 
 SEED_001: Final = profile("seed-001")
 EINO_0_7: Final = profile("eino-0.7")
+EINO_0_7_37: Final = profile("eino-0.7.37")
 EINO_DRAFT: Final = profile("eino-draft")
 EINO_0_8: Final = profile("eino-0.8")
 EINO_0_9: Final = profile("eino-0.9")

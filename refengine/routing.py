@@ -17,9 +17,6 @@ NOT_ENDED: Final = "The run was cancelled before this call ended."
 FAILED: Final = "This call failed, and then the run was cancelled."
 """What the model reads as the result of a call that has none, once a thread goes on."""
 
-BY_RESULTS: Final = frozenset(("unanswered_since", "unanswered_ever"))
-"""The routes that look for results of the last assistant message's calls."""
-
 
 def next_calls(
     profile: Profile, response: Message, history: History, *, hooked: bool

@@ -105,6 +105,8 @@ class SharedStream(Generic[T]):
 
     async def _pull(self, have: int) -> None:
         """Get a chunk more than ``have``, unless somebody just did."""
+        if len(self.chunks) > have:
+            return  # it is there, and whoever has the lock waits for one after it
         async with self._lock:
             if self._ended or len(self.chunks) > have:
                 return

@@ -58,12 +58,16 @@ Rewrite: TypeAlias = Callable[
 
 
 class StateCell:
-    """Holds the state object that one iteration's passes may share."""
+    """Holds the state object that one iteration's passes may share.
 
-    __slots__ = ("state",)
+    ``without_tools`` tells that the agent has none, which may matter.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("state", "without_tools")
+
+    def __init__(self, *, without_tools: bool = False) -> None:
         self.state: ChatModelAgentState | None = None
+        self.without_tools = without_tools
 
 
 class LegacyPass:
@@ -110,7 +114,8 @@ class LegacyPass:
     def _state(
         self, messages: Sequence[Message], cell: StateCell
     ) -> ChatModelAgentState:
-        if self._sharing != "per_iteration":
+        alone = cell.without_tools and self._sharing == "per_pass_with_tools"
+        if self._sharing != "per_iteration" and not alone:
             return ChatModelAgentState(list(messages))
         if cell.state is None:
             cell.state = ChatModelAgentState([])

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 from refengine.awaiting import ended, in_turn
 from refengine.chain import SCOPE, CallScope, LayerName
@@ -362,6 +362,8 @@ class UnknownCall:
 
 
 AnyCall: TypeAlias = ToolCallRun | UnknownCall
+_LEAKS: Final = frozenset(("leaks_into_event", "structs_leak"))
+"""The options of ``changed_call_id`` under which the id of the input is told."""
 
 
 class CallBatch:
@@ -373,6 +375,7 @@ class CallBatch:
     """
 
     __slots__ = (
+        "_are_open",
         "_arrived",
         "_as_finished",
         "_cancels",
@@ -384,6 +387,7 @@ class CallBatch:
         "_leak",
         "_left",
         "_open",
+        "_opens_first",
         "_profile",
         "_streaming",
         "_tasks",
@@ -415,9 +419,12 @@ class CallBatch:
         self._in_place = one_by_one or len(self.runs) == 1
         self._held = held
         self._profile = profile
-        self._leak = profile.changed_call_id == "leaks_into_event"
+        self._leak = profile.changed_call_id in _LEAKS
         self._cancels = profile.failing_call == "siblings_cancelled"
         self._as_finished = profile.tool_events == "as_finished"
+        opened = profile.sequential_streams == "opened"
+        self._opens_first = opened and one_by_one and self._streaming
+        self._are_open = False
         self._left = deque(self.runs)
         self._arrived: asyncio.Queue[ToolCallRun] | None = None
         self._open: ToolCallRun | None = None
@@ -439,15 +446,18 @@ class CallBatch:
         """
         if not self._in_place and not self._tasks:
             self._start()
+        elif self._opens_first and not self._are_open:
+            await self._open_all()
         if self._open is not None:
             await self._finish(self._open)
         while self._left:
-            if self._in_place:
-                call = self._left.popleft()
-                await call.open(self._ctx, self._streaming)
-                self._open = call if call.is_stream else None
-            else:
+            if not self._in_place:
                 call = await self._next_arrived()
+            else:
+                call = self._left.popleft()
+                if not self._are_open:
+                    await call.open(self._ctx, self._streaming)
+                    self._open = call if call.is_stream else None
             if self._is_due(call):
                 return self._tell(call, self._event_id(call))
             await self._pass_by(call)
@@ -526,6 +536,15 @@ class CallBatch:
         """Return the finished form of the events that were yielded."""
         return [call.finished(call_id) for call, call_id in self.delivered]
 
+    async def _open_all(self) -> None:
+        """Open the streams of all results one by one, and then read them at once."""
+        self._are_open = True
+        for call in self.runs:
+            await call.open(self._ctx, self._streaming)
+            if call.stopped or (self._cancels and call.error is not None):
+                break
+        self._tasks = [asyncio.create_task(call.finish()) for call in self.runs]
+
     def _start(self) -> None:
         """Start all calls; each gate opens when its call has a result or a stream."""
         self._gates = {call: asyncio.Event() for call in self.runs}
@@ -568,7 +587,10 @@ class CallBatch:
         self._holds_back = self._profile.events_at_interrupt == "held"
 
     def _is_due(self, call: ToolCallRun) -> bool:
-        if not call.opened or self._holds_back or call in self.delivered_before:
+        # Where events come as calls finish, that of a stream came when it was opened,
+        # whatever has become of it since.
+        opened = call.opened or (self._as_finished and call.is_stream)
+        if not opened or self._holds_back or call in self.delivered_before:
             return False
         return call is not self._held or self._event_id(call) != call.call.id
 

@@ -8,6 +8,7 @@ tools; factories are given an endpoint a tool, so theirs is compiled a tool.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, cast
 
 from refengine.chain import INNERMOST, SCOPE, Call, CallScope, Layer, LayerName, Onion
@@ -54,6 +55,21 @@ class ToolLayer:
             tool = SCOPE.get().tool
             info = ToolInfo(value.name) if tool is None else tool.info
             return await factory(info, inner)(ctx, value)
+
+        return ToolLayer(self.name, wrap=wrap)
+
+    def apart(self) -> ToolLayer:
+        """Return this layer with an input of its own, unless a factory makes it.
+
+        What a wrapper writes into that, the layers around it never see.
+        """
+        inside = self.wrap
+        if inside is None:
+            return self
+        around = inside
+
+        def wrap(ctx: Context, value: ToolCallInput, inner: Call) -> object:
+            return around(ctx, replace(value), inner)
 
         return ToolLayer(self.name, wrap=wrap)
 

@@ -46,7 +46,8 @@ def test_what_becomes_of_siblings_is_asked_where_they_are_to_finish(under, decid
     ("under", "order"),
     [
         ("seed-001", [["c1", "c2"]]),
-        ("eino-0.8", [["c2", "c1"]]),
+        ("eino-draft", [["c2", "c1"]]),
+        ("eino-0.8", []),
         ("langchain-1", []),
     ],
 )

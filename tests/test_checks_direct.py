@@ -106,7 +106,8 @@ def test_the_answer_is_the_result_of_the_direct_call(under, id_):
 
 
 @pytest.mark.parametrize(
-    ("under", "order"), [("seed-001", ["c1", "c2"]), ("eino-0.9", ["c2", "c1"])]
+    ("under", "order"),
+    [("seed-001", ["c1", "c2"]), ("eino-draft", ["c2", "c1"]), ("eino-0.9", ["c1"])],
 )
 def test_whether_the_ending_event_is_held_back_is_a_posture(under, order):
     world = scenario({"tools": BOTH, "return_directly": {"t": True}}, TWO, DONE)

@@ -106,7 +106,7 @@ def test_arguments_changed_further_in_are_seen_by_a_second_try():
 
 @pytest.mark.parametrize(
     ("under", "ran", "event"),
-    [("seed-001", "c1", "c1"), ("eino-0.8", "c1", "x"), ("langchain-1", "x", "x")],
+    [("seed-001", "c1", "c1"), ("eino-draft", "c1", "x"), ("langchain-1", "x", "x")],
 )
 def test_where_a_changed_call_id_goes_is_a_posture(under, ran, event):
     world = scenario(wrapped({"set_input_call_id": "x"}), CALL, DONE)

@@ -52,7 +52,7 @@ def completed(line: str) -> set[str]:
         ("conform reference --clause ord-00", {"ORD-001", "ORD-002"}),
         ("clause explain INT-00", {"INT-001"}),
         ("conform reference -k OR", {"ORD", "ORD-001"}),
-        ("profile diff eino-0.", {"eino-0.7", "eino-0.8"}),
+        ("profile diff eino-0.", {"eino-0.7", "eino-0.7.37", "eino-0.8"}),
         ("conform reference --profile seed", {"seed-001"}),
         ("clause list --status un", {"untestable"}),
     ],

@@ -7,6 +7,7 @@ import pytest
 from compat.drivers.frames import METHODS
 from compat.engines.capabilities import CAPABILITIES
 from compat.engines.loading import load_engine
+from property_tests.inferring import infer
 from refengine.profile import profile
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
@@ -54,6 +55,8 @@ def seen(trace: Trace) -> list[dict[str, object]]:
     return [{**each.canonical(numbers), "seq": 0} for each in entries]
 
 
+SHOWN = {"0.7.17": 25, "0.7.37": 25, "0.8.13": 37, "0.9.13": 37}
+"""How many of the postures each version can show, with what it declares."""
 TOOL = {"name": "t", "result": "of <args>"}
 SCRIPT = ["assistant:[1:t({})]", "assistant:[2:u1({})]", "assistant:done"]
 
@@ -118,3 +121,14 @@ def test_all_that_goes_to_eino_and_back_keeps_to_the_schema() -> None:
     silent = {"abandon", "cancel", "close", "settle", "reset", "shutdown"}
     of_subjects = {"subject", "entered", "tool_run", "effect", "new_id", "now"}
     assert {name for _, name in checked(frames)} >= set(METHODS) - silent - of_subjects
+
+
+@pytest.mark.parametrize("version", ["0.7.17", "0.7.37", "0.8.13", "0.9.13"])
+def test_each_eino_shows_nothing_that_its_profile_says_otherwise(version: str) -> None:
+    seen = infer(load_engine(f"eino@{version}"))
+    unlike = [each.name for each in seen.postures if "under no option" in each.reason]
+
+    assert seen.declared == seen.nearest
+    assert not seen.contradicts
+    assert unlike == []
+    assert sum(each.option is not None for each in seen.postures) == SHOWN[version]

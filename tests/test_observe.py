@@ -35,7 +35,7 @@ BEYOND = {
     "enhanced_tools": 1,
     "event_sender": 2,
     "gob, interrupt_resume": 1,
-    "object_identity": 1,
+    "object_identity": 2,
     "panic_nil": 2,
     "process_state": 1,
     "run_options": 1,
@@ -83,15 +83,16 @@ def test_golden_rows_hold_and_what_is_beyond_is_so_by_its_tag() -> None:
     tags = [", ".join(row.beyond) for row in rows if row.id in beyond]
 
     assert [v.id for v in verdicts if v.status not in {"holds", "beyond"}] == []
-    assert (counts["rows"], counts["holds"], counts["beyond"]) == (46, 32, 14)
+    assert (counts["rows"], counts["holds"], counts["beyond"]) == (53, 38, 15)
     assert {tag: tags.count(tag) for tag in tags} == BEYOND
     assert counts["compared"] == {
-        "v0.7.17": 19,
+        "v0.7.17": 24,
+        "v0.7.37": 24,
         "ae1fb605": 20,
-        "v0.8.13": 30,
-        "HEAD": 31,
+        "v0.8.13": 36,
+        "HEAD": 37,
     }
-    assert counts["versions_without_profile"] == ["v0.6.0", "v0.7.37", "v0.8.0"]
+    assert counts["versions_without_profile"] == ["v0.6.0", "v0.8.0"]
 
 
 def known(path: Path = ROWS) -> list[ObservedRow]:
@@ -139,11 +140,13 @@ WITH_HANDLERS = {
     "swallowed_interrupt",
     "unknown_tool",
 }
+REAL = {"after_leaves_none", "tool_events"}
 NOTICED = {
-    "eino-0.7": COMMON | {"after_hooks", "empty_base"},
+    "eino-0.7": COMMON | REAL | {"after_hooks", "empty_base", "without_tools"},
+    "eino-0.7.37": COMMON | REAL | {"after_hooks", "empty_base"},
     "eino-draft": COMMON | {"after_hooks", "return_directly"},
-    "eino-0.8": COMMON | WITH_HANDLERS,
-    "eino-0.9": COMMON | WITH_HANDLERS | {"after_agent"},
+    "eino-0.8": COMMON | REAL | WITH_HANDLERS,
+    "eino-0.9": COMMON | REAL | WITH_HANDLERS | {"after_agent"},
 }
 """The postures that the golden rows protect, of those with more than one option."""
 
@@ -354,7 +357,7 @@ def test_command_prints_a_line_a_row_and_writes_counts(tmp_path: Path) -> None:
     counts = json.loads(out.read_text(encoding="utf-8"))
 
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 46 + 3
+    assert len(done.stdout.splitlines()) == 53 + 3
     assert [each["id"] for each in counts["list"]] == [r.id for r in load_rows(ROWS)]
 
 

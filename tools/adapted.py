@@ -21,8 +21,8 @@ from typing import Any, Final
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from compat.engines.adapted import AdaptedEngine
-from property_tests.checks.adapted import about_runs
-from refengine.profile import PROFILES, Profile, profile
+from property_tests.checks.adapted import about_runs, loses_state
+from refengine.profile import EINO_0_7, EINO_0_7_37, PROFILES, Profile, profile
 from refengine.testing import (
     Divergence,
     Engine,
@@ -47,12 +47,14 @@ WORLDS: Final[Mapping[str, bool]] = MappingProxyType(
 )
 """The choices of ``scenarios`` under which COMPAT is searched: everything there is."""
 
+BEFORE_HANDLERS: Final = (EINO_0_7, EINO_0_7_37)
+
 SEARCHES: Final[tuple[tuple[str, bool], ...]] = tuple(
     (each.name, handlers)
     for each in PROFILES
     for handlers in (False, True)
-    # eino-0.7 has no handlers to stand beside its structs.
-    if not handlers or (each.after_hooks == "in_order" and each.name != "eino-0.7")
+    # Some have no handlers to stand beside their structs.
+    if not handlers or (each.after_hooks == "in_order" and each not in BEFORE_HANDLERS)
 )
 """Where COMPAT holds: a profile, and whether worlds have handlers, too."""
 
@@ -66,7 +68,8 @@ def adapting_divergence(scenario: Scenario, profile: Profile) -> Divergence | No
     """Return where the native and the adapted trace first differ, None if nowhere."""
     native = played(scenario, ReferenceEngine(profile))
     adapted = played(scenario, AdaptedEngine(profile))
-    return first_divergence(about_runs(native), about_runs(adapted))
+    states = not loses_state(scenario, profile)
+    return first_divergence(*(about_runs(e, states=states) for e in (native, adapted)))
 
 
 class FoundError(AssertionError):

@@ -40,6 +40,7 @@ VERSIONS: Final = (
 
 PROFILE_OF: Final = {
     "v0.7.17": "eino-0.7",
+    "v0.7.37": "eino-0.7.37",
     "ae1fb605": "eino-draft",
     "v0.8.13": "eino-0.8",
     "HEAD": "eino-0.9",

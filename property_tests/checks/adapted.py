@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.comparing import alike
 from property_tests.checks.message_calls import factories_fail
+from property_tests.checks.routes import has_tools
 from property_tests.checks.specs import tool_wraps, tools_of
 from property_tests.checks.taking_part import (
     STRUCT_FIELDS,
@@ -43,14 +45,14 @@ HARMLESS: Final = frozenset(
 
 def adapted_alone(case: PlayedWorld) -> Iterator[Decision]:
     """Without handlers, adapted structs have the trace that native ones have."""
-    if not _has_handlers(case.scenario) and not _loses_state(case.profile):
+    if not _has_handlers(case.scenario):
         yield _same(case, "the run with adapted structs, without handlers")
 
 
 def adapted_with_handlers(case: PlayedWorld) -> Iterator[Decision]:
     """Beside handlers too, where after-hooks go through both lists in their order."""
     in_order = case.profile.after_hooks == "in_order"
-    if _has_handlers(case.scenario) and in_order and not _loses_state(case.profile):
+    if _has_handlers(case.scenario) and in_order:
         yield _same(case, "the run with adapted structs, beside handlers")
 
 
@@ -98,8 +100,10 @@ def factory_calls(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def _same(case: PlayedWorld, claim: str) -> Decision:
-    native, adapted = case.played.trace, case[ADAPTED].trace
-    return alike(claim, about_runs(native), about_runs(adapted), variant=ADAPTED)
+    found = case.played.trace, case[ADAPTED].trace
+    states = not loses_state(case.scenario, case.profile)
+    native, adapted = (about_runs(each, states=states) for each in found)
+    return alike(claim, native, adapted, variant=ADAPTED)
 
 
 def _native_and_adapted(case: PlayedWorld) -> Iterator[View]:
@@ -107,17 +111,28 @@ def _native_and_adapted(case: PlayedWorld) -> Iterator[View]:
     yield case.played
     in_order = case.profile.after_hooks == "in_order"
     alone = not _has_handlers(case.scenario)
-    if case.has(ADAPTED) and (alone or in_order) and not _loses_state(case.profile):
+    same = (alone or in_order) and not loses_state(case.scenario, case.profile)
+    if case.has(ADAPTED) and same:
         yield case[ADAPTED]
 
 
-def _loses_state(profile: Profile) -> bool:
+def loses_state(scenario: Scenario, profile: Profile) -> bool:
     """Tell whether an iteration's state is lost on the way, as adapters carry it.
 
-    It is found in the context that the before-hooks left.
+    It is found in the context that the before-hooks left; and no adapted hook is told
+    whether its agent has tools.
     """
-    lost = ("per_iteration", "before_hooks")
-    return (profile.state_object, profile.model_context) == lost
+    sharing = profile.state_object
+    if sharing == "per_pass_with_tools":
+        return not all(agent.tools for agent in scenario.all_agents)
+    return sharing == "per_iteration" and profile.model_context == "before_hooks"
+
+
+def _is_shared(view: View, run: RunView) -> bool:
+    """Tell whether both passes of an iteration have one state."""
+    sharing = view.profile.state_object
+    alone = sharing == "per_pass_with_tools" and not has_tools(view, run)
+    return sharing == "per_iteration" or alone
 
 
 def _states(view: View) -> Iterator[tuple[Observation, int]]:
@@ -135,7 +150,7 @@ def _states(view: View) -> Iterator[tuple[Observation, int]]:
             for hook in (*now.before, *now.after):
                 if hook.name not in STRUCT_FIELDS:
                     continue
-                part = "" if sharing == "per_iteration" else hook.name
+                part = "" if _is_shared(view, run) else hook.name
                 if part not in begun or sharing == "per_middleware":
                     numbers[run.spec.agent] += 1
                 begun.add(part)
@@ -251,13 +266,20 @@ CHECKS: Final = (
 )
 
 
-def about_runs(trace: Trace) -> Trace:
+def about_runs(trace: Trace, *, states: bool = True) -> Trace:
     """Return the trace without warnings about the list that structs stand in.
 
     It is the one thing that COMPAT leaves out: to adapt is to move from one list to the
-    other, which is what those warnings ask for.
+    other, which is what those warnings ask for. Without ``states`` it is not said which
+    callbacks were given one state object.
     """
-    return Trace(_without_the_lists(trace))
+    found = _without_the_lists(trace)
+    return Trace(found if states else map(_without_state, found))
+
+
+def _without_state(entry: Observation) -> Observation:
+    data = {key: each for key, each in entry.data.items() if key != "state"}
+    return replace(entry, data=data)
 
 
 def _without_the_lists(trace: Trace) -> Iterator[Observation]:

@@ -32,7 +32,7 @@ def route_of(
 ) -> Route:
     """Return where a run goes, given the response and what is left of the history."""
     if calls_once(view, run):
-        return _of_single_call(view.profile, response, left)
+        return _of_single_call(view.profile, left)
     hooked = has_after_hooks(run.agent)
     return next_route(view.profile, response, left, hooked=hooked)
 
@@ -106,17 +106,10 @@ def calls_once(view: View, run: RunView) -> bool:
     return rule == "single_call" or not wrapped
 
 
-def _of_single_call(
-    profile: Profile, response: Message, left: Sequence[Message]
-) -> Route:
-    """Complete, unless the profile's route itself refuses what was left."""
-    if profile.route in {"unanswered_since", "unanswered_ever"}:
-        return Route("completed")
-    if not left and profile.after_leaves_none != "ignored":
+def _of_single_call(profile: Profile, left: Sequence[Message]) -> Route:
+    """Complete, unless the profile looks for what was left and finds nothing."""
+    if profile.route == "last_left" and not left:
         return _none_left(profile)
-    if profile.route == "model_response":
-        found = _by_response(response, left)
-        return found if found.kind == "refused" else Route("completed")
     return Route("completed")
 
 

@@ -70,6 +70,7 @@ FREE = [each for each in PROFILES if free(each)]
 def test_a_handler_is_free_under_all_profiles_but_those_of_graphs() -> None:
     assert {each.name for each in PROFILES if not free(each)} == {
         "langchain-1",
+        "langchain-js-1",
         "langgraph-prebuilt-1",
     }
 

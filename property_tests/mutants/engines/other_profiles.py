@@ -12,11 +12,25 @@ from property_tests.mutants.patching import broken, wrong
 
 _SWAPPED: Final = (
     (
+        "seed-001",
+        "sequential_streams",
+        "opened",
+        "CONC-007",
+        "The streams of sequential calls are all opened before one of them is read.",
+    ),
+    (
         "eino-0.7",
         "after_leaves_none",
         "error",
         "MSG-013",
         "After-model hooks that leave no message end the run with an error.",
+    ),
+    (
+        "eino-0.7",
+        "state_object",
+        "per_pass",
+        "COMPAT-004",
+        "Callbacks of an agent without tools have a state object a pass.",
     ),
     (
         "eino-draft",
@@ -37,7 +51,14 @@ _SWAPPED: Final = (
         "changed_call_id",
         "ignored",
         "EVT-008 WRAP-015",
-        "A call id that a wrapper changed does not stand on the event.",
+        "A call id that a struct's wrapper changed does not stand on the event.",
+    ),
+    (
+        "eino-0.8",
+        "changed_call_id",
+        "leaks_into_event",
+        "EVT-008 WRAP-015",
+        "A call id that a handler changed stands on the event.",
     ),
     (
         "eino-0.8",

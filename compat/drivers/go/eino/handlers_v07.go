@@ -4,7 +4,15 @@ package main
 
 import "github.com/cloudwego/eino/adk"
 
-const profileName = "eino-0.7"
+var profileName = profileOf(einoVersion())
+
+// profileOf tells v0.7.17 from v0.7.37, which is built of the same source.
+func profileOf(version string) string {
+	if version == "v0.7.37" {
+		return "eino-0.7.37"
+	}
+	return "eino-0.7"
+}
 
 var capabilities = ofStructs
 
