@@ -88,6 +88,12 @@ def reaching(check: F) -> F:
     "subjects", "module:name, file.py:name or file.py", nargs=-1, metavar="OLD NEW"
 )
 @option("--old", about="OLD of an earlier commit: REV:file.py:name")
+@option(
+    "--old-engine",
+    about="what OLD is played on if it is in Go, such as eino@0.7.37",
+    metavar="NAME",
+)
+@option("--new-engine", about="the same of NEW", metavar="NAME")
 @option("--all", "every", about="judge every migration.toml of this folder", kind=PATH)
 @option("--require", about=f"{', '.join(RELATIONS)} [default: {DEFAULT_RELATION}]")
 @option(
@@ -156,6 +162,8 @@ def check(  # noqa: PLR0913  # the options of the command
     *,
     subjects: tuple[str, ...],
     old: str | None,
+    old_engine: str | None,
+    new_engine: str | None,
     every: Path | None,
     require: str | None,
     settings: Path | None,
@@ -198,13 +206,17 @@ def check(  # noqa: PLR0913  # the options of the command
     if wire and reproducer is not None:
         refuse(CHECK, "--reproducer plays in process, so not with --wire")
     sides = [*([] if old is None else [old]), *subjects]
-    others = (sides, every, tools, wire, reproducer, reports, min_sharpness)
+    engines = (old_engine, new_engine)
+    others = (
+        *(sides, every, tools, wire, reproducer, reports, min_sharpness),
+        *engines,
+    )
     if programs and (wrong := programs.wrong(any(others))):
         refuse(CHECK, wrong)
     if every is None:
         wrong = _wrong_pair(sides, on, reports=reports, programs=bool(programs))
     else:
-        pairs = sides, settings, reproducer, require, worlds, tools
+        pairs = sides, settings, reproducer, require, worlds, tools, *engines
         wrong = _wrong_folder(on, wire=wire, pairs=any(pairs))
     if wrong:
         refuse(CHECK, wrong)
@@ -234,7 +246,7 @@ def check(  # noqa: PLR0913  # the options of the command
     with refusing(CHECK, *mistakes()), playing as how:
         if every is not None:
             return _folder(every, how, json_file, on, reports=reports)
-        return _pair(sides, how, require, settings, json_file, reproducer)
+        return _pair(sides, engines, how, require, settings, json_file, reproducer)
 
 
 def _wrong_pair(
@@ -278,8 +290,9 @@ def _plays(given: int | None, least: float, *, wire: bool, several: bool) -> int
     return plays
 
 
-def _pair(  # what the options say of a pair
+def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     sides: list[str],
+    engines: tuple[str | None, str | None],
     how: CheckOptions,
     require: str | None,
     settings: Path | None,
@@ -287,7 +300,8 @@ def _pair(  # what the options say of a pair
     reproducer: Path | None,
 ) -> int:
     from compat.migration import checking
-    from compat.migration.folder import terms_of
+    from compat.migration.fitting import refuse_unfit
+    from compat.migration.folder import engines_of, terms_of
     from compat.migration.refs import parse_ref
     from compat.migration.reproducer import check_folder
     from compat.report.migration import lines
@@ -296,6 +310,12 @@ def _pair(  # what the options say of a pair
 
     old, new = parse_ref(sides[0], revisions=True), parse_ref(sides[1])
     terms = terms_of(settings, new, require)
+    said = engines_of(settings, new)
+    old, new = (
+        replace(ref, engine=given or declared)
+        for ref, given, declared in zip((old, new), engines, said, strict=True)
+    )
+    refuse_unfit((old, new), how)
     if reproducer is not None:
         check_folder(reproducer)
     with _progress(how) as shown:

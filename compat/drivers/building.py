@@ -162,7 +162,8 @@ class GoDriver:
         ) as compiling:
             for line in compiling.stderr or ():
                 said.append(line)
-                print("  " + line, end="", file=sys.stderr)  # noqa: T201  # as above
+                if self.subject is None or line.startswith("go: "):
+                    print("  " + line, end="", file=sys.stderr)  # noqa: T201  # as above
         if compiling.returncode:
             if self.subject is not None:
                 self.subject.refuse("".join(said))

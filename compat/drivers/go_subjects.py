@@ -7,6 +7,7 @@ side; a folder is the package that Go takes it for.
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,44 +49,75 @@ class GoSubject:
     name: str
     files: Mapping[str, bytes]
 
+    @property
+    def path(self) -> str:
+        """Where it stands in a build: the same for the same files."""
+        digest = hashlib.sha256()
+        for name, data in sorted(self.files.items()):
+            digest.update(f"\0{name}\0".encode() + data)
+        return f"{FOLDER}/p{digest.hexdigest()[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
+class GoSubjects:
+    """Packages that are built into one driver, since that takes as long as one."""
+
+    packages: tuple[GoSubject, ...]
+
+    @property
+    def text(self) -> str:
+        """How the user named them."""
+        return ", ".join(dict.fromkeys(each.text for each in self.packages))
+
     def joined(self, files: Mapping[str, bytes], package: str) -> Mapping[str, bytes]:
-        """Return the files of a driver with those of the package among them."""
+        """Return the files of a driver with those of the packages among them."""
         world = {
             f"world/{path.name}": path.read_bytes() for path in sorted(WORLD.iterdir())
         }
-        mine = {f"{FOLDER}/{name}": data for name, data in self.files.items()}
+        mine = {
+            f"{each.path}/{name}": data
+            for each in self.packages
+            for name, data in each.files.items()
+        }
         needs = f"\nrequire {IMPORTED} v0.0.0\n\nreplace {IMPORTED} => ./world\n"
-        bound = BOUND.format(path=f"driver/{FOLDER}", name=self.name)
         return {
             **files,
             "go.mod": files["go.mod"] + needs.encode(),
-            f"{package}/bound.go": bound.encode(),
+            f"{package}/bound.go": self._bound().encode(),
             **world,
             **mine,
         }
 
-    def refuse(self, log: str) -> None:
-        """Raise GoSubjectError if it is the package that a compiler complains of."""
-        lines = [
-            line.removeprefix("./").removeprefix(f"{FOLDER}/")
-            for line in log.splitlines()
-            if line.removeprefix("./").startswith(f"{FOLDER}/")
+    def _bound(self) -> str:
+        """Return the source that hands the constructors to the driver."""
+        chosen = {(each.path, each.name) for each in self.packages}
+        paths = sorted({path for path, _ in chosen})
+        imports = [f'import own{at} "driver/{path}"' for at, path in enumerate(paths)]
+        entries = [
+            f'\t"{path}:{name}": own{paths.index(path)}.{name},'
+            for path, name in sorted(chosen)
         ]
-        if lines:
-            said = "\n  ".join(lines[:10])
-            raise GoSubjectError("compile", f"{self.text} does not compile:\n  {said}")
+        return "\n".join(
+            (
+                "//go:build subject\n\npackage main\n",
+                *imports,
+                "\nvar subjectConstructors = map[string]any{",
+                *entries,
+                "}\n",
+            )
+        )
 
-
-BOUND: Final = """//go:build subject
-
-package main
-
-import own "{path}"
-
-const subjectName = "{name}"
-
-var subjectConstructor any = own.{name}
-"""
+    def refuse(self, log: str) -> None:
+        """Raise GoSubjectError if it is a package that a compiler complains of."""
+        by_path = {each.path: each for each in self.packages}
+        lines = [line.removeprefix("./") for line in log.splitlines()]
+        for path, package in by_path.items():
+            said = [each.removeprefix(f"{path}/") for each in lines if path in each]
+            said = [each for each in said if each[:1] != "#"]
+            if said:
+                text = "\n  ".join(said[:10])
+                kind, why = "compile", f"{package.text} does not compile:\n  {text}"
+                raise GoSubjectError(kind, why)
 
 
 def go_subject(text: str, path: Path, name: str) -> GoSubject:

@@ -16,7 +16,7 @@ from compat.migration.checking import Checked, check_all, code_of, corpus_of
 from compat.migration.differing import Mask
 from compat.migration.given import NOTHING, GivenData, Samples, read_given
 from compat.migration.judging import Allow, Terms
-from compat.migration.refs import RefError, SubjectRef, parse_ref
+from compat.migration.refs import LANGUAGES, RefError, SubjectRef, parse_ref
 from compat.migration.reproducer import NotOursError
 from compat.migration.settings import (
     FILE,
@@ -44,6 +44,10 @@ AT_ONCE: Final = 2
 UNSEEN: Final = "WAY_LOST"
 """The code that no check over the wire gives: a graph is run in one way there."""
 
+CASES: Final = ("right*", "wrong_*")
+"""How the files of cases are called, before what they end in."""
+
+Engines: TypeAlias = tuple[str | None, str | None]
 Done: TypeAlias = Callable[[JudgedCase], None]
 
 
@@ -74,8 +78,16 @@ class Piece:
     settings: Settings
 
     def ref(self, text: str) -> SubjectRef:
-        """Return which subject an entry names; raises RefError."""
-        return parse_ref(text, cwd=self.folder)
+        """Return which subject a case names; raises RefError."""
+        case = self.settings.cases.get(text, DeclaredCase())
+        engine = case.engine or self.settings.new_engine
+        return replace(parse_ref(text, cwd=self.folder), engine=engine)
+
+    @property
+    def old(self) -> SubjectRef:
+        """The old side; raises RefError."""
+        ref = parse_ref(self.settings.old, cwd=self.folder)
+        return replace(ref, engine=self.settings.old_engine)
 
     def terms(self, case: str) -> Terms:
         """Return what a case is held to; raises SettingsError."""
@@ -152,6 +164,17 @@ def terms_of(settings: Path | None, new: SubjectRef, require: str | None) -> Ter
     return terms if require is None else replace(terms, required=require)
 
 
+def engines_of(settings: Path | None, new: SubjectRef) -> Engines:
+    """Return on which engines a file says that OLD and NEW are played."""
+    if settings is None:
+        return None, None
+    folder = settings.parent.resolve()
+    piece = Piece(folder.name, folder, load_settings(settings))
+    cases = map(piece.ref, piece.settings.cases)
+    own = next((each.engine for each in cases if _same(each, new)), None)
+    return piece.settings.old_engine, own or piece.settings.new_engine
+
+
 def given_of(settings: Path | None) -> GivenData:
     """Return what a file of settings names of the user's own; raises as it does."""
     if settings is None:
@@ -187,7 +210,7 @@ def judge_pieces(
         plan: tuple[Piece, CheckOptions, Mapping[str, tuple[SubjectRef, Terms]]],
     ) -> list[JudgedCase]:
         piece, how, news = plan
-        old = piece.ref(piece.settings.old)
+        old = piece.old
         refs = [old, *(ref for ref, _ in news.values())]
         corpus = corpus_of(refs, how, piece.settings.outside)
         how.given.used(corpus)
@@ -235,7 +258,7 @@ def _undeclared(folder: Path, settings: Settings) -> Iterator[str]:
     if not settings.cases:
         yield 'there is no case: add [cases."new.py"]'
     declared = {_file(name) for name in settings.cases}
-    for pattern in ("right*.py", "wrong_*.py"):
+    for pattern in (f"{name}{end}" for name in CASES for end in LANGUAGES):
         for path in sorted(folder.glob(pattern)):
             if path.name not in declared:
                 yield f'{path.name} is no case: add [cases."{path.name}"]'

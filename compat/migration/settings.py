@@ -108,9 +108,13 @@ class Equivalent(SettingsPart):
 
 
 class DeclaredCase(SettingsPart):
-    """A new side: it ``holds`` a relation, or ``diverges`` with a code."""
+    """A new side: it ``holds`` a relation, or ``diverges`` with a code.
+
+    ``engine`` is the one that it is played on, if it is not written in Python.
+    """
 
     about: str = ""
+    engine: Text | None = None
     holds: Relation | None = None
     diverges: CodeName | None = None
     allow: tuple[Allowance, ...] = ()
@@ -143,11 +147,15 @@ class Settings(SettingsPart):
 
     Worlds that break what is declared ``outside`` are unusual: "at least one tool" says
     that the subjects are used with tools, so a world without any is one that no caller
-    of theirs meets. ``worlds`` and ``tools`` are files beside the settings.
+    of theirs meets. ``worlds`` and ``tools`` are files beside the settings. Sides that
+    are not written in Python have engines: ``old_engine``, and ``new_engine`` where a
+    case names none of its own.
     """
 
     about: str = ""
     old: Text = "old.py"
+    old_engine: Text | None = None
+    new_engine: Text | None = None
     require: Relation = DEFAULT_RELATION
     outside: tuple[Outside, ...] = ()
     worlds: tuple[Text, ...] = ()

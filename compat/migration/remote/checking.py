@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from compat.drivers.go_subjects import GoSubjectError
 from compat.migration.comparing import PlayError
@@ -12,6 +13,12 @@ from compat.migration.corpus import Corpus
 from compat.migration.judging import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
 from compat.migration.refs import SubjectRef
+from compat.migration.remote.languages import (
+    Programs,
+    ReadSubject,
+    programs,
+    read_subject,
+)
 from compat.migration.remote.runner import RemoteRunner, anew
 from compat.migration.remote.worlds import fitted
 from compat.migration.reproducer import SideFiles
@@ -20,7 +27,7 @@ from compat.migration.subject_runner import CheckOptions
 from compat.verdicts.migration import FailedSide, Migration
 from compat.verdicts.migration import Side as SideName
 
-JudgedSides = tuple[Migration, Mapping[SideName, SideFiles]]
+JudgedSides: TypeAlias = "tuple[Migration, Mapping[SideName, SideFiles]]"
 
 
 def check_remote(
@@ -33,48 +40,72 @@ def check_remote(
 ) -> dict[str, JudgedSides]:
     """Judge several new sides against one old side, each behind a driver of its own.
 
-    Worlds are those that the engines of all sides can be asked for.
+    Worlds are those that the engines of both sides can be asked for.
     """
-    with ExitStack() as stack:
+    sides = _Sides.read([old, *(ref for ref, _ in news.values())], how)
+    try:
+        with closing(sides.runner(old, "old")) as runner:
+            return {
+                name: _judged(sides, runner, ref, terms, corpus, explain=explain)
+                for name, (ref, terms) in news.items()
+            }
+    except PlayError as error:
+        return {name: _faulty(error, terms) for name, (_, terms) in news.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """All sides of a check, read, and the drivers that they have together."""
+
+    read_sides: Mapping[SubjectRef, ReadSubject | GoSubjectError]
+    programs: Programs
+    how: CheckOptions
+
+    @classmethod
+    def read(cls, refs: list[SubjectRef], how: CheckOptions) -> _Sides:
+        found: dict[SubjectRef, ReadSubject | GoSubjectError] = {}
+        for ref in refs:
+            try:
+                found[ref] = read_subject(ref)
+            except GoSubjectError as error:
+                found[ref] = error
+        good = [each for each in found.values() if isinstance(each, ReadSubject)]
+        return cls(found, programs(refs[0].language, good), how)
+
+    def runner(self, ref: SubjectRef, label: Label) -> RemoteRunner:
+        """Return a side that can be played; raises PlayError."""
         try:
-            runner = stack.enter_context(closing(_runner(old, "old", how)))
-        except PlayError as error:
-            return {name: _faulty(error, terms) for name, (_, terms) in news.items()}
-        return {
-            name: _judged(runner, ref, terms, corpus, how, explain=explain)
-            for name, (ref, terms) in news.items()
-        }
+            subject = self.read_sides[ref]
+            if isinstance(subject, GoSubjectError):
+                raise subject
+            command = self.programs(subject)
+            return RemoteRunner(ref, label, self.how, subject, command)
+        except GoSubjectError as error:
+            text = f"{label} {error}"
+            failed = FailedSide(label, error.kind, text, usage=True)
+            raise PlayError(failed) from error
 
 
 def _judged(
+    sides: _Sides,
     old: RemoteRunner,
     ref: SubjectRef,
     terms: Terms,
     corpus: Corpus,
-    how: CheckOptions,
     *,
     explain: bool,
 ) -> JudgedSides:
-    terms = replace(terms, everywhere=how.domain == EVERYWHERE)
+    terms = replace(terms, everywhere=sides.how.domain == EVERYWHERE)
     try:
-        with closing(_runner(ref, "new", how)) as new:
+        with closing(sides.runner(ref, "new")) as new:
             declared = old.engine.capabilities & new.engine.capabilities
-            judge = MigrationJudge(old, fitted(corpus, declared), anew, how.progress)
-            try:
+            fits = fitted(corpus, declared)
+            judge = MigrationJudge(old, fits, anew, sides.how.progress)
+            with closing(judge):
                 verdict = judge.judge(new, terms, explain=explain)
-            finally:
-                judge.close()
             return verdict, {"old": old.files, "new": new.files}
     except PlayError as error:
         return _faulty(error, terms)
-
-
-def _runner(ref: SubjectRef, label: Label, how: CheckOptions) -> RemoteRunner:
-    try:
-        return RemoteRunner(ref, label, how)
-    except GoSubjectError as error:
-        text = f"{label} {error}"
-        raise PlayError(FailedSide(label, error.kind, text, usage=True)) from error
 
 
 def _faulty(error: PlayError, terms: Terms) -> JudgedSides:

@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from compat.drivers.kept import KeptDriver
+from compat.drivers.kept import Command, KeptDriver
 from compat.drivers.subjects import (
     SubjectEngine,
     SubjectWatch,
 )
 from compat.migration.comparing import PlayError, SideRunner
 from compat.migration.refs import SubjectRef, located
-from compat.migration.remote.languages import BuiltSubject, built_subject
+from compat.migration.remote.languages import ReadSubject
 from compat.migration.reproducer import SideFiles
 from compat.migration.session_copy import HOME, TEMPORARY, session_copy
 from compat.migration.subject_process import Label, environment
@@ -47,8 +47,17 @@ class RemotePlayed:
 class RemoteRunner:
     """One side: a subject and the driver that has it."""
 
-    def __init__(self, ref: SubjectRef, label: Label, check: CheckOptions) -> None:
-        """Build its driver and start it; raises PlayError, or as ``built_subject``."""
+    def __init__(
+        self,
+        ref: SubjectRef,
+        label: Label,
+        check: CheckOptions,
+        subject: ReadSubject,
+        command: Command,
+    ) -> None:
+        """Build its driver and start it; raises PlayError, or as ``command`` does."""
+        self.subject = subject
+        self._command = command
         self._ref = ref
         self._label: Label = label
         self._check = check
@@ -58,7 +67,6 @@ class RemoteRunner:
         self._failed: str | None = None
         with ExitStack() as stack:
             place = stack.enter_context(located(ref))
-            self.subject: BuiltSubject = built_subject(ref, place)
             copy = stack.enter_context(session_copy(ref, place))
             self._cwd, self._top = copy.cwd, Path(copy.isolation or copy.cwd)
             self._env = self._environment()
@@ -75,14 +83,15 @@ class RemoteRunner:
     def _started(self) -> tuple[KeptDriver, SubjectEngine]:
         subject, patience = self.subject, self._check.timeout
         try:
-            driver = KeptDriver(subject.command, patience, cwd=self._cwd, env=self._env)
+            driver = KeptDriver(self._command, patience, cwd=self._cwd, env=self._env)
         except ChildError as error:
             raise self._fault("ended", error.why) from error
         return driver, SubjectEngine(subject.engine, driver, subject.loaded)
 
     def anew(self) -> RemoteRunner:
         """Return the same side in a process of its own."""
-        return RemoteRunner(self._ref, self._label, self._check)
+        given = self.subject, self._command
+        return RemoteRunner(self._ref, self._label, self._check, *given)
 
     def close(self) -> None:
         """End the driver, and remove what was made for it."""

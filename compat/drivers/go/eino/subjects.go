@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 
 	"github.com/cloudwego/eino/adk"
@@ -16,10 +17,16 @@ import (
 	"driver/peer"
 )
 
-// A file that is written when a driver is built with a user's package has these:
+// A file that is written when a driver is built with users' packages has their functions
+// by path and name:
 //
-//	const subjectName = "NewAudit"
-//	var subjectConstructor any = own.NewAudit
+//	var subjectConstructors = map[string]any{"subject/p12:NewAudit": own.NewAudit}
+
+// loaded is the one of them that this process was asked to load.
+var loaded struct {
+	name        string
+	constructor any
+}
 
 // subjectError is a mistake in what a user's constructor is or returns.
 type subjectError struct{ kind, text string }
@@ -42,23 +49,27 @@ var (
 // subject says whether the constructor that was built in can be called.
 func (d *driver) subject(params json.RawMessage) (any, error) {
 	var asked struct {
+		Path string `json:"path"`
 		Name string `json:"name"`
 	}
 	if err := json.Unmarshal(params, &asked); err != nil {
 		return nil, err
 	}
-	if asked.Name != subjectName {
-		return nil, &subjectError{"missing-name", fmt.Sprintf("this driver was built with %s", subjectName)}
+	os.Stdout = os.Stderr // that of the process carries frames
+	found := subjectConstructors[asked.Path+":"+asked.Name]
+	if found == nil {
+		return nil, &subjectError{"missing-name", "this driver was not built with " + asked.Name}
 	}
-	return peer.Obj{"name": subjectName}, signature(reflect.TypeOf(subjectConstructor))
+	loaded.name, loaded.constructor = asked.Name, found
+	return peer.Obj{"name": loaded.name}, signature(reflect.TypeOf(found))
 }
 
 func signature(made reflect.Type) error {
 	wrong := func(why string) error {
-		return &subjectError{"wrong-result", fmt.Sprintf("%s is a %s: %s", subjectName, made, why)}
+		return &subjectError{"wrong-result", fmt.Sprintf("%s is a %s: %s", loaded.name, made, why)}
 	}
 	if made.Kind() != reflect.Func {
-		return &subjectError{"not-callable", fmt.Sprintf("%s is no function", subjectName)}
+		return &subjectError{"not-callable", fmt.Sprintf("%s is no function", loaded.name)}
 	}
 	for at := range made.NumIn() {
 		isOption := made.IsVariadic() && at == made.NumIn()-1
@@ -74,7 +85,7 @@ func signature(made reflect.Type) error {
 
 // constructed calls the user's constructor.
 func constructed(ctx context.Context) (any, error) {
-	call := reflect.ValueOf(subjectConstructor)
+	call := reflect.ValueOf(loaded.constructor)
 	var given []reflect.Value
 	for at := range call.Type().NumIn() {
 		if !(call.Type().IsVariadic() && at == call.Type().NumIn()-1) {
@@ -102,7 +113,7 @@ func (a *agent) addSubject(made *adk.ChatModelAgentConfig) (any, error) {
 		return nil, err
 	}
 	if len(own.hooks) == 0 {
-		return nil, &subjectError{"wrong-result", subjectName + " returns nothing to look at"}
+		return nil, &subjectError{"wrong-result", loaded.name + " returns nothing to look at"}
 	}
 	return peer.Obj{"hooks": own.hooks, "names": own.names}, nil
 }
@@ -146,14 +157,14 @@ func (w *watch) add(made *adk.ChatModelAgentConfig, value any) error {
 		return nil
 	}
 	if value == nil || isNil(value) {
-		return &subjectError{"wrong-result", subjectName + " returns nil"}
+		return &subjectError{"wrong-result", loaded.name + " returns nil"}
 	}
 	if w.addHandler(made, value) {
 		return nil
 	}
 	several := reflect.ValueOf(value)
 	if several.Kind() != reflect.Slice {
-		return &subjectError{"wrong-result", fmt.Sprintf("%s returns a %T: %s", subjectName, value, instead)}
+		return &subjectError{"wrong-result", fmt.Sprintf("%s returns a %T: %s", loaded.name, value, instead)}
 	}
 	for at := range several.Len() {
 		if err := w.add(made, several.Index(at).Interface()); err != nil {
