@@ -26,6 +26,7 @@ import (
 var loaded struct {
 	name        string
 	constructor any
+	frames      *os.File // the output of the process; collected, it would be closed
 }
 
 // subjectError is a mistake in what a user's constructor is or returns.
@@ -55,7 +56,9 @@ func (d *driver) subject(params json.RawMessage) (any, error) {
 	if err := json.Unmarshal(params, &asked); err != nil {
 		return nil, err
 	}
-	os.Stdout = os.Stderr // that of the process carries frames
+	if loaded.frames == nil {
+		loaded.frames, os.Stdout = os.Stdout, os.Stderr
+	}
 	found := subjectConstructors[asked.Path+":"+asked.Name]
 	if found == nil {
 		return nil, &subjectError{"missing-name", "this driver was not built with " + asked.Name}
