@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "checkpoint": ("compat.cli.checkpoint", "show and verify runs that are kept"),
     "clause": ("compat.cli.clause", "list and explain the contract"),
     "conform": ("compat.cli.conform", "judge whether engines keep it"),
+    "corpus": ("compat.cli.corpus", "keep more sessions than one run plays"),
     "driver": ("compat.cli.driver", "try a program that plays engines"),
     "failure": ("compat.cli.failure", "list failures, replay one"),
     "init": ("compat.cli.init", "write a migration or a door to start from"),

@@ -17,7 +17,7 @@ from compat.drivers.checking_loops import LOOP_WORLDS
 from compat.drivers.checking_sessions import SESSION_WORLDS
 from compat.drivers.connection import DriverCallError, DriverProcess
 from compat.drivers.kept import KeptDriver
-from compat.drivers.opening import opened
+from compat.drivers.opening import REACT, opened
 from compat.drivers.remote import RemoteEngine
 from refengine.errors import RefengineError
 from refengine.testing.clock import run
@@ -243,9 +243,9 @@ WORLDS: Final = (
 
 
 OF_DIALECT: Final[Mapping[str, Sequence[Any]]] = MappingProxyType(
-    {"stream-loop": LOOP_WORLDS, "callbacks": SESSION_WORLDS}
+    {REACT: WORLDS, "stream-loop": LOOP_WORLDS, "callbacks": SESSION_WORLDS}
 )
-"""The worlds of a dialect, in place of those of engines."""
+"""The worlds of each dialect that has any."""
 
 
 def check_driver(command: Sequence[str], patience: float) -> Iterator[FunctionChecked]:
@@ -261,7 +261,11 @@ def check_driver(command: Sequence[str], patience: float) -> Iterator[FunctionCh
         yield FunctionChecked("initialize", "FAILED", why)
         return
     yield FunctionChecked("initialize", "ok")
-    for world in OF_DIALECT.get(door.about["dialect"], WORLDS):
+    dialect = door.about["dialect"]
+    if dialect not in OF_DIALECT:
+        why = f"there are no small worlds of {dialect}: conform judges it"
+        yield FunctionChecked("build, run", "not declared", why)
+    for world in OF_DIALECT.get(dialect, ()):
         yield world.check(door)
     yield _no_method(command, patience)
     yield _shutdown(command, patience)

@@ -16,7 +16,12 @@ from typing import Any, Final
 
 from compat.migration.corpus import AS_GIVEN, Corpus
 from compat.models.errors import BadPlace, GivenFileError, UnusedFileError
-from compat.models.importing import ImportedFile, import_file, refuse_twice
+from compat.models.importing import (
+    ImportedFile,
+    given_worlds,
+    import_file,
+    refuse_twice,
+)
 from compat.models.tool_schemas import read_tools
 from compat.verdicts.migration import GivenWorlds
 from refengine.testing.subject_worlds.declared import DeclaredTool, declared_worlds
@@ -136,7 +141,7 @@ class GivenData:
                     "its sessions are in another file, or cannot be played like this",
                 )
             made = families[f"{MADE} {number}"]
-            yield GivenWorlds(file.name, own, made, dict(file.not_read))
+            yield given_worlds(file, own, made)
 
     def _tools_used(self, corpus: Corpus) -> Iterator[GivenWorlds]:
         worlds = [

@@ -7,6 +7,7 @@ What a file holds is told by its content, not by its name:
 - scenarios, one or a list of them, also those of a corpus or of derived scripts;
 - chats, ``{"messages": […]}`` or a list of messages, or one message a line;
 - JSON lines of these;
+- a corpus, as ``refengine corpus import`` writes it;
 - cassettes of vcrpy's format, with exchanges of the interfaces that ``READ`` names.
 
 Nothing is skipped: a line that is none of these is named, with what would be right.
@@ -20,6 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from compat.corpora.entries import (
+    CorpusFileError,
+    SampledFrom,
+    is_corpus,
+    read_entries,
+    sample_of,
+)
 from compat.models.anthropic import ANTHROPIC, read_anthropic
 from compat.models.chat_logs import chat_messages, chat_scenario, is_message
 from compat.models.chat_parts import LeftOut
@@ -28,6 +36,7 @@ from compat.models.exchanges import CHAT, RecordedStep, api_of, read_exchange
 from compat.models.scripts import sessions
 from compat.models.tool_schemas import tools_of
 from compat.models.vendors import VENDORS, VendorReader
+from compat.verdicts.migration import GivenWorlds
 from compat.wire.cassette_files import parsed
 from compat.wire.errors import WireError
 from compat.wire.exchanges import Exchange
@@ -60,11 +69,15 @@ class ImportedWorld:
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """What a file holds; ``not_read`` counts exchanges of other APIs by their names."""
+    """What a file holds; ``not_read`` counts exchanges of other APIs by their names.
+
+    ``sample`` says of what larger corpus it is a sample.
+    """
 
     name: str
     worlds: tuple[ImportedWorld, ...]
     not_read: Mapping[str, int] = field(default_factory=dict[str, int])
+    sample: SampledFrom | None = None
 
 
 def import_file(path: Path) -> ImportedFile:
@@ -72,6 +85,8 @@ def import_file(path: Path) -> ImportedFile:
 
     One without a world is an error, and so is one of which any part is no world.
     """
+    if is_corpus(path):
+        return _corpus(path)
     data = path.read_bytes()
     if not data.strip():
         raise _wrong(path, "", f"the file is empty; {INSTEAD}")
@@ -88,6 +103,59 @@ def import_file(path: Path) -> ImportedFile:
     if not reading.worlds:
         raise _wrong(path, "", f"it holds no session; {INSTEAD}")
     return ImportedFile(path.name, tuple(reading.worlds))
+
+
+def import_lines(path: Path) -> Iterator[ImportedWorld]:
+    """Yield the worlds of a file one by one; JSON lines are never held as a whole.
+
+    Raises GivenFileError, after the last line for all that is wrong with any of them,
+    or OSError.
+    """
+    if not _has_lines(path):
+        yield from import_file(path).worlds
+        return
+    reading = _Reading()
+    with path.open(encoding="utf-8-sig", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            reading.take(f"line {number}", _item(line))
+            yield from reading.taken()
+    reading.end()
+    yield from reading.taken()
+    if reading.problems:
+        raise GivenFileError(str(path), reading.problems)
+
+
+def _has_lines(path: Path) -> bool:
+    """Tell whether a file has a JSON value in its first line, and another one below."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            first, second = file.readline(), file.readline()
+            json.loads(first)
+    except (ValueError, RecursionError):  # also of no text
+        return False
+    return bool(second.strip())
+
+
+def _item(line: str) -> object:
+    if not line.strip():
+        return None
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as bad:
+        return bad
+
+
+def _corpus(path: Path) -> ImportedFile:
+    try:
+        found = [
+            ImportedWorld(read_scenario(dict(each.scenario)), each.source, "scenario")
+            for each in read_entries(path)
+        ]
+    except (CorpusFileError, ScenarioError) as error:
+        raise _wrong(path, "", str(error)) from error
+    if not found:
+        raise _wrong(path, "", f"it holds no session; {INSTEAD}")
+    return ImportedFile(path.name, tuple(found), sample=sample_of(path))
 
 
 def import_files(paths: Sequence[Path]) -> tuple[ImportedFile, ...]:
@@ -147,13 +215,7 @@ def _lines(path: Path, text: str, error: ValueError) -> Iterator[tuple[str, obje
     if isinstance(error, json.JSONDecodeError) and lines[0].strip() in {"{", "["}:
         raise _wrong(path, f"line {error.lineno}", f"is no JSON: {error.msg}") from None
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            yield f"line {number}", None
-            continue
-        try:
-            yield f"line {number}", json.loads(line)
-        except (ValueError, RecursionError) as bad:
-            yield f"line {number}", bad
+        yield f"line {number}", _item(line)
 
 
 class _Reading:
@@ -164,6 +226,11 @@ class _Reading:
         self.problems: list[BadPlace] = []
         self._chat: list[object] = []
         self._begun = ""
+
+    def taken(self) -> list[ImportedWorld]:
+        """Return the worlds that were read since this was asked last."""
+        found, self.worlds = self.worlds, []
+        return found
 
     def take(self, where: str, item: object) -> None:
         """Take one part; messages are gathered until their chat ends."""
@@ -299,3 +366,11 @@ def _lifted(world: Scenario) -> Scenario:
     data["agent"]["instruction"] = first[0].removeprefix("system:")
     data["runs"][0]["input"] = data["runs"][0]["input"][1:]
     return read_scenario(data)
+
+
+def given_worlds(file: ImportedFile, played: int, made: int) -> GivenWorlds:
+    """Return what a report says of a file that is in so many worlds."""
+    sample = file.sample or SampledFrom(0, 0.0)
+    return GivenWorlds(
+        file.name, played, made, dict(file.not_read), sample.entries, sample.bound
+    )

@@ -14,6 +14,11 @@ def given_lines(given: Iterable[GivenWorlds]) -> Iterator[str]:
             yield f"{each.file}: {each.played} as they are, {each.made} made from them"
         else:
             yield f"{each.file}: in {each.made} of them"
+        if each.of:
+            yield (
+                f"{each.file}: a sample of {each.of} sessions; if none of it diverges,"
+                f" at most {each.bound:.2%} of them do, at 95 %"
+            )
         for api, count in each.not_read.items():
             yield f"{each.file}: {count} exchanges of {api} were not read"
 
@@ -25,6 +30,7 @@ def given_json(given: Sequence[GivenWorlds]) -> list[dict[str, object]]:
             "file": each.file,
             "played": each.played,
             "made": each.made,
+            **({"of": each.of, "bound": each.bound} if each.of else {}),
             **({"not_read": dict(each.not_read)} if each.not_read else {}),
         }
         for each in given

@@ -15,7 +15,7 @@ from typing import Final
 
 from compat.engines.needs import hidden_needs
 from compat.models.errors import UnusedFileError
-from compat.models.importing import ImportedFile
+from compat.models.importing import ImportedFile, given_worlds
 from compat.models.shipped import shipped_files
 from compat.verdicts.migration import GivenWorlds
 from property_tests.corpus import CANCELLING, RETRYING, STOPPING, CorpusWorld
@@ -77,7 +77,7 @@ def given_counts(
         own += [each for each in worlds if each.recorded == file.name]
         played = sum(each.family == AS_IT_WAS for each in own)
         made = len(own) - played
-        yield GivenWorlds(file.name, played, made, dict(file.not_read))
+        yield given_worlds(file, played, made)
 
 
 def _sessions(file: ImportedFile, seen: set[str]) -> Iterator[NamedSession]:
