@@ -2,7 +2,7 @@
 
 import httpx2
 import pytest
-import vcr
+import vcr  # pyright: ignore[reportMissingTypeStubs]  # it ships none
 
 from compat.models.importing import import_file
 from compat.wire.cassette_files import read_cassette

@@ -5,20 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
 
 from compat.wire.cassette_files import read_cassette
 from compat.wire.errors import LeakError
 from compat.wire.scrubbing import Scrubber
 from compat.wire.writing import scrubbed_file
 from tools.secrets.cases import SecretCase, cases
+from tools.secrets.others import Flags, other_rules
 from tools.secrets.revealing import revealed
-
-Flags: TypeAlias = Callable[[str], bool]
-"""Whether a scanner finds anything in a line."""
-_ENTROPY: Final = ("Base64 High Entropy String", "Hex High Entropy String")
 
 
 def main(line: Sequence[str]) -> int:
@@ -42,7 +38,7 @@ def main(line: Sequence[str]) -> int:
         sys.stdout.write(f"left: {each.secret.family}: {where}\n")
     _row("rules", "plain", "encoded", "false alarms")
     _row("ours", *_shares(found, leaks), str(len(_alarms(_ours()))))
-    for name, flags in _others():
+    for name, flags in other_rules():
         missed = [each for each in found if not _flagged(each, flags)]
         _row(name, *_shares(found, missed), str(len(_alarms(flags))))
     return 1 if leaks else 0
@@ -79,29 +75,6 @@ def _flagged(case: SecretCase, flags: Flags) -> bool:
 def _ours() -> Flags:
     scrubber = Scrubber()
     return lambda text: scrubber.text(text) != text
-
-
-def _others() -> list[tuple[str, Flags]]:
-    """Return the rules of detect-secrets, if it is installed: by shape, and all."""
-    try:
-        from detect_secrets.core.scan import (  # noqa: PLC0415  # no dependency
-            scan_line,
-        )
-        from detect_secrets.settings import default_settings  # noqa: PLC0415  # as above
-    except ModuleNotFoundError:
-        return []
-
-    def types(text: str) -> set[str]:
-        with default_settings():
-            return {each.type for each in scan_line(text)}
-
-    return [
-        ("detect-secrets, without entropy", lambda text: bool(types(text) - _NOISY)),
-        ("detect-secrets", lambda text: bool(types(text))),
-    ]
-
-
-_NOISY: Final = frozenset(_ENTROPY)
 
 
 def _alarms(flags: Flags) -> list[str]:
