@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import marshal
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast, get_args, overload
@@ -99,16 +99,7 @@ class Trace(Sequence[Observation]):
     def to_jsonl(self) -> str:
         """Return one canonical JSON object a line: sorted keys, no spaces, ASCII."""
         seen: Written = {}
-        return "".join(
-            json.dumps(
-                each.canonical(seen),
-                sort_keys=True,
-                separators=(",", ":"),
-                allow_nan=False,
-            )
-            + "\n"
-            for each in self._all
-        )
+        return "".join(f"{_CANONICAL(each.canonical(seen))}\n" for each in self._all)
 
     @classmethod
     def from_jsonl(cls, text: str) -> Trace:
@@ -250,20 +241,41 @@ def to_json(value: object, written: Written | None = None) -> Json:
     kind = value.__class__
     if kind in _SCALARS:
         return cast("Json", value)
+    write = _OFTEN.get(kind)
+    if write is not None:
+        return write(value, written)
     if kind in _KEPT and written is not None:
         found = written.get(id(value))
         if found is None:
             found = written[id(value)] = _fields(value, written)
         return found
-    if kind in _DATA or is_dataclass(kind):
+    if is_dataclass(kind):
         return _fields(value, written)
+    return _seldom(value, written)
+
+
+def _seldom(value: object, written: Written | None) -> Json:
+    """Return JSON values for what is of a class that is not looked for first."""
     if is_mapping(value):
-        return {str(key): to_json(each, written) for key, each in value.items()}
+        return _mapping(value, written)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [to_json(each, written) for each in cast("Sequence[object]", value)]
+        return _array(cast("Sequence[object]", value), written)
     if isinstance(value, (bool, int, float, str)):  # of a class of its own
         return value
     raise TypeError(f"{type(value).__name__} cannot stand in an observation: {value!r}")
+
+
+def _mapping(value: Mapping[Any, object], written: Written | None) -> dict[str, Json]:
+    return {
+        str(key): cast("Json", part)
+        if part.__class__ in _SCALARS
+        else to_json(part, written)
+        for key, part in value.items()
+    }
+
+
+def _array(value: Sequence[object], written: Written | None) -> list[Json]:
+    return [to_json(part, written) for part in value]
 
 
 def strict_json(value: object) -> Json:
@@ -284,18 +296,33 @@ def strict_json(value: object) -> Json:
     return to_json(value)
 
 
+_CANONICAL: Final = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), allow_nan=False
+).encode
 _SCALARS: Final = frozenset((type(None), bool, int, float, str))
-_DATA: Final = frozenset((ToolCall, MessageChunk))
 _KEPT: Final = frozenset((Message, ToolInfo))
 
 
 def _fields(value: object, written: Written | None) -> Json:
     return {
-        name: to_json(part, written)
+        name: cast("Json", part)
+        if part.__class__ in _SCALARS
+        else to_json(part, written)
         for name in _names_of(cast("Any", type(value)))
         if (part := getattr(value, name)) is not None
         and (part.__class__ in _SCALARS or part)
     }
+
+
+# Nearly all that is not a scalar is one of these, and asking an abstract class whether
+# a value is of it costs more than all else here.
+_OFTEN: Final[Mapping[type, Callable[[Any, Written | None], Json]]] = {
+    dict: _mapping,
+    list: _array,
+    tuple: _array,
+    ToolCall: _fields,
+    MessageChunk: _fields,
+}
 
 
 @cache
