@@ -1,5 +1,8 @@
 """docs/conform.md shows what its commands print, in order, in one folder.
 
+Commands after which nothing is shown are not run here, where nobody would look at what
+they print: CI judges the doors that they name.
+
     python tests/test_conform_tutorial.py
 
 writes the page anew with what they print now.
@@ -65,7 +68,8 @@ def played(text: str, folder: Path) -> str:
         nonlocal said, folder
         language, body = found[1], found[2]
         if language == "sh":
-            said, folder = shell(body, folder)
+            if shows(text[found.end() :]):
+                said, folder = shell(body, folder)
         elif language == "python":
             said = python(body)
         else:
@@ -73,6 +77,12 @@ def played(text: str, folder: Path) -> str:
         return f"```{language}\n{body}```"
 
     return BLOCK.sub(made, text)
+
+
+def shows(rest: str) -> bool:
+    """Tell whether what follows commands begins with a block of what they did."""
+    after = BLOCK.search(rest)
+    return after is not None and after[1] != "sh"
 
 
 def steady(text: str) -> str:
