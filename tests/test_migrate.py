@@ -16,7 +16,7 @@ from compat.migration.words import Words
 from compat.report.migration_schema import FolderReport, PairReport
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "struct_to_handler"
-FEW = ("--examples", "1", "--sharpness-plays", "0")
+FEW = ("--examples", "1", "--sharpness-plays", "0", "--search-plays", "0")
 SHARE = 6
 """One fixed world of so many is played where no test says what the others show."""
 

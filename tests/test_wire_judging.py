@@ -268,6 +268,7 @@ def test_report_names_the_client_and_what_was_left_out(
         f"{folder}/new.py:plain",
         "--wire",
         "--examples=1",
+        "--search-plays=0",
         f"--json={report}",
     )
 
