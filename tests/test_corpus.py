@@ -23,7 +23,7 @@ from compat.migration.corpus import (
 from compat.migration.words import Pattern, Words, harvest
 from refengine import AgentMiddleware, ToolMiddleware
 from refengine.messages import Message, chunk_of, join_chunks
-from refengine.profile import PROFILES, Profile
+from refengine.profile import PROFILES, SEED_001, Profile
 from refengine.testing import (
     ReferenceEngine,
     Scenario,
@@ -211,7 +211,7 @@ def test_a_planted_fault_is_found(fault: str) -> None:
     words = harvest({"old": GUARD, "new": new})
     seed = list(PLANTED).index(fault) % 5
 
-    assert diverging(GUARD, new, make_corpus(words, 100, seed))
+    assert diverging(GUARD, new, make_corpus(words, 50, seed))
 
 
 LEGACY = """
@@ -241,7 +241,7 @@ def test_a_name_that_a_struct_middleware_misses_is_found_with_any_seed(
     new = LEGACY.replace(', "wipe"', "")
     words = harvest({"old": LEGACY, "new": new})
 
-    assert diverging(LEGACY, new, make_corpus(words, 100, seed))
+    assert diverging(LEGACY, new, make_corpus(words, 50, seed))
 
 
 WORDS_OF_GUARD = harvest({"guard": GUARD})
@@ -323,8 +323,11 @@ corpus_in = cache(make_corpus)
 """The same corpus for each profile."""
 
 
-@pytest.mark.parametrize("under", PROFILES, ids=lambda profile: profile.name)
-@pytest.mark.parametrize("words", [Words(), WORDS_OF_GUARD], ids=["none", "guard"])
+@pytest.mark.parametrize(
+    ("words", "under"),
+    [(Words(), SEED_001), *((WORDS_OF_GUARD, each) for each in PROFILES)],
+    ids=["without words", *(each.name for each in PROFILES)],
+)
 def test_worlds_can_be_played_under_every_profile(words: Words, under: Profile) -> None:
     ends: Counter[str] = Counter()
     for entry in corpus_in(words, 60, 3).worlds:
