@@ -27,6 +27,7 @@ FLOORS = (
     ),
     (
         "compat.adapters",
+        "compat.corpora",
         "compat.dialects",
         "compat.drivers",
         "compat.engines",

@@ -417,8 +417,12 @@ def test_a_stream_that_broke_beside_a_question_is_told_again_when_it_is_whole():
     assert result.messages[2].content == "half and half"
 
 
-@pytest.mark.parametrize("under", ["eino-0.7", "eino-draft", "eino-0.8"])
-def test_the_event_of_a_direct_call_is_told_once(under):
+@pytest.mark.parametrize(
+    ("under", "told"),
+    # A handler's change of the id is told by the first two; by eino 0.8, a struct's is.
+    [("eino-0.7", "own"), ("eino-draft", "own"), ("eino-0.8", "c0")],
+)
+def test_the_event_of_a_direct_call_is_told_once(under, told):
     async def renames(ctx, input, next):
         if input.name == "direct":
             input.call_id = "own"
@@ -443,7 +447,7 @@ def test_the_event_of_a_direct_call_is_told_once(under):
         events.extend(each.call_id for each in result.events if each.kind == "tool")
 
     run(play())
-    assert sorted(events) == ["c1", "own"]
+    assert sorted(events) == sorted(["c1", told])
 
 
 # --- what asks where nobody can answer, or catches what it asked
