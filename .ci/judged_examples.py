@@ -2,9 +2,13 @@
 
     python .ci/judged_examples.py CASES [--most=N] REPORT.json [REPORT.json...]
     python .ci/judged_examples.py --unmet REPORT.json
+    python .ci/judged_examples.py --pieces FOLDER
 
 A later report has a piece anew, in more worlds; ``--unmet`` prints the pieces that need
 one. So a case that few worlds decide costs no more, and none is given up for it.
+
+``--pieces`` prints which pieces of a folder CI judges: so many that each verdict that
+the folder declares is declared by one of them. .ci/long judges all.
 
 A divergence is shown by a world of at most three iterations, or of ``--most``, or a
 newcomer does not see at once what it shows.
@@ -12,6 +16,7 @@ newcomer does not see at once what it shows.
 
 import json
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,8 +43,29 @@ def judged(reports: Sequence[str]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+def declared(piece: Path) -> set[str]:
+    """Return the verdicts that a piece declares."""
+    cases = tomllib.loads((piece / "migration.toml").read_text("utf-8"))["cases"]
+    return {each.get("diverges") or each["holds"] for each in cases.values()}
+
+
+def chosen(folder: Path) -> list[str]:
+    """Return pieces that declare all verdicts of a folder, those with most first."""
+    verdicts = {each.parent: declared(each.parent) for each in folder.glob("*/*.toml")}
+    left = set[str]().union(*verdicts.values())
+    found = []
+    while left:
+        best = max(sorted(verdicts), key=lambda piece: len(verdicts[piece] & left))
+        found.append(best.name)
+        left -= verdicts[best]
+    return found
+
+
 def main(cases: str, *reports: str) -> None:
     """Print the counts; exits with 1 if they are others or a world is too large."""
+    if cases == "--pieces":
+        print(*chosen(Path(reports[0])))
+        return
     given = [each for each in reports if each.startswith(OPTION)]
     most = int(given[-1].removeprefix(OPTION)) if given else MOST
     each = judged([report for report in reports if report not in given])
