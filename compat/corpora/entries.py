@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -166,7 +167,7 @@ def is_corpus(path: Path) -> bool:
     try:
         with gzip.open(path) as file:
             return file.read(len(FORMAT) + 4).startswith(f'{{"{FORMAT}"'.encode())
-    except gzip.BadGzipFile:
+    except (gzip.BadGzipFile, EOFError):
         return False
 
 
@@ -182,26 +183,29 @@ def read_entries(path: Path) -> Iterator[CorpusEntry]:
     if not is_corpus(path):
         raise CorpusFileError(
             path,
-            "is no corpus: refengine corpus import makes one of chats, cassettes,"
-            " scenarios and spans",
+            "is no corpus: refengine corpus import makes one of chats, cassettes"
+            " and scenarios",
         )
-    digest, count = sha256(), 0
+    digest, count, told = sha256(), 0, None
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             _check_version(path, next(file))
+            # Up to the end of the file, where gzip looks whether all of it is there.
             for number, line in enumerate(file, 2):
                 data = json.loads(line)
-                if END in data:
-                    if (data[END], data["digest"]) != (count, digest.hexdigest()):
-                        raise CorpusFileError(path, "its entries are not those told")
-                    return
+                if told is None and is_mapping(data) and END in data:
+                    told = data
+                    continue
                 entry = _entry(data, path, number)
                 digest.update(entry.hash.encode())
                 count += 1
                 yield entry
-    except (EOFError, gzip.BadGzipFile, json.JSONDecodeError) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error, json.JSONDecodeError) as error:
         raise CorpusFileError(path, f"is cut off or broken ({error})") from error
-    raise CorpusFileError(path, f"is cut off after {count} entries")
+    if told is None:
+        raise CorpusFileError(path, f"is cut off after {count} entries")
+    if (told[END], told.get("digest")) != (count, digest.hexdigest()):
+        raise CorpusFileError(path, "its entries are not those told")
 
 
 def _check_version(path: Path, line: str) -> None:
