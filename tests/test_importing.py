@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compat.models.errors import GivenFileError
-from compat.models.importing import ImportedFile, import_file
+from compat.models.importing import ImportedFile, import_file, import_lines
 from compat.models.tool_schemas import read_tools
 
 HERE = Path(__file__).parent
@@ -384,3 +384,85 @@ def test_calls_of_gemini_are_known_by_their_places(tmp_path: Path) -> None:
 
     assert world.where == "exchange 1, 2"
     assert len(world.scenario.model_script) == 2
+
+
+# Spans of OpenTelemetry
+
+SPANS = HERE / "spans"
+
+
+def span(asked: object, heard: object, **more: object) -> dict[str, object]:
+    told = {"gen_ai.input.messages": asked, "gen_ai.output.messages": heard}
+    return {"context": {"trace_id": "1"}, "attributes": {**told, **more}}
+
+
+def said(role: str, *texts: str) -> dict[str, object]:
+    return {"role": role, "parts": [{"type": "text", "content": t} for t in texts]}
+
+
+@pytest.mark.parametrize("name", ["pydantic_ai.jsonl", "pydantic_ai.otlp.json"])
+def test_recorded_spans_are_the_session_that_they_are_of(name: str) -> None:
+    [world] = import_file(SPANS / name).worlds
+    agent, runs = world.scenario.all_agents[0], world.scenario.runs
+
+    assert agent.instruction == "be kind"
+    assert [tool.name for tool in agent.tools] == ["look"]
+    assert agent.tools[0].by_call == {"pyd_ai_tool_call_id__look": ("found a",)}
+    assert [run.input for run in runs] == [("user:hello",), ("user:more",)]
+    assert len(world.scenario.model_script) == 3
+
+
+def test_spans_are_the_same_line_by_line() -> None:
+    path = SPANS / "pydantic_ai.jsonl"
+
+    assert tuple(import_lines(path)) == import_file(path).worlds
+
+
+def test_of_a_session_the_span_is_kept_that_nothing_goes_on_from(
+    tmp_path: Path,
+) -> None:
+    hello, hi, more, well = (
+        said(role, text)
+        for role, text in (
+            ("user", "hello"),
+            ("assistant", "hi"),
+            ("user", "more"),
+            ("assistant", "well"),
+        )
+    )
+    hi_again = {**hi, "finish_reason": "stop"}
+    agent = {"gen_ai.operation.name": "invoke_agent"}
+    spans = [
+        span([hello], [hi_again]),
+        span([hello, hi, more], [well]),
+        span([hello, hi, more], [well]),  # told twice
+        span(json.dumps([more]), json.dumps([hi])),
+        span([hello], [well], **agent),
+    ]
+
+    found = imported(tmp_path, *spans)
+
+    assert [(w.where, len(w.scenario.runs)) for w in found.worlds] == [
+        ("line 2", 2),
+        ("line 4", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("[{", "line 1: gen_ai.input.messages is no JSON; was it cut off?"),
+        ({"role": "user"}, "line 1: gen_ai.input.messages is no list"),
+        (["hi"], "line 1: messages[0] is no object with 'role' and 'parts'"),
+        ([{"role": "user"}], "line 1: messages[0] is no object with 'role' and"),
+        (None, "it holds no session; have the instrumentation capture the messages"),
+    ],
+)
+def test_what_is_wrong_with_a_span_is_told(
+    tmp_path: Path, asked: object, told: str
+) -> None:
+    lines = [span(asked, []), span([said("user", "hi")], [said("assistant", "ho")])]
+    if asked is None:
+        lines.pop()
+
+    assert told in refused(tmp_path, *lines, lines[0])

@@ -183,8 +183,8 @@ def read_entries(path: Path) -> Iterator[CorpusEntry]:
     if not is_corpus(path):
         raise CorpusFileError(
             path,
-            "is no corpus: refengine corpus import makes one of chats, cassettes"
-            " and scenarios",
+            "is no corpus: refengine corpus import makes one of chats, cassettes,"
+            " spans and scenarios",
         )
     digest, count, told = sha256(), 0, None
     try:

@@ -7,6 +7,7 @@ What a file holds is told by its content, not by its name:
 - scenarios, one or a list of them, also those of a corpus or of derived scripts;
 - chats, ``{"messages": […]}`` or a list of messages, or one message a line;
 - JSON lines of these;
+- spans of OpenTelemetry with the messages of model calls, alone or in batches of OTLP;
 - a corpus, as ``refengine corpus import`` writes it;
 - cassettes of vcrpy's format, with exchanges of the interfaces that ``READ`` names.
 
@@ -16,8 +17,9 @@ Nothing is skipped: a line that is none of these is named, with what would be ri
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -34,6 +36,7 @@ from compat.models.chat_parts import LeftOut
 from compat.models.errors import BadPlace, GivenFileError, ShapeError, TrafficError
 from compat.models.exchanges import CHAT, RecordedStep, api_of, read_exchange
 from compat.models.scripts import sessions
+from compat.models.spans import SpanHistories, holds_spans
 from compat.models.tool_schemas import tools_of
 from compat.models.vendors import VENDORS, VendorReader
 from compat.verdicts.migration import GivenWorlds
@@ -51,6 +54,10 @@ SCENARIO: Final = frozenset(("agent", "agents", "model_script", "runs"))
 INSTEAD: Final = (
     'write a scenario ("agent", "model_script", "runs"), a chat {"messages": [...]},'
     ' or one message {"role": "user", "content": "..."} a line'
+)
+TELL: Final = (
+    "have the instrumentation capture the messages of model calls, in the attributes"
+    " gen_ai.input.messages and gen_ai.output.messages"
 )
 READ: Final = ", ".join((CHAT, ANTHROPIC, *VENDORS))
 _GZIP: Final = b"\x1f\x8b"
@@ -95,13 +102,14 @@ def import_file(path: Path) -> ImportedFile:
     if found is None:
         return _cassette(path, data)
     reading = _Reading()
-    for where, item in found:
+    for where, item in _without_spans(partial(iter, found)):
         reading.take(where, item)
     reading.end()
     if reading.problems:
         raise GivenFileError(str(path), reading.problems)
     if not reading.worlds:
-        raise _wrong(path, "", f"it holds no session; {INSTEAD}")
+        spans = any(holds_spans(item) for _, item in found)
+        raise _wrong(path, "", f"it holds no session; {TELL if spans else INSTEAD}")
     return ImportedFile(path.name, tuple(reading.worlds))
 
 
@@ -115,14 +123,38 @@ def import_lines(path: Path) -> Iterator[ImportedWorld]:
         yield from import_file(path).worlds
         return
     reading = _Reading()
-    with path.open(encoding="utf-8-sig", newline="\n") as file:
-        for number, line in enumerate(file, 1):
-            reading.take(f"line {number}", _item(line))
-            yield from reading.taken()
+    for where, item in _without_spans(partial(_line_items, path)):
+        reading.take(where, item)
+        yield from reading.taken()
     reading.end()
     yield from reading.taken()
     if reading.problems:
         raise GivenFileError(str(path), reading.problems)
+
+
+def _line_items(path: Path) -> Iterator[tuple[str, object]]:
+    with path.open(encoding="utf-8-sig", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            yield f"line {number}", _item(line)
+
+
+def _without_spans(
+    items: Callable[[], Iterator[tuple[str, object]]],
+) -> Iterator[tuple[str, object]]:
+    """Yield the parts of a file; of spans the chats, which takes a pass more."""
+    _, first = next(items(), ("", None))
+    if not holds_spans(first):
+        yield from items()
+        return
+    histories = SpanHistories()
+    for _, item in items():
+        if holds_spans(item):
+            histories.take(item)
+    for where, item in items():
+        if holds_spans(item):
+            yield from ((where, each) for each in histories.chats(item))
+        else:
+            yield where, item
 
 
 def _has_lines(path: Path) -> bool:
@@ -276,6 +308,8 @@ def _role(message: object) -> str:
 
 def _world(item: object) -> tuple[Scenario, Kind]:
     """Return a part as a scenario; raises ShapeError or ScenarioError."""
+    if isinstance(item, ShapeError):  # of a span
+        raise item
     if isinstance(item, ValueError):
         raise ShapeError("is no JSON", f"({item}); write one JSON value a line")
     if is_list(item) and item and all(map(is_message, item)):
