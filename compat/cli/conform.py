@@ -92,7 +92,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
 @option("--seed", about="other numbers, other worlds", kind=WHOLE, default=SEED)
 @option(
     "--worlds",
-    about="sessions of your own: chats, scenarios, cassettes",
+    about="sessions of your own: chats, spans, scenarios, cassettes, a corpus",
     kind=FILE_THERE,
     multiple=True,
 )

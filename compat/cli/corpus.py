@@ -24,7 +24,7 @@ OUT = "the corpus to write, such as sessions.jsonl.gz"
 
 
 @app.command("import")
-@argument("files", "sessions: chats, cassettes, scenarios", FILE_THERE, nargs=-1)
+@argument("files", "sessions: chats, spans, scenarios, cassettes", FILE_THERE, nargs=-1)
 @option("--out", about=OUT, kind=OUTPUT, required=True)
 def import_(*, files: tuple[Path, ...], out: Path) -> int:
     """Read sessions and write them as a corpus: a scenario each, with its hash.

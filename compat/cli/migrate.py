@@ -103,7 +103,7 @@ def reaching(check: F) -> F:
 )
 @option(
     "--worlds",
-    about="sessions of your own: scenarios, chats as JSON lines, cassettes",
+    about="sessions of your own: chats, spans, scenarios, cassettes, a corpus",
     kind=PATH,
     multiple=True,
 )
