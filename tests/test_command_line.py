@@ -33,7 +33,8 @@ def test_misspelt_command_is_answered_with_a_suggestion() -> None:
     assert done.stderr == (
         "refengine: no command 'obsreve' (did you mean 'observe'?);"
         " there are baseline, bench, cassette, checkpoint, clause, conform, corpus,"
-        " driver, failure, init, migrate, mutant, observe, profile\n"
+        " driver, failure, init, migrate, mutant, observe, profile,"
+        " timeline\n"
     )
 
 

@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "mutant": ("compat.cli.mutant", "show what proves the checks"),
     "observe": ("compat.cli.observe", "run rows of observed behaviour"),
     "profile": ("compat.cli.profile", "list profiles, show how two differ"),
+    "timeline": ("compat.cli.timeline", "keep verdicts of releases over time"),
 }
 """The module of each command, and what it is for."""
 

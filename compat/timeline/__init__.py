@@ -1,0 +1,1 @@
+"""Verdicts of releases over time, in one file."""

@@ -1,0 +1,156 @@
+"""Reports of judgements, read as what is kept of them over time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from compat.report.migration_schema import FolderReport, PairReport
+from compat.verdicts.timeline import TimelineItem, VersionJudged
+from refengine.testing.json_values import is_mapping
+
+_CONFORM: Final = "refengine conform ENGINE --json FILE"
+_MIGRATE: Final = "refengine migrate check … --json FILE"
+_GOOD: Final[Mapping[str, bool | None]] = {
+    "pass": True,
+    "fail": False,
+    "error": False,
+    "not-applicable": None,
+    "blocked": None,
+}
+
+
+class TimelineReportError(ValueError):
+    """A file that is no report of a judgement, or does not say of which version."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path = path
+        super().__init__(f"{path}: {problem}")
+
+
+class _Part(BaseModel):
+    """What is read of a judgement of engines; the rest of the report is its own."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class _Result(_Part):
+    clause: str
+    verdict: str
+    known: str
+
+
+class _Engine(_Part):
+    engine: str
+    results: list[_Result]
+
+
+class _Header(_Part):
+    tool: str
+    versions: dict[str, str]
+
+
+class _Judgement(_Part):
+    header: _Header
+    digest: str
+    engines: list[_Engine]
+
+
+def read_report(
+    path: Path, version: str = "", subject: str = ""
+) -> tuple[VersionJudged, ...]:
+    """Return what a report says, of each engine or of the migration.
+
+    ``version`` and ``subject`` stand in place of what the report says. An engine's are
+    its own; a migration has no version, and of a folder no name. Raises
+    TimelineReportError, or OSError.
+    """
+    tree = _tree(path)
+    try:
+        if "engines" in tree:
+            found = [*_of_engines(_Judgement.model_validate(tree), version, subject)]
+        elif "each" in tree:
+            found = [_of_folder(FolderReport.model_validate(tree), version, subject)]
+        elif "holds" in tree:
+            found = [_of_pair(PairReport.model_validate(tree), version, subject)]
+        else:
+            raise TimelineReportError(path, _instead("it is no report"))
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise TimelineReportError(path, _instead(f"{where} is none of one")) from None
+    return tuple(_whole(path, each) for each in found)
+
+
+def _tree(path: Path) -> Mapping[str, Any]:
+    try:
+        tree = json.loads(path.read_bytes())
+    except ValueError:
+        raise TimelineReportError(path, _instead("it is no JSON")) from None
+    if not is_mapping(tree):
+        raise TimelineReportError(path, _instead("it is no report"))
+    return tree
+
+
+def _instead(problem: str) -> str:
+    return f"{problem}; {_CONFORM} and {_MIGRATE} write one"
+
+
+def _whole(path: Path, found: VersionJudged) -> VersionJudged:
+    if not found.subject:
+        raise TimelineReportError(path, "says no name: give one with --subject")
+    if not found.version:
+        raise TimelineReportError(path, "says no version: give one with --version")
+    if not found.items:
+        raise TimelineReportError(path, "nothing was judged in it")
+    return found
+
+
+def _of_engines(
+    report: _Judgement, version: str, subject: str
+) -> Iterator[VersionJudged]:
+    for each in report.engines:
+        items = (_clause(result) for result in each.results)
+        yield VersionJudged(
+            subject or each.engine.partition("@")[0],
+            version or report.header.versions.get(each.engine, ""),
+            _by_name(items),
+            report.digest,
+            report.header.tool,
+        )
+
+
+def _clause(result: _Result) -> TimelineItem:
+    good = _GOOD.get(result.verdict, False)
+    said = f"{result.verdict}, known" if result.known else result.verdict
+    return TimelineItem(result.clause, said, good)
+
+
+def _of_folder(report: FolderReport, version: str, subject: str) -> VersionJudged:
+    items = (
+        TimelineItem(f"{each.piece}/{each.case}", each.got, each.met)
+        for each in report.each
+    )
+    tool = f"refengine {report.header.refengine}"
+    return VersionJudged(subject, version, _by_name(items), report.hash, tool)
+
+
+def _of_pair(report: PairReport, version: str, subject: str) -> VersionJudged:
+    names = [each for each in (report.header.old, report.header.new) if each]
+    code = report.divergence.code if report.divergence else ""
+    said = code or report.holds or "not judged"
+    item = TimelineItem("migration", said, report.exit == 0)
+    return VersionJudged(
+        subject or " → ".join(names),
+        version,
+        {item.name: item},
+        report.hash,
+        f"refengine {report.header.refengine}",
+    )
+
+
+def _by_name(items: Iterable[TimelineItem]) -> dict[str, TimelineItem]:
+    return {each.name: each for each in items}
