@@ -2,7 +2,10 @@
 
 import itertools
 import json
+import os
+import re
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -28,6 +31,7 @@ from compat.verdicts.timeline import (
     in_order,
 )
 
+PAIRS = re.compile(r"^```sh\n(.*?)^```\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 GOOD = {"pass": True, "fail": False, "blocked": None}
 
 
@@ -509,3 +513,27 @@ def test_a_mistake_is_one_line(
     assert told in err
     assert err.count("\n") == 1
     assert not list(itertools.islice(tmp_path.iterdir(), 1))
+
+
+def test_the_page_shows_what_its_commands_print(tmp_path: Path) -> None:
+    root = Path(__file__).parent.parent
+    page = (root / "docs" / "timeline.md").read_text("utf-8")
+    found = PAIRS.findall(page)
+    bin_ = str(Path(sys.executable).parent)
+
+    printed = [
+        subprocess.run(
+            ["/bin/sh", "-c", commands],
+            cwd=shutil.copytree(
+                root / "examples/first_run", tmp_path, dirs_exist_ok=True
+            ),
+            env={**os.environ, "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        for commands, _ in found
+    ]
+
+    assert printed == [shown for _, shown in found]
+    assert len(found) == 2

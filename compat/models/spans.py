@@ -116,7 +116,7 @@ def _under(tree: Mapping[str, Any], key: str) -> Sequence[Any]:
     return found
 
 
-def _plain(value: Mapping[str, Any]) -> Any:  # noqa: ANN401  # JSON
+def _plain(value: Mapping[str, Any]) -> Any:  # noqa: ANN401  # any of JSON
     """Return a value of OTLP as the JSON value that it stands for."""
     if is_mapping(inner := value.get("kvlistValue")):
         return {each["key"]: _plain(each["value"]) for each in inner.get("values", ())}

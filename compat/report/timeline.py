@@ -32,9 +32,12 @@ _TITLES: Final[dict[ChangeKind, str]] = {
 def shown_rows(
     history: VersionHistory, *, every: bool = False
 ) -> list[tuple[str, tuple[TimelineItem | None, ...]]]:
-    """Return the rows that say something: those that changed, and the bad ones."""
-    found = history.rows()
-    return [row for row in found if every or _tells(row[1])]
+    """Return the rows that say something: those that changed, and the bad ones.
+
+    What the last version is bad in comes first.
+    """
+    found = [row for row in history.rows() if every or _tells(row[1])]
+    return sorted(found, key=lambda row: not history.first_bad(row[0]))
 
 
 def _tells(row: Sequence[TimelineItem | None]) -> bool:
