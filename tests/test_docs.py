@@ -13,6 +13,7 @@ from compat.report.migration_schema import schema_text as report_schema
 from refengine.__main__ import main
 from refengine.testing.channels import VOLATILE
 from refengine.testing.scenario_files import schema_text
+from tests.pages import BLOCK, blocks_of
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -20,7 +21,6 @@ PAGES = [
     "docs/bench.md",
     "docs/cassettes.md",
     "docs/concurrency.md",
-    "docs/conform.md",
     "docs/migrate-check.md",
     "docs/migrating-callbacks-to-v2.md",
     "docs/migrating-from-adk-callbacks.md",
@@ -28,6 +28,7 @@ PAGES = [
     "docs/migrating-from-struct.md",
     "docs/migrating-to-the-loop.md",
     "docs/order-and-conflicts.md",
+    "docs/own-store.md",
     "docs/protocol.md",
     "docs/scenarios.md",
     "docs/state.md",
@@ -36,12 +37,11 @@ LINKED = [
     *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"),
     *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
 ]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    return [(found[1], found[2]) for found in BLOCK.finditer(text)]
+    """Return language and text of each block that is no file."""
+    return [(each.language, each.body) for each in blocks_of(page) if not each.title]
 
 
 def output_of(page: str) -> str:

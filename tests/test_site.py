@@ -11,7 +11,11 @@ import pytest
 
 import refengine
 from compat.cli.main import COMMANDS
+from compat.engines.capabilities import CAPABILITIES
+from compat.migration.code_table import CODES
+from compat.verdicts.relations import RELATIONS
 from refengine.profile import options
+from refengine.testing.channels import CHANNELS
 
 ROOT = Path(__file__).parent.parent
 LED_TO = re.compile(r'<a [^>]*href="(?!\w+:)([^"#]+)')
@@ -69,13 +73,19 @@ def test_every_page_that_is_led_to_is_there(site: Path) -> None:
     assert not lost
 
 
-def test_reference_has_every_command_posture_and_public_name(site: Path) -> None:
+def test_reference_has_every_name_that_there_is(site: Path) -> None:
     reference = site / "reference"
     commands = (reference / "commands.html").read_text("utf-8")
     postures = (reference / "profiles.html").read_text("utf-8")
     names = (reference / "refengine.html").read_text("utf-8")
 
+    channels = (reference / "channels.html").read_text("utf-8")
+    needed = (reference / "capabilities.html").read_text("utf-8")
+
     assert all(f'id="{name}"' in commands for name in COMMANDS)
+    assert all(f'id="{name}"' in channels for name in (*CHANNELS, *RELATIONS))
+    assert all(f"<code>{name}</code>" in channels for name in CODES)
+    assert all(f'id="{name}"' in needed for name in CAPABILITIES)
     assert all(f'id="{posture}"' in postures for posture in options())
     public: list[str] = vars(refengine)["__all__"]
     listed = set(re.findall(r'id="refengine\.(?:\w+\.)*(\w+)"', names))

@@ -311,7 +311,7 @@ def test_folder_is_judged_on_one_server(tmp_path, few_worlds, capsys) -> None:
     assert code == 0, out
     assert "2 cases, 2 met" in out
     assert out.count("over the wire: ") == 1
-    assert "1 cases left out, there is one way to run a graph: " in out
+    assert "1 case left out, there is one way to run a graph: " in out
 
 
 def test_corpus_without_a_world_for_the_wire_is_a_mistake(

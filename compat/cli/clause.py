@@ -37,6 +37,7 @@ def list_(status: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
     """List the clauses with level, status and sentence."""
     from rich.console import Console
 
+    from compat.report.conform_text import counted
     from property_tests.all_clauses import with_others
     from property_tests.registry import UnknownSelectorError, contract
 
@@ -53,9 +54,10 @@ def list_(status: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
         return OK
     console = Console(highlight=False)
     console.print(_table(found))
-    counted = Counter[str](each.status for each in found)
-    parts = ", ".join(f"{counted[each]} {each}" for each in STATUSES if counted[each])
-    console.print(f"contract {contract().version}, {len(found)} clauses: {parts}")
+    statuses = Counter[str](each.status for each in found)
+    parts = ", ".join(f"{statuses[each]} {each}" for each in STATUSES if statuses[each])
+    many = counted(len(found), "clause")
+    console.print(f"contract {contract().version}, {many}: {parts}")
     return OK
 
 

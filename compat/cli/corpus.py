@@ -63,13 +63,15 @@ def info(*, file: Path) -> int:
     """Tell what a corpus holds, and of how many kinds."""
     from compat.corpora.entries import read_entries, sample_of
     from compat.corpora.operations import info_of
+    from compat.report.conform_text import counted
     from compat.report.terminal import console
 
     with _mistakes("corpus info"):
         found = info_of(read_entries(file))
         sample = sample_of(file)
     out = console()
-    out.print(f"{found.entries} scenarios, {found.equal} of them there before")
+    many = counted(found.entries, "scenario")
+    out.print(f"{many}, {found.equal} of them there before")
     if sample is not None:
         out.print(f"a sample of {sample.entries}")
     _counts("from", found.kinds)

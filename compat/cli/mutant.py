@@ -43,10 +43,12 @@ def list_(words: tuple[str, ...]) -> int:
     from rich.table import Table
     from rich.text import Text
 
+    from compat.report.conform_text import counted
+
     table = Table(box=None, pad_edge=False)
     for title in ("mutant", "under", "violates"):
         table.add_column(title, no_wrap=True)
-    table.add_column("what is wrong", min_width=40)
+    table.add_column("what is wrong", min_width=25)
     chosen = _chosen("mutant list", words)[1]
     others = [each for _, _, mine in _of_dialects(words) for each in mine]
     rows = [(x.id, x.under, x.violates, x.about) for x in chosen]
@@ -55,7 +57,7 @@ def list_(words: tuple[str, ...]) -> int:
         table.add_row(id_, under, ", ".join(violates), Text(about))
     console = Console(highlight=False)
     console.print(table)
-    console.print(f"{len(chosen) + len(others)} mutants")
+    console.print(counted(len(chosen) + len(others), "mutant"))
     return OK
 
 

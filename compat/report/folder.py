@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
+from compat.report.conform_text import counted
 from compat.report.migration import lines
 from compat.report.migration_json import to_json
 from compat.verdicts.migration import JudgedCase
@@ -34,7 +35,7 @@ def folder_lines(
             yield Text(f"\n{case.piece}/{case.case}, expected {case.expected}:", "bold")
             yield from lines(case.verdict)
     met = sum(case.met for case in cases)
-    yield Text(f"\n{len(cases)} cases, {met} met")
+    yield Text(f"\n{counted(len(cases), 'case')}, {met} met")
     found = {k: v for case in cases for k, v in case.verdict.frameworks.items()}
     if found:
         names = ", ".join(f"{name} {version}" for name, version in found.items())

@@ -8,6 +8,8 @@ from typing import Any
 
 from rich.text import Text
 
+from compat.report.conform_text import counted
+
 
 @dataclass(frozen=True, slots=True)
 class OverTheWire:
@@ -29,11 +31,12 @@ def wire_lines(found: OverTheWire) -> Iterator[Text]:
     if found.left_out:
         count = sum(found.left_out.values())
         why = ", ".join(f"{times} with {each}" for each, times in _sorted(found))
-        yield Text(f"  {count} worlds left out: {why}")
+        yield Text(f"  {counted(count, 'world')} left out: {why}")
     if found.cases:
         why = "there is one way to run a graph"
         yield Text(
-            f"  {len(found.cases)} cases left out, {why}: {', '.join(found.cases)}"
+            f"  {counted(len(found.cases), 'case')} left out, {why}:"
+            f" {', '.join(found.cases)}"
         )
 
 

@@ -1,4 +1,4 @@
-"""The table of capabilities in docs/conform.md.
+"""The table of capabilities in docs/judging-engines.md.
 
     python -m tools.pages.capabilities
 
@@ -17,7 +17,7 @@ from property_tests.checks import CHECKS
 from property_tests.reducing import CUT
 from tools.pages.seeds import code
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "conform.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "judging-engines.md"
 BEGIN: Final = "<!-- capabilities: written by python -m tools.pages.capabilities -->\n"
 END: Final = "<!-- end of capabilities -->\n"
 FEW: Final = 4

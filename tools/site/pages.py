@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -12,14 +14,36 @@ import click
 
 import refengine
 from compat.cli.main import COMMANDS
+from compat.engines.capabilities import CAPABILITIES
+from compat.migration.code_table import CODES
 from compat.profiles.kinds import KINDS, ProfileKind, meanings
+from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS, channels_of
+from refengine.testing.channels import CHANNELS, VOLATILE
+from tools.pages.capabilities import without
+from tools.pages.seeds import Statement, code, statements
 
 WIDTH: Final = 80
+ABOUT_CAPABILITIES: Final = (
+    "What an engine may have a place for. A door lists what its engine has; what it"
+    " does not list is never asked of it, and the clauses below do not apply then."
+)
+ABOUT_RELATIONS: Final = (
+    "How alike two sides are: a set of channels that must be equal. Each relation asks"
+    " for all that the one before it does, and more."
+)
+ABOUT_DIFFERENCES: Final = (
+    "The seeds are design documents of others, mostly in Chinese. Each quote below"
+    " stands there; what it says is told in English, and behind it what holds here"
+    " instead, and why. [Where the seeds went](../seeds.md) has every statement."
+)
 ABOUT_POSTURES: Final = (
     "A posture is a point where engines legitimately differ; a profile chooses an"
     " option of each. `refengine profile diff A B` shows how two differ, with a run as"
     " proof."
 )
+ENDS: Final = re.compile(r"Exit codes?:? (.+?)(?:\n\n|\Z)", re.DOTALL)
+"""Where the help of a command says what it ends with."""
+DOCS: Final = Path(__file__).parents[2] / "docs"
 STUB: Final = Path(refengine.__file__).with_name("__init__.pyi")
 """Where each public name of the engine comes from; at run time it is loaded late."""
 
@@ -27,7 +51,12 @@ STUB: Final = Path(refengine.__file__).with_name("__init__.pyi")
 def made_pages() -> Iterator[tuple[str, str]]:
     """Yield each page that is made: where the site has it, and its Markdown."""
     yield "reference/commands.md", commands()
+    yield "reference/exit-codes.md", exit_codes()
+    yield "reference/capabilities.md", capabilities()
+    yield "reference/channels.md", channels()
     yield "reference/profiles.md", profiles()
+    yield "reference/schemas.md", schemas()
+    yield "explanation/where-we-differ.md", differences()
     yield "reference/refengine.md", engine_names()
     testing = "# refengine.testing\n\n::: refengine.testing\n"
     yield "reference/testing.md", testing
@@ -63,6 +92,97 @@ def _spoken(name: str, command: click.Command) -> Iterator[tuple[str, click.Comm
         return
     for part, each in command.commands.items():
         yield from _spoken(f"{name} {part}", each)
+
+
+def exit_codes() -> str:
+    """Return what each command ends with, as its help says it."""
+    parts = ["# Exit codes", "0 is good, 1 is a verdict against what was given."]
+    for name, (module, _) in COMMANDS.items():
+        for line, command in _spoken(name, import_module(module).app):
+            told = ENDS.search(command.help or "")
+            if told is not None:
+                parts.append(f"- `refengine {line}`: {' '.join(told[1].split())}")
+    return "\n\n".join((*parts[:2], "\n".join(parts[2:]))) + "\n"
+
+
+def capabilities() -> str:
+    """Return every capability of an engine, with the clauses that need it."""
+    parts = ["# Capabilities", ABOUT_CAPABILITIES]
+    for name, about in CAPABILITIES.items():
+        lost = without(name)
+        needing = ", ".join(_clause(each) for each in lost) or "none that need it alone"
+        parts.append(f"## {name}\n\n{_sentence(about)}\n\nClauses: {needing}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def channels() -> str:
+    """Return relations, channels and codes of a check, and what is not compared."""
+    parts = ["# Channels, relations and codes", "## Relations", ABOUT_RELATIONS]
+    below: set[str] = set()
+    for relation in RELATIONS:
+        added = [each for each in channels_of(relation) if each not in below]
+        below.update(added)
+        rest = ", ".join(code(each) for each in added) or "nothing, and masks nothing"
+        default = ", the default of `--require`" if relation == DEFAULT_RELATION else ""
+        parts.append(f"### {relation}\n\nAdds {rest}{default}.")
+    parts.append("## Channels\n\nWhat of a trace is compared, each by itself.")
+    for name, channel in CHANNELS.items():
+        about = " ".join((channel.__doc__ or "").split()).removeprefix("Yield ")
+        parts.append(f"### {name}\n\n{_sentence(re.sub(r' [(][a-z][)]', '', about))}")
+    rows = [f"| {code(k)} | {c.severity} | {c.summary} |" for k, c in CODES.items()]
+    parts.append(
+        "\n".join(("## Codes\n", "| code | | what NEW does |", "|---|---|---|", *rows))
+    )
+    rows = [f"| {what} | {why} |" for what, why in VOLATILE.items()]
+    title = "## Of graphs, not compared\n"
+    parts.append("\n".join((title, "| what | why |", "|---|---|", *rows)))
+    return "\n\n".join(parts) + "\n"
+
+
+def schemas() -> str:
+    """Return every schema that is published, with what stands in it."""
+    parts = ["# Schemas", "JSON schemas of what is read and written."]
+    for path in sorted(DOCS.glob("*.schema.json")):
+        schema = json.loads(path.read_text("utf-8"))
+        title = f"## [{path.name}](../{path.name})"
+        parts.append(f"{title}\n\n{_sentence(schema['title'])}")
+        defined = schema["$defs"].items()
+        told = [
+            (k, " ".join(each.get("description", "").split())) for k, each in defined
+        ]
+        rows = [f"| `{name}` | {text} |" for name, text in told if text]
+        parts.append("\n".join(("| part | what it is |", "|---|---|", *rows)))
+    return "\n\n".join(parts) + "\n"
+
+
+def differences() -> str:
+    """Return each statement of a seed that a decision overrules or narrows."""
+    parts = ["# Where we differ from the seeds", ABOUT_DIFFERENCES]
+    found = [each for each in statements() if each.decision]
+    for seed in dict.fromkeys(each.seed for each in found):
+        parts.append(f"## Seed {seed}")
+        parts.extend(_difference(each) for each in found if each.seed == seed)
+    return "\n\n".join(parts) + "\n"
+
+
+def _difference(statement: Statement) -> str:
+    lines = [
+        f"**{statement.section}** {code(statement.quote)}\n",
+        f"- It says: {statement.says}",
+        f"- Here: {statement.decision}",
+    ]
+    if statement.clauses:
+        clauses = ", ".join(_clause(each) for each in statement.clauses)
+        lines.append(f"- Clauses: {clauses}")
+    return "\n".join(lines)
+
+
+def _clause(name: str) -> str:
+    return f"[{name}](../contract.md#{name.lower()})"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:].removesuffix('.')}."
 
 
 def profiles() -> str:
