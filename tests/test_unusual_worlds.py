@@ -93,6 +93,11 @@ def test_tool_that_returns_directly_is_ordinary_where_a_side_speaks_of_it() -> N
         ),
         ("at least one tool", {}),
         ("input ends with the user", {"runs": [{"input": ["assistant:a"]}]}),
+        ("no tool fails", {"agent": {"tools": [{"name": "t", "error": "a"}]}}),
+        (
+            "only known tools are called",
+            {"agent": {}, "model_script": ["assistant:a[1:t({})]"]},
+        ),
     ],
 )
 def test_what_is_declared_outside_is_unusual(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from refengine.errors import RefengineError
+from compat.drivers.subjects import SubjectMistakeError
 
 SOURCES: Final = Path(__file__).parent / "go"
 WORLD: Final = SOURCES / "world"
@@ -33,12 +33,8 @@ FOLDER: Final = "subject"
 """Where the package stands in a build."""
 
 
-class GoSubjectError(RefengineError):
+class GoSubjectError(SubjectMistakeError):
     """A user's Go package cannot be built into a driver; ``kind`` says why."""
-
-    def __init__(self, kind: str, text: str) -> None:
-        self.kind = kind
-        super().__init__(text)
 
 
 @dataclass(frozen=True, slots=True)
