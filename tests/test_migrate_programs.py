@@ -6,8 +6,11 @@ import os
 import shlex
 import shutil
 import socket
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -130,6 +133,7 @@ def test_divergence_of_programs_is_reported_as_any_other(
     assert report["header"]["new"] == command(fault)
     assert len(report["world"]["model_script"]) <= 4
     assert len(report["world"].get("runs", ())) <= 2
+    assert ("(refusal: I can't help with that.)" in out) == (fault == "swallows")
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not there")
@@ -274,6 +278,41 @@ def test_children_that_a_program_leaves_are_told_and_ended(
     assert (effect["name"], effect["data"]) == ("processes left running", 2)
     assert alive_in(tmp_path) == []
     assert list(tmp_path.glob("refengine-*")) == []
+
+
+@pytest.fixture
+def marking() -> Iterator[OwnNetwork]:
+    """Yield a network in which processes can be marked."""
+    with own_network() as network:
+        if network is None or network.marking().mark is None:
+            pytest.skip("this system gives no namespaces")
+        yield network
+
+
+def test_daemon_that_keeps_nothing_of_its_program_is_told_and_ended(
+    marking: OwnNetwork, tmp_path: Path
+) -> None:
+    some = world("assistant:x")
+    (found,) = played("daemon", some, network=marking, more=str(tmp_path))
+
+    (effect,) = entries(found, "effects")
+    assert (effect["name"], effect["data"]) == ("processes left running", 1)
+    lines = [each.read_bytes() for each in Path("/proc").glob("[0-9]*/cmdline")]
+    assert not any(str(tmp_path).encode() in each for each in lines)
+
+
+def test_mark_tells_the_processes_of_one_side_from_those_of_another(
+    marking: OwnNetwork,
+) -> None:
+    words = ["env", "-i", "/bin/sh", "-c", "echo in; read line"]
+    for each in (marking.marking(), marking.marking()):
+        inside = each.inside(words)
+        with subprocess.Popen(inside, stdin=PIPE, stdout=PIPE, cwd="/") as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"in\n"
+            assert each.mark is not None
+            assert each.mark.bearers() == [process.pid]
+            process.kill()
 
 
 @pytest.mark.parametrize(

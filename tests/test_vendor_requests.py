@@ -234,3 +234,18 @@ def test_what_has_no_counterpart_is_listed_and_only_between_interfaces() -> None
     assert all(each.reason for each in found)
     assert [*uncompared({"old": old, "new": old})] == []
     assert masks_between([old.names, old.names]) == ()
+
+
+def test_between_vendors_only_what_a_side_sends_is_listed() -> None:
+    tool = {"type": "function", "function": {"name": "a", "strict": True}}
+    old, new = SpokenInterfaces(), SpokenInterfaces()
+    old.hear(chat_request({"model": "m", "tools": [tool]}))
+    new.hear(anthropic_request({"model": "m", "max_tokens": 5}))
+
+    found = [*uncompared({"old": old, "new": new})]
+
+    assert [(e.side, e.name) for e in found] == [
+        ("both sides", "model"),
+        ("new", "max_tokens"),
+        ("old", "strict"),
+    ]
