@@ -356,6 +356,27 @@ def test_program_that_moved_to_another_vendor_is_judged(
     assert "not compared: model of both sides (each vendor has models" in out
 
 
+@pytest.mark.parametrize(("fault", "code"), [("thinks", 0), ("thoughtless", 1)])
+def test_thoughts_that_do_not_come_back_are_a_divergence(
+    fault: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(PROGRAM.with_name("other.py"), Path())
+    sides = ["--old-cmd", command("thinks"), "--new-cmd", command(fault)]
+    line = [each.replace("plain", "other") for each in sides]
+
+    found, out = check(capsys, *line, "--turns", "sessions", "--examples", "20")
+
+    assert found == code, out
+    assert ("(reasoning: " in out and '"thoughts"' in out) == bool(code)
+
+
+def test_error_of_a_turn_is_told_with_what_the_program_logged_meanwhile() -> None:
+    (found,) = played("", world({"error": "invalid_request"}))
+
+    (error,) = Seen(found.jsonl).of("event")
+    assert error["data"]["error"]["text"].startswith("urllib.error.HTTPError")
+
+
 def test_what_a_program_writes_is_an_effect_of_its_turn_and_put_back() -> None:
     both = world("assistant:x", "assistant:y", turns=2)
 

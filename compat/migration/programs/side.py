@@ -168,12 +168,14 @@ class ProgramSide:
     def _turn(self, number: int, text: str) -> TurnOver:
         program, limit = self._running()
         asked = AskedTurn(self._sessions, number, text, limit)
+        program.begin_turn()
         answer = self._protocol.take(program, asked)
         if answer.text is None and answer.error is None:
             status, _ = program.finish(limit)
+            log = program.log_of_turn
             self._end()
-            return TurnOver(TurnAnswer(chunks=answer.chunks), status)
-        return TurnOver(answer)
+            return TurnOver(TurnAnswer(chunks=answer.chunks), status, log)
+        return TurnOver(answer, log=program.log_of_turn)
 
     def _running(self) -> tuple[ProgramProcess, float]:
         """Return the program, started if it is not there, and how long it may take."""
