@@ -64,29 +64,39 @@ def _usual(package: GoSubject) -> str:
 
 
 def _in_go(subjects: Sequence[ReadSubject]) -> Programs:
-    """Return drivers in Go, one for all subjects of an engine.
-
-    If one of them does not compile, each has a driver of its own, and the mistake is
-    told of that one.
-    """
+    """Return drivers in Go, one for all subjects of an engine that compile."""
     engines = dict.fromkeys(each.engine for each in subjects)
     joint = {
-        engine: tuple(each.package for each in subjects if each.engine == engine)
+        engine: _Joint(
+            go_driver(engine),
+            tuple(each.package for each in subjects if each.engine == engine),
+        )
         for engine in engines
     }
 
     def command(subject: ReadSubject) -> Command:
-        driver = go_driver(subject.engine)
-
-        def built() -> Sequence[str]:
-            try:
-                return _built(driver, joint[subject.engine])
-            except GoSubjectError:
-                return _built(driver, (subject.package,))
-
-        return built
+        return lambda: joint[subject.engine].built(subject.package)
 
     return command
+
+
+class _Joint:
+    """Packages that are built into one driver; those that do not compile are left."""
+
+    def __init__(self, driver: GoDriver, packages: tuple[GoSubject, ...]) -> None:
+        self._driver = driver
+        self._packages = packages
+        self._refused: dict[str, GoSubjectError] = {}
+
+    def built(self, package: GoSubject) -> Sequence[str]:
+        """Return the command of the driver; raises what is wrong with the package."""
+        while package.path not in self._refused:
+            rest = (e for e in self._packages if e.path not in self._refused)
+            try:
+                return _built(self._driver, tuple(rest))
+            except GoSubjectError as error:
+                self._refused[error.path] = error
+        raise self._refused[package.path]
 
 
 def _built(driver: GoDriver, packages: tuple[GoSubject, ...]) -> Sequence[str]:

@@ -32,6 +32,7 @@ from refengine.testing.scenario import (
 NO_DIRECT: Final = "no tool returns directly"
 TOOLS: Final = "at least one tool"
 ENDS_WITH_USER: Final = "input ends with the user"
+ALONE: Final = "no other extensions"
 DIRECT: Final = re.compile(r"returns?[_ ]?direct", re.IGNORECASE)
 """How a source speaks of tools that return directly, whatever its framework."""
 READ: Final = 4096
@@ -125,11 +126,20 @@ def _without_tools(scenario: Scenario) -> str | None:
     return "an agent has no tools" if none else None
 
 
+def _beside_others(scenario: Scenario) -> str | None:
+    others = any(
+        (*each.middlewares, *each.handlers, *each.tool_call_middlewares)
+        for each in scenario.all_agents
+    )
+    return "an agent has extensions of its own" if others else None
+
+
 OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
     {
         NO_DIRECT: _direct,
         TOOLS: _without_tools,
         ENDS_WITH_USER: _ends_otherwise,
+        ALONE: _beside_others,
     }
 )
 """What a migration may declare: no world that breaks one of these is ordinary."""
