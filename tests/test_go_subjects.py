@@ -3,7 +3,6 @@
 Without Go the checks are skipped, and how a package is found is tested all the same.
 """
 
-import json
 import re
 import shutil
 from collections.abc import Mapping
@@ -15,21 +14,16 @@ import pytest
 from compat.drivers.go_subjects import GoSubjectError, GoSubjects, go_subject
 from compat.drivers.installed import go_driver
 from compat.migration.checking import Checked, check_all, code_of
-from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.judging import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
-from refengine.testing.scenario_files import read_scenario
 from tests.commands import refengine
 from tests.driver_traffic import recorded
+from tests.go_support import corpus, mistaken, needs_go
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 FLAGS = re.MULTILINE | re.DOTALL
-needs_go = pytest.mark.skipif(
-    shutil.which("go") is None, reason="without Go no driver in Go is built"
-)
-
 EMPTY = "package p\n\nfunc "
 
 
@@ -123,12 +117,6 @@ func Subject() adk.AgentMiddleware {
 """
 
 
-def corpus(*worlds: object) -> Corpus:
-    read = [read_scenario(json.loads(json.dumps(each)), "a world") for each in worlds]
-    own = tuple(MigrationWorld(each, "by hand", fixed=True) for each in read)
-    return Corpus(own, 0)
-
-
 INSTEAD = 'adk.AgentMiddleware{AdditionalInstruction: "Be kind."}'
 MISTAKES = {
     "another-type": (
@@ -170,28 +158,7 @@ MISTAKES = {
 @pytest.fixture(scope="module")
 def faults(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Checked]:
     """Return what is said of each mistake; one driver is built of them all."""
-    made = tmp_path_factory.mktemp("mistakes")
-    (made / "old.go").write_text(EINO, "utf-8")
-    news = {}
-    for name, (source, _, _) in MISTAKES.items():
-        (made / name).mkdir()
-        (made / name / "new.go").write_text(source, "utf-8")
-        news[name] = (parse_ref("new.go", cwd=made / name), Terms())
-    old = parse_ref("old.go", cwd=made)
-    how = CheckOptions(timeout=2)
-    return check_all(
-        old,
-        news,
-        corpus(
-            {
-                "agent": {},
-                "model_script": ["assistant:hi"],
-                "runs": [{"input": ["user:a"]}],
-            }
-        ),
-        how,
-        explain=False,
-    )
+    return mistaken(tmp_path_factory.mktemp("mistakes"), EINO, MISTAKES)
 
 
 @needs_go
