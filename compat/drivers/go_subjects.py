@@ -34,7 +34,14 @@ FOLDER: Final = "subject"
 
 
 class GoSubjectError(SubjectMistakeError):
-    """A user's Go package cannot be built into a driver; ``kind`` says why."""
+    """A user's Go package cannot be built into a driver; ``kind`` says why.
+
+    ``path`` is where it stands in a build, if it came so far.
+    """
+
+    def __init__(self, kind: str, text: str, path: str = "") -> None:
+        self.path = path
+        super().__init__(kind, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,7 @@ class GoSubjects:
             if said:
                 text = "\n  ".join(said[:10])
                 kind, why = "compile", f"{package.text} does not compile:\n  {text}"
-                raise GoSubjectError(kind, why)
+                raise GoSubjectError(kind, why, path)
 
 
 def go_subject(text: str, path: Path, name: str) -> GoSubject:

@@ -107,27 +107,18 @@ READING: Final[Mapping[str, Callable[[SubjectRef, Path], ReadSubject]]] = (
 
 
 def _in_go(subjects: Sequence[ReadSubject]) -> Programs:
-    """Return drivers in Go, one for all subjects of an engine.
-
-    If one of them does not compile, each has a driver of its own, and the mistake is
-    told of that one.
-    """
+    """Return drivers in Go, one for all subjects of an engine that compile."""
     engines = dict.fromkeys(each.engine for each in subjects)
     joint = {
-        engine: tuple(_package(each) for each in subjects if each.engine == engine)
+        engine: _Joint(
+            go_driver(engine),
+            tuple(_package(each) for each in subjects if each.engine == engine),
+        )
         for engine in engines
     }
 
     def command(subject: ReadSubject) -> Command:
-        driver = go_driver(subject.engine)
-
-        def built() -> Sequence[str]:
-            try:
-                return _built(driver, joint[subject.engine])
-            except GoSubjectError:
-                return _built(driver, (_package(subject),))
-
-        return built
+        return lambda: joint[subject.engine].built(_package(subject))
 
     return command
 
@@ -136,6 +127,25 @@ def _package(subject: ReadSubject) -> GoSubject:
     if not isinstance(subject.package, GoSubject):
         raise TypeError(subject)
     return subject.package
+
+
+class _Joint:
+    """Packages that are built into one driver; those that do not compile are left."""
+
+    def __init__(self, driver: GoDriver, packages: tuple[GoSubject, ...]) -> None:
+        self._driver = driver
+        self._packages = packages
+        self._refused: dict[str, GoSubjectError] = {}
+
+    def built(self, package: GoSubject) -> Sequence[str]:
+        """Return the command of the driver; raises what is wrong with the package."""
+        while package.path not in self._refused:
+            rest = (e for e in self._packages if e.path not in self._refused)
+            try:
+                return _built(self._driver, tuple(rest))
+            except GoSubjectError as error:
+                self._refused[error.path] = error
+        raise self._refused[package.path]
 
 
 def _in_node(_: Sequence[ReadSubject]) -> Programs:

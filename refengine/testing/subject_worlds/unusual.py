@@ -34,6 +34,7 @@ TOOLS: Final = "at least one tool"
 ENDS_WITH_USER: Final = "input ends with the user"
 NONE_FAILS: Final = "no tool fails"
 KNOWN_CALLED: Final = "only known tools are called"
+ALONE: Final = "no other extensions"
 DIRECT: Final = re.compile(r"returns?[_ ]?direct", re.IGNORECASE)
 """How a source speaks of tools that return directly, whatever its framework."""
 READ: Final = 4096
@@ -144,6 +145,14 @@ def _calls_unknown(scenario: Scenario) -> str | None:
     return None
 
 
+def _beside_others(scenario: Scenario) -> str | None:
+    others = any(
+        (*each.middlewares, *each.handlers, *each.tool_call_middlewares)
+        for each in scenario.all_agents
+    )
+    return "an agent has extensions of its own" if others else None
+
+
 OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
     {
         NO_DIRECT: _direct,
@@ -151,6 +160,7 @@ OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
         ENDS_WITH_USER: _ends_otherwise,
         NONE_FAILS: _fails,
         KNOWN_CALLED: _calls_unknown,
+        ALONE: _beside_others,
     }
 )
 """What a migration may declare: no world that breaks one of these is ordinary."""
