@@ -7,7 +7,7 @@ asks puts the answers in an order of its own, so nothing hangs on who was first.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 
@@ -19,10 +19,11 @@ class Spread(Protocol):
     """Where units are played: on the workers of a cluster."""
 
     def each(
-        self, kind: str, units: Sequence[UnitData]
+        self, kind: str, units: Iterable[UnitData]
     ) -> Iterator[tuple[int, UnitData]]:
         """Yield the place of each unit and its answer, as they come.
 
+        Units are taken as workers get free for them, so there may be any number.
         Raises RefusedUnitError.
         """
         ...
@@ -30,6 +31,19 @@ class Spread(Protocol):
 
 class RefusedUnitError(ValueError):
     """A unit that could not be played: a mistake in what was given, as elsewhere."""
+
+
+def in_order(
+    spread: Spread, kind: str, units: Iterable[UnitData]
+) -> Iterator[UnitData]:
+    """Yield the answers in the order of their units, each as soon as it can be."""
+    early: dict[int, UnitData] = {}
+    first = 0
+    for at, answer in spread.each(kind, units):
+        early[at] = answer
+        while first in early:
+            yield early.pop(first)
+            first += 1
 
 
 @contextmanager

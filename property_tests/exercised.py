@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from compat.corpora.entries import CorpusEntry
-from compat.spreading import Spread, UnitData
+from compat.spreading import Spread, UnitData, in_order
 from property_tests.checks import CHECKS
 from property_tests.corpus import VERSION
 from property_tests.judging.spread_pool import KIND, answered
 
-AT_ONCE: Final = 200
+AT_ONCE: Final = 100
 """So many scenarios make a unit, which takes seconds."""
-ROUND: Final = 32
-"""So many units are under way: what is held is theirs."""
 LIMIT: Final = 60.0
 
 
@@ -25,21 +24,26 @@ def with_exercised(
 ) -> Iterator[CorpusEntry]:
     """Yield the entries with the clauses that each decides on the reference engine.
 
-    They are played here, or on a cluster; their order is kept. One that is refused, or
-    that breaks off, decides none.
+    They are played here, or on a cluster; their order is kept, and no more of them are
+    held than are under way. One that is refused, or that breaks off, decides none.
     """
+    parts: deque[list[CorpusEntry]] = deque()
+    units = map(_unit, _parts(entries, parts))
+    answers = map(answered, units) if spread is None else in_order(spread, KIND, units)
+    for answer in answers:
+        replies = dict(answer["replies"])
+        for here, entry in enumerate(parts.popleft()):
+            yield entry.with_exercised(replies.get(here, {}).get("decided", ()))
+
+
+def _parts(
+    entries: Iterable[CorpusEntry], taken: deque[list[CorpusEntry]]
+) -> Iterator[list[CorpusEntry]]:
+    """Yield the entries of each unit, and keep them until it is answered."""
     reading = iter(entries)
-    while some := list(islice(reading, AT_ONCE * (ROUND if spread else 1))):
-        parts = [some[at : at + AT_ONCE] for at in range(0, len(some), AT_ONCE)]
-        units = [_unit(each) for each in parts]
-        if spread is None:
-            answers = dict(enumerate(map(answered, units)))
-        else:
-            answers = dict(spread.each(KIND, units))
-        for at, part in enumerate(parts):
-            replies = dict(answers[at]["replies"])
-            for here, entry in enumerate(part):
-                yield entry.with_exercised(replies.get(here, {}).get("decided", ()))
+    while part := list(islice(reading, AT_ONCE)):
+        taken.append(part)
+        yield part
 
 
 def _unit(entries: Sequence[CorpusEntry]) -> UnitData:

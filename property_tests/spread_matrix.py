@@ -10,7 +10,13 @@ from dataclasses import asdict
 from functools import cache
 from typing import Final
 
-from compat.spreading import RefusedUnitError, Spread, UnitData, other_threads_draw
+from compat.spreading import (
+    RefusedUnitError,
+    Spread,
+    UnitData,
+    in_order,
+    other_threads_draw,
+)
 from property_tests.checks import CHECKS
 from property_tests.corpus import SuiteCorpus
 from property_tests.judging.inputs import make_corpus
@@ -43,8 +49,8 @@ def spread_player(
             {**about, "wanted": list(wanted), "mutants": ids[at : at + AT_ONCE]}
             for at in range(0, len(ids), AT_ONCE)
         ]
-        found = dict(spread.each(KIND, units))
-        return [_kills(each) for at in range(len(units)) for each in found[at]["kills"]]
+        answers = in_order(spread, KIND, units)
+        return [_kills(each) for answer in answers for each in answer["kills"]]
 
     return played
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from property_tests.check import Check, PlayedWorld
+from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.judging.world import looks_at, variants_of
 from property_tests.mutants.mutant import Mutant
@@ -15,6 +16,8 @@ from refengine.profile import PROFILES, Profile, profile
 from refengine.testing.doors import Engine, ReferenceEngine
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
+
+OF = {check.clause: check for check in CHECKS}
 
 
 @cache
@@ -49,6 +52,23 @@ def decisions(
     """Return what a check decides about the reference engine, or another one."""
     played = engine or ReferenceEngine(profile(under))
     return list(check.decisions(case_of(world, check, played, under)))
+
+
+def told(clause: str, world: Scenario, under: str = "seed-001") -> list[Any]:
+    """Return what was expected, after seeing that the reference engine does it."""
+    found = decisions(OF[clause], world, under=under)
+    assert all(each.holds for each in found)
+    return [each.expected for each in found]
+
+
+def handler(name: str = "h", **hooks: Any) -> dict[str, Any]:
+    """Return a handler of a world with these hooks."""
+    return {"id": name, **hooks}
+
+
+def handlers(*hooks: dict[str, Any]) -> dict[str, Any]:
+    """Return what an agent has of such handlers, outermost first."""
+    return {"handlers": [handler(f"h{at}", **each) for at, each in enumerate(hooks)]}
 
 
 def undecided(checks: Sequence[Check], family: str) -> set[str]:

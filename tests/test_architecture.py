@@ -5,7 +5,8 @@ import importlib
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,7 @@ EXTRAS = {
     "compat.cluster": {"distributed"},
 }
 
-Nodes = Callable[[ast.Module], Iterator[ast.Import | ast.ImportFrom]]
+Node = ast.Import | ast.ImportFrom
 
 PACKAGES = ("refengine", "compat", "property_tests", "benchmarks", "tools")
 NEEDS_EXTRAS = {"property_tests", "benchmarks", "tools"}
@@ -98,15 +99,24 @@ def modules(root: Path) -> dict[str, Path]:
     return found
 
 
-def at_module_level(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Yield what importing the module imports, and what only a type checker does."""
-    waiting: list[ast.AST] = [tree]
+@cache
+def import_nodes(source: str) -> tuple[tuple[Node, bool], ...]:
+    """Return the imports of a source, and whether each is made when it is imported.
+
+    So is what only a type checker does, and not what stands inside a function. The
+    house is read once for all questions about it.
+    """
+    found: list[tuple[Node, bool]] = []
+    waiting: list[tuple[ast.AST, bool]] = [(ast.parse(source), True)]
     while waiting:
-        node = waiting.pop()
+        node, outside = waiting.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node
-        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            waiting.extend(ast.iter_child_nodes(node))
+            found.append((node, outside))
+        elif not isinstance(node, ast.expr):  # which holds no statement
+            function = ast.FunctionDef | ast.AsyncFunctionDef
+            outside = outside and not isinstance(node, function)
+            waiting += ((each, outside) for each in ast.iter_child_nodes(node))
+    return tuple(found)
 
 
 def base_of(node: ast.ImportFrom, name: str, path: Path) -> str:
@@ -118,19 +128,17 @@ def base_of(node: ast.ImportFrom, name: str, path: Path) -> str:
     return ".".join([*package, node.module] if node.module else package)
 
 
-def anywhere(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Yield what a module imports, inside functions too."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node
-
-
 def imported(
-    name: str, path: Path, known: dict[str, Path], nodes: Nodes = at_module_level
+    name: str, path: Path, known: dict[str, Path], *, inside: bool = False
 ) -> set[str]:
-    """Return the modules that a module imports; ``from a import b`` is a.b if known."""
+    """Return the modules that a module imports; ``from a import b`` is a.b if known.
+
+    With ``inside``, those that its functions import, too.
+    """
     found: set[str] = set()
-    for node in nodes(ast.parse(path.read_text("utf-8"))):
+    for node, outside in import_nodes(path.read_text("utf-8")):
+        if not outside and not inside:
+            continue
         names = [alias.name for alias in node.names]
         if isinstance(node, ast.Import):
             found.update(names)
@@ -179,7 +187,7 @@ def lazy_violations(root: Path) -> Iterator[str]:
         if name in EXEMPT or here is None:
             continue
         outside = imported(name, path, known)
-        for target in sorted(imported(name, path, known, anywhere) - outside):
+        for target in sorted(imported(name, path, known, inside=True) - outside):
             there = floor_of(target)
             if there is not None and LEVEL[there] > LEVEL[here]:
                 yield f"{name} imports {target} inside a function"

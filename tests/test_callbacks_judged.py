@@ -4,18 +4,14 @@ import pytest
 
 from compat.dialects.callbacks.profile import CALLBACKS_PROFILES
 from compat.engines.callbacks.reference import CallbacksV1, CallbacksV2
-from property_tests.callbacks.callbacks_dialect import (
-    CALLBACKS,
-    CallbacksDoor,
-    callbacks_contract,
-)
+from property_tests.callbacks.callbacks_dialect import CALLBACKS
 from property_tests.dialects.deciding import WorldDecider
 from property_tests.dialects.matrix import killed
 from property_tests.registry import SeedSource, unmatched
 from tests.test_loop_judged import run
 from tests.test_registry import SEEDS
 
-CHECKED = {each.id for each in callbacks_contract().checked}
+CHECKED = {each.id for each in CALLBACKS.contract.checked}
 DOORS = [
     CallbacksV1(),
     *(CallbacksV2(each) for each in CALLBACKS_PROFILES if each.clients != "none"),
@@ -25,7 +21,7 @@ DRAWN = 60
 
 
 def test_every_checked_clause_has_one_check_and_every_check_a_clause() -> None:
-    assert unmatched(callbacks_contract(), CALLBACKS.checks) == ()
+    assert unmatched(CALLBACKS.contract, CALLBACKS.checks) == ()
 
 
 def test_every_checked_clause_has_a_fixed_world_and_a_mutant() -> None:
@@ -42,7 +38,7 @@ def test_every_mutant_has_a_name_of_its_own() -> None:
 
 
 def test_every_quote_of_a_clause_is_in_its_seed() -> None:
-    sources = [each.source for each in callbacks_contract().clauses]
+    sources = [each.source for each in CALLBACKS.contract.clauses]
     quotes = [each.quote for each in sources if isinstance(each, SeedSource)]
 
     assert [each for each in quotes if each not in SEEDS["004"]] == []
@@ -50,7 +46,7 @@ def test_every_quote_of_a_clause_is_in_its_seed() -> None:
 
 @EACH_DOOR
 def test_the_reference_passes_under_every_profile_in_both_versions(engine) -> None:
-    decider = WorldDecider(CALLBACKS, CallbacksDoor(engine), CALLBACKS.checks)
+    decider = WorldDecider(CALLBACKS, CALLBACKS.door(engine), CALLBACKS.checks)
     decided: set[str] = set()
     for each in CALLBACKS.fixed():
         judged = decider.judge(each.scenario)
@@ -62,7 +58,7 @@ def test_the_reference_passes_under_every_profile_in_both_versions(engine) -> No
 
 @EACH_DOOR
 def test_no_drawn_world_accuses_the_reference(engine) -> None:
-    decider = WorldDecider(CALLBACKS, CallbacksDoor(engine), CALLBACKS.checks)
+    decider = WorldDecider(CALLBACKS, CALLBACKS.door(engine), CALLBACKS.checks)
     for each in CALLBACKS.drawn(DRAWN, 0):
         judged = decider.judge(each.scenario)
         assert (judged.failed, judged.errors) == ({}, {})

@@ -2,36 +2,14 @@
 
 import pytest
 
-from property_tests.checks.adapted import CHECKS
-from property_tests.mutants.engines.adapted import MUTANTS
-from tests.deciding import accused, decisions, scenario, surviving, undecided
+from tests.deciding import OF, decisions, scenario
 
-OF = {check.clause: check for check in CHECKS}
 CALL = "assistant:[c1:t({})]"
 DONE = "assistant:done"
 BOTH = {
     "before_chat_model": [{"op": "record"}],
     "after_chat_model": [{"op": "record"}],
 }
-
-
-def test_the_fixed_world_of_every_clause_decides_it():
-    assert undecided(CHECKS, "adapted") == set()
-
-
-def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
-    assert accused(CHECKS, "adapted") == set()
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
-
-    assert named == set(OF)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "adapted") == set()
 
 
 def test_a_world_without_structs_has_nothing_to_adapt():

@@ -2,40 +2,14 @@
 
 import pytest
 
-from property_tests.checks.context import CHECKS
-from property_tests.mutants.engines.context import MUTANTS
-from tests.deciding import accused, decisions, scenario, surviving, undecided
+from tests.deciding import OF, decisions, handler, scenario
 
-OF = {check.clause: check for check in CHECKS}
 CALL = "assistant:[c1:t({})]"
 DONE = "assistant:done"
 
 
 def adds(text):
     return {"op": "ctx_append", "key": "h", "text": text}
-
-
-def handler(name="h", **hooks):
-    return {"id": name, **hooks}
-
-
-def test_the_fixed_world_of_every_clause_decides_it():
-    assert undecided(CHECKS, "context") == set()
-
-
-def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
-    assert accused(CHECKS, "context") == set()
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
-
-    assert named == set(OF)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "context") == set()
 
 
 @pytest.mark.parametrize(

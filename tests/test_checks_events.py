@@ -5,49 +5,15 @@ from dataclasses import replace
 import pytest
 
 from property_tests.check import PlayedWorld
-from property_tests.checks import events, pacing
-from property_tests.mutants.engines.events import MUTANTS
 from property_tests.view import view
 from refengine.profile import SEED_001
 from refengine.testing import Trace, clock, play
 from refengine.testing.doors import ReferenceEngine
-from tests.deciding import accused, decisions, scenario, surviving, undecided
+from tests.deciding import OF, scenario, told
 
-CHECKS = (*events.CHECKS, *pacing.CHECKS)
-OF = {check.clause: check for check in CHECKS}
 CALL = "assistant:[c1:t({})]"
 DONE = "assistant:done"
 TOOL = {"name": "t", "result": "r"}
-
-
-def handler(name="h", **hooks):
-    return {"id": name, **hooks}
-
-
-def told(clause, world, under="seed-001"):
-    """Return what was expected, after seeing that the reference engine does it."""
-    found = decisions(OF[clause], world, under=under)
-    assert all(each.holds for each in found)
-    return [each.expected for each in found]
-
-
-def test_the_fixed_world_of_every_clause_decides_it():
-    assert undecided(CHECKS, "events") == set()
-
-
-def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
-    assert accused(CHECKS, "events") == set()
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
-
-    assert named == set(OF)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "events") == set()
 
 
 @pytest.mark.parametrize("joined", [False, True], ids=["in pieces", "joined"])

@@ -2,31 +2,9 @@
 
 import pytest
 
-from property_tests.checks.extensions import CHECKS
-from property_tests.mutants.engines.extensions import MUTANTS
-from tests.deciding import accused, decisions, scenario, surviving, undecided
+from tests.deciding import OF, decisions, scenario
 
-OF = {check.clause: check for check in CHECKS}
 DONE = "assistant:done"
-
-
-def test_the_fixed_world_of_every_clause_decides_it():
-    assert undecided(CHECKS, "extensions") == set()
-
-
-def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
-    assert accused(CHECKS, "extensions") == set()
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
-
-    assert named == set(OF)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "extensions") == set()
 
 
 def test_an_identity_handler_is_asked_for_nothing_where_it_may_be_seen():

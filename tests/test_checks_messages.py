@@ -2,49 +2,14 @@
 
 import pytest
 
-from property_tests.checks import callers, messages
 from property_tests.checks.histories import HistoryPoint, Segment
-from property_tests.mutants.engines.messages import MUTANTS
 from refengine.messages import Message
 from refengine.testing.trace import Observation
-from tests.deciding import accused, decisions, scenario, surviving, undecided
+from tests.deciding import handler, scenario, told
 
-OF_CALLERS = [each for each in callers.CHECKS if each.family == "MSG"]
-CHECKS = (*messages.CHECKS, *OF_CALLERS)
-OF = {check.clause: check for check in CHECKS}
 CALL = "assistant:[c1:t({})]"
 DONE = "assistant:done"
 SEEN = Observation("run_start", 1, 0, {})
-
-
-def handler(name="h", **hooks):
-    return {"id": name, **hooks}
-
-
-def told(clause, world, under="seed-001"):
-    """Return what was expected, after seeing that the reference engine does it."""
-    found = decisions(OF[clause], world, under=under)
-    assert all(each.holds for each in found)
-    return [each.expected for each in found]
-
-
-def test_the_fixed_world_of_every_clause_decides_it():
-    assert undecided(CHECKS, "messages") == set()
-
-
-def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
-    assert accused(CHECKS, "messages") == set()
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
-
-    assert named == set(OF)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "messages") == set()
 
 
 @pytest.mark.parametrize(

@@ -5,60 +5,15 @@ from dataclasses import replace
 import pytest
 
 from property_tests.check import PlayedWorld
-from property_tests.checks.order import CHECKS
-from property_tests.generating import generated
-from property_tests.judging.world import judge
-from property_tests.mutants.engines.order import MUTANTS
-from property_tests.playing import VariantPlayer
 from property_tests.view import view
-from refengine.profile import PROFILES, SEED_001
+from refengine.profile import SEED_001
 from refengine.testing import Trace, clock, play
 from refengine.testing.doors import ReferenceEngine
-from tests.deciding import accused, decisions, scenario, surviving, undecided
+from tests.deciding import OF, handlers, scenario, told
 
-OF = {check.clause: check for check in CHECKS}
 CALL = "assistant:[c1:t({})]"
 DONE = "assistant:done"
 TOOL = {"name": "t", "result": "T"}
-
-
-def told(clause, world, under="seed-001"):
-    """Return what was expected, after seeing that the reference engine does it."""
-    found = decisions(OF[clause], world, under=under)
-    assert all(each.holds for each in found)
-    return [each.expected for each in found]
-
-
-def handlers(*hooks):
-    return {"handlers": [{"id": f"h{at}", **each} for at, each in enumerate(hooks)]}
-
-
-def test_the_fixed_world_of_every_clause_decides_it():
-    assert undecided(CHECKS, "order") == set()
-
-
-def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
-    assert accused(CHECKS, "order") == set()
-
-
-@pytest.mark.parametrize("profile", PROFILES, ids=lambda each: each.name)
-def test_the_reference_engine_keeps_every_clause_in_generated_worlds(profile):
-    player = VariantPlayer(ReferenceEngine(profile), profile)
-    judged = [judge(player, each, CHECKS) for each in generated(25, seed=5)]
-
-    assert [each.failed for each in judged if each.failed] == []
-    assert any(each.decided for each in judged)
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
-
-    assert named == set(OF)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "order") == set()
 
 
 def test_a_pass_that_an_error_stopped_is_a_beginning_of_the_whole():

@@ -5,53 +5,17 @@ import json
 import pytest
 
 from property_tests.checks import (
-    asking,
-    borders,
     cancelling,
-    going_on,
-    handed_back,
-    interrupts,
-    resuming,
-    retrying,
 )
 from property_tests.checks.kept_runs import cuts, left_open
 from property_tests.corpus import CorpusWorld
 from property_tests.judging.world import looks_at
-from property_tests.mutants.engines.asking import MUTANTS as ASKING
-from property_tests.mutants.engines.asking_people import MUTANTS as ASKING_PEOPLE
-from property_tests.mutants.engines.cancelling import MUTANTS as CANCELLING
-from property_tests.mutants.engines.falling_back import MUTANTS as FALLING_BACK
-from property_tests.mutants.engines.found_again import MUTANTS as FOUND_AGAIN
-from property_tests.mutants.engines.resuming import MUTANTS as RESUMING
-from property_tests.mutants.engines.retrying import MUTANTS as RETRYING
 from property_tests.variants import CHANGES, UNASKED
 from refengine.profile import SEED_001
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import ScenarioError, read_scenario
-from tests.deciding import (
-    accused,
-    case_of,
-    decisions,
-    scenario,
-    surviving,
-    undecided,
-    worlds,
-)
+from tests.deciding import OF, case_of, scenario, told, worlds
 
-CHECKS = (
-    *asking.CHECKS,
-    *interrupts.CHECKS,
-    *resuming.CHECKS,
-    *going_on.CHECKS,
-    *borders.CHECKS,
-    *cancelling.CHECKS,
-    *retrying.CHECKS,
-    *(each for each in handed_back.CHECKS if each.family != "ERR"),
-)
-OTHERS = tuple(each for each in FALLING_BACK if each.violates != ("RUN-016",))
-WAITING = tuple(each for each in ASKING_PEOPLE if "INT-020" in each.violates)
-MUTANTS = (*ASKING, *WAITING, *RESUMING, *FOUND_AGAIN, *CANCELLING, *RETRYING, *OTHERS)
-OF = {check.clause: check for check in CHECKS}
 ASKS = {"name": "a", "result": "r", "body": [{"op": "ask", "payload": "a?"}]}
 CALL = "assistant:[c1:a({})]"
 DONE = "assistant:done"
@@ -63,32 +27,6 @@ def kept(agent, *script, resumes=({"resume": "k"},), **more):
     runs = [{**KEPT, **more}, *resumes]
     data = {"agent": agent, "model_script": list(script), "runs": runs}
     return read_scenario(data, "a test")
-
-
-def told(clause, world, under="seed-001"):
-    """Return what was expected, after seeing that the reference engine does it."""
-    found = decisions(OF[clause], world, under=under)
-    assert all(each.holds for each in found)
-    return [each.expected for each in found]
-
-
-def test_the_fixed_world_of_every_clause_decides_it():
-    assert undecided(CHECKS, "state") == set()
-
-
-def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
-    assert accused(CHECKS, "state") == set()
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
-
-    assert named == set(OF)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "state") == set()
 
 
 def test_variants_of_worlds_that_stop_are_for_clauses_that_know_it():

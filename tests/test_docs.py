@@ -160,6 +160,8 @@ def test_migrate_check_lists_every_code_and_relation() -> None:
         "adk_callbacks_to_plugins",
         "linear_to_loop",
         "callbacks_v1_to_v2",
+        "eino_struct_to_handlers",
+        "adk_go_callbacks_to_plugins",
     ],
 )
 def test_every_file_of_an_example_is_named_in_its_page(pack: str) -> None:
@@ -171,4 +173,4 @@ def test_every_file_of_an_example_is_named_in_its_page(pack: str) -> None:
             row = next(
                 line for line in page.splitlines() if f"| `{piece.name}`" in line
             )
-            assert all(f"`{path.stem}`" in row for path in piece.glob("wrong_*.py"))
+            assert all(f"`{path.stem}`" in row for path in piece.glob("wrong_*"))

@@ -9,7 +9,7 @@ from compat.dialects.flow.profile import FLOW_PROFILES
 from compat.engines.flow.reference import FlowDialect
 from compat.engines.flow.themes import THEMES
 from property_tests.dialects.deciding import WorldDecider
-from property_tests.flow.flow_dialect import FLOW, FlowDoor
+from property_tests.flow.flow_dialect import FLOW
 
 EXAMPLES = 60
 """So many in CI; ``python -m tools.coverage --drawn flow`` plays 400."""
@@ -26,7 +26,7 @@ def test_the_reference_passes_in_drawn_worlds_under_every_profile(
     worlds, profile, caplog
 ) -> None:
     caplog.set_level(logging.CRITICAL, logger="refengine.flow")
-    decider = WorldDecider(FLOW, FlowDoor(FlowDialect(profile)), FLOW.checks)
+    decider = WorldDecider(FLOW, FLOW.door(FlowDialect(profile)), FLOW.checks)
     decided: Counter[str] = Counter()
     for each in worlds:
         judged = decider.judge(each)

@@ -10,16 +10,16 @@ from compat.engines.flow.reference import FlowDialect
 from property_tests.dialects.deciding import WorldDecider
 from property_tests.dialects.dialect import scenario_json
 from property_tests.dialects.matrix import killed
-from property_tests.flow.flow_dialect import FLOW, FlowDoor, flow_contract
+from property_tests.flow.flow_dialect import FLOW
 from property_tests.registry import SeedSource, unmatched
 from tests.test_registry import SEEDS
 
-CHECKED = {each.id for each in flow_contract().checked}
+CHECKED = {each.id for each in FLOW.contract.checked}
 QUICK = ("--examples", "0", "--jobs", "1")
 
 
 def test_every_checked_clause_has_one_check_and_every_check_a_clause() -> None:
-    assert unmatched(flow_contract(), FLOW.checks) == ()
+    assert unmatched(FLOW.contract, FLOW.checks) == ()
 
 
 def test_every_checked_clause_has_a_fixed_world_and_a_mutant() -> None:
@@ -34,7 +34,7 @@ def test_every_mutant_has_a_name_of_its_own() -> None:
 
 
 def test_every_quote_of_a_clause_is_in_its_seed() -> None:
-    sources = [each.source for each in flow_contract().clauses]
+    sources = [each.source for each in FLOW.contract.clauses]
     quotes = [each.quote for each in sources if isinstance(each, SeedSource)]
 
     assert [each for each in quotes if each not in SEEDS["003"]] == []
@@ -43,7 +43,7 @@ def test_every_quote_of_a_clause_is_in_its_seed() -> None:
 @pytest.mark.parametrize("profile", FLOW_PROFILES, ids=lambda each: each.name)
 def test_the_reference_passes_under_every_profile(profile, caplog) -> None:
     caplog.set_level(logging.ERROR, logger="refengine.flow")
-    decider = WorldDecider(FLOW, FlowDoor(FlowDialect(profile)), FLOW.checks)
+    decider = WorldDecider(FLOW, FLOW.door(FlowDialect(profile)), FLOW.checks)
     decided: set[str] = set()
     for each in FLOW.fixed():
         judged = decider.judge(each.scenario)

@@ -9,6 +9,7 @@ import pytest
 from compat.dialects.flow.profile import flow_profile
 from compat.engines.flow.reference import FlowDialect
 from compat.verdicts.conformance import Breakdown, ClauseResult
+from property_tests.dialects.dialect import Dialect
 from property_tests.dialects.judging import (
     DialectJudgement,
     DialectRequest,
@@ -16,7 +17,7 @@ from property_tests.dialects.judging import (
     loaded,
 )
 from property_tests.dialects.shrinking import Shrinker
-from property_tests.flow.flow_dialect import FLOW, FlowFamily
+from property_tests.flow.flow_dialect import FLOW
 from property_tests.known.entries import KnownFailuresError
 from property_tests.known.states import known_of
 from refengine.postures import choosing
@@ -190,7 +191,7 @@ def test_google_adk_is_conformant_with_what_is_known_of_it() -> None:
 
 
 def test_examples_that_a_dialect_does_not_draw_are_told(monkeypatch) -> None:
-    monkeypatch.setattr(FlowFamily, "drawn", lambda *_: iter(()))
+    monkeypatch.setattr(Dialect, "drawn", lambda *_: iter(()))
     chosen = (FLOW.contract.clause("FLOW-121"),)
     request = DialectRequest(dialect=FLOW, doors=(SELF,), clauses=chosen, jobs=1)
     events = []

@@ -8,14 +8,10 @@ from compat.engines.stream_loop.reference import StreamLoop, StreamLoopLinear
 from property_tests.dialects.deciding import WorldDecider
 from property_tests.dialects.matrix import killed
 from property_tests.registry import SeedSource, unmatched
-from property_tests.stream_loop.loop_dialect import (
-    STREAM_LOOP,
-    StreamLoopDoor,
-    loop_contract,
-)
+from property_tests.stream_loop.loop_dialect import STREAM_LOOP
 from tests.test_registry import SEEDS
 
-CHECKED = {each.id for each in loop_contract().checked}
+CHECKED = {each.id for each in STREAM_LOOP.contract.checked}
 DOORS = [
     pytest.param(kind(each), id=f"{kind.name}-{each.name}")
     for kind in (StreamLoop, StreamLoopLinear)
@@ -25,7 +21,7 @@ DRAWN = 60
 
 
 def test_every_checked_clause_has_one_check_and_every_check_a_clause() -> None:
-    assert unmatched(loop_contract(), STREAM_LOOP.checks) == ()
+    assert unmatched(STREAM_LOOP.contract, STREAM_LOOP.checks) == ()
 
 
 def test_every_checked_clause_has_a_fixed_world_and_a_mutant() -> None:
@@ -42,7 +38,7 @@ def test_every_mutant_has_a_name_of_its_own() -> None:
 
 
 def test_every_quote_of_a_clause_is_in_its_seed() -> None:
-    sources = [each.source for each in loop_contract().clauses]
+    sources = [each.source for each in STREAM_LOOP.contract.clauses]
     quotes = [each.quote for each in sources if isinstance(each, SeedSource)]
 
     assert [each for each in quotes if each not in SEEDS["002"]] == []
@@ -50,7 +46,7 @@ def test_every_quote_of_a_clause_is_in_its_seed() -> None:
 
 @pytest.mark.parametrize("engine", DOORS)
 def test_the_reference_passes_under_every_profile_in_both_forms(engine) -> None:
-    decider = WorldDecider(STREAM_LOOP, StreamLoopDoor(engine), STREAM_LOOP.checks)
+    decider = WorldDecider(STREAM_LOOP, STREAM_LOOP.door(engine), STREAM_LOOP.checks)
     decided: set[str] = set()
     for each in STREAM_LOOP.fixed():
         judged = decider.judge(each.scenario)
@@ -62,7 +58,7 @@ def test_the_reference_passes_under_every_profile_in_both_forms(engine) -> None:
 
 @pytest.mark.parametrize("engine", DOORS)
 def test_no_drawn_world_accuses_the_reference(engine) -> None:
-    decider = WorldDecider(STREAM_LOOP, StreamLoopDoor(engine), STREAM_LOOP.checks)
+    decider = WorldDecider(STREAM_LOOP, STREAM_LOOP.door(engine), STREAM_LOOP.checks)
     for each in STREAM_LOOP.drawn(DRAWN, 0):
         judged = decider.judge(each.scenario)
         assert (judged.failed, judged.errors) == ({}, {})

@@ -1,6 +1,7 @@
 """What the repository's text says and does not say."""
 
 import fnmatch
+import gzip
 import os
 import re
 import runpy
@@ -18,6 +19,12 @@ HOSTS = ["pypi org", "pythonhosted org", "npmjs org", "npmjs com", "yarnpkg com"
 REGISTRIES = re.compile("|".join(host.replace(" ", r"\.") for host in HOSTS))
 MACHINE_PATH = re.compile(
     r"(?<![\w.~/}<>-])/(?:home|mnt|opt|private|root|tmp|Users|var|work)(?:/[\w.~-]|(?![\w/]))"
+)
+# Of a process: an address, a folder of tempfile or pytest, and the time, which gzip
+# writes behind its first four bytes if it is not told another one.
+OF_A_PROCESS = re.compile(
+    r"0x[0-9a-f]{8,}|[/]tmp[a-z0-9_]{8}|/pytest-of-"
+    r"|\\x1f\\x8b\\x08\\x0[08](?!\\x00\\x00\\x00\\x00)"
 )
 LOCKS = (
     "*.lock",
@@ -99,6 +106,23 @@ def test_machine_path_is_recognised(folder: str, form: str) -> None:
 )
 def test_other_paths_are_left_alone(text: str) -> None:
     assert not MACHINE_PATH.search(text)
+
+
+def test_ids_of_tests_are_the_same_in_every_process(
+    request: pytest.FixtureRequest,
+) -> None:
+    # Of all that this run collected. What hangs on the order of a set differs between
+    # the workers of each run, which pytest-xdist tells.
+    ids = [each.nodeid for each in request.session.items]
+
+    assert [each for each in ids if OF_A_PROCESS.search(each)] == []
+
+
+def test_id_of_one_process_is_recognised(tmp_path: Path) -> None:
+    packed, timeless = gzip.compress(b"x", mtime=1), gzip.compress(b"x", mtime=0)
+
+    assert all(map(OF_A_PROCESS.search, map(ascii, [object(), str(tmp_path), packed])))
+    assert not OF_A_PROCESS.search(ascii(timeless))
 
 
 def test_no_lock_files() -> None:

@@ -96,7 +96,7 @@ def python_of(top: Path, name: str, *packages: str) -> Path:
 
 
 def built(top: Path) -> Bench:
-    """Build wheel and sdist twice, each from a copy; raises StepError if they differ."""
+    """Build wheel and sdist twice, from copies; raises StepError if they differ."""
     python = python_of(top, "building", "build", "twine", "check-wheel-contents")
     hashes: list[dict[str, str]] = []
     for number in ("first", "second"):

@@ -247,7 +247,7 @@ def conform(  # noqa: PLR0913  # options of a command line
             strict=strict,
             excluded=excluded,
             worlds=worlds,
-            spread=stack.enter_context(spread_on("conform", on)),
+            spread=stack.enter_context(spread_on("conform", on, shown=False)),
         )
         with judging(request, line) as judgement, _opened(events) as file:
             wait.close()

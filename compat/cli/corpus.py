@@ -97,14 +97,13 @@ def exercise(*, file: Path, out: Path, on: str | None) -> int:
 
 
 @app.command("dedupe")
-@argument("file", "a corpus", FILE_THERE)
+@argument("files", "corpora", FILE_THERE, nargs=-1, required=True)
 @option("--out", about=OUT, kind=OUTPUT, required=True)
-def dedupe(*, file: Path, out: Path) -> int:
-    """Write a corpus with each scenario once."""
-    from compat.corpora.entries import read_entries
-    from compat.corpora.operations import deduplicated
+def dedupe(*, files: tuple[Path, ...], out: Path) -> int:
+    """Write a corpus, or several as one, with each scenario once."""
+    from compat.corpora.operations import deduplicated, merged
 
-    return _write("corpus dedupe", out, deduplicated(read_entries(file)))
+    return _write("corpus dedupe", out, deduplicated(merged(files)))
 
 
 @app.command("merge")

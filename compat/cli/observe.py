@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, command, option, refusing
+from compat.cli.on import ON, spread_on
 from compat.cli.values import ANY_PROFILE, OUTPUT, PATH
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, USAGE, exit_code
 from refengine.errors import UnknownProfileError
@@ -39,7 +40,10 @@ SHOWN: Final = {
     about="write counts and a list by id to this file",
     kind=OUTPUT,
 )
-def observe(files: tuple[Path, ...], name: str | None, json_file: Path | None) -> int:
+@option("--on", about=ON, metavar="WORKERS")
+def observe(
+    files: tuple[Path, ...], name: str | None, json_file: Path | None, on: str | None
+) -> int:
     """Run rows of observed behaviour on the reference engine, a line each.
 
     Rows about single decisions of ADK run on the Flow dialect, under its profiles.
@@ -55,19 +59,20 @@ def observe(files: tuple[Path, ...], name: str | None, json_file: Path | None) -
 
     with refusing("observe", UnknownProfileError):
         profiles = None if name is None else [known_profile(name)[1].name]
-    from compat.observe.judging import RowJudge, purposes, summary, to_json
-    from compat.observe.rows import RowsError, load_rows
+    from compat.observe.judging import summary, to_json
+    from compat.observe.rows import RowsError, read_rows
+    from compat.observe.spread_rows import judged_rows
     from compat.report.terminal import console
 
     with refusing("observe", RowsError, OSError):
-        rows = [row for file in files for row in load_rows(file)]
-    judge = RowJudge(profiles, purposes())
+        read = [row for file in files for row in read_rows(file)]
+    rows = [row for row, _ in read]
     out = console()
     verdicts: list[RowVerdict] = []
-    for row in rows:
-        verdict = judge.judge(row)
-        verdicts.append(verdict)
-        out.print(_line(verdict))
+    with spread_on("observe", on) as spread:
+        for verdict in judged_rows(read, profiles, spread):
+            verdicts.append(verdict)
+            out.print(_line(verdict))
     out.print(_counts(verdicts, rows))
     if json_file is not None:
         with refusing("observe", OSError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -10,16 +10,21 @@ from compat.cli.command import refusing
 from compat.verdicts.exit_codes import FAULT
 
 if TYPE_CHECKING:
-    from compat.spreading import Spread
+    from rich.progress import Progress
+
+    from compat.spreading import Spread, UnitData
 
 ON: Final = "play on the workers of local:N, or of a running scheduler of dask"
 
 
 @contextmanager
-def spread_on(command: str, on: str | None) -> Generator[Spread | None, None, None]:
+def spread_on(
+    command: str, on: str | None, *, shown: bool = True
+) -> Generator[Spread | None, None, None]:
     """Yield the workers that ``--on`` names, None without it.
 
-    What is wrong with them ends the command.
+    At a terminal it is shown how many units all of them have done, unless the command
+    shows its own way. What is wrong with them ends the command.
     """
     if on is None:
         yield None
@@ -32,5 +37,39 @@ def spread_on(command: str, on: str | None) -> Generator[Spread | None, None, No
         refusing(command, *wrong),
         refusing(command, LostUnitError, code=FAULT),
         opened(on) as spread,
+        _bar(shown=shown) as bar,
     ):
-        yield spread
+        yield spread if bar is None else _Shown(spread, bar)
+
+
+@contextmanager
+def _bar(*, shown: bool) -> Generator[Progress | None, None, None]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    live = Console(stderr=True)
+    if not shown or not live.is_terminal:
+        yield None
+        return
+    text = TextColumn("{task.description}")
+    columns = text, BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, console=live, transient=True) as bar:
+        yield bar
+
+
+class _Shown:
+    """Workers, and a bar that shows how many units they have done."""
+
+    def __init__(self, spread: Spread, bar: Progress) -> None:
+        self._spread = spread
+        self._bar = bar
+
+    def each(
+        self, kind: str, units: Iterable[UnitData]
+    ) -> Iterator[tuple[int, UnitData]]:
+        total = len(units) if isinstance(units, Sized) else None
+        task = self._bar.add_task(f"units: {kind}", total=total)
+        for answer in self._spread.each(kind, units):
+            self._bar.advance(task)
+            yield answer
+        self._bar.remove_task(task)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from itertools import islice
 from typing import Any, Final
 
 from compat.cluster.address import LocalWorkers, cluster_address
@@ -22,6 +23,8 @@ from refengine.testing.extras import install_line
 
 PATIENCE: Final = 30
 """Seconds to reach a scheduler, and until a worker has come."""
+AHEAD: Final = 4
+"""So many units a worker has before it, so that it never waits for one."""
 
 
 class ClusterError(RefengineError):
@@ -66,10 +69,9 @@ class DaskSpread:
 
     def __init__(self, client: Any) -> None:  # noqa: ANN401  # dask has no types
         self._client = client
-        self._as_completed = _dask().as_completed
 
     def each(
-        self, kind: str, units: Sequence[UnitData]
+        self, kind: str, units: Iterable[UnitData]
     ) -> Iterator[tuple[int, UnitData]]:
         """Yield the place of each unit and its answer, as they come.
 
@@ -77,21 +79,57 @@ class DaskSpread:
         RefusedUnitError, OtherVersionError or LostUnitError.
         """
         ours = own_version()
-        asked = [
-            packed({"version": ours, "kind": kind, "unit": dict(each)})
-            for each in units
-        ]
-        # Equal units are played each: whether one is luck is what may be asked.
-        futures = self._client.map(run_unit, asked, pure=False)
-        places = {future.key: at for at, future in enumerate(futures)}
+        under_way = _UnderWay(self._client, _asked(kind, units, ours))
         try:
-            for future in self._as_completed(futures, loop=self._client.loop):
+            for at, future in under_way.done():
                 if future.status != "finished":
                     raise LostUnitError(kind, str(future.exception()))
-                reply = json.loads(future.result())
-                yield places[future.key], _answer(reply, ours)
+                yield at, _answer(json.loads(future.result()), ours)
         finally:
-            self._client.cancel(futures, force=True)
+            under_way.cancel()
+
+
+class _UnderWay:
+    """The units that a scheduler has: a few for each worker, however many there are.
+
+    A scheduler that was given all of a large corpus at once would hold all of it.
+    """
+
+    def __init__(self, client: Any, asked: Iterator[bytes]) -> None:  # noqa: ANN401  # dask has no types
+        self._client = client
+        self._asked = enumerate(asked)
+        self._found = _dask().as_completed(loop=client.loop)
+        self._places: dict[str, tuple[int, Any]] = {}
+        self._most = 0
+
+    def done(self) -> Iterator[tuple[int, Any]]:
+        """Yield the place of each unit that ended, and its future."""
+        self._send()
+        for future in self._found:
+            at, _ = self._places.pop(future.key)
+            self._send()
+            yield at, future
+
+    def _send(self) -> None:
+        """Fill up what workers have before them, once it is half gone."""
+        if len(self._places) > self._most // 2:
+            return
+        self._most = AHEAD * sum(self._client.nthreads().values())
+        for at, payload in islice(self._asked, self._most - len(self._places)):
+            # Equal units are played each: whether one is luck is what may be asked.
+            future = self._client.submit(run_unit, payload, pure=False)
+            self._places[future.key] = at, future
+            self._found.add(future)
+
+    def cancel(self) -> None:
+        """Take back what has not ended."""
+        left = [future for _, future in self._places.values()]
+        self._client.cancel(left, force=True)
+
+
+def _asked(kind: str, units: Iterable[UnitData], ours: str) -> Iterator[bytes]:
+    for each in units:
+        yield packed({"version": ours, "kind": kind, "unit": dict(each)})
 
 
 def _answer(reply: UnitData, ours: str) -> UnitData:

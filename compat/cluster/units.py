@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from compat.migration import spread_pieces
+from compat.observe import spread_rows
 from compat.spreading import RefusedUnitError, UnitData
 from property_tests import spread_matrix
 from property_tests.judging import spread_pool
@@ -25,6 +26,7 @@ from property_tests.judging import spread_pool
 KINDS: Final[Mapping[str, Callable[[UnitData], UnitData]]] = MappingProxyType(
     {
         spread_pieces.KIND: spread_pieces.judged_piece,
+        spread_rows.KIND: spread_rows.judged,
         spread_pool.KIND: spread_pool.answered,
         spread_matrix.KIND: spread_matrix.killed,
     }

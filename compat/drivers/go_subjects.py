@@ -16,8 +16,11 @@ from typing import Final
 
 from refengine.errors import RefengineError
 
-WORLD: Final = Path(__file__).parent / "go" / "world"
+SOURCES: Final = Path(__file__).parent / "go"
+WORLD: Final = SOURCES / "world"
 """The package that users import as ``refengine/world``."""
+LOADER: Final = SOURCES / "own"
+"""The package by which a driver loads what is built into it."""
 IMPORTED: Final = "refengine/world"
 DEFAULT: Final = "Subject"
 """The function that is meant where no name is given."""
@@ -71,8 +74,10 @@ class GoSubjects:
 
     def joined(self, files: Mapping[str, bytes], package: str) -> Mapping[str, bytes]:
         """Return the files of a driver with those of the packages among them."""
-        world = {
-            f"world/{path.name}": path.read_bytes() for path in sorted(WORLD.iterdir())
+        ours = {
+            f"{folder.name}/{path.name}": path.read_bytes()
+            for folder in (WORLD, LOADER)
+            for path in sorted(folder.iterdir())
         }
         mine = {
             f"{each.path}/{name}": data
@@ -84,7 +89,7 @@ class GoSubjects:
             **files,
             "go.mod": files["go.mod"] + needs.encode(),
             f"{package}/bound.go": self._bound().encode(),
-            **world,
+            **ours,
             **mine,
         }
 

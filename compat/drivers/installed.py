@@ -13,28 +13,38 @@ from refengine.errors import RefengineError
 
 def eino_0_7_17() -> RemoteEngine:
     """Return eino v0.7.17, built if it never was; raises MissingExtraError."""
-    return _in_go(GoDriver("eino", "0.7.17", "v07"))
+    return _in_go("eino@0.7.17")
 
 
 def eino_0_7_37() -> RemoteEngine:
     """Return eino v0.7.37, built if it never was; raises MissingExtraError."""
-    return _in_go(GoDriver("eino", "0.7.37", "v07"))
+    return _in_go("eino@0.7.37")
 
 
 def eino_0_8_13() -> RemoteEngine:
     """Return eino v0.8.13, built if it never was; raises MissingExtraError."""
-    return _in_go(GoDriver("eino", "0.8.13", "v08"))
+    return _in_go("eino@0.8.13")
 
 
 def eino_0_9_13() -> RemoteEngine:
     """Return eino v0.9.13, built if it never was; raises MissingExtraError."""
-    return _in_go(GoDriver("eino", "0.9.13", "v09"))
+    return _in_go("eino@0.9.13")
 
 
-VERSIONS: Final = MappingProxyType(
-    {"0.7.17": "v07", "0.7.37": "v07", "0.8.13": "v08", "0.9.13": "v09"}
+GO_DRIVERS: Final = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            GoDriver("eino", "0.7.17", "v07"),
+            GoDriver("eino", "0.7.37", "v07"),
+            GoDriver("eino", "0.8.13", "v08"),
+            GoDriver("eino", "0.9.13", "v09"),
+            GoDriver("adk", "0.4.0", "v04", engine="adk-go"),
+            GoDriver("adk", "0.5.0", "v05", engine="adk-go"),
+        )
+    }
 )
-"""Versions of eino that there are drivers of, and the tag that each is built with."""
+"""The drivers in Go, by what their engines are called."""
 
 
 class EngineNameError(RefengineError, ValueError):
@@ -42,16 +52,16 @@ class EngineNameError(RefengineError, ValueError):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        there = ", ".join(f"eino@{each}" for each in VERSIONS)
+        there = ", ".join(GO_DRIVERS)
         super().__init__(f"{name!r} is no engine in Go; there are {there}")
 
 
 def go_driver(name: str) -> GoDriver:
     """Return the driver of an engine in Go; raises EngineNameError."""
-    package, _, version = name.partition("@")
-    if package != "eino" or version not in VERSIONS:
+    found = GO_DRIVERS.get(name)
+    if found is None:
         raise EngineNameError(name)
-    return GoDriver(package, version, VERSIONS[version])
+    return found
 
 
 def langchain_js_1() -> RemoteEngine:
@@ -78,5 +88,6 @@ def _in_node(driver: NodeDriver) -> RemoteEngine:
     return RemoteEngine(driver.name, driver.command)
 
 
-def _in_go(driver: GoDriver) -> RemoteEngine:
+def _in_go(name: str) -> RemoteEngine:
+    driver = go_driver(name)
     return RemoteEngine(driver.name, lambda: [str(driver.built())])

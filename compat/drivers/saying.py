@@ -56,7 +56,7 @@ def said_by_engine(
     """Return the error that a driver told of, which is none of the harness's."""
     kind = data.get("kind", "")
     if "place" in data:
-        return _of_subject(text, data.get("name") or "error", data["place"])
+        return of_subject(text, data.get("name") or "error", data["place"])
     make = _KINDS.get(kind)
     return EngineFailedError(text, kind) if make is None else make(text, max_iterations)
 
@@ -70,8 +70,11 @@ def _class_of(name: str) -> type[SubjectFailedError]:
     return type(name, (SubjectFailedError,), {})
 
 
-def _of_subject(text: str, kind: str, place: Mapping[str, Any]) -> Exception:
-    """Return an error of a subject, with where it arose noted."""
+def of_subject(text: str, kind: str, place: Mapping[str, Any]) -> Exception:
+    """Return an error of a subject, with where it arose noted.
+
+    ``kind`` is what its class is called, and ``text`` is for people.
+    """
     error = _class_of(kind)(text)
     tool, call_id = place.get("tool"), place.get("call_id")
     if "hook" in place:

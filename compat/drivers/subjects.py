@@ -143,9 +143,9 @@ class SubjectAgent(RemoteAgent):
 
 
 class SubjectCalls:
-    """What a subject in one agent calls."""
+    """What a subject in one agent calls; it has a state where runs are pushed."""
 
-    def __init__(self, agent: AgentState, watch: SubjectWatch) -> None:
+    def __init__(self, agent: AgentState | None, watch: SubjectWatch) -> None:
         self._agent = agent
         self._watch = watch
         self.functions: Mapping[str, Callable[[Params], Coroutine[Any, Any, object]]]
@@ -164,9 +164,15 @@ class SubjectCalls:
 
     async def _caught_up(self, params: Params) -> None:
         """Wait for the consumer, so that what is put down has its place."""
-        if params.get("ctx"):
+        if params.get("ctx") and self._agent is not None:
             _, run = self._agent.place_of(params)
             await run.caught_up(within_answer=True)
+
+    def _context(self, params: Params) -> str:
+        if self._agent is None:
+            return "-"
+        ctx, _ = self._agent.place_of(params)
+        return str(ctx.get("h", "-"))
 
     async def _effect(self, params: Params) -> object:
         await self._caught_up(params)
@@ -193,8 +199,7 @@ class SubjectCalls:
             raise ValueError(kind)
         await self._caught_up(params)
         if kind == "tool_start":
-            ctx, _ = self._agent.place_of(params)
-            data |= {"options": {}, "ctx": ctx.get("h", "-")}
+            data |= {"options": {}, "ctx": self._context(params)}
         call_id = params.get("call_id") or None
         recorder = self._world.recorder
         recorder.add(cast("ObservationKind", kind), data, call_id)

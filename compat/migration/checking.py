@@ -49,6 +49,7 @@ from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
 from refengine.testing.subject_worlds.adk_source import adk_words, is_adk_source
 from refengine.testing.subject_worlds.fits import fit_of
+from refengine.testing.subject_worlds.go_source import adk_go_words, is_adk_go
 from refengine.testing.subject_worlds.graph_source import graph_words, is_graph_source
 from refengine.testing.subject_worlds.unusual import Spoken
 
@@ -148,6 +149,8 @@ def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
     words = harvest(sources)
     if how.wire is not None:
         words = how.wire.words(words)
+    if any(map(is_adk_go, sources.values())):
+        return Vocabulary(words, adk_go_words(sources.values()))
     if any(map(is_adk_source, sources.values())):
         return Vocabulary(words, adk_words(sources.values()))
     if any(map(is_graph_source, sources.values())):

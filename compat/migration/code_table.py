@@ -60,7 +60,7 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType(
         "EVENT_ORDER": Code("error", "the consumer receives other events"),
         "STREAM_TEXT": Code("error", "the consumer receives another text"),
         "STREAM_LEAK": Code(
-            "error", "the consumer receives what the kept history does not show"
+            "error", "on one side the consumer receives what no kept history shows"
         ),
         "ERROR_POINT": Code("error", "an error arises at another point"),
         "ERROR_CLASS": Code("error", "an error of another class comes out"),

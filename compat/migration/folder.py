@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from compat.drivers.building import DriverBuildError
+from compat.drivers.installed import EngineNameError
+from compat.engines.capabilities import MissingExtraError
 from compat.migration.checking import Checked, check_all, code_of, corpus_of
 from compat.migration.differing import Mask
 from compat.migration.given import NOTHING, GivenData, Samples, read_given
@@ -66,7 +69,8 @@ def mistakes() -> tuple[type[Exception], ...]:
     """Return what a user can get wrong: reported without a traceback."""
     own = RefError, SettingsError, NoPiecesError, NotOursError, NoWorldsError
     given = GivenFileError, UnusedFileError, RefusedUnitError
-    return *own, *given, WorldExtraError, WireError, OSError
+    driven = EngineNameError, MissingExtraError, DriverBuildError
+    return *own, *given, *driven, WorldExtraError, WireError, OSError
 
 
 @dataclass(frozen=True, slots=True)

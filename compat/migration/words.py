@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
+from refengine.testing.subject_worlds.go_source import go_words
 from refengine.testing.subject_worlds.source import found_in
 from refengine.testing.subject_worlds.words import Pattern, Words
 
@@ -27,16 +28,21 @@ PRODUCT: Final = 5_000
 PRODUCTS: Final = 24
 NAME: Final = re.compile(r"[A-Za-z_][\w.-]*")
 NO_NAMES: Final = frozenset(("system", "user", "assistant", "tool", "__main__"))
+GO: Final = ".go"
 OURS: Final = frozenset(("refengine", "compat"))
 
 
 def harvest(sources: Mapping[str, str]) -> Words:
     """Return the words of these sources; one that does not parse has none.
 
-    A word that only one source holds comes before those that several do: where two
-    sides differ is where they are to be looked at.
+    Names in ``.go`` are read as Go, all others as Python. A word that only one source
+    holds comes before those that several do: where two sides differ is where they are
+    to be looked at.
     """
-    found = [found_in(text) for text in sources.values()]
+    found = [
+        go_words(text) if name.endswith(GO) else found_in(text)
+        for name, text in sources.items()
+    ]
     texts = _ranked([each.texts for each in found])
     numbers = _ranked([each.numbers for each in found])[:OTHERS]
     factors = {factor for each in found for factor in each.factors}

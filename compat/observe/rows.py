@@ -233,22 +233,28 @@ AnyRow: TypeAlias = ObservedRow | FlowRow | Unreadable
 
 def load_rows(path: Path) -> list[AnyRow]:
     """Read a file of rows; raises RowsError, or OSError."""
+    return [row for row, _ in read_rows(path)]
+
+
+def read_rows(path: Path) -> list[tuple[AnyRow, object]]:
+    """Return the rows of a file, each with the JSON that it is; as ``load_rows``."""
     try:
         data: object = json.loads(path.read_bytes())
     except ValueError as error:
         raise RowsError(path.name, f"is no JSON: {error}") from None
     if not is_list(data) or not data:
         raise RowsError(path.name, "holds no list of rows")
-    rows = [_row(each, f"{path.name}[{at}]") for at, each in enumerate(data)]
+    rows = [(row_of(each, f"{path.name}[{at}]"), each) for at, each in enumerate(data)]
     seen: set[str] = set()
-    for row in rows:
+    for row, _ in rows:
         if row.id in seen:
             raise RowsError(path.name, f"two rows have the id {row.id}")
         seen.add(row.id)
     return rows
 
 
-def _row(data: object, where: str) -> AnyRow:
+def row_of(data: object, where: str) -> AnyRow:
+    """Return JSON as a row; one that is none is told by its id or ``where`` it is."""
     kind = FlowRow if is_mapping(data) and is_flow_row(data) else ObservedRow
     try:
         return kind.model_validate(data)

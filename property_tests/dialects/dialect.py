@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import files
+from json import dumps
 from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel, JsonValue
 
-from property_tests.registry import Contract
+from compat.engines.capabilities import CapabilityError
+from property_tests.dialects.smaller import line_of, smaller_of
+from property_tests.registry import Contract, read_contract
 from refengine.messages import Json
 from refengine.postures import AnyProfile
-from refengine.testing.trace import difference, to_json
+from refengine.testing.trace import Trace, difference, to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,52 +154,81 @@ class DialectMutant:
     under: str
 
 
-class Dialect(Protocol):
-    """A dialect that is judged: all that is its own."""
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """A dialect that is judged: all that is its own.
+
+    ``folder`` is where its contract stands, beside this one. ``engine`` loads what a
+    text names, under a profile (it raises LoadError); ``refuse`` raises CapabilityError
+    for a scenario that an engine has no place for, and ``play`` plays one on it.
+    ``broken`` and ``strategy`` import what only a matrix and an extra need.
+    """
 
     name: str
     family: str
     title: str
+    folder: str
+    scenario: type[BaseModel]
+    checks: Sequence[DialectCheck]
+    fixed: Callable[[], Sequence[JudgedWorld]]
+    engine: Callable[[str, str | None], Any]
+    refuse: Callable[[Any, Any], None]
+    play: Callable[[Any, Any], Trace]
+    view: Callable[[PlayedDialect], Any]
+    broken: Callable[[], Sequence[DialectMutant]]
+    strategy: Callable[[], Any]
+    smaller: Callable[[Any], Iterator[BaseModel]] = smaller_of
 
-    @property
+    @cached_property
     def contract(self) -> Contract:
-        """Its clauses."""
-        ...
+        """The clauses of its family, which come with the package."""
+        where = f"{self.folder}/contract.toml"
+        text = files("property_tests").joinpath(where).read_text("utf-8")
+        return read_contract(text, where)
 
-    @property
-    def checks(self) -> Sequence[DialectCheck]:
-        """What decides them."""
-        ...
-
-    @property
+    @cached_property
     def mutants(self) -> Sequence[DialectMutant]:
         """Broken engines of it."""
-        ...
-
-    def fixed(self) -> Sequence[JudgedWorld]:
-        """Return its fixed worlds."""
-        ...
+        return self.broken()
 
     def drawn(self, examples: int, seed: int) -> Iterator[JudgedWorld]:
-        """Yield so many drawn ones, always the same."""
-        ...
+        """Yield so many drawn worlds, always the same; needs the extra ``testing``."""
+        from property_tests.drawing import drawn  # noqa: PLC0415  # an extra
 
-    def load(self, text: str, profile: str | None) -> DialectDoor:
+        yield from map(JudgedWorld, drawn(self.strategy(), examples, seed))
+
+    def door(self, engine: Any) -> EngineDoor:  # noqa: ANN401  # its own type
+        """Return an engine of it as a door."""
+        return EngineDoor(self, engine)
+
+    def load(self, text: str, profile: str | None) -> EngineDoor:
         """Return the door that a text names; raises LoadError."""
-        ...
+        return self.door(self.engine(text, profile))
 
     def read(self, data: Mapping[str, Any]) -> BaseModel:
         """Return the scenario of this JSON; raises ValidationError."""
-        ...
+        return self.scenario.model_validate_json(dumps(data))
 
-    def smaller(self, scenario: Any) -> Iterator[BaseModel]:  # noqa: ANN401  # its own type
-        """Yield scenarios that are less than this one."""
-        ...
-
-    def view(self, played: PlayedDialect) -> Any:  # noqa: ANN401  # what its checks read
-        """Return what the checks read a trace by."""
-        ...
-
-    def lines(self, trace: Any) -> Sequence[str]:  # noqa: ANN401  # its own type
+    def lines(self, trace: Trace) -> Sequence[str]:
         """Return every observation in a line."""
-        ...
+        return [line_of(each) for each in trace]
+
+
+class EngineDoor:
+    """An engine of a dialect, as a dialect's door: a ``DialectDoor``."""
+
+    def __init__(self, dialect: Dialect, engine: Any) -> None:  # noqa: ANN401  # each dialect has its own
+        self._dialect = dialect
+        self._engine = engine
+        self.name: str = engine.name
+        self.version: str = engine.version
+        self.profile: Any = engine.profile
+        self.capabilities: frozenset[str] = frozenset(engine.capabilities)
+
+    def play(self, scenario: BaseModel) -> Trace:
+        """Play a scenario; raises RefusedWorldError."""
+        try:
+            self._dialect.refuse(self._engine, scenario)
+        except CapabilityError as error:
+            raise RefusedWorldError(str(error)) from error
+        return self._dialect.play(scenario, self._engine)

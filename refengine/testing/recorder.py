@@ -152,6 +152,10 @@ class Recorder:
         if self._when is not None:
             self._look(kind, data, *self._when)
 
+    def note_now(self, kind: ObservationKind, data: Mapping[str, object]) -> None:
+        """Put down one observation with its time, in virtual seconds of the run."""
+        self.add(kind, {**data, "at": self.time()})
+
     def last(self, *kinds: ObservationKind) -> Observation | None:
         """Return the last observation of these kinds, None if there is none yet."""
         return next((each for each in reversed(self._all) if each.kind in kinds), None)

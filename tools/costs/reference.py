@@ -32,6 +32,7 @@ PROFILES: Final = RESULTS / "profiles.md"
 README: Final = ROOT / "README.md"
 PERFORMANCE: Final = ROOT / "docs" / "performance.md"
 END: Final = "<!-- up to here -->\n"
+COMMAND: Final = "tools.costs.reference"
 
 
 class NoPlaceError(ValueError):
@@ -113,18 +114,21 @@ def _adds(cost: Cost) -> float:
     return added.value
 
 
-def between(text: str, what: str, content: str) -> str:
-    """Return a page with this content in its place; raises NoPlaceError."""
-    before, started, rest = text.partition(begin(what))
+def between(text: str, what: str, content: str, by: str = COMMAND) -> str:
+    """Return a page with this content in its place; raises NoPlaceError.
+
+    ``by`` is the module that writes it.
+    """
+    before, started, rest = text.partition(begin(what, by))
     _, ended, after = rest.partition(END)
     if not started or not ended:
         raise NoPlaceError(what)
     return f"{before}{started}\n{content}\n{ended}{after}"
 
 
-def begin(what: str) -> str:
+def begin(what: str, by: str = COMMAND) -> str:
     """Return the line after which something is shown."""
-    return f"<!-- {what}: written by python -m tools.costs.reference -->\n"
+    return f"<!-- {what}: written by python -m {by} -->\n"
 
 
 def _keep(costs: Costs) -> None:

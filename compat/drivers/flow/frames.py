@@ -12,15 +12,16 @@ from typing import Any, Final, Literal
 
 from compat.drivers.frames import (
     METHODS,
+    BuildResult,
     FailureTold,
     FramePart,
     Method,
-    NothingPart,
     OfAgent,
 )
 
 ALIKE: Final = (
     *("initialize", "settle", "reset", "shutdown", "cancel", "close", "abandon"),
+    *("subject", "effect", "now", "new_id", "tool_run", "entered"),
 )
 """The methods that are as in every dialect."""
 
@@ -213,23 +214,32 @@ class FlowConfig(FramePart):
     agent: FlowAgentTold
     plugins: list[FlowPluginTold]
     artifact_service: bool
+    subject: bool = False
 
 
 class FlowBuildParams(OfAgent):
-    """Make a runner over the services of a world, in place of the last one."""
+    """Make a runner over the services of a world, in place of the last one.
+
+    Of a ``subject``, the agent is what its function is given: a model, tools and an
+    instruction.
+    """
 
     dialect: Literal["flow"]
     config: FlowConfig
 
 
 class FlowSessionParams(OfAgent):
-    """Make a session, or load one afresh."""
+    """Make a session, put an event into one, or load one afresh.
 
-    do: Literal["create", "load"]
+    What no author said, the agent did.
+    """
+
+    do: Literal["create", "append", "load"]
     user: str
     session: str
     state: dict[str, Any] | None = None
     artifacts: dict[str, str] | None = None
+    event: FlowEventTold | None = None
 
 
 class FlowSessionResult(FramePart):
@@ -241,12 +251,13 @@ class FlowSessionResult(FramePart):
 
 
 class FlowRunParams(OfAgent):
-    """Begin a run of a session with a message of its user."""
+    """Begin a run of a session with a message of its user, and a state with it."""
 
     user: str
     session: str
     content: FlowContentTold
     stream: bool
+    state: dict[str, Any] | None = None
 
 
 class FlowStreamResult(FramePart):
@@ -368,7 +379,7 @@ class FlowContextResult(FramePart):
 FLOW_METHODS: Final[Mapping[str, Method]] = MappingProxyType(
     {
         **{name: METHODS[name] for name in ALIKE},
-        "build": Method(("harness",), FlowBuildParams, NothingPart),
+        "build": Method(("harness",), FlowBuildParams, BuildResult),
         "session": Method(("harness",), FlowSessionParams, FlowSessionResult),
         "run": Method(("harness",), FlowRunParams, FlowStreamResult),
         "context": Method(("harness",), FlowContextParams, FlowContextResult),

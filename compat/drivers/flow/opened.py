@@ -7,6 +7,7 @@ its consumer, and is told of one who leaves where he left.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from compat.dialects.flow.content import Content
@@ -26,7 +27,7 @@ class RemoteFlowWorld:
 
     def __init__(self, driver: DriverProcess, world: FlowWorld) -> None:
         self._world = world
-        self.calls = FlowCalls(driver, world)
+        self.calls = FlowCalls(driver)
         self.number = self.calls.number
 
     async def create(
@@ -78,34 +79,49 @@ class RemoteFlowRunner:
         An engine may go on behind an error, as long as its consumer does: the first one
         is raised when there are no more events.
         """
-        calls = self._opened.calls
-        said = {"user": user_id, "session": session_id}
-        with calls.attached():
-            told = plain(as_json(content))
-            run = await calls.call("run", **said, content=told, stream=stream)
-            failed: BaseException | None = None
-            ended = False
-
-            async def pulled() -> Mapping[str, Any]:
-                try:
-                    return await calls.call("pull", **run)
-                except EngineFailedError:  # it may crash behind an error: that is first
-                    if failed is None:
-                        raise
-                    return {"end": True}
-
-            try:
-                while not (piece := await pulled()).get("end"):
-                    if "error" in piece:
-                        failed = failed or calls.failure(piece["error"])
-                    else:
-                        yield from_json(Event, piece["event"])
-                ended = True
-            finally:
-                if not ended:
-                    await calls.left(run)
-            if failed is not None:
-                raise failed
+        asked = {
+            "user": user_id,
+            "session": session_id,
+            "content": plain(as_json(content)),
+            "stream": stream,
+        }
+        async with aclosing(pulled_events(self._opened.calls, asked)) as events:
+            async for event in events:
+                yield event
 
     async def close(self) -> None:
         """Plugins of a world have nothing to close."""
+
+
+async def pulled_events(
+    calls: FlowCalls, asked: Mapping[str, object]
+) -> AsyncGenerator[Event, None]:
+    """Begin a run, and yield its events as they are pulled.
+
+    Raises the first error when there are no more events: an engine may go on behind it.
+    """
+    with calls.attached():
+        run = await calls.call("run", **asked)
+        failed: BaseException | None = None
+        ended = False
+
+        async def pulled() -> Mapping[str, Any]:
+            try:
+                return await calls.call("pull", **run)
+            except EngineFailedError:  # it may crash behind an error: that is first
+                if failed is None:
+                    raise
+                return {"end": True}
+
+        try:
+            while not (piece := await pulled()).get("end"):
+                if "error" in piece:
+                    failed = failed or calls.failure(piece["error"])
+                else:
+                    yield from_json(Event, piece["event"])
+            ended = True
+        finally:
+            if not ended:
+                await calls.left(run)
+        if failed is not None:
+            raise failed

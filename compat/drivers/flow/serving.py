@@ -27,7 +27,7 @@ from compat.drivers.flow.failures import said_by_flow_engine
 from compat.drivers.held import Errors, Held
 from compat.engines.flow.performing import FlowToolContext
 from compat.engines.flow.plain_schemas import plain_schema
-from compat.engines.flow.world import SUBJECTS, FlowWorld, FlowWorldTool, WorldModel
+from compat.engines.flow.world import SUBJECTS, FlowWorldTool, WorldModel
 
 OF_A_RUN: Final = frozenset(("on_user_message", "before_run", "on_event", "after_run"))
 """The hooks that are given no context."""
@@ -50,10 +50,9 @@ class VendorChunk:
 class FlowCalls:
     """All that the driver of one world may call, and how that driver is asked."""
 
-    def __init__(self, driver: DriverProcess, world: FlowWorld) -> None:
+    def __init__(self, driver: DriverProcess) -> None:
         self.held = Held()
         self._driver = driver
-        self._world = world
         self._errors = Errors()
         self.number = driver.add(self)
         self._functions: Mapping[str, Callable[[Params], Coroutine[Any, Any, object]]]
@@ -125,7 +124,7 @@ class FlowCalls:
             stream=params["stream"],
             aggregate=cast("Any", _as_chunks),
         )
-        return {"stream": self.held.offer(answers, _piece)}
+        return {"stream": self.held.offer(answers, piece_told)}
 
     async def _tool_called(self, params: Params) -> object:
         tool: FlowWorldTool = self.held.get(params["tool"])
@@ -238,7 +237,8 @@ async def _as_chunks(
         yield VendorChunk(chunk)
 
 
-def _piece(brought: LlmResponse | VendorChunk) -> Mapping[str, object]:
+def piece_told(brought: LlmResponse | VendorChunk) -> Mapping[str, object]:
+    """Return what a pull of a model's stream brings."""
     if isinstance(brought, LlmResponse):
         return {"response": _told(brought)}
     said = brought.response

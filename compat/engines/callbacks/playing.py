@@ -7,12 +7,9 @@ A scenario that compares is played twice from fresh; ``build`` stands before eac
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -33,8 +30,10 @@ from compat.engines.callbacks.world import (
     seen_said,
     seen_state,
 )
+from compat.engines.dialect_playing import play_turn, seen_error, side_by_side
+from refengine.messages import Json
 from refengine.testing.clock import run
-from refengine.testing.trace import Observation, Trace
+from refengine.testing.trace import Trace
 
 VERSIONS: Final[Mapping[str, Sequence[tuple[Version, bool]]]] = MappingProxyType(
     {
@@ -48,18 +47,23 @@ VERSIONS: Final[Mapping[str, Sequence[tuple[Version, bool]]]] = MappingProxyType
 
 def play_callbacks(scenario: CallbacksScenario, engine: CallbacksEngine) -> Trace:
     """Play a scenario on virtual time, and return all that was seen."""
-    found: list[Observation] = []
-    for version, file in VERSIONS[scenario.compares]:
-        with tempfile.TemporaryDirectory(prefix="refengine-") as folder:
-            kept = file or scenario.file
-            path = Path(folder) / "sessions.db" if kept else None
-            world = CallbacksWorld(scenario, version, path)
-            trace = run(SessionsPlayer(world, engine).play())
-        shift = max((each.run for each in found), default=0)
-        for each in trace:
-            number = each.run + shift if each.run else 0
-            found.append(replace(each, run=number, seq=len(found)))
-    return Trace(found)
+    return side_by_side(
+        _played(scenario, engine, version, file=file or scenario.file)
+        for version, file in VERSIONS[scenario.compares]
+    )
+
+
+def _played(
+    scenario: CallbacksScenario,
+    engine: CallbacksEngine,
+    version: Version,
+    *,
+    file: bool,
+) -> Trace:
+    with tempfile.TemporaryDirectory(prefix="refengine-") as folder:
+        path = Path(folder) / "sessions.db" if file else None
+        world = CallbacksWorld(scenario, version, path)
+        return run(SessionsPlayer(world, engine).play())
 
 
 class SessionsPlayer:
@@ -67,6 +71,7 @@ class SessionsPlayer:
 
     def __init__(self, world: CallbacksWorld, engine: CallbacksEngine) -> None:
         self._world, self._engine = world, engine
+        self._recorder = world.recorder
         self._note = world.recorder.note_now
         self._opened: OpenedSessions
         self._clients: dict[str, Client] = {
@@ -75,18 +80,17 @@ class SessionsPlayer:
 
     async def play(self) -> Trace:
         """Play the sessions, and return all that was seen."""
-        recorder = self._world.recorder
-        recorder.time_run()
+        self._recorder.time_run()
         self._note("build", {"version": self._world.version})
         self._open()
         for number, turn in enumerate(self._world.scenario.turns, 1):
-            recorder.run = number
+            self._recorder.run = number
             for each in turn.before:
                 self._happens(each)
             await self._turn(turn)
             kept = seen_state(await self._opened.stored(turn.session))
             self._note("checkpoint", {"session": turn.session, "state": kept})
-        return recorder.trace()
+        return self._recorder.trace()
 
     def _open(self) -> None:
         self._opened = self._engine.open(self._world)
@@ -97,7 +101,7 @@ class SessionsPlayer:
         try:
             self._do(each)
         except Exception as error:  # noqa: BLE001  # what is refused is data
-            told["error"] = {"class": type(error).__name__, "text": str(error)}
+            told["error"] = seen_error(error)
         self._note("effect", told)
 
     def _do(self, each: HappensSpec) -> None:
@@ -136,30 +140,10 @@ class SessionsPlayer:
 
     async def _turn(self, turn: SessionTurnSpec) -> None:
         self._note("run_start", {"session": turn.session, "texts": list(turn.texts)})
-        end: dict[str, object] = {}
-        with warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always")
-            try:
-                end["result"] = await self._played(turn)
-            except asyncio.CancelledError:
-                end["cancelled"] = True
-            except Exception as error:  # noqa: BLE001  # what a session raised is data
-                end["error"] = {"class": type(error).__name__, "text": str(error)}
-        for each in warned:
-            told = {"class": each.category.__name__, "text": str(each.message)}
-            self._note("warning", told)
-        self._note("run_end", end)
-
-    async def _played(self, turn: SessionTurnSpec) -> object:
         play = self._streamed if turn.stream else self._ran
-        task = asyncio.ensure_future(play(turn))
-        if turn.cancel_after is None:
-            return await task
-        await asyncio.wait((task,), timeout=turn.cancel_after)
-        task.cancel()
-        return await task
+        await play_turn(self._recorder, lambda: play(turn), turn.cancel_after, dict)
 
-    async def _ran(self, turn: SessionTurnSpec) -> object:
+    async def _ran(self, turn: SessionTurnSpec) -> dict[str, Json]:
         result: Any = await self._opened.run(turn.session, *turn.texts)
         answer = getattr(result, "answer", None)
         return {
@@ -168,7 +152,7 @@ class SessionsPlayer:
             "state": seen_state(getattr(result, "state", None)),
         }
 
-    async def _streamed(self, turn: SessionTurnSpec) -> object:
+    async def _streamed(self, turn: SessionTurnSpec) -> dict[str, Json]:
         taken, facts = 0, self._opened.stream(turn.session, *turn.texts)
         async with aclosing(facts) as told:
             async for fact in told:

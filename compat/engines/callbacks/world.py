@@ -28,11 +28,11 @@ from compat.engines.callbacks.scenario import (
     SessionToolSpec,
     Version,
 )
+from compat.engines.dialect_playing import seen_call, seen_error, seen_message
 from refengine.context import Context
 from refengine.messages import Json, Message, MessageChunk, ToolCall
 from refengine.stream import StreamReader
 from refengine.testing.recorder import Recorder, snapshot
-from refengine.testing.trace import ObservationKind
 from refengine.tools import Options, ToolInfo
 
 LISTENER: Final = "listener"
@@ -43,14 +43,6 @@ STORED_AT: Final = "on_state_storage"
 
 class ScriptedSessionError(Exception):
     """What a world was told to raise."""
-
-
-class SessionRecorder(Recorder):
-    """Notes with each entry when it was, in virtual seconds since the play began."""
-
-    def note_now(self, kind: ObservationKind, data: Mapping[str, object]) -> None:
-        """Put down one observation with its time."""
-        self.add(kind, {**data, "at": self.time()})
 
 
 class OldClient:
@@ -90,7 +82,7 @@ class CallbacksWorld:
         self, scenario: CallbacksScenario, version: Version, path: Path | None
     ) -> None:
         self.scenario, self.version, self.path = scenario, version, path
-        self.recorder = SessionRecorder()
+        self.recorder = Recorder()
         self.memory: dict[str, Any] = {}
         self.model = SessionModel(scenario.script, self.recorder)
         self.tools = tuple(SessionTool(x, self) for x in scenario.tools)
@@ -169,9 +161,7 @@ class CallbacksWorld:
 class SessionModel:
     """Gives the next answer of a script each time that it is asked."""
 
-    def __init__(
-        self, script: Sequence[SessionAnswerSpec], recorder: SessionRecorder
-    ) -> None:
+    def __init__(self, script: Sequence[SessionAnswerSpec], recorder: Recorder) -> None:
         self._left, self._recorder = list(script), recorder
 
     async def stream(
@@ -227,19 +217,10 @@ class SessionTool:
 
 
 def seen_said(message: object) -> Json:
-    """Return what an observation says of a message, by its attributes."""
-    calls: Sequence[object] = getattr(message, "tool_calls", ())
-    told: dict[str, Json] = {
-        "role": str(getattr(message, "role", "")),
-        "content": str(getattr(message, "content", "")),
-        "calls": [_seen_call(each) for each in calls],
-        "call_id": str(getattr(message, "tool_call_id", "") or ""),
-    }
-    return {key: each for key, each in told.items() if each}
-
-
-def _seen_call(call: object) -> Json:
-    return {key: str(getattr(call, key, "")) for key in ("id", "name", "arguments")}
+    """Return what an observation says of a message; a name says nothing here."""
+    told = seen_message(message)
+    told.pop("name", None)
+    return told
 
 
 def seen_state(state: object) -> Json:
@@ -261,11 +242,11 @@ def seen_data(data: Sequence[object]) -> Json:
 
 def _seen(value: object) -> Json:
     if isinstance(value, BaseException):
-        return {"class": type(value).__name__, "text": str(value)}
+        return seen_error(value)
     if hasattr(value, "session_id"):
         return seen_state(value)
     if hasattr(value, "arguments"):
-        return _seen_call(value)
+        return seen_call(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_seen_one(each) for each in cast("Sequence[object]", value)]
     return snapshot(value)

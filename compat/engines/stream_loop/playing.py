@@ -7,13 +7,11 @@ A scenario that compares is played twice from fresh; ``build`` stands before eac
 
 from __future__ import annotations
 
-import asyncio
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
+from compat.engines.dialect_playing import play_turn, side_by_side
 from compat.engines.stream_loop.doors import LoopCall, StreamLoopEngine
 from compat.engines.stream_loop.scenario import (
     Form,
@@ -22,10 +20,10 @@ from compat.engines.stream_loop.scenario import (
     LoopScenario,
     LoopTurnSpec,
 )
-from compat.engines.stream_loop.world import LoopWorld, seen_error, seen_result
-from refengine.messages import Message
+from compat.engines.stream_loop.world import LoopWorld, seen_result
+from refengine.messages import Json, Message
 from refengine.testing.clock import run
-from refengine.testing.trace import Observation, Trace
+from refengine.testing.trace import Trace
 
 FORMS: Final[Mapping[str, tuple[Form, ...]]] = MappingProxyType(
     {
@@ -40,16 +38,14 @@ FORMS: Final[Mapping[str, tuple[Form, ...]]] = MappingProxyType(
 
 def play_loop(scenario: LoopScenario, engine: StreamLoopEngine) -> Trace:
     """Play a scenario on virtual time, and return all that was seen."""
-    found: list[Observation] = []
-    for at, form in enumerate(FORMS[scenario.compares]):
-        recut = scenario.compares == "cuts" and at == 1
-        played = in_other_chunks(scenario) if recut else scenario
-        trace = run(LoopSession(played, engine, form).play())
-        shift = max((each.run for each in found), default=0)
-        for each in trace:
-            number = each.run + shift if each.run else 0
-            found.append(replace(each, run=number, seq=len(found)))
-    return Trace(found)
+    forms = FORMS[scenario.compares]
+    worlds = [scenario] * len(forms)
+    if scenario.compares == "cuts":
+        worlds[1:] = [in_other_chunks(scenario)]
+    return side_by_side(
+        run(LoopSession(each, engine, form).play())
+        for each, form in zip(worlds, forms, strict=True)
+    )
 
 
 class LoopSession:
@@ -75,30 +71,17 @@ class LoopSession:
 
     async def _turn(self, turn: LoopTurnSpec) -> None:
         self._recorder.note_now("run_start", turn.model_dump())
-        end: dict[str, object] = {}
-        with warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always")
-            try:
-                result = await self._called(turn)
-            except asyncio.CancelledError:
-                end["cancelled"] = True
-            except Exception as error:  # noqa: BLE001  # what a call raised is data
-                end["error"] = seen_error(error)
-            else:
-                end["result"] = seen_result(result)
-                self._history = getattr(result, "history", ())
-        for each in warned:
-            told = {"class": each.category.__name__, "text": str(each.message)}
-            self._recorder.note_now("warning", told)
-        self._recorder.note_now("run_end", end)
+        await play_turn(
+            self._recorder,
+            lambda: self._engine.process(self._call(turn)),
+            turn.cancel_after,
+            self._ended,
+        )
 
-    async def _called(self, turn: LoopTurnSpec) -> Any:  # noqa: ANN401  # the door's result
-        task = asyncio.ensure_future(self._engine.process(self._call(turn)))
-        if turn.cancel_after is None:
-            return await task
-        await asyncio.wait((task,), timeout=turn.cancel_after)
-        task.cancel()
-        return await task
+    def _ended(self, result: object) -> Json:
+        told = seen_result(result)
+        self._history = getattr(result, "history", ())
+        return told
 
     def _call(self, turn: LoopTurnSpec) -> LoopCall:
         world, scenario = self._world, self._scenario

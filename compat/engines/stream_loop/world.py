@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any, Final, cast
 
 from compat.dialects.stream_loop import ResponseCallbacks, ToolOutput
 from compat.dialects.stream_loop.parts import Part
+from compat.engines.dialect_playing import seen_call, seen_error, seen_message
 from compat.engines.stream_loop.scenario import (
     CALLBACKS,
     LoopChunkSpec,
@@ -26,7 +27,6 @@ from refengine.stream import StreamReader
 from refengine.testing.clock import Ids
 from refengine.testing.json_values import is_mapping
 from refengine.testing.recorder import Recorder, snapshot
-from refengine.testing.trace import ObservationKind
 from refengine.tools import Options, ToolInfo
 
 END: Final = (LoopChunkSpec(text="end"),)
@@ -40,20 +40,12 @@ class ScriptedLoopError(Exception):
     """What a world was told to raise."""
 
 
-class LoopRecorder(Recorder):
-    """Notes with each entry when it was, in virtual seconds since the play began."""
-
-    def note_now(self, kind: ObservationKind, data: Mapping[str, object]) -> None:
-        """Put down one observation with its time."""
-        self.add(kind, {**data, "at": self.time()})
-
-
 class LoopWorld:
     """The model, the tools and the callbacks of one play of a scenario."""
 
     def __init__(self, scenario: LoopScenario) -> None:
         self.scenario = scenario
-        self.recorder = LoopRecorder()
+        self.recorder = Recorder()
         self.new_id = Ids("made")
         self.logger = logging.Logger("refengine.stream_loop.world", logging.INFO)  # noqa: LOG001  # nobody else's, and nobody above it hears
         self.logger.addHandler(LoopRecords(self.recorder))
@@ -85,7 +77,7 @@ class LoopWorldModel:
     """Streams the next answer of a script each time that it is asked."""
 
     def __init__(
-        self, script: Sequence[Sequence[LoopChunkSpec]], recorder: LoopRecorder
+        self, script: Sequence[Sequence[LoopChunkSpec]], recorder: Recorder
     ) -> None:
         self._left = list(script)
         self._recorder = recorder
@@ -129,7 +121,7 @@ class LoopWorldModel:
 class LoopWorldTool:
     """A tool that gives one outcome after the other, and notes each execution."""
 
-    def __init__(self, spec: LoopToolSpec, recorder: LoopRecorder) -> None:
+    def __init__(self, spec: LoopToolSpec, recorder: Recorder) -> None:
         self.info = ToolInfo(spec.name)
         self._spec, self._recorder = spec, recorder
         self._runs = 0
@@ -170,7 +162,7 @@ async def _outcome(spec: LoopOutcomeSpec) -> object:
 class LoopRecords(logging.Handler):
     """Notes the fields of log records."""
 
-    def __init__(self, recorder: LoopRecorder) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         super().__init__()
         self._recorder = recorder
 
@@ -187,29 +179,6 @@ def _seen_output(given: object) -> Json:
             {"result": given.result, "requires_follow_up": given.requires_follow_up}
         )
     return snapshot(given)
-
-
-def seen_message(message: object) -> Json:
-    """Return what an observation says of a message, by its attributes."""
-    calls: Sequence[object] = getattr(message, "tool_calls", ())
-    told: dict[str, Json] = {
-        "role": str(getattr(message, "role", "")),
-        "content": str(getattr(message, "content", "")),
-        "calls": [seen_call(each) for each in calls],
-        "call_id": str(getattr(message, "tool_call_id", "") or ""),
-        "name": str(getattr(message, "name", "") or ""),
-    }
-    return {key: each for key, each in told.items() if each}
-
-
-def seen_call(call: object) -> Json:
-    """Return id, name and arguments of a call."""
-    return {key: str(getattr(call, key, "")) for key in ("id", "name", "arguments")}
-
-
-def seen_error(error: object) -> Json:
-    """Return class and text of an error."""
-    return {"class": type(error).__name__, "text": str(error)}
 
 
 def seen_part(part: object) -> Json:

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from compat.drivers.flow.subjects import FlowSubjectEngine
 from compat.drivers.go_subjects import GoSubjectError
 from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus
@@ -20,7 +21,7 @@ from compat.migration.remote.languages import (
     read_subject,
 )
 from compat.migration.remote.runner import RemoteRunner, anew
-from compat.migration.remote.worlds import fitted
+from compat.migration.remote.worlds import fitted, flow_fitted
 from compat.migration.reproducer import SideFiles
 from compat.migration.subject_process import Label
 from compat.migration.subject_runner import CheckOptions
@@ -98,14 +99,20 @@ def _judged(
     terms = replace(terms, everywhere=sides.how.domain == EVERYWHERE)
     try:
         with closing(sides.runner(ref, "new")) as new:
-            declared = old.engine.capabilities & new.engine.capabilities
-            fits = fitted(corpus, declared)
-            judge = MigrationJudge(old, fits, anew, sides.how.progress)
+            judge = MigrationJudge(
+                old, _fitted(corpus, old, new), anew, sides.how.progress
+            )
             with closing(judge):
                 verdict = judge.judge(new, terms, explain=explain)
             return verdict, {"old": old.files, "new": new.files}
     except PlayError as error:
         return _faulty(error, terms)
+
+
+def _fitted(corpus: Corpus, old: RemoteRunner, new: RemoteRunner) -> Corpus:
+    if isinstance(old.engine, FlowSubjectEngine):
+        return flow_fitted(corpus)
+    return fitted(corpus, old.engine.capabilities & new.engine.capabilities)
 
 
 def _faulty(error: PlayError, terms: Terms) -> JudgedSides:

@@ -24,9 +24,12 @@ from compat.drivers.installed import go_driver
 from compat.drivers.kept import Command
 from compat.drivers.subjects import LoadedFrom
 from compat.migration.refs import SubjectLocation, SubjectRef, located
+from refengine.testing.subject_worlds.go_source import is_adk_go
 
-DEFAULT_ENGINE: Final = "eino@0.9.13"
-"""What subjects in Go are played on where nobody says another engine."""
+IN_GO: Final = "eino@0.9.13"
+ADK_IN_GO: Final = "adk-go@0.5.0"
+"""What subjects in Go are played on where nobody says another engine, by what they
+import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,14 @@ def read_subject(ref: SubjectRef) -> ReadSubject:
     """Read a subject; raises RefError, GoSubjectError or EngineNameError."""
     with located(ref) as place:
         package = go_subject(ref.text, _path(place), ref.name)
-    engine = go_driver(ref.engine or DEFAULT_ENGINE).name
+    engine = go_driver(ref.engine or _usual(package)).name
     loaded = LoadedFrom(package.path, package.name)
     return ReadSubject(engine, loaded, package.files, package)
+
+
+def _usual(package: GoSubject) -> str:
+    texts = (each.decode("utf-8", "replace") for each in package.files.values())
+    return ADK_IN_GO if any(map(is_adk_go, texts)) else IN_GO
 
 
 def _in_go(subjects: Sequence[ReadSubject]) -> Programs:

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from compat.drivers.flow.subjects import FlowSubjectEngine
 from compat.drivers.kept import Command, KeptDriver
 from compat.drivers.subjects import (
     SubjectEngine,
@@ -33,6 +35,9 @@ from refengine.testing.scenario import Scenario
 from refengine.testing.session import Session
 from refengine.testing.trace import Trace
 from refengine.testing.world import EffectError, World
+
+FLOW: Final = "flow"
+"""The dialect of engines whose agents keep sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +85,15 @@ class RemoteRunner:
             "TMPDIR": str(self._top / TEMPORARY),
         }
 
-    def _started(self) -> tuple[KeptDriver, SubjectEngine]:
+    def _started(self) -> tuple[KeptDriver, SubjectEngine | FlowSubjectEngine]:
         subject, patience = self.subject, self._check.timeout
         try:
             driver = KeptDriver(self._command, patience, cwd=self._cwd, env=self._env)
         except ChildError as error:
             raise self._fault("ended", error.why) from error
-        return driver, SubjectEngine(subject.engine, driver, subject.loaded)
+        of_dialect = driver.about.get("dialect") == FLOW
+        made = FlowSubjectEngine if of_dialect else SubjectEngine
+        return driver, made(subject.engine, driver, subject.loaded)
 
     def anew(self) -> RemoteRunner:
         """Return the same side in a process of its own."""
@@ -130,20 +137,25 @@ class RemoteRunner:
     def play(self, world: Scenario) -> RemotePlayed:
         """Play one world; raises PlayError."""
         watch = self.engine.watch = SubjectWatch()
-
-        def dress(own: World, config: ChatModelAgentConfig) -> ChatModelAgentConfig:
-            watch.world = own
-            return config
-
-        session = Session(world, self.engine, dress, watch.names, rebuild=True)
         try:
-            trace = self._loops.run(session.play())
+            trace = self._traced(world, watch)
         except EffectError as error:
             raise self._fault("effect", str(error), usage=True) from error
         except ChildError as error:
             raise self._over(error) from error
         self._see(watch)
         return RemotePlayed(trace.to_jsonl(), self._refused(watch, trace))
+
+    def _traced(self, world: Scenario, watch: SubjectWatch) -> Trace:
+        if isinstance(self.engine, FlowSubjectEngine):
+            return self.engine.play(world)
+
+        def dress(own: World, config: ChatModelAgentConfig) -> ChatModelAgentConfig:
+            watch.world = own
+            return config
+
+        session = Session(world, self.engine, dress, watch.names, rebuild=True)
+        return self._loops.run(session.play())
 
     def _see(self, watch: SubjectWatch) -> None:
         """Count what was entered, and raise what makes the whole side a mistake."""

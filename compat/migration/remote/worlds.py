@@ -27,6 +27,20 @@ def fitted(corpus: Corpus, declared: AbstractSet[str]) -> Corpus:
     return replace(corpus, worlds=kept, fits=fits, slow=True)
 
 
+def flow_fitted(corpus: Corpus) -> Corpus:
+    """Return the worlds of a corpus that agents with sessions can be played in."""
+    before = corpus.fits
+
+    def fits(world: Scenario) -> bool:
+        if before is not None and not before(world):
+            return False
+        needs = {need for need, _ in hidden_needs(world)}
+        return len(world.all_agents) == 1 and needs.isdisjoint(TEXTS)
+
+    kept = tuple(each for each in corpus.worlds if fits(each.scenario))
+    return replace(corpus, worlds=kept, fits=fits, slow=True)
+
+
 def playable(world: Scenario, declared: frozenset[str]) -> bool:
     """Tell whether engines that declare this can be asked for a world."""
     if any(need not in declared for need, _ in hidden_needs(world)):

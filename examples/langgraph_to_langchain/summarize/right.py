@@ -1,16 +1,23 @@
-"""Puts a summary in the place of a long history's older part: the built-in.
-
-It asks the model through a function of our own. Given the model itself, it asks up to
-three times; and it begins at its number, where the old hook began behind it.
-"""
+"""Puts a summary in the place of a long history's older part: a decorated hook."""
+# langgraph.graph says that it is typed.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import SummarizationMiddleware
-from langchain_core.messages import AnyMessage, get_buffer_string
+from langchain.agents.middleware import AgentState, before_model
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    ToolMessage,
+    get_buffer_string,
+)
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.runtime import Runtime
 
 from refengine.testing import World
 
@@ -19,26 +26,44 @@ LIMIT: Final = 7
 KEEP: Final = 3
 """So many messages at its end stay as they are."""
 PROMPT: Final = "Summarise the conversation:\n{messages}"
+SUMMARY: Final = "Here is a summary of the conversation to date:\n\n{}"
 
 
 def subject(world: World) -> object:
     """Return the agent of one session."""
     lc = world.as_langchain()
 
-    def summarize(older: list[AnyMessage]) -> str:
-        told = get_buffer_string(older, format="xml")
-        return lc.model.invoke(PROMPT.format(messages=told)).text
+    @before_model
+    def summarize(
+        state: AgentState[Any],
+        runtime: Runtime[None],  # noqa: ARG001  # as the decorator calls it
+    ) -> dict[str, Any]:
+        messages = list(state["messages"])
+        end = end_of_older(messages)
+        if end == 0:
+            return {"messages": []}
+        told = get_buffer_string(messages[:end], format="xml")
+        answer = lc.model.invoke(PROMPT.format(messages=told))
+        summary = HumanMessage(SUMMARY.format(answer.text.strip()))
+        left = [summary, *messages[end:]]
+        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *left]}
 
-    summarization = SummarizationMiddleware(
-        lc.model,
-        trigger=("messages", LIMIT + 1),
-        keep=("messages", KEEP),
-        trim_tokens_to_summarize=None,
-        summarizer=summarize,
-    )
     return create_agent(
-        lc.model,
-        lc.tools,
-        system_prompt=lc.system_prompt,
-        middleware=[summarization],
+        lc.model, lc.tools, system_prompt=lc.system_prompt, middleware=[summarize]
     )
+
+
+def end_of_older(messages: Sequence[BaseMessage]) -> int:
+    """Return where the part to summarise ends: no call is cut off from its results."""
+    if len(messages) <= LIMIT:
+        return 0
+    end = after = len(messages) - KEEP
+    results: set[str] = set()
+    while after < len(messages) and isinstance(each := messages[after], ToolMessage):
+        results.add(each.tool_call_id)
+        after += 1
+    for at in range(end - 1, -1, -1) if results else ():
+        each = messages[at]
+        if isinstance(each, AIMessage) and results & {c["id"] for c in each.tool_calls}:
+            return at
+    return after

@@ -12,7 +12,7 @@ from compat.dialects.callbacks import (
     Client,
     SessionState,
 )
-from property_tests.callbacks.mutants.doors import broken, step
+from property_tests.callbacks.mutants.steps import broken, step
 from property_tests.dialects.dialect import DialectMutant
 from property_tests.mutants.patching import Given, Patch, Right
 from refengine.messages import History

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from property_tests.callbacks.mutants.doors import other_posture
+from property_tests.callbacks.mutants.steps import other_posture
 from property_tests.dialects.dialect import DialectMutant
 
 V2: Final = "callbacks-v2"

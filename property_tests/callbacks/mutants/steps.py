@@ -15,9 +15,13 @@ from compat.dialects.callbacks.agent import CallbackAgent
 from compat.dialects.callbacks.client import Client
 from compat.dialects.callbacks.delivering import Delivery
 from compat.dialects.callbacks.manager import SessionManager
+from compat.dialects.callbacks.profile import callbacks_profile
 from compat.dialects.callbacks.reporting import Reporting
 from compat.dialects.callbacks.stores import SqliteSessionStore
 from compat.engines.callbacks import playing
+from compat.engines.callbacks.playing import play_callbacks
+from compat.engines.callbacks.reference import CallbacksV2
+from property_tests.dialects.broken import BrokenReferences
 from property_tests.mutants.steps import EngineStep
 
 CALLBACKS_STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
@@ -40,3 +44,15 @@ CALLBACKS_STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
     }
 )
 """All of them, from a fact of the agent to what is kept."""
+
+BROKEN: Final = BrokenReferences(
+    prefix="callbacks",
+    under="callbacks-v2",
+    profile_named=callbacks_profile,
+    reference=CallbacksV2,
+    play_on=play_callbacks,
+    steps=CALLBACKS_STEPS,
+)
+broken = BROKEN.broken
+other_posture = BROKEN.other_posture
+step = BROKEN.step

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from property_tests.dialects.dialect import DialectMutant
-from property_tests.flow.mutants.doors import broken, step
+from property_tests.flow.mutants.steps import broken, step
 from property_tests.mutants.patching import Given, Patch, Right
 
 Hooks = Callable[..., Given]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from property_tests.dialects.dialect import DialectMutant
-from property_tests.flow.mutants.doors import other_posture
+from property_tests.flow.mutants.steps import other_posture
 
 GO: Final = "adk-go-0.4"
 PY: Final = "adk-py-2"

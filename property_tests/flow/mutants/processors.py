@@ -10,8 +10,8 @@ from typing import Final
 from compat.dialects.flow.content import text_content
 from compat.dialects.flow.processors import DEFAULT_REQUEST_PROCESSORS
 from property_tests.dialects.dialect import DialectMutant
-from property_tests.flow.mutants.doors import broken
 from property_tests.flow.mutants.runs import one
+from property_tests.flow.mutants.steps import broken
 from property_tests.mutants.patching import Given, Right
 
 

@@ -9,7 +9,7 @@ from typing import Final, cast
 from compat.dialects.flow.content import Content, Part
 from compat.dialects.flow.errors import AgentNotFoundError, NoVariableError
 from property_tests.dialects.dialect import DialectMutant
-from property_tests.flow.mutants.doors import broken, step
+from property_tests.flow.mutants.steps import broken, step
 from property_tests.mutants.patching import Given, Patch, Right
 
 Made = Callable[[], Sequence[Patch]]

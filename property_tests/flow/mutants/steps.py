@@ -23,8 +23,12 @@ from compat.dialects.flow import (
 from compat.dialects.flow.plugins import Plugins
 from compat.dialects.flow.processors import confirmation, instructions, transfer
 from compat.dialects.flow.processors import contents as contents_processor
+from compat.dialects.flow.profile import flow_profile
 from compat.dialects.flow.sessions import InMemorySessionService
 from compat.engines.flow import reference
+from compat.engines.flow.playing import play_flow
+from compat.engines.flow.reference import FlowDialect
+from property_tests.dialects.broken import BrokenReferences
 from property_tests.mutants.steps import EngineStep
 
 FLOW_STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
@@ -66,3 +70,15 @@ FLOW_STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
     }
 )
 """All of them, from the hooks of a stage to what a session keeps."""
+
+BROKEN: Final = BrokenReferences(
+    prefix="flow",
+    under="flow-safe",
+    profile_named=flow_profile,
+    reference=FlowDialect,
+    play_on=play_flow,
+    steps=FLOW_STEPS,
+)
+broken = BROKEN.broken
+other_posture = BROKEN.other_posture
+step = BROKEN.step

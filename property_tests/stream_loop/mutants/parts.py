@@ -8,7 +8,7 @@ from typing import Final
 
 from property_tests.dialects.dialect import DialectMutant
 from property_tests.mutants.patching import Given, Patch, Right
-from property_tests.stream_loop.mutants.doors import broken, step
+from property_tests.stream_loop.mutants.steps import broken, step
 from property_tests.stream_loop.mutants.streaming import telling
 from refengine.messages import ToolCallChunk
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from property_tests.dialects.dialect import DialectMutant
-from property_tests.stream_loop.mutants.doors import other_posture
+from property_tests.stream_loop.mutants.steps import other_posture
 
 SAFE: Final = "loop-safe"
 

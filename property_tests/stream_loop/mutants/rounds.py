@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from property_tests.dialects.dialect import DialectMutant
 from property_tests.mutants.patching import Given, Patch, Right
-from property_tests.stream_loop.mutants.doors import broken, step
+from property_tests.stream_loop.mutants.steps import broken, step
 from refengine.messages import History, Message
 
 Made = Callable[[], Sequence[Patch]]

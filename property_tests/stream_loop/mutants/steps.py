@@ -16,8 +16,12 @@ from compat.dialects.stream_loop.limits import Limits
 from compat.dialects.stream_loop.linear import LinearProcessor
 from compat.dialects.stream_loop.loop import LoopProcessor
 from compat.dialects.stream_loop.parts import PartsTracker
+from compat.dialects.stream_loop.profile import loop_profile
 from compat.dialects.stream_loop.records import LoopLog
 from compat.engines.stream_loop import reference
+from compat.engines.stream_loop.playing import play_loop
+from compat.engines.stream_loop.reference import StreamLoop
+from property_tests.dialects.broken import BrokenReferences
 from property_tests.mutants.steps import EngineStep
 
 LOOP_STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
@@ -62,3 +66,15 @@ LOOP_STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
     }
 )
 """All of them, from a call of the processor to the parts that it tells."""
+
+BROKEN: Final = BrokenReferences(
+    prefix="loop",
+    under="loop-safe",
+    profile_named=loop_profile,
+    reference=StreamLoop,
+    play_on=play_loop,
+    steps=LOOP_STEPS,
+)
+broken = BROKEN.broken
+other_posture = BROKEN.other_posture
+step = BROKEN.step

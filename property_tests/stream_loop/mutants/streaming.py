@@ -11,7 +11,7 @@ from typing import Final
 from compat.dialects.stream_loop import Limits
 from property_tests.dialects.dialect import DialectMutant
 from property_tests.mutants.patching import Given, Patch, Right
-from property_tests.stream_loop.mutants.doors import broken, step
+from property_tests.stream_loop.mutants.steps import broken, step
 from refengine.messages import Message, ToolCall
 
 Made = Callable[[], Sequence[Patch]]

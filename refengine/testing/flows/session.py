@@ -57,15 +57,19 @@ class FlowPlay:
 
     async def play(self) -> None:
         """Play the runs; the world's recorder has the trace. Raises EffectError."""
+        with warnings.catch_warnings(), no_waiting(self._world.clock.sleep):
+            warnings.simplefilter("ignore")  # of deprecation, which is no behaviour
+            await self.play_elsewhere()
+
+    async def play_elsewhere(self) -> None:
+        """Play what runs in another process: nothing of this one waits or warns."""
         world = self._world
         world.recorder.add("build", {})
-        with warnings.catch_warnings(), no_waiting(world.clock.sleep):
-            warnings.simplefilter("ignore")  # of deprecation, which is no behaviour
-            for number, spec in enumerate(self._scenario.runs, 1):
-                world.recorder.run = number
-                world.run += 1
-                await self._play(spec)
-            await self._close()
+        for number, spec in enumerate(self._scenario.runs, 1):
+            world.recorder.run = number
+            world.run += 1
+            await self._play(spec)
+        await self._close()
         if world.misused is not None:
             raise world.misused
 

@@ -225,12 +225,12 @@ class _Reader(ast.NodeVisitor):
 
     def _text(self, text: str) -> None:
         if text.strip():
-            _put(self._found.texts, text[:LONGEST], self._rank)
+            put(self._found.texts, text[:LONGEST], self._rank)
 
     def _number(self, number: float | None) -> None:
         if number is not None and 0 <= number <= LARGEST:
             for each in (int(number), -int(-number // 1)):
-                _put(self._found.numbers, each, self._rank)
+                put(self._found.numbers, each, self._rank)
 
     def _pattern(self, regex: str, flags: int) -> None:
         try:
@@ -241,7 +241,7 @@ class _Reader(ast.NodeVisitor):
             return
         known = [each for each in self._found.patterns if each.regex == regex]
         if flags or not known:
-            _put(self._found.patterns, Pattern(regex, flags), self._rank)
+            put(self._found.patterns, Pattern(regex, flags), self._rank)
         if flags:  # the same literal, seen without the call that has them, says less
             self._found.patterns.pop(Pattern(regex), None)
 
@@ -265,7 +265,8 @@ class _Reader(ast.NodeVisitor):
         return None
 
 
-def _put(found: dict[Key, int], word: Key, rank: int) -> None:
+def put(found: dict[Key, int], word: Key, rank: int) -> None:
+    """Note a word, with the best rank that it has."""
     found[word] = min(found.get(word, LATER), rank)
 
 

@@ -19,6 +19,7 @@ type config struct {
 	Agent           agentSpec    `json:"agent"`
 	Plugins         []pluginSpec `json:"plugins"`
 	ArtifactService bool         `json:"artifact_service"`
+	Subject         bool         `json:"subject"`
 }
 
 // agentSpec is an agent and all below it; what the harness supplies are numbers.
@@ -59,11 +60,14 @@ type buildParams struct {
 
 // build makes agents, plugins and a runner over the services of the world.
 func (w *world) build(asked buildParams) (any, error) {
+	if asked.Config.Subject {
+		return w.buildSubject(asked.Config)
+	}
 	root, err := w.agent(asked.Config.Agent)
 	if err != nil {
 		return nil, err
 	}
-	made := runner.Config{AppName: app, Agent: root, SessionService: w.sessions}
+	made := runner.Config{AppName: app, Agent: root, SessionService: &w.sessions}
 	if asked.Config.ArtifactService {
 		made.ArtifactService = w.artifacts
 	}

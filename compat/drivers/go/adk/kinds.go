@@ -19,6 +19,9 @@ var kinds = []struct{ text, kind string }{
 }
 
 func kindOf(err error) string {
+	if kind := kindOfSubject(err); kind != "" {
+		return kind
+	}
 	for _, each := range kinds {
 		if strings.Contains(err.Error(), each.text) {
 			return each.kind

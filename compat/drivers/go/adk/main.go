@@ -24,6 +24,7 @@ func main() {
 	in, out := peer.Standard()
 	d.peer = peer.New(in, out, map[string]peer.Function{
 		"initialize": d.initialize,
+		"subject":    d.subject,
 		"session":    with(d, (*world).session),
 		"build":      with(d, (*world).build),
 		"run":        with(d, (*world).run),

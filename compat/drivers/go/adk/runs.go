@@ -11,10 +11,11 @@ import (
 )
 
 type runParams struct {
-	User    string   `json:"user"`
-	Session string   `json:"session"`
-	Content *content `json:"content"`
-	Stream  bool     `json:"stream"`
+	User    string         `json:"user"`
+	Session string         `json:"session"`
+	Content *content       `json:"content"`
+	Stream  bool           `json:"stream"`
+	State   map[string]any `json:"state"`
 }
 
 // opened is a run whose consumer takes its events one by one.
@@ -29,6 +30,7 @@ func (w *world) run(asked runParams) (any, error) {
 	if asked.Stream {
 		mode = agent.StreamingModeSSE
 	}
+	w.sessions.coming = asked.State
 	ctx := context.Background()
 	events := w.runner.Run(
 		ctx, asked.User, asked.Session, asked.Content.read(), agent.RunConfig{StreamingMode: mode},
@@ -60,7 +62,7 @@ func (w *world) pull(asked streamParams) (any, error) {
 	}
 	told := pulled{}
 	if err != nil { // an event beside an error is not looked at, as everywhere in Go
-		told.Error = peer.FailureOf(err, kindOf(err))
+		told.Error = peer.FailureOf(w.placed(err), kindOf(err))
 	} else if found != nil {
 		said := tellEvent(found)
 		told.Event = &said

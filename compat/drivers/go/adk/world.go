@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/binary"
+	"maps"
 	"sync/atomic"
 
 	"github.com/google/uuid"
@@ -22,9 +23,28 @@ type world struct {
 	peer      *peer.Peer
 	number    int64
 	refs      *peer.Refs
-	sessions  session.Service
+	sessions  keeping
 	artifacts artifact.Service
 	runner    *runner.Runner
+	root      string // the name of a subject's agent
+	watch     *watch // of a subject, if there is one
+}
+
+// keeping keeps, with a message of the user, the state that comes with it.
+type keeping struct {
+	session.Service
+	coming map[string]any
+}
+
+func (k *keeping) AppendEvent(ctx context.Context, to session.Session, told *session.Event) error {
+	if len(k.coming) > 0 && told.Author == genai.RoleUser {
+		if told.Actions.StateDelta == nil {
+			told.Actions.StateDelta = map[string]any{}
+		}
+		maps.Copy(told.Actions.StateDelta, k.coming)
+		k.coming = nil
+	}
+	return k.Service.AppendEvent(ctx, to, told)
 }
 
 // openWorld begins anew to count ids, so that a world has the same ones each time.
@@ -32,7 +52,7 @@ func openWorld(p *peer.Peer, number int64) *world {
 	uuid.SetRand(&counter{})
 	return &world{
 		peer: p, number: number, refs: peer.NewRefs(),
-		sessions: session.InMemoryService(), artifacts: artifact.InMemoryService(),
+		sessions: keeping{Service: session.InMemoryService()}, artifacts: artifact.InMemoryService(),
 	}
 }
 
@@ -51,6 +71,7 @@ type sessionParams struct {
 	Session   string            `json:"session"`
 	State     map[string]any    `json:"state"`
 	Artifacts map[string]string `json:"artifacts"`
+	Event     *event            `json:"event"`
 }
 
 // kept is what the services have of a session.
@@ -61,10 +82,31 @@ type kept struct {
 }
 
 func (w *world) session(asked sessionParams) (any, error) {
-	if asked.Do == "create" {
+	switch asked.Do {
+	case "create":
 		return nil, w.create(asked)
+	case "append":
+		return nil, w.append(asked)
 	}
 	return w.load(asked)
+}
+
+// append puts into a session what was said before it is played; what no author said, the
+// agent did.
+func (w *world) append(asked sessionParams) error {
+	ctx := context.Background()
+	found, err := w.sessions.Get(ctx, &session.GetRequest{
+		AppName: app, UserID: asked.User, SessionID: asked.Session,
+	})
+	if err != nil {
+		return err
+	}
+	said := session.NewEvent("earlier")
+	if said.Author = asked.Event.Author; said.Author == "" {
+		said.Author = w.root
+	}
+	said.Content = asked.Event.Content.read()
+	return w.sessions.AppendEvent(ctx, found.Session, said)
 }
 
 func (w *world) create(asked sessionParams) error {

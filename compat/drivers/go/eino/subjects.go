@@ -5,101 +5,32 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"reflect"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/compose"
 	"refengine/world"
 
+	"driver/own"
 	"driver/peer"
 )
 
-// A file that is written when a driver is built with users' packages has their functions
-// by path and name:
-//
-//	var subjectConstructors = map[string]any{"subject/p12:NewAudit": own.NewAudit}
+// loaded is the function that this process was asked to load.
+var loaded *own.Subject
 
-// loaded is the one of them that this process was asked to load.
-var loaded struct {
-	name        string
-	constructor any
-	frames      *os.File // the output of the process; collected, it would be closed
-}
+func kindOfSubject(err error) string { return own.KindOf(err) }
 
-// subjectError is a mistake in what a user's constructor is or returns.
-type subjectError struct{ kind, text string }
-
-func (e *subjectError) Error() string { return e.text }
-
-func kindOfSubject(err error) string {
-	var known *subjectError
-	if errors.As(err, &known) {
-		return known.kind
-	}
-	return ""
-}
-
-var (
-	contextType = reflect.TypeFor[context.Context]()
-	errorType   = reflect.TypeFor[error]()
-)
+var contextType = reflect.TypeFor[context.Context]()
 
 // subject says whether the constructor that was built in can be called.
 func (d *driver) subject(params json.RawMessage) (any, error) {
-	var asked struct {
-		Path string `json:"path"`
-		Name string `json:"name"`
-	}
-	if err := json.Unmarshal(params, &asked); err != nil {
+	found, err := own.Load(params, subjectConstructors, contextType)
+	if err != nil {
 		return nil, err
 	}
-	if loaded.frames == nil {
-		loaded.frames, os.Stdout = os.Stdout, os.Stderr
-	}
-	found := subjectConstructors[asked.Path+":"+asked.Name]
-	if found == nil {
-		return nil, &subjectError{"missing-name", "this driver was not built with " + asked.Name}
-	}
-	loaded.name, loaded.constructor = asked.Name, found
-	return peer.Obj{"name": loaded.name}, signature(reflect.TypeOf(found))
-}
-
-func signature(made reflect.Type) error {
-	wrong := func(why string) error {
-		return &subjectError{"wrong-result", fmt.Sprintf("%s is a %s: %s", loaded.name, made, why)}
-	}
-	if made.Kind() != reflect.Func {
-		return &subjectError{"not-callable", fmt.Sprintf("%s is no function", loaded.name)}
-	}
-	for at := range made.NumIn() {
-		isOption := made.IsVariadic() && at == made.NumIn()-1
-		if !isOption && made.In(at) != contextType {
-			return wrong("write one that takes nothing, or a context.Context")
-		}
-	}
-	if out := made.NumOut(); out == 0 || out > 2 || out == 2 && made.Out(1) != errorType {
-		return wrong("it has to return one result, or a result and an error")
-	}
-	return nil
-}
-
-// constructed calls the user's constructor.
-func constructed(ctx context.Context) (any, error) {
-	call := reflect.ValueOf(loaded.constructor)
-	var given []reflect.Value
-	for at := range call.Type().NumIn() {
-		if !(call.Type().IsVariadic() && at == call.Type().NumIn()-1) {
-			given = append(given, reflect.ValueOf(ctx))
-		}
-	}
-	out := call.Call(given)
-	if len(out) == 2 && !out[1].IsNil() {
-		return nil, out[1].Interface().(error)
-	}
-	return out[0].Interface(), nil
+	loaded = found
+	return peer.Obj{"name": loaded.Name}, nil
 }
 
 // addSubject puts what the user's constructor returns into a configuration: structs after
@@ -107,18 +38,19 @@ func constructed(ctx context.Context) (any, error) {
 func (a *agent) addSubject(made *adk.ChatModelAgentConfig) (any, error) {
 	call := a.worldCall()
 	world.Use(call)
-	returned, err := constructed(world.With(context.Background(), call))
+	ctx := world.With(context.Background(), call)
+	returned, err := loaded.Call(map[reflect.Type]any{contextType: ctx})
 	if err != nil {
 		return nil, err
 	}
-	own := &watch{agent: a, hooks: []string{}, names: []string{}}
-	if err := own.add(made, returned); err != nil {
+	seen := &watch{agent: a, hooks: []string{}, names: []string{}}
+	if err := seen.add(made, returned); err != nil {
 		return nil, err
 	}
-	if len(own.hooks) == 0 {
-		return nil, &subjectError{"wrong-result", loaded.name + " returns nothing to look at"}
+	if len(seen.hooks) == 0 {
+		return nil, own.Wrong("%s returns nothing to look at", loaded.Name)
 	}
-	return peer.Obj{"hooks": own.hooks, "names": own.names}, nil
+	return peer.Obj{"hooks": seen.hooks, "names": seen.names}, nil
 }
 
 // worldCall is how a user's code speaks with the harness.
@@ -159,15 +91,15 @@ func (w *watch) add(made *adk.ChatModelAgentConfig, value any) error {
 		tools.ToolCallMiddlewares = append(tools.ToolCallMiddlewares, w.toolMiddleware(value, "ToolCallMiddleware"))
 		return nil
 	}
-	if value == nil || isNil(value) {
-		return &subjectError{"wrong-result", loaded.name + " returns nil"}
+	if own.IsNil(value) {
+		return own.Wrong("%s returns nil", loaded.Name)
 	}
 	if w.addHandler(made, value) {
 		return nil
 	}
 	several := reflect.ValueOf(value)
 	if several.Kind() != reflect.Slice {
-		return &subjectError{"wrong-result", fmt.Sprintf("%s returns a %T: %s", loaded.name, value, instead)}
+		return own.Wrong("%s returns a %T: %s", loaded.Name, value, instead)
 	}
 	for at := range several.Len() {
 		if err := w.add(made, several.Index(at).Interface()); err != nil {
@@ -175,15 +107,6 @@ func (w *watch) add(made *adk.ChatModelAgentConfig, value any) error {
 		}
 	}
 	return nil
-}
-
-func isNil(value any) bool {
-	found := reflect.ValueOf(value)
-	switch found.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Interface:
-		return found.IsNil()
-	}
-	return false
 }
 
 func (w *watch) structMiddleware(made adk.AgentMiddleware) adk.AgentMiddleware {

@@ -1,0 +1,109 @@
+"""What holds of the checks of a family: fixed worlds, mutants, the reference engine.
+
+Families whose checks rest on the Python have the same in files of their own, which the
+newest one runs, too (``pythons.toml``).
+"""
+
+import pytest
+
+from property_tests import checks
+from property_tests.generating import generated
+from property_tests.judging.world import judge
+from property_tests.mutants import engines
+from property_tests.playing import VariantPlayer
+from refengine.profile import PROFILES
+from refengine.testing.doors import ReferenceEngine
+from tests.deciding import accused, surviving, undecided
+
+CHECKS = {
+    "adapted": checks.adapted.CHECKS,
+    "context": checks.context.CHECKS,
+    "direct": checks.direct.CHECKS,
+    "events": (*checks.events.CHECKS, *checks.pacing.CHECKS),
+    "extensions": checks.extensions.CHECKS,
+    "instruction": checks.instruction.CHECKS,
+    "messages": (
+        *checks.messages.CHECKS,
+        *(each for each in checks.callers.CHECKS if each.family == "MSG"),
+    ),
+    "order": checks.order.CHECKS,
+    "runs": checks.runs.CHECKS,
+    "state": (
+        *checks.asking.CHECKS,
+        *checks.interrupts.CHECKS,
+        *checks.resuming.CHECKS,
+        *checks.going_on.CHECKS,
+        *checks.borders.CHECKS,
+        *checks.cancelling.CHECKS,
+        *checks.retrying.CHECKS,
+        *(each for each in checks.handed_back.CHECKS if each.family != "ERR"),
+    ),
+    "tools": checks.tools.CHECKS,
+    "wrapping": checks.wrapping.CHECKS,
+}
+MUTANTS = {
+    "adapted": engines.adapted.MUTANTS,
+    "context": engines.context.MUTANTS,
+    "direct": engines.direct.MUTANTS,
+    "events": engines.events.MUTANTS,
+    "extensions": engines.extensions.MUTANTS,
+    "instruction": engines.instruction.MUTANTS,
+    "messages": engines.messages.MUTANTS,
+    "order": engines.order.MUTANTS,
+    "runs": engines.runs.MUTANTS,
+    "state": (
+        *engines.asking.MUTANTS,
+        *(e for e in engines.asking_people.MUTANTS if "INT-020" in e.violates),
+        *engines.resuming.MUTANTS,
+        *engines.found_again.MUTANTS,
+        *engines.cancelling.MUTANTS,
+        *engines.retrying.MUTANTS,
+        *(e for e in engines.falling_back.MUTANTS if e.violates != ("RUN-016",)),
+    ),
+    "tools": (*engines.tools.MUTANTS, *engines.called_tools.MUTANTS),
+    "wrapping": engines.wrapping.MUTANTS,
+}
+MET = ("direct", "instruction", "order", "tools")
+"""Families that any few generated worlds decide."""
+EACH = pytest.mark.parametrize("family", CHECKS)
+
+
+@EACH
+def test_the_fixed_world_of_every_clause_decides_it(family):
+    assert undecided(CHECKS[family], family) == set()
+
+
+@EACH
+def test_the_reference_engine_keeps_every_clause_in_every_fixed_world(family):
+    assert accused(CHECKS[family], family) == set()
+
+
+@EACH
+def test_every_clause_has_a_mutant(family):
+    named = {clause for mutant in MUTANTS[family] for clause in mutant.violates}
+
+    assert named == {each.clause for each in CHECKS[family]}
+
+
+@pytest.mark.parametrize(
+    ("family", "mutant"),
+    [
+        pytest.param(family, mutant, id=mutant.id)
+        for family, mutants in MUTANTS.items()
+        for mutant in mutants
+    ],
+)
+def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(family, mutant):
+    assert surviving(mutant, CHECKS[family], family) == set()
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda each: each.name)
+def test_the_reference_engine_keeps_every_clause_in_generated_worlds(profile):
+    player = VariantPlayer(ReferenceEngine(profile), profile)
+    met = [each for family in MET for each in CHECKS[family]]
+    judged = [judge(player, each, met) for each in generated(25, seed=5)]
+    decided = {clause for each in judged for clause in each.decided}
+
+    assert [each.failed for each in judged if each.failed] == []
+    for family in MET:
+        assert decided & {each.clause for each in CHECKS[family]}

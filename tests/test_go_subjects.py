@@ -1,0 +1,278 @@
+"""A user's own Go in the worlds of a check: what it is taken for, and its mistakes.
+
+Without Go the checks are skipped, and how a package is found is tested all the same.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from compat.drivers.go_subjects import GoSubjectError, go_subject
+from compat.migration.checking import check_all
+from compat.migration.corpus import Corpus, MigrationWorld
+from compat.migration.judging import Terms
+from compat.migration.refs import parse_ref
+from compat.migration.subject_runner import CheckOptions
+from refengine.testing.scenario_files import read_scenario
+from tests.commands import refengine
+from tests.driver_traffic import recorded
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+needs_go = pytest.mark.skipif(
+    shutil.which("go") is None, reason="without Go no driver in Go is built"
+)
+
+EMPTY = "package p\n\nfunc "
+
+
+def subject(folder: Path, text: str, name: str = "") -> str:
+    file = folder / "a.go"
+    file.write_text(text, "utf-8")
+    return go_subject("a.go", file, name).name
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "found"),
+    [
+        (EMPTY + "Subject() {}\nfunc Other() {}", "", "Subject"),
+        (EMPTY + "NewAudit() {}\nfunc helper() {}", "", "NewAudit"),
+        (EMPTY + "A() {}\nfunc B() {}", "B", "B"),
+        (
+            "// func No() {}\npackage p\n\nconst x = `\nfunc No() {}`\nfunc A() {}",
+            "",
+            "A",
+        ),
+    ],
+    ids=["the-usual-name", "the-only-one", "the-named-one", "none-of-texts"],
+)
+def test_the_function_of_a_file_is_the_named_one_or_the_only_one(
+    tmp_path: Path, source: str, name: str, found: str
+) -> None:
+    assert subject(tmp_path, source, name) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "said"),
+    [
+        ("", "", "a.go has no package of Go"),
+        (
+            "package main\n\nfunc Subject() {}",
+            "",
+            "a.go is a package main, which nobody",
+        ),
+        (EMPTY + "helper() {}", "", "no function Subject; it exports no function"),
+        (EMPTY + "A() {}\nfunc B() {}", "", "it exports A, B: say which, as in a.go:A"),
+        (EMPTY + "NewAudit() {}", "NewAudits", "did you mean NewAudit? it exports"),
+    ],
+    ids=["empty", "main", "nothing-exported", "several", "misspelt"],
+)
+def test_a_file_without_a_function_to_call_is_told_with_what_it_has(
+    tmp_path: Path, source: str, name: str, said: str
+) -> None:
+    with pytest.raises(GoSubjectError, match=r"^a\.go") as error:
+        subject(tmp_path, source, name)
+
+    assert said in str(error.value)
+
+
+# With Go
+
+EINO = """package p
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/adk"
+)
+
+var _ context.Context
+
+func Subject() adk.AgentMiddleware {
+	return adk.AgentMiddleware{AdditionalInstruction: "Be kind."}
+}
+"""
+HOOKED = """package p
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/adk"
+)
+
+type state = *adk.ChatModelAgentState
+
+func Subject() adk.AgentMiddleware {
+	return adk.AgentMiddleware{
+		BeforeChatModel: func(context.Context, state) error { %s },
+	}
+}
+"""
+MISTAKES = {
+    "no-compile": (
+        EINO.replace('"Be kind."', "undefined"),
+        2,
+        ("new new.go does not compile", "new.go:12:54: undefined: undefined"),
+    ),
+    "not-there": (EINO.replace("Subject", "subject"), 2, ("new.go has no function",)),
+    "another-type": (
+        EINO.replace("adk.AgentMiddleware {", "int {").replace(
+            'adk.AgentMiddleware{AdditionalInstruction: "Be kind."}', "1"
+        ),
+        2,
+        ("new new.go: Subject returns a int: return adk.AgentMiddleware",),
+    ),
+    "a-parameter": (
+        EINO.replace("Subject()", "Subject(number int)"),
+        2,
+        ("new new.go: Subject is a func(int)", "takes nothing, or context.Context"),
+    ),
+    "nothing": (
+        EINO.replace("adk.AgentMiddleware {", "*adk.AgentMiddleware {").replace(
+            'adk.AgentMiddleware{AdditionalInstruction: "Be kind."}', "nil"
+        ),
+        2,
+        ("new new.go: Subject returns nil",),
+    ),
+    "panics": (
+        EINO.replace("return adk", 'panic("not today")\n\treturn adk'),
+        2,
+        ("new new.go: panic: not today",),
+    ),
+    "ends": (HOOKED % "os.Exit(3)", 3, ("new new.go:", "exit status 3")),
+    "hangs": (HOOKED % "select {}", 3, ("new new.go:", "did not answer")),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a right OLD, and a NEW for each mistake."""
+    made = tmp_path_factory.mktemp("mistakes")
+    for name, (source, _, _) in MISTAKES.items():
+        (made / name).mkdir()
+        (made / name / "old.go").write_text(EINO, "utf-8")
+        text = source.replace('"context"', '"context"\n\t"os"', 1)
+        (made / name / "new.go").write_text(
+            text if "os." in source else source, "utf-8"
+        )
+    return made
+
+
+@needs_go
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_go_is_one_clear_line_and_a_code_of_its_own(
+    folder: Path, mistake: str
+) -> None:
+    _, code, said = MISTAKES[mistake]
+    told = refengine(
+        *("migrate", "check", "old.go", "new.go", "--examples", "1", "--timeout", "2"),
+        at=folder / mistake,
+    )
+
+    assert (told.returncode, "Traceback" in told.stdout + told.stderr) == (code, False)
+    assert [each for each in said if each not in told.stdout + told.stderr] == []
+
+
+def test_an_engine_that_there_is_not_is_told_with_those_that_there_are(
+    tmp_path: Path,
+) -> None:
+    for name in ("old.go", "new.go"):
+        (tmp_path / name).write_text(EINO, "utf-8")
+    told = refengine(
+        *("migrate", "check", "old.go", "new.go", "--new-engine", "eino@0.9"),
+        at=tmp_path,
+    )
+
+    assert told.returncode == 2
+    assert "'eino@0.9' is no engine in Go; there are eino@0.7.17" in told.stderr
+
+
+def test_without_go_a_check_names_the_extra_that_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("old.go", "new.go"):
+        (tmp_path / name).write_text(EINO, "utf-8")
+    monkeypatch.setattr(shutil, "which", lambda *_args, **_more: None)
+    told = refengine("migrate", "check", "old.go", "new.go", at=tmp_path)
+
+    assert told.returncode == 2
+    assert "needs a Go toolchain, which is not installed: pip install" in told.stderr
+
+
+WORLDS = {
+    "eino_struct_to_handlers/audit_log": (
+        {
+            "agent": {
+                "tools": [
+                    {"name": "t", "result": "ok"},
+                    {"name": "s", "kind": "streamable", "chunks": ["a", "b"]},
+                    {"name": "bad", "error": "boom"},
+                ]
+            },
+            "model_script": ["assistant:[1:t({})][2:s({})]", "assistant:[3:bad({})]"],
+            "runs": [{"input": ["user:hi"]}],
+        },
+    ),
+    "adk_go_callbacks_to_plugins/tenant_header": (
+        {
+            "agent": {"tools": [{"name": "look", "result": "ok"}]},
+            "model_script": [
+                "assistant:[c1:look({})]",
+                'assistant:[h1:transfer_to_agent({"agent_name": "clerk"})]',
+                "assistant:here",
+                "assistant:again",
+            ],
+            "runs": [
+                {"input": ["user:hi"], "options": {"user:a": 1}},
+                {"input": ["user:a", "assistant:b", "user:more"], "streaming": True},
+            ],
+        },
+    ),
+}
+"""A few worlds by hand; .ci/engines judges these folders in all that there are."""
+DECIDED = {
+    "eino_struct_to_handlers/audit_log": {
+        "right.go": None,
+        "wrong_no_streams.go": "EFFECT_LOST",
+        "wrong_late.go": "EFFECT_LOST",
+    },
+    "adk_go_callbacks_to_plugins/tenant_header": {
+        "right.go": None,
+        "wrong_every_agent.go": "INSTRUCTION",
+        "wrong_user_message.go": "INSTRUCTION",
+    },
+}
+
+
+def corpus(*worlds: object) -> Corpus:
+    read = [read_scenario(json.loads(json.dumps(each)), "a world") for each in worlds]
+    own = tuple(MigrationWorld(each, "by hand", fixed=True) for each in read)
+    return Corpus(own, 0)
+
+
+@needs_go
+@pytest.mark.parametrize("piece", DECIDED)
+def test_a_piece_in_go_is_judged_on_the_real_engine(piece: str) -> None:
+    folder = EXAMPLES / piece
+    news = {name: (parse_ref(name, cwd=folder), Terms()) for name in DECIDED[piece]}
+
+    with recorded() as frames:
+        found = check_all(
+            parse_ref("old.go", cwd=folder),
+            news,
+            corpus(*WORLDS[piece]),
+            CheckOptions(),
+            explain=False,
+        )
+
+    verdicts = {name: each.verdict for name, each in found.items()}
+    codes = {
+        name: None if each.divergence is None else each.divergence.code
+        for name, each in verdicts.items()
+    }
+    assert {name: each.fault for name, each in verdicts.items() if each.fault} == {}
+    assert codes == DECIDED[piece]
+    entered = verdicts["right.go"].exercise["new"].hooks
+    assert min(entered.values()) > 0
+    assert {"subject", "entered"} <= {each.get("method") for _, each in frames}

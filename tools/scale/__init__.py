@@ -1,0 +1,1 @@
+"""What docs/scale.md shows: measured, and written from the numbers."""
