@@ -12,7 +12,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,7 +86,7 @@ def played(text: str, folder: Path) -> str:
     """Return the page with everything in it that is shown made anew.
 
     Commands behind which nothing is shown are not run, where nobody would look at what
-    they print; ``unshown`` names them.
+    they print.
     """
     said = ""
 
@@ -116,13 +115,6 @@ def shows(rest: str) -> bool:
     """Tell whether what follows commands begins with a block of what they did."""
     after = BLOCK.search(rest)
     return after is not None and after[1] in {"", "text", "py"}
-
-
-def unshown(text: str) -> Iterator[str]:
-    """Yield the first line of each block of commands behind which nothing is shown."""
-    for found in BLOCK.finditer(text):
-        if found[1] == "sh" and not shows(text[found.end() :]):
-            yield found[3].splitlines()[0]
 
 
 def steady(text: str) -> str:

@@ -11,12 +11,15 @@ writes these pages anew with what they print now.
 import re
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from compat.cli.skeletons import ENGINES
-from tests.pages import ROOT, played, steady
+from tests.pages import BLOCK, ROOT, played, shows, steady
+from tests.test_docs import PAGES as RUN
 
 PAGES = [
     "docs/checked-checks.md",
@@ -30,12 +33,61 @@ PAGES = [
     "docs/why-order.md",
 ]
 
+PROTOCOL = {"frames": 31, "stream_loop": 4, "callbacks": 3, "flow": 7, "": 1}
+UNSHOWN = {
+    "README.md": {"sh": 2, "text": 1},  # CI runs both; test_docs.py
+    "docs/bench.md": {"sh": 2, "python": 1},  # minutes; a file that one measures
+    "docs/cassettes.md": {"sh": 4, "text": 1, "toml": 1},  # test_wire_docs.py
+    "docs/ci.md": {"markdown": 1},  # a picture's address
+    "docs/concurrency.md": {"": 1},  # test_interleaving.py
+    "docs/engine.md": {"": 1},  # test_docs.py
+    "docs/judging-engines.md": {"sh": 4},  # CI judges the doors that they name
+    "docs/known-failures.md": {"sh": 3, "toml": 1},  # test_known_failures.py
+    # Its example in test_docs.py; settings are what test_migration_settings.py reads.
+    "docs/migrate-check.md": {"sh": 4, "text": 1, "": 1, "toml": 4, "py": 2},
+    "docs/migrating-callbacks-to-v2.md": {"": 1, "py": 1},  # test_dialect_guides.py
+    "docs/migrating-from-adk-callbacks.md": {"": 2},  # test_flow_guide.py
+    "docs/migrating-from-langgraph.md": {"sh": 2, "": 1, "py": 1},  # a pack of CI
+    "docs/migrating-from-struct.md": {"sh": 1},  # a pack of CI
+    "docs/migrating-to-the-loop.md": {"": 1, "py": 1},  # test_dialect_guides.py
+    "docs/observing-adk.md": {"json": 1},  # test_observe_flow.py
+    "docs/programs.md": {"sh": 1},  # test_chat_to_responses.py has such programs
+    "docs/protocol.md": PROTOCOL,  # test_protocol.py
+    "docs/scale.md": {"sh": 2},  # .ci/long
+    "docs/seed-findings.md": {"json": 13},  # test_registry.py
+    "docs/sketches.md": {"sh": 1},  # test_typescript_dialects.py
+    "docs/state.md": {"sh": 2, "text": 4},  # test_approval_example.py
+    "docs/timeline.md": {"sh": 2, "text": 4},  # test_timeline.py
+    "docs/vendor-traffic.md": {"sh": 2},  # test_models_derived.py
+}
+"""What is not run here, and who runs it, or why nobody does."""
+
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_shows_what_its_commands_print(page: str, tmp_path) -> None:
     text = (ROOT / page).read_text("utf-8")
 
     assert steady(played(text, tmp_path)) == steady(text)
+
+
+def test_each_block_of_a_page_is_run_or_it_is_said_who_runs_it() -> None:
+    pages = ["README.md", *(f"docs/{each.name}" for each in ROOT.glob("docs/*.md"))]
+    found = {each: dict(Counter(not_run(each))) for each in sorted(pages)}
+
+    assert {page: left for page, left in found.items() if left} == UNSHOWN
+
+
+def not_run(page: str) -> Iterator[str]:
+    """Yield the language of each block that neither runs here nor in test_docs.py."""
+    text = (ROOT / page).read_text("utf-8")
+    for found in BLOCK.finditer(text):
+        language, is_file = found[1], bool(found[2])
+        if language == "python" and not is_file and page in RUN:
+            continue
+        shown = language != "sh" or shows(text[found.end() :])
+        told = is_file or language in {"", "text", "python", "sh"}
+        if not (page in PAGES and told and shown):
+            yield language
 
 
 def test_the_door_of_the_tutorial_has_about_two_dozen_lines() -> None:
