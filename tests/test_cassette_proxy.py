@@ -364,6 +364,31 @@ def test_commands_record_a_session_and_replay_it(vendor, tmp_path) -> None:
     assert "only 0 of 2 interactions of session.yaml were played" in early[1]
 
 
+def test_value_that_was_taken_out_by_name_is_named_again(vendor, tmp_path) -> None:
+    path = tmp_path / "session.yaml"
+    named = ("--secret-env", "NAME_OF_MINE")
+    mine = {"NAME_OF_MINE": "what to look for"}
+    to = ("--to", vendor.base_url, "--out", path)
+
+    def ask(url):
+        said = {"role": "user", "content": "what to look for"}
+        with asking(url) as client:
+            client.chat.completions.create(model="m", messages=[said])
+
+    with command("proxy", *to, *named, **mine) as (process, url):
+        ask(url)
+        recorded = ended(process)
+    with command("serve", path, *named, **mine) as (process, url):
+        ask(url)
+        played = ended(process)
+    with command("serve", path) as (process, url):
+        with pytest.raises(BadRequestError, match="is named again by"):
+            ask(url)
+        unnamed = ended(process)
+
+    assert (recorded[0], played[0], unnamed[0]) == (0, 0, 1)
+
+
 def test_command_refuses_an_option_that_a_cassette_has_not(tmp_path) -> None:
     path = tmp_path / "some.yaml"
     path.write_text("version: 1", "utf-8")

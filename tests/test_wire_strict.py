@@ -409,7 +409,7 @@ def test_transports_are_put_back_if_a_recording_is_refused(tmp_path, monkeypatch
 def test_cassette_inside_a_property_is_opened_for_each_example(cassette):
     seen = []
 
-    @settings(max_examples=5, database=None)
+    @settings(max_examples=5, database=None, deadline=None)
     @given(st.booleans())
     def check(example):
         with strict_cassette(cassette), httpx2.Client() as client:

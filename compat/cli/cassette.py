@@ -31,7 +31,21 @@ app = group("Serve a scenario as a model over HTTP, record the wire, replay it."
     "--model",
     about="the model that GET /v1/models lists; of a scenario only",
 )
-def serve(file: Path, port: int, model: str | None) -> int:
+@option(
+    "--secret-env",
+    about="a variable whose value was taken out of the cassette; may be repeated",
+    multiple=True,
+)
+@option(
+    "--field", about="a field whose value was taken out; may be repeated", multiple=True
+)
+def serve(
+    file: Path,
+    port: int,
+    model: str | None,
+    secret_env: tuple[str, ...],
+    field: tuple[str, ...],
+) -> int:
     """Serve a scenario's model, or replay a cassette to a program; on 127.0.0.1 only.
 
     The first line printed is the base URL to give a client; any key will do. Ends on
@@ -43,6 +57,7 @@ def serve(file: Path, port: int, model: str | None) -> int:
 
     A cassette is replayed strictly: the same requests, in the same order, all of them,
     each once. The first request that differs is told, with the place where it does.
+    What was taken out of it by name is named again.
 
     Exit codes: 0 ended as asked, 1 a cassette was not played as it was recorded, 2 a
     file or port that cannot be served.
@@ -53,17 +68,25 @@ def serve(file: Path, port: int, model: str | None) -> int:
         if is_cassette(file):
             if model is not None:
                 refuse("cassette serve", "--model is of a scenario: leave it out")
-            return _replayed(file, port)
+            return _replayed(file, port, secret_env, field)
+        if secret_env or field:
+            text = "--secret-env and --field are of a cassette: leave them out"
+            refuse("cassette serve", text)
         return _scripted(file, port, model)
 
 
-def _replayed(cassette: Path, port: int) -> int:
+def _replayed(
+    cassette: Path, port: int, secret_env: tuple[str, ...], field: tuple[str, ...]
+) -> int:
     """Replay a cassette until a signal; return the exit code."""
     from compat.wire.errors import PlayingError
     from compat.wire.matching import recording_of
+    from compat.wire.proxying import secrets_named
+    from compat.wire.scrubbing import Scrubber
     from compat.wire.server.replaying import ReplayServer
 
-    server = ReplayServer(recording_of(cassette), _say, port=port)
+    scrubber = Scrubber(secrets_named(secret_env, os.environ), fields=field)
+    server = ReplayServer(recording_of(cassette, scrubber), _say, port=port)
     server.serve(lambda: _say(server.base_url))
     try:
         server.assert_played()

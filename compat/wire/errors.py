@@ -40,11 +40,13 @@ what must not be shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from compat.wire.json_trees import JsonDifference
 from refengine.testing.extras import install_line
 
+PLACEHOLDER: Final = "SCRUBBED"
+"""Stands where a secret was; scrubbing it again changes nothing."""
 Found: TypeAlias = tuple[JsonDifference, Sequence[int]]
 """Where two requests differ, and which interactions the sent one would match."""
 
@@ -208,7 +210,8 @@ class MismatchError(PlayingError):
         super().__init__(
             f"request {number} is not interaction {number} of {file}\n"
             f"recorded: {recorded}\nsent:     {sent}\n"
-            f"they differ first at {self.difference}\n{_advice(self.matches)}"
+            f"they differ first at {self.difference}\n"
+            f"{_advice(self.matches, self.difference)}"
         )
 
 
@@ -365,8 +368,14 @@ class MissingWireExtraError(WireError, ImportError):
         )
 
 
-def _advice(matches: Sequence[int]) -> str:
+def _advice(matches: Sequence[int], difference: JsonDifference) -> str:
     if matches:
         numbers = ", ".join(map(str, matches))
         return f"It is interaction {numbers}: the requests came in another order"
-    return "Record the session again if the request should be another one"
+    again = "Record the session again if the request should be another one"
+    if PLACEHOLDER not in str(difference.recorded):
+        return again
+    return (
+        f"{again}; a value that was taken out as a secret is named again by cassette"
+        " serve --secret-env or --field, or Scrubber([value], fields=[name])"
+    )

@@ -31,7 +31,7 @@ def written_request(asked: VendorRequest) -> dict[str, Any]:
 
 def _signed(messages: Sequence[Message], signatures: object) -> list[Message]:
     """Return messages with the signatures that were taken from them."""
-    given = signatures if is_mapping(signatures) else {}
+    given: Mapping[str, Any] = signatures if is_mapping(signatures) else {}
     return [
         replace(each, extra={**each.extra, gemini.SIGNATURES: given[str(number)]})
         if str(number) in given

@@ -170,7 +170,7 @@ class ResponsesAnswer:
 
 def _thought(at: int, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
     here = {"item_id": item["id"], "output_index": at}
-    opened = {**item, "summary": []}
+    opened: dict[str, Any] = {**item, "summary": []}
     kind = "response.reasoning_summary"
     yield {"type": "response.output_item.added", "output_index": at, "item": opened}
     for number, part in enumerate(item["summary"]):

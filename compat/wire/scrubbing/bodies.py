@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
+from compat.wire.errors import PLACEHOLDER
 from compat.wire.exchanges import NotDecodableError, decoded
 from compat.wire.json_trees import NotJsonError, Tree, tree_of
 from compat.wire.scrubbing.names import bare, names_a_secret
-from compat.wire.scrubbing.texts import PLACEHOLDER, Finder, edited
+from compat.wire.scrubbing.texts import Finder, edited
 from compat.wire.scrubbing.trees import TreeScrubber, dumped
 from refengine.testing.json_values import is_list, is_mapping
 

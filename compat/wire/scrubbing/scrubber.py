@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
-from compat.wire.errors import CredentialHeaderError, PackedBodyError
+from compat.wire.errors import PLACEHOLDER, CredentialHeaderError, PackedBodyError
 from compat.wire.exchanges import (
     CUT,
     Exchange,
@@ -28,7 +28,7 @@ from compat.wire.exchanges import (
 from compat.wire.json_trees import Tree
 from compat.wire.scrubbing.bodies import clean_body, clean_pairs
 from compat.wire.scrubbing.names import FIELDS, bare, names_a_secret
-from compat.wire.scrubbing.texts import PLACEHOLDER, Finder, settled
+from compat.wire.scrubbing.texts import Finder, settled
 from compat.wire.scrubbing.trees import TreeScrubber, names_of
 
 RULES_VERSION: Final = 2

@@ -16,7 +16,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
-from compat.wire.errors import ShortSecretError
+from compat.wire.errors import PLACEHOLDER, ShortSecretError
 from compat.wire.scrubbing.shapes import Span, shape_spans
 from compat.wire.scrubbing.views import spans_within
 
@@ -112,8 +112,6 @@ def _either(character: str) -> str:
 T = TypeVar("T")
 
 TURNS: Final = 10
-PLACEHOLDER: Final = "SCRUBBED"
-"""Stands where something was; scrubbing it again changes nothing."""
 
 
 class Finder:

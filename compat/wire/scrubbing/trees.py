@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from compat.wire.errors import PLACEHOLDER
 from compat.wire.json_trees import NotJsonError, Tree, tree_of
 from compat.wire.scrubbing.names import FIELDS, bare, names_a_secret
-from compat.wire.scrubbing.texts import PLACEHOLDER, Finder
+from compat.wire.scrubbing.texts import Finder
 from refengine.testing.json_values import is_list, is_mapping
 
 
