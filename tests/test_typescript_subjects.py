@@ -86,14 +86,14 @@ def test_an_import_of_a_file_that_is_not_there_names_one_that_is(
     entry = tmp_path / "old.ts"
     entry.write_text("import './rule.ts';\n", "utf-8")
 
-    with pytest.raises(SubjectMistakeError, match="did you mean './rules.ts'"):
+    with pytest.raises(SubjectMistakeError, match=r"did you mean '\./rules\.ts'"):
         script_subject("old.ts", entry, "")
 
 
 def test_a_world_is_eased_to_what_an_engine_has_and_no_further() -> None:
     tool = {"name": "t", "kind": "streamable", "chunks": ["a", "b"]}
-    handlers = [{"id": "a", "before_model": [{"op": "record"}]}, {"id": "b"}]
-    handlers[1] |= {"after_model": [{"op": "record"}]}
+    record = [{"op": "record"}]
+    handlers = [{"id": "a", "before_model": record}, {"id": "b", "after_model": record}]
     world = read_scenario(
         {
             "agent": {"tools": [tool], "handlers": handlers, "sequential": True},
