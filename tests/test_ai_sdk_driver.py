@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from compat.drivers.installed import node_driver
 from compat.drivers.node_building import TSC
 from compat.engines.capabilities import CAPABILITIES, refusal_of
@@ -42,11 +44,15 @@ def seen(trace: Trace, *, events: bool) -> list[dict[str, object]]:
     return [{**each.canonical(numbers), "seq": 0} for each in entries]
 
 
-def test_it_does_as_the_reference_does_under_its_profile() -> None:
+VERSIONS = pytest.mark.parametrize("version", ["4", "5"])
+
+
+@VERSIONS
+def test_it_does_as_the_reference_does_under_its_profile(version: str) -> None:
     scenario = read_scenario(world())
     with recorded() as frames:
-        theirs = run(play(scenario, load_engine("ai-sdk@5").engine))
-    ours = run(play(scenario, ReferenceEngine(profile("ai-sdk-5"))))
+        theirs = run(play(scenario, load_engine(f"ai-sdk@{version}").engine))
+    ours = run(play(scenario, ReferenceEngine(profile(f"ai-sdk-{version}"))))
 
     for events in (False, True):
         assert seen(theirs, events=events) == seen(ours, events=events)
@@ -54,13 +60,15 @@ def test_it_does_as_the_reference_does_under_its_profile() -> None:
     assert {name for _, name in checked(frames)} >= {"build", "hook", "next", "tool"}
 
 
-def test_what_is_built_is_what_the_name_says() -> None:
-    engine = load_engine("ai-sdk@5")
+@pytest.mark.parametrize(("version", "undeclared"), [("4", 31), ("5", 30)])
+def test_what_is_built_is_what_the_name_says(version: str, undeclared: int) -> None:
+    engine = load_engine(f"ai-sdk@{version}")
 
-    assert (engine.version[:2], engine.profile.name) == ("5.", "ai-sdk-5")
+    assert engine.version.split(".")[0] == version
+    assert engine.profile.name == f"ai-sdk-{version}"
     assert not engine.assumed
-    undeclared = set(CAPABILITIES) - engine.capabilities
-    assert len(undeclared) == 30  # what is not declared is skipped: it is pinned
+    # what is not declared is skipped: it is pinned
+    assert len(set(CAPABILITIES) - engine.capabilities) == undeclared
 
 
 def test_what_the_sdk_has_no_place_for_is_declined() -> None:
@@ -70,8 +78,9 @@ def test_what_the_sdk_has_no_place_for_is_declined() -> None:
     assert "does not declare 'after_model'" in (refusal_of(trace) or "")
 
 
-def test_its_types_are_right() -> None:
-    node, program = node_driver("ai-sdk@5").command()
+@VERSIONS
+def test_its_types_are_right(version: str) -> None:
+    node, program = node_driver(f"ai-sdk@{version}").command()
     told = subprocess.run(
         [node, TSC, "-p", ".", "--noEmit"],
         cwd=Path(program).parents[2],

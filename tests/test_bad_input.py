@@ -125,7 +125,7 @@ def test_an_unknown_profile_is_answered_with_a_suggestion():
     assert checked(caught.value) == (
         "no profile 'seed-01': did you mean 'seed-001'?"
         " known are seed-001, eino-0.7, eino-0.7.37, eino-draft, eino-0.8, eino-0.9,"
-        " langchain-1, langchain-js-1, ai-sdk-5, langgraph-prebuilt-1"
+        " langchain-1, langchain-js-1, ai-sdk-4, ai-sdk-5, langgraph-prebuilt-1"
     )
 
 

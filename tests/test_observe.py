@@ -181,6 +181,7 @@ def test_every_witness_belongs_to_a_purpose() -> None:
 def test_every_profile_but_the_default_stands_for_a_version_or_a_framework() -> None:
     assert {p.name for p in PROFILES} - set(PROFILE_OF.values()) == {
         "seed-001",
+        "ai-sdk-4",
         "ai-sdk-5",
         "langchain-1",
         "langchain-js-1",

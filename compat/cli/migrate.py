@@ -90,7 +90,7 @@ def reaching(check: F) -> F:
 @option("--old", about="OLD of an earlier commit: REV:file.py:name")
 @option(
     "--old-engine",
-    about="what OLD is played on if it is in Go, such as eino@0.7.37",
+    about="what OLD is played on if it is not in Python: eino@0.7.37, ai-sdk@4",
     metavar="NAME",
 )
 @option("--new-engine", about="the same of NEW", metavar="NAME")

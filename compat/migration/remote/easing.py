@@ -32,7 +32,7 @@ AGENTS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
 
 
 def eased(world: Scenario, can: AbstractSet[str], playable: Playable) -> Scenario:
-    """Return a world as near to this one as an engine with these capabilities has it."""
+    """Return a world as near to this one as an engine that can so much has it."""
     if playable(world):
         return world
     if "streaming" not in can:

@@ -131,7 +131,8 @@ def _without_tools(scenario: Scenario) -> str | None:
 def _fails(scenario: Scenario) -> str | None:
     for agent in scenario.all_agents:
         for tool in agent.tools:
-            if tool.error is not None or tool.stream_error is not None:
+            raises = any(each.op == "error" for each in tool.body)
+            if raises or tool.error is not None or tool.stream_error is not None:
                 return f"the tool {tool.name!r} fails"
     return None
 

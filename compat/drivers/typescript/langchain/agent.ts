@@ -9,6 +9,7 @@ import { Pushed } from "../peer/streams.ts";
 import { Messages, tellChunk } from "./messages.ts";
 import { middlewareOf, structMiddleware } from "./middleware.ts";
 import { HarnessModel } from "./model.ts";
+import { NONE, type Own } from "./subject.ts";
 import { HarnessTool } from "./tools.ts";
 
 /** Nodes of the graph that `createAgent` makes. */
@@ -28,7 +29,7 @@ export class ReactAgent implements Agent {
   private readonly harness: Harness;
   private readonly config: ConfigTold;
 
-  constructor(harness: Harness, config: ConfigTold) {
+  constructor(harness: Harness, config: ConfigTold, own: Own = NONE) {
     this.harness = harness;
     this.config = config;
     this.told = new Messages(harness);
@@ -38,10 +39,11 @@ export class ReactAgent implements Agent {
       ...(config.instruction ? { systemPrompt: config.instruction } : {}),
       middleware: [
         ...config.structs.map((each, at) => structMiddleware(at, each.tools.map((tool) => this.tool(tool)))),
+        ...own.middleware,
         ...config.handlers.map((_, at) => middlewareOf(harness, this.told, config, at)),
       ],
     });
-    const hooks = config.handlers.flat();
+    const hooks = [...config.handlers.flat(), ...own.hooks];
     const around = hooks.filter((each) => MODEL_HOOKS.includes(each)).length;
     const before = hooks.filter((each) => each === "before_agent").length;
     this.steps = config.max_iterations * (2 + around) + before;

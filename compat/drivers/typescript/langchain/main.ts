@@ -9,6 +9,7 @@ import { createRequire } from "node:module";
 
 import { drive } from "../peer/driver.ts";
 import { ReactAgent, kindOf } from "./agent.ts";
+import { ownOf } from "./subject.ts";
 
 const { version } = createRequire(import.meta.url)("langchain/package.json") as { version: string };
 
@@ -37,5 +38,5 @@ drive({
     ],
   },
   kindOf,
-  build: (harness, config) => new ReactAgent(harness, config),
+  build: (harness, config, subject) => new ReactAgent(harness, config, subject && ownOf(harness, subject)),
 });

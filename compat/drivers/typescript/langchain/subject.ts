@@ -1,0 +1,88 @@
+/** What a user's own subject gives to `createAgent`: a middleware, or several. */
+import type { StructuredTool, ToolRunnableConfig } from "@langchain/core/tools";
+import type { AgentMiddleware } from "langchain";
+
+import type { Returned } from "../peer/driver.ts";
+import type { Harness } from "../peer/harness.ts";
+import { type Place, SubjectError, type Watch, kindOf } from "../peer/subjects.ts";
+
+type Function = (...given: never[]) => unknown;
+type Parts = Record<string, unknown> & { name: string };
+interface Called {
+  toolCall?: { id?: string };
+}
+
+/** The hooks of a middleware, and how the harness calls them. */
+const HOOKS = {
+  beforeAgent: "before_agent",
+  beforeModel: "before_model_rewrite_history",
+  afterModel: "after_model_rewrite_history",
+  afterAgent: "after_agent",
+  wrapModelCall: "wrap_model_call",
+  wrapToolCall: "wrap_invokable_tool_call",
+} as const;
+
+/** A user's middleware, and which hooks each of them has. */
+export interface Own {
+  middleware: AgentMiddleware[];
+  hooks: string[];
+}
+
+/** No subject. */
+export const NONE: Own = { middleware: [], hooks: [] };
+
+/** Takes what a subject returned, and has each of its hooks watched. */
+export function ownOf(harness: Harness, { name, value, watch }: Returned): Own {
+  const several: unknown[] = Array.isArray(value) ? value : [value];
+  const own: Own = { middleware: [], hooks: [] };
+  for (const each of several) {
+    if (!isMiddleware(each)) {
+      const what = `${name} returns ${kindOf(each)}`;
+      throw new SubjectError("wrong-result", `${what}: return what createMiddleware makes, or a list of it`);
+    }
+    own.middleware.push(watched(harness, watch, each));
+    own.hooks.push(...Object.entries(HOOKS).flatMap(([key, hook]) => (each[key] ? [hook] : [])));
+  }
+  return own;
+}
+
+function isMiddleware(value: unknown): value is Parts {
+  if (typeof value !== "object" || value === null || !("name" in value)) return false;
+  return Object.keys(HOOKS).some((each) => each in value) || "tools" in value;
+}
+
+function watched(harness: Harness, watch: Watch, own: Parts): AgentMiddleware {
+  const made: Record<string, unknown> = { ...own };
+  watch.names.push(own.name);
+  for (const [key, hook] of Object.entries(HOOKS)) {
+    const found = own[key] as Function | { hook: Function } | undefined;
+    if (!found) continue;
+    const place = { hook, of: own.name };
+    const put = (call: Function) => hooked(harness, watch, `${own.name}.${key}`, place, call);
+    made[key] = typeof found === "function" ? put(found.bind(own)) : { ...found, hook: put(found.hook) };
+  }
+  if (Array.isArray(own["tools"])) {
+    made["tools"] = own["tools"].map((each) => ownTool(watch, each as StructuredTool));
+  }
+  return made as unknown as AgentMiddleware;
+}
+
+/** Returns a hook that is watched; one around a call of a tool knows which. */
+function hooked(harness: Harness, watch: Watch, name: string, place: Place, own: Function): Function {
+  const call = watch.hook(name, place, own);
+  if (place.hook !== HOOKS.wrapToolCall) return call;
+  return (...given) => {
+    const [{ toolCall }] = given as unknown as [Called];
+    return harness.calling(toolCall?.id ?? "", () => call(...given));
+  };
+}
+
+/** Returns the very tool, but that it tells what it does. */
+function ownTool(watch: Watch, own: StructuredTool): unknown {
+  if (typeof (own as unknown as { _call: unknown })._call !== "function") return own;
+  watch.set(`tools.${own.name}`);
+  const inner = own as unknown as { _call: (...given: unknown[]) => unknown };
+  const call = (...given: [unknown, unknown, ToolRunnableConfig?]) =>
+    watch.tool(own.name, JSON.stringify(given[0]), given[2]?.toolCall?.id ?? "", () => inner._call(...given));
+  return Object.create(own, { _call: { value: call } });
+}
