@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Final
 
+from pydantic import TypeAdapter
+
 from compat.observe.judging import RowJudge, RowVerdict, purposes
 from compat.observe.rows import AnyRow, row_of
 from compat.spreading import Spread, UnitData, in_order
@@ -13,6 +15,7 @@ from compat.spreading import Spread, UnitData, in_order
 KIND: Final = "rows"
 AT_ONCE: Final = 100
 """So many rows, in every version that has a profile, take seconds."""
+_VERDICT: Final = TypeAdapter(RowVerdict)
 
 
 def judged_rows(
@@ -29,7 +32,7 @@ def judged_rows(
     units = [_unit(rows[at : at + AT_ONCE], profiles) for at in starts]
     for answer in in_order(spread, KIND, units):
         for each in answer["verdicts"]:
-            yield RowVerdict(**{**each, "versions": tuple(each["versions"])})
+            yield _VERDICT.validate_python(each)
 
 
 def _unit(

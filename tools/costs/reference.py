@@ -38,8 +38,8 @@ COMMAND: Final = "tools.costs.reference"
 class NoPlaceError(ValueError):
     """A page has no place for what is to be shown in it."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"there is no {begin(what).strip()} with {END.strip()}")
+    def __init__(self, what: str, by: str = COMMAND) -> None:
+        super().__init__(f"there is no {begin(what, by).strip()} with {END.strip()}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -122,7 +122,7 @@ def between(text: str, what: str, content: str, by: str = COMMAND) -> str:
     before, started, rest = text.partition(begin(what, by))
     _, ended, after = rest.partition(END)
     if not started or not ended:
-        raise NoPlaceError(what)
+        raise NoPlaceError(what, by)
     return f"{before}{started}\n{content}\n{ended}{after}"
 
 

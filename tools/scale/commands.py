@@ -28,7 +28,8 @@ class StepFailedError(RefengineError):
 class RanCommands:
     """What commands that ran side by side took.
 
-    ``megabytes`` are the most that any one process of theirs held at any time.
+    ``megabytes`` are the most that any one process of theirs held at any time. Linux
+    counts what this process held when it started them, too, so they are no less.
     """
 
     seconds: float
@@ -49,11 +50,13 @@ def ran(folder: Path, *commands: Words) -> RanCommands:
         )
         for words in commands
     ]
-    said, most = [], 0
+    said: list[str] = []
+    most = 0
     for words, child in zip(commands, children, strict=True):
         if child.stdout is None:
             raise AssertionError(words)  # it is a pipe
-        said.append(child.stdout.read())
+        with child.stdout as out:
+            said.append(out.read())
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:

@@ -47,7 +47,7 @@ class Throughput(_Frozen):
 
 
 class WorkerFigures(_Frozen):
-    """What workers do on one machine.
+    """What workers do on one machine; ``sessions`` were judged by each number of them.
 
     ``efficiency`` is of each round: the seconds of two single commands side by side,
     by those of one that has two workers for the same sessions. The bytes are those of
