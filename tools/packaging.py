@@ -20,11 +20,10 @@ import tempfile
 import venv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
-
-import yaml  # type: ignore[import-untyped]  # no stubs are installed
+from typing import Final, TypeAlias
 
 ROOT: Final = Path(__file__).parent.parent
 NOT_SENT: Final = (
@@ -197,9 +196,9 @@ def hooks(bench: Bench) -> str:
 
 def action(bench: Bench) -> str:
     """Run the steps of the GitHub Action as a runner would, without GitHub."""
-    steps: list[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text())[
-        "runs"
-    ]["steps"]
+    yaml = import_module("yaml")  # comes with mkdocs, and has no types of its own
+    read = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    steps: list[dict[str, str]] = read["runs"]["steps"]
     python = python_of(bench.top, "acting")
     work = bench.top / "acted"
     work.mkdir()
