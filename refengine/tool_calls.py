@@ -375,7 +375,6 @@ class CallBatch:
     """
 
     __slots__ = (
-        "_are_open",
         "_arrived",
         "_as_finished",
         "_cancels",
@@ -384,6 +383,7 @@ class CallBatch:
         "_held",
         "_holds_back",
         "_in_place",
+        "_in_tasks",
         "_leak",
         "_left",
         "_open",
@@ -424,7 +424,7 @@ class CallBatch:
         self._as_finished = profile.tool_events == "as_finished"
         opened = profile.sequential_streams == "opened"
         self._opens_first = opened and one_by_one and self._streaming
-        self._are_open = False
+        self._in_tasks = self._opens_first or not self._in_place
         self._left = deque(self.runs)
         self._arrived: asyncio.Queue[ToolCallRun] | None = None
         self._open: ToolCallRun | None = None
@@ -444,20 +444,17 @@ class CallBatch:
         No generator: that would have to be closed, and costs more than a call.
         Whoever asks calls ``leave`` if he breaks off.
         """
-        if not self._in_place and not self._tasks:
+        if self._in_tasks and not self._tasks:
             self._start()
-        elif self._opens_first and not self._are_open:
-            await self._open_all()
         if self._open is not None:
             await self._finish(self._open)
         while self._left:
-            if not self._in_place:
+            if self._in_tasks:
                 call = await self._next_arrived()
             else:
                 call = self._left.popleft()
-                if not self._are_open:
-                    await call.open(self._ctx, self._streaming)
-                    self._open = call if call.is_stream else None
+                await call.open(self._ctx, self._streaming)
+                self._open = call if call.is_stream else None
             if self._is_due(call):
                 return self._tell(call, self._event_id(call))
             await self._pass_by(call)
@@ -536,20 +533,30 @@ class CallBatch:
         """Return the finished form of the events that were yielded."""
         return [call.finished(call_id) for call, call_id in self.delivered]
 
-    async def _open_all(self) -> None:
-        """Open the streams of all results one by one, and then read them at once."""
-        self._are_open = True
-        for call in self.runs:
-            await call.open(self._ctx, self._streaming)
-            if call.stopped or (self._cancels and call.error is not None):
-                break
-        self._tasks = [asyncio.create_task(call.finish()) for call in self.runs]
+    async def _open_in_turn(self) -> None:
+        """Open all results one by one, each told at once, and then read the streams."""
+        try:
+            for call in self.runs:
+                await call.open(self._ctx, self._streaming)
+                self._arrive(call)
+                if call.stopped or (self._cancels and call.error is not None):
+                    break
+        except BaseException:
+            for call in self.runs:
+                self._arrive(call)
+            raise
+        reading = [asyncio.create_task(call.finish()) for call in self.runs]
+        self._tasks += reading  # so that who leaves ends them, too
+        await asyncio.wait(reading)
 
     def _start(self) -> None:
         """Start all calls; each gate opens when its call has a result or a stream."""
         self._gates = {call: asyncio.Event() for call in self.runs}
         if self._as_finished:
             self._arrived = asyncio.Queue()
+        if self._opens_first:
+            self._tasks = [asyncio.create_task(self._open_in_turn())]
+            return
         self._tasks = [asyncio.create_task(self._whole(call)) for call in self.runs]
         if self._cancels:
             for call, task in zip(self.runs, self._tasks, strict=True):

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from compat.drivers.installed import ai_sdk_driver
+from compat.drivers.installed import node_driver
 from compat.drivers.node_building import TSC
 from compat.engines.capabilities import CAPABILITIES, refusal_of
 from compat.engines.loading import load_engine
@@ -71,7 +71,7 @@ def test_what_the_sdk_has_no_place_for_is_declined() -> None:
 
 
 def test_its_types_are_right() -> None:
-    node, program = ai_sdk_driver().command()
+    node, program = node_driver("ai-sdk@5").command()
     told = subprocess.run(
         [node, TSC, "-p", ".", "--noEmit"],
         cwd=Path(program).parents[2],

@@ -5,9 +5,14 @@ Real workers of dask, on the loopback interface.
 
 import json
 import os
+import pickle
+import re
 import shutil
 import signal
-from collections.abc import Iterator
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import chdir
 from dataclasses import asdict
 from pathlib import Path
@@ -33,13 +38,18 @@ from compat.cluster.opened import (
     opened,
 )
 from compat.cluster.units import own_version, packed, run_unit
+from compat.corpora.entries import entry_of, write_entries
 from compat.migration.folder import judge_pieces, pieces_in
 from compat.migration.spread_pieces import KIND, judge_spread, unit_of
 from compat.migration.subject_runner import CheckOptions
+from compat.observe import spread_rows
+from compat.observe.rows import read_rows
+from compat.observe.spread_rows import judged_rows
 from compat.report.folder import folder_json
 from compat.spreading import RefusedUnitError
 from property_tests.checks import CHECKS
 from property_tests.corpus import SuiteCorpus, fixed_worlds
+from property_tests.judging import spread_pool
 from property_tests.judging.inputs import (
     corpus_files,
     make_corpus,
@@ -50,8 +60,13 @@ from property_tests.judging.spread_pool import SpreadPool
 from property_tests.matrix import matrix
 from property_tests.mutants import MUTANTS
 from property_tests.spread_matrix import spread_player
+from refengine.testing.scenario_files import read_scenario
 from tests.commands import refengine
 
+ROWS = Path(spread_rows.__file__).parent / "rows" / "eino_probes.json"
+CLUSTER = Path(cluster.__file__).parent
+HELD = 2
+"""So many units a worker has at most that are not done; the others wait."""
 PIECE = Path(__file__).parent.parent / "examples" / "first_run"
 HOW = CheckOptions(examples=1)
 CLAUSES = sorted({each.clause for each in CHECKS})
@@ -72,6 +87,18 @@ class Leaving(ReferenceEngine):
     async def build(self, *_args, **_more):
         os._exit(3)
 """
+
+
+def wait_until(holds: Callable[[], Any]) -> None:
+    """Return once it holds: a scheduler hears of things a moment later."""
+    limit = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
 
 
 @pytest.fixture(scope="module")
@@ -185,6 +212,125 @@ def test_workers_answer_for_an_engine_what_its_own_pool_does(client):
         spread = SpreadPool(about, files, DaskSpread(client), 60)
         assert dict(spread.each(requests)) == here
     assert any(each.get("decided") for each in here.values())
+
+
+def test_engine_is_judged_alike_when_a_worker_is_killed(workers, client, monkeypatch):
+    worlds = tuple(fixed_worlds())[:12]
+    requests = [{"op": "judge", "world": at} for at in range(len(worlds))]
+    monkeypatch.setattr(spread_pool, "AT_ONCE", {"judge": 2})
+    with corpus_files() as files:
+        write_corpus(SuiteCorpus(worlds, 0), files.whole)
+        about = {
+            "engine": "reference",
+            "profile": None,
+            "first": str(files.whole),
+            "corpus": str(files.whole),
+            "clauses": CLAUSES,
+        }
+        with Pool(about, 1, 60) as pool:
+            here = dict(pool.each(requests))
+        spread = SpreadPool(about, files, DaskSpread(client), 60)
+        there: dict[int, Any] = {}
+        for at, reply in spread.each(requests):
+            if not there:
+                nanny = next(iter(workers.workers.values()))
+                os.kill(nanny.pid, signal.SIGKILL)
+            there[at] = reply
+    assert there == here
+
+
+def test_any_number_of_workers_gives_the_same_verdicts(workers, client, monkeypatch):
+    monkeypatch.setattr(spread_rows, "AT_ONCE", 5)
+    rows = read_rows(ROWS)
+    told = list(judged_rows(rows, None, None))
+    for count in (4, 1, 2):
+        workers.scale(count)
+        client.wait_for_workers(count)
+        wait_until(lambda count=count: len(client.nthreads()) == count)
+        assert list(judged_rows(rows, None, DaskSpread(client))) == told
+
+
+class Slowing:
+    """Workers of which one stands still until all that it does not have is done."""
+
+    def __init__(self, spread: Any, pid: int) -> None:
+        self._spread = spread
+        self._pid = pid
+
+    def each(self, kind: str, units: Any) -> Iterator[Any]:
+        done = 0
+        os.kill(self._pid, signal.SIGSTOP)
+        try:
+            for each in self._spread.each(kind, units):
+                done += 1
+                if done == len(units) - HELD:
+                    os.kill(self._pid, signal.SIGCONT)
+                yield each
+        finally:
+            os.kill(self._pid, signal.SIGCONT)
+
+
+def test_slow_worker_changes_nothing(workers, client, monkeypatch):
+    monkeypatch.setattr(spread_rows, "AT_ONCE", 5)
+    rows = read_rows(ROWS)
+    pid = next(iter(workers.workers.values())).pid
+    slowing = Slowing(DaskSpread(client), pid)
+    found = list(judged_rows(rows, None, slowing))
+    assert found == list(judged_rows(rows, None, None))
+
+
+def test_scheduler_is_given_units_as_workers_get_free(workers, client):
+    nothing = {"rows": [], "profiles": None}
+    taken: list[int] = []
+
+    def units() -> Iterator[Any]:
+        for at in range(1000):
+            taken.append(at)
+            yield nothing
+
+    answers = DaskSpread(client).each(spread_rows.KIND, units())
+    next(answers)
+    assert len(taken) <= 2 * cluster.AHEAD * len(client.nthreads())
+    answers.close()
+    wait_until(lambda: not workers.scheduler.tasks)
+
+
+def test_interrupted_command_takes_back_what_is_queued(workers, tmp_path):
+    world = read_scenario({"agent": {}, "runs": [{"input": ["user:h"]}]})
+    entries = [entry_of(world, "x", "scenario")] * 5000
+    write_entries(tmp_path / "all.gz", entries)
+    line = ("corpus", "exercise", "all.gz", "--out", "seen.gz")
+    command = subprocess.Popen(
+        [sys.executable, "-m", "refengine", *line, "--on", workers.scheduler_address],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: workers.scheduler.tasks)
+    command.send_signal(signal.SIGINT)
+    _, told = command.communicate(timeout=60)
+    assert command.returncode != 0
+    assert "Traceback" not in told
+    wait_until(lambda: not workers.scheduler.tasks)
+    assert [each.name for each in tmp_path.iterdir()] == ["all.gz"]
+
+
+def test_rows_are_told_alike_and_workers_show_how_far_they_are(tmp_path, monkeypatch):
+    here = refengine("observe", str(ROWS), at=tmp_path)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    there = refengine("observe", str(ROWS), "--on", "local:1", at=tmp_path)
+    assert (there.returncode, plain(there.stdout)) == (0, here.stdout)
+    assert "units: rows" in there.stderr
+    assert "1/1" in plain(there.stderr)
+
+
+def test_one_function_goes_out_and_it_does_so_by_its_name():
+    sources = [path.read_text("utf-8") for path in CLUSTER.glob("*.py")]
+    sent = [each for text in sources for each in re.findall(r"\.submit\((\w+)", text)]
+    assert sent == ["run_unit"]
+    assert not any(re.search(r"\.(?:map|run|run_on_scheduler)\(", x) for x in sources)
+    assert b"compat.cluster.units" in pickle.dumps(run_unit)
+    assert len(pickle.dumps(run_unit)) < 60
 
 
 def test_engine_that_ends_its_workers_is_given_up_wherever_it_runs(client, tmp_path):

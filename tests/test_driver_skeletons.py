@@ -8,7 +8,7 @@ import pytest
 
 from compat.drivers.building import find_go
 from compat.drivers.checking import check_driver
-from compat.drivers.installed import langchain_js_driver
+from compat.drivers.installed import node_driver
 from compat.drivers.node_building import TSC
 from compat.drivers.remote import RemoteEngine
 from compat.drivers.skeleton import BUILDS, COMMANDS, LANGUAGES
@@ -34,7 +34,7 @@ def built_with_go(folder: Path) -> list[str]:
 
 def built_with_tsc(folder: Path) -> list[str]:
     """Compile with the packages of a driver that is built anyway, and look at types."""
-    node, program = langchain_js_driver().command()
+    node, program = node_driver("langchain-js@1").command()
     packages = Path(program).parents[2] / "node_modules"
     (folder / "node_modules").symlink_to(packages)
     compiler = str(packages.parent / TSC)

@@ -19,7 +19,8 @@ from tools.differential.explaining import (
     read_explained,
     unused,
 )
-from tools.differential.flow import Differential
+from tools.differential.flow import FlowPair
+from tools.differential.searching import Differential
 
 SAYS_A: Any = {"agent": {"name": "a"}, "turns": [{"text": "hi"}]}
 
@@ -135,7 +136,7 @@ def test_an_entry_without_a_reason_is_refused(tmp_path) -> None:
 
 def test_a_world_in_which_something_unexplained_differs_is_kept() -> None:
     ours, theirs = FlowDialect("adk-py-2"), FlowDialect("adk-go-0.4")
-    found = Differential(ours, theirs, ())
+    found = Differential(FlowPair(ours, theirs), ())
 
     with pytest.raises(AssertionError, match=r"observation \d+"):
         found.look(of_scenario(SAYS_A))

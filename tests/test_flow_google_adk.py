@@ -22,7 +22,8 @@ from tools.differential.explaining import (
     first_unexplained,
     read_explained,
 )
-from tools.differential.flow import Differential
+from tools.differential.flow import FlowPair
+from tools.differential.searching import Differential
 
 pytest.importorskip("google.adk", reason="pip install 'refengine[adk]'")
 
@@ -114,7 +115,7 @@ def test_it_has_the_posture_that_the_profile_says_and_no_other(posture) -> None:
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda each: each.name)
 def test_a_known_difference_is_seen_in_the_world_that_it_names(known) -> None:
-    found = Differential(reference(), installed(), KNOWN)
+    found = Differential(FlowPair(reference(), installed()), KNOWN)
 
     found.look(FlowScenario.model_validate_json(known.world))
 

@@ -11,9 +11,9 @@ from compat.engines.flow.reference import FlowDialect
 from compat.verdicts.conformance import Breakdown, ClauseResult
 from property_tests.dialects.dialect import Dialect
 from property_tests.dialects.judging import (
-    DialectJudgement,
     DialectRequest,
     dialect_child,
+    dialect_judgement,
     loaded,
 )
 from property_tests.dialects.shrinking import Shrinker
@@ -100,7 +100,7 @@ def judged(known, *, clauses=CLAUSES, doors=(SELF,), examples=0):
         known=known,
     )
     events = []
-    footer = DialectJudgement(request).tell(events.append)
+    footer = dialect_judgement(request).tell(events.append)
     results = {each.clause: each for each in events if isinstance(each, ClauseResult)}
     broken = [each.text for each in events if isinstance(each, Breakdown)]
     return results, broken, footer.exit_code
@@ -195,7 +195,7 @@ def test_examples_that_a_dialect_does_not_draw_are_told(monkeypatch) -> None:
     chosen = (FLOW.contract.clause("FLOW-121"),)
     request = DialectRequest(dialect=FLOW, doors=(SELF,), clauses=chosen, jobs=1)
     events = []
-    DialectJudgement(request).tell(events.append)
+    dialect_judgement(request).tell(events.append)
 
     told = "none of 400 worlds was drawn: this dialect has fixed cases alone"
     assert events[0].told == (told,)

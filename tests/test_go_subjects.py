@@ -3,27 +3,27 @@
 Without Go the checks are skipped, and how a package is found is tested all the same.
 """
 
-import json
+import re
 import shutil
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from compat.drivers.go_subjects import GoSubjectError, go_subject
-from compat.migration.checking import check_all
-from compat.migration.corpus import Corpus, MigrationWorld
+from compat.drivers.go_subjects import GoSubjectError, GoSubjects, go_subject
+from compat.drivers.installed import go_driver
+from compat.migration.checking import Checked, check_all, code_of
 from compat.migration.judging import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
-from refengine.testing.scenario_files import read_scenario
 from tests.commands import refengine
 from tests.driver_traffic import recorded
+from tests.go_support import corpus, mistaken, needs_go
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
-needs_go = pytest.mark.skipif(
-    shutil.which("go") is None, reason="without Go no driver in Go is built"
-)
-
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+FLAGS = re.MULTILINE | re.DOTALL
 EMPTY = "package p\n\nfunc "
 
 
@@ -87,7 +87,10 @@ import (
 	"github.com/cloudwego/eino/adk"
 )
 
-var _ context.Context
+var (
+	_ context.Context
+	_ adk.AgentMiddleware
+)
 
 func Subject() adk.AgentMiddleware {
 	return adk.AgentMiddleware{AdditionalInstruction: "Be kind."}
@@ -97,9 +100,12 @@ HOOKED = """package p
 
 import (
 	"context"
+	"os"
 
 	"github.com/cloudwego/eino/adk"
 )
+
+var _ = os.Exit
 
 type state = *adk.ChatModelAgentState
 
@@ -109,69 +115,79 @@ func Subject() adk.AgentMiddleware {
 	}
 }
 """
+
+
+INSTEAD = 'adk.AgentMiddleware{AdditionalInstruction: "Be kind."}'
 MISTAKES = {
-    "no-compile": (
-        EINO.replace('"Be kind."', "undefined"),
-        2,
-        ("new new.go does not compile", "new.go:12:54: undefined: undefined"),
-    ),
-    "not-there": (EINO.replace("Subject", "subject"), 2, ("new.go has no function",)),
     "another-type": (
-        EINO.replace("adk.AgentMiddleware {", "int {").replace(
-            'adk.AgentMiddleware{AdditionalInstruction: "Be kind."}', "1"
-        ),
+        EINO.replace("adk.AgentMiddleware {", "int {").replace(INSTEAD, "1"),
         2,
-        ("new new.go: Subject returns a int: return adk.AgentMiddleware",),
+        "new new.go: Subject returns a int: return adk.AgentMiddleware",
     ),
     "a-parameter": (
         EINO.replace("Subject()", "Subject(number int)"),
         2,
-        ("new new.go: Subject is a func(int)", "takes nothing, or context.Context"),
+        "new new.go: Subject is a func(int) adk.AgentMiddleware: write one that takes",
     ),
     "nothing": (
         EINO.replace("adk.AgentMiddleware {", "*adk.AgentMiddleware {").replace(
-            'adk.AgentMiddleware{AdditionalInstruction: "Be kind."}', "nil"
+            INSTEAD, "nil"
         ),
         2,
-        ("new new.go: Subject returns nil",),
+        "new new.go: Subject returns nil",
     ),
     "panics": (
         EINO.replace("return adk", 'panic("not today")\n\treturn adk'),
         2,
-        ("new new.go: panic: not today",),
+        "new new.go: panic: not today",
     ),
-    "ends": (HOOKED % "os.Exit(3)", 3, ("new new.go:", "exit status 3")),
-    "hangs": (HOOKED % "select {}", 3, ("new new.go:", "did not answer")),
+    "not-there": (
+        EINO.replace("Subject", "subject"),
+        2,
+        "new new.go has no function Subject; it exports no function",
+    ),
+    "ends": (
+        HOOKED % "os.Exit(3)\n\treturn nil",
+        3,
+        "new new.go: ended with exit status 3",
+    ),
+    "hangs": (HOOKED % "select {}", 3, "new new.go: gave no answer within 2 s"),
 }
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a right OLD, and a NEW for each mistake."""
-    made = tmp_path_factory.mktemp("mistakes")
-    for name, (source, _, _) in MISTAKES.items():
-        (made / name).mkdir()
-        (made / name / "old.go").write_text(EINO, "utf-8")
-        text = source.replace('"context"', '"context"\n\t"os"', 1)
-        (made / name / "new.go").write_text(
-            text if "os." in source else source, "utf-8"
-        )
-    return made
+def faults(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Checked]:
+    """Return what is said of each mistake; one driver is built of them all."""
+    return mistaken(tmp_path_factory.mktemp("mistakes"), EINO, MISTAKES)
 
 
 @needs_go
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_go_is_one_clear_line_and_a_code_of_its_own(
-    folder: Path, mistake: str
+    faults: Mapping[str, Checked], mistake: str
 ) -> None:
     _, code, said = MISTAKES[mistake]
-    told = refengine(
-        *("migrate", "check", "old.go", "new.go", "--examples", "1", "--timeout", "2"),
-        at=folder / mistake,
-    )
+    verdict = faults[mistake].verdict
 
-    assert (told.returncode, "Traceback" in told.stdout + told.stderr) == (code, False)
-    assert [each for each in said if each not in told.stdout + told.stderr] == []
+    assert verdict.fault is not None
+    assert verdict.fault.text.startswith(said)
+    assert code_of(verdict) == code
+
+
+@needs_go
+def test_what_does_not_compile_is_told_by_the_lines_of_its_own_file(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "new.go").write_text(EINO.replace('"Be kind."', "undefined"), "utf-8")
+    package = go_subject("my/new.go", tmp_path / "new.go", "")
+    driver = replace(go_driver("eino@0.9.13"), subject=GoSubjects((package,)))
+
+    with pytest.raises(GoSubjectError) as error:
+        driver.built()
+
+    assert str(error.value) == (
+        "my/new.go does not compile:\n  new.go:15:52: undefined: undefined"
+    )
 
 
 def test_an_engine_that_there_is_not_is_told_with_those_that_there_are(
@@ -205,12 +221,11 @@ WORLDS = {
         {
             "agent": {
                 "tools": [
-                    {"name": "t", "result": "ok"},
                     {"name": "s", "kind": "streamable", "chunks": ["a", "b"]},
                     {"name": "bad", "error": "boom"},
                 ]
             },
-            "model_script": ["assistant:[1:t({})][2:s({})]", "assistant:[3:bad({})]"],
+            "model_script": ["assistant:[1:s({})]", "assistant:[2:bad({})]"],
             "runs": [{"input": ["user:hi"]}],
         },
     ),
@@ -245,12 +260,6 @@ DECIDED = {
 }
 
 
-def corpus(*worlds: object) -> Corpus:
-    read = [read_scenario(json.loads(json.dumps(each)), "a world") for each in worlds]
-    own = tuple(MigrationWorld(each, "by hand", fixed=True) for each in read)
-    return Corpus(own, 0)
-
-
 @needs_go
 @pytest.mark.parametrize("piece", DECIDED)
 def test_a_piece_in_go_is_judged_on_the_real_engine(piece: str) -> None:
@@ -276,3 +285,17 @@ def test_a_piece_in_go_is_judged_on_the_real_engine(piece: str) -> None:
     entered = verdicts["right.go"].exercise["new"].hooks
     assert min(entered.values()) > 0
     assert {"subject", "entered"} <= {each.get("method") for _, each in frames}
+
+
+@needs_go
+def test_the_page_shows_what_a_check_in_go_reports() -> None:
+    page = (ROOT / "docs" / "migrate-check.md").read_text("utf-8")
+    section = page.partition("## Extensions and agents in Go")[2]
+    section = section.partition("\n## ")[0]
+    blocks = dict(re.findall(r"^```(\w+)\n(.*?)^```", section, FLAGS))
+    _, *words = blocks["sh"].split()
+
+    told = refengine(*words, at=ROOT)
+
+    assert told.returncode == 1
+    assert told.stdout == blocks["text"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.drivers.installed import langchain_js_driver
+from compat.drivers.installed import node_driver
 from compat.drivers.node_building import TSC
 from compat.engines.capabilities import CAPABILITIES
 from compat.engines.loading import load_engine
@@ -92,7 +92,7 @@ def test_all_that_goes_to_it_and_back_keeps_to_the_schema() -> None:
 
 
 def test_its_types_are_right() -> None:
-    node, program = langchain_js_driver().command()
+    node, program = node_driver("langchain-js@1").command()
     told = subprocess.run(
         [node, TSC, "-p", ".", "--noEmit"],
         cwd=Path(program).parents[2],

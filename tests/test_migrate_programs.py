@@ -6,8 +6,11 @@ import os
 import shlex
 import shutil
 import socket
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -130,6 +133,7 @@ def test_divergence_of_programs_is_reported_as_any_other(
     assert report["header"]["new"] == command(fault)
     assert len(report["world"]["model_script"]) <= 4
     assert len(report["world"].get("runs", ())) <= 2
+    assert ("(refusal: I can't help with that.)" in out) == (fault == "swallows")
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not there")
@@ -276,6 +280,41 @@ def test_children_that_a_program_leaves_are_told_and_ended(
     assert list(tmp_path.glob("refengine-*")) == []
 
 
+@pytest.fixture
+def marking() -> Iterator[OwnNetwork]:
+    """Yield a network in which processes can be marked."""
+    with own_network() as network:
+        if network is None or network.marking().mark is None:
+            pytest.skip("this system gives no namespaces")
+        yield network
+
+
+def test_daemon_that_keeps_nothing_of_its_program_is_told_and_ended(
+    marking: OwnNetwork, tmp_path: Path
+) -> None:
+    some = world("assistant:x")
+    (found,) = played("daemon", some, network=marking, more=str(tmp_path))
+
+    (effect,) = entries(found, "effects")
+    assert (effect["name"], effect["data"]) == ("processes left running", 1)
+    lines = [each.read_bytes() for each in Path("/proc").glob("[0-9]*/cmdline")]
+    assert not any(str(tmp_path).encode() in each for each in lines)
+
+
+def test_mark_tells_the_processes_of_one_side_from_those_of_another(
+    marking: OwnNetwork,
+) -> None:
+    words = ["env", "-i", "/bin/sh", "-c", "echo in; read line"]
+    for each in (marking.marking(), marking.marking()):
+        inside = each.inside(words)
+        with subprocess.Popen(inside, stdin=PIPE, stdout=PIPE, cwd="/") as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"in\n"
+            assert each.mark is not None
+            assert each.mark.bearers() == [process.pid]
+            process.kill()
+
+
 @pytest.mark.parametrize(
     ("fault", "code", "says"),
     [
@@ -315,6 +354,27 @@ def test_program_that_moved_to_another_vendor_is_judged(
     assert says in out
     assert "old speaks OpenAI chat completions new speaks Anthropic Messages" in out
     assert "not compared: model of both sides (each vendor has models" in out
+
+
+@pytest.mark.parametrize(("fault", "code"), [("thinks", 0), ("thoughtless", 1)])
+def test_thoughts_that_do_not_come_back_are_a_divergence(
+    fault: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(PROGRAM.with_name("other.py"), Path())
+    sides = ["--old-cmd", command("thinks"), "--new-cmd", command(fault)]
+    line = [each.replace("plain", "other") for each in sides]
+
+    found, out = check(capsys, *line, "--turns", "sessions", "--examples", "20")
+
+    assert found == code, out
+    assert ("(reasoning: " in out and '"thoughts"' in out) == bool(code)
+
+
+def test_error_of_a_turn_is_told_with_what_the_program_logged_meanwhile() -> None:
+    (found,) = played("", world({"error": "invalid_request"}))
+
+    (error,) = Seen(found.jsonl).of("event")
+    assert error["data"]["error"]["text"].startswith("urllib.error.HTTPError")
 
 
 def test_what_a_program_writes_is_an_effect_of_its_turn_and_put_back() -> None:

@@ -93,6 +93,14 @@ def test_tool_that_returns_directly_is_ordinary_where_a_side_speaks_of_it() -> N
         ),
         ("at least one tool", {}),
         ("input ends with the user", {"runs": [{"input": ["assistant:a"]}]}),
+        ("no tool fails", {"agent": {"tools": [{"name": "t", "error": "a"}]}}),
+        (
+            "only known tools are called",
+            {"agent": {}, "model_script": ["assistant:a[1:t({})]"]},
+        ),
+        ("no other extensions", {"agent": {"handlers": [{"id": "H"}]}}),
+        ("no other extensions", {"agent": {"middlewares": [{"id": "M"}]}}),
+        ("no other extensions", {"agent": {"tool_call_middlewares": [{}]}}),
     ],
 )
 def test_what_is_declared_outside_is_unusual(

@@ -1,19 +1,26 @@
 """One conversation by the official clients is one sequence of canonical requests."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from compat.migration.programs.side import BASES, KEY, KEYS
+from compat.wire.interfaces.gemini import SIGNATURES
 from compat.wire.interfaces.request import VendorRequest, VendorTool
+from compat.wire.interfaces.thinking import THOUGHTS
 from compat.wire.server.programs import AskedModel, Logged, ProgramServer
-from refengine.messages import Message
-from refengine.testing.notation import parse_message
+from refengine.messages import Json, Message
+from refengine.testing.json_values import is_list
+from refengine.testing.notation import parse_message, write_message
 from refengine.testing.scenario_files import read_scenario
 from tests.program_support import PACKAGES, has_node
 
@@ -36,6 +43,7 @@ SCRIPT = [
     'assistant:Once more.[c3:add({"a":1,"b":2})]',
     "assistant:Still 3.",
 ]
+NOTHING: Mapping[str, object] = MappingProxyType({})
 NUMBER = {"type": "integer"}
 SCHEMA = {
     "type": "object",
@@ -65,10 +73,16 @@ def client(language: str, interface: str) -> object:
 CLIENTS = [client(each, name) for each in ("python", "node") for name in PYTHON]
 
 
-def asked(language: str, interface: str, folder: Path) -> list[VendorRequest]:
+def asked(
+    language: str,
+    interface: str,
+    folder: Path,
+    script: Sequence[str] = SCRIPT,
+    more: Mapping[str, object] = NOTHING,
+) -> list[VendorRequest]:
     """Return what a client asks in the conversation, whole and then streamed."""
     runs = [{"input": ["user:a"]}]
-    data = {"agent": {}, "runs": runs, "model_script": SCRIPT * 2}
+    data = {"agent": {}, "runs": runs, "model_script": [*script] * 2}
     log: list[Logged] = []
     file = "clients.mjs" if language == "node" else "clients.py"
     shutil.copy(FOLDER / file, folder)
@@ -82,7 +96,12 @@ def asked(language: str, interface: str, folder: Path) -> list[VendorRequest]:
         done = subprocess.run(
             [program, file, interface],
             cwd=folder,
-            env={**os.environ, **bases, **dict.fromkeys(KEYS, KEY)},
+            env={
+                **os.environ,
+                **bases,
+                **dict.fromkeys(KEYS, KEY),
+                "MORE": json.dumps(dict(more)),
+            },
             capture_output=True,
             text=True,
             check=False,
@@ -121,6 +140,38 @@ def test_conversation_is_one_sequence_of_requests_by_every_client(
     ways = [settings, settings | {"stream": True}]
     assert [each.settings for each in found] == [each for each in ways for _ in "1234"]
     assert [each.tools for each in found] == [(TOOL,)] * 8
+
+
+THINKING: dict[str, dict[str, object]] = {
+    "python chat": {},
+    "python responses": {"reasoning": {"effort": "low", "summary": "auto"}},
+    "python anthropic": {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+    "python gemini": {"thinking_config": {"include_thoughts": True}},
+    "node gemini": {"thinkingConfig": {"includeThoughts": True}},
+}
+"""How a request has its model think; Node says it as Python does but for Gemini."""
+
+
+@pytest.mark.parametrize(("language", "interface"), CLIENTS)
+def test_thoughts_come_back_beside_the_same_messages_by_every_client(
+    language: str, interface: str, tmp_path: Path
+) -> None:
+    thinks = [replace(parse_message(e), extra={"reasoning": "hm"}) for e in SCRIPT]
+    more = THINKING.get(f"{language} {interface}", THINKING[f"python {interface}"])
+    script = [write_message(each) for each in thinks]
+
+    found = asked(language, interface, tmp_path, script, more)
+
+    assert [each.messages for each in found] == expected() * 2
+    counts = [len([*_listed(each.own.get(THOUGHTS))]) for each in found]
+    assert counts == ([0] * 8 if interface == "chat" else [0, 1, 2, 3] * 2)
+    if interface == "gemini":
+        signed = [each.own.get(SIGNATURES, {}) for each in found]
+        assert [len(str(each).split(":")) - 1 for each in signed] == [0, 1, 1, 2] * 2
+
+
+def _listed(value: Json) -> Sequence[Json]:
+    return value if is_list(value) else ()
 
 
 def test_every_interface_has_a_client_that_is_always_there() -> None:

@@ -1,7 +1,7 @@
 """Requests of vendors' interfaces as one canonical request, the recorded ones too."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ from compat.wire.interfaces.anthropic import ANTHROPIC, anthropic_request
 from compat.wire.interfaces.chat import CHAT, chat_request
 from compat.wire.interfaces.counterparts import OWN, SETTINGS
 from compat.wire.interfaces.gemini import GEMINI, gemini_request
+from compat.wire.interfaces.request import VendorRequest
 from compat.wire.interfaces.responses import RESPONSES, responses_request
 from compat.wire.interfaces.spoken import interface_at
 from refengine.messages import Message
@@ -77,6 +78,23 @@ def test_stored_response_is_put_where_it_is_named() -> None:
 
     assert found.messages == (*before, Message("user", "and now?"))
     assert responses_request(body, {}).own == {"not_stored": "r"}
+
+
+def test_thoughts_in_a_row_and_between_calls_are_all_kept_and_part_no_answer() -> None:
+    thoughts = [{"type": "reasoning", "encrypted_content": each} for each in "abc"]
+    calls = [
+        {"type": "function_call", "call_id": each, "name": "f", "arguments": "{}"}
+        for each in "xy"
+    ]
+    given = [*thoughts[:2], calls[0], thoughts[2], calls[1]]
+
+    found = responses_request({"input": given}, {})
+
+    (message,) = found.messages
+    assert [each.id for each in message.tool_calls] == ["x", "y"]
+    places = [(0, at, each) for at, each in enumerate(thoughts)]
+    kept = [{"message": m, "at": at, "part": each} for m, at, each in places]
+    assert found.own == {"thoughts": kept}
 
 
 def test_functions_of_responses_are_strict_unless_they_say_otherwise() -> None:
@@ -165,7 +183,7 @@ VALUES: dict[str, Any] = {
     "response_format": {"type": "json_object"},
 }
 """What settings are set to whose readers ask what they say; others to 1."""
-READERS = {
+READERS: dict[str, Callable[[dict[str, Any]], VendorRequest]] = {
     CHAT: chat_request,
     RESPONSES: lambda body: responses_request(body, {}),
     ANTHROPIC: anthropic_request,
@@ -210,7 +228,9 @@ def test_marks_of_a_cache_and_thoughts_are_kept_as_their_own() -> None:
         "cache_marks": ["system[0]", "messages[0].content[0]"]
     }
     asked = gemini_request({"contents": [thought]}, "m:generateContent")
-    assert asked.own == {"thoughts": ["hm"]}
+    part = {"type": "thought", "text": "hm", "thought": True}
+    assert asked.own == {"thoughts": [{"message": 0, "at": 0, "part": part}]}
+    assert asked.messages == ()
 
 
 def test_table_of_the_page_is_what_the_code_does() -> None:
@@ -234,3 +254,18 @@ def test_what_has_no_counterpart_is_listed_and_only_between_interfaces() -> None
     assert all(each.reason for each in found)
     assert [*uncompared({"old": old, "new": old})] == []
     assert masks_between([old.names, old.names]) == ()
+
+
+def test_between_vendors_only_what_a_side_sends_is_listed() -> None:
+    tool = {"type": "function", "function": {"name": "a", "strict": True}}
+    old, new = SpokenInterfaces(), SpokenInterfaces()
+    old.hear(chat_request({"model": "m", "tools": [tool]}))
+    new.hear(anthropic_request({"model": "m", "max_tokens": 5}))
+
+    found = [*uncompared({"old": old, "new": new})]
+
+    assert [(e.side, e.name) for e in found] == [
+        ("both sides", "model"),
+        ("new", "max_tokens"),
+        ("old", "strict"),
+    ]

@@ -85,16 +85,26 @@ ANSWERS = [
     'assistant:let me look[c1:look({"at": 1})][c2:look({"at": 2})]',
     write_message(Message("assistant", "", extra={"refusal": "I will not"})),
     write_message(Message("assistant", "cut", extra={"finish_reason": "length"})),
+    write_message(Message("assistant", "so", extra={"reasoning": "hm"})),
 ]
 BODIES = {
     CHAT: {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
-    RESPONSES: {"model": "m", "input": "hi"},
+    RESPONSES: {
+        "model": "m",
+        "input": "hi",
+        "reasoning": {"summary": "auto"},
+        "include": ["reasoning.encrypted_content"],
+    },
     ANTHROPIC: {
         "model": "m",
         "max_tokens": 9,
         "messages": [{"role": "user", "content": "hi"}],
+        "thinking": {"type": "enabled", "budget_tokens": 1024},
     },
-    GEMINI: {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
+    GEMINI: {
+        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+        "generationConfig": {"thinkingConfig": {"includeThoughts": True}},
+    },
 }
 
 
@@ -126,6 +136,8 @@ def test_answers_of_our_server_say_the_same_whole_and_streamed(
 
     assert one.message == other.message
     assert one.finish == other.finish
+    thinks = "reasoning" in script and interface.name != CHAT
+    assert bool(one.message.extra.get("reasoning")) == thinks
     assert first_difference(told(whole), told(saying.written(one))) is None
     with pytest.raises(UnendedStreamError):
         folded(interface.name, events[:-1])

@@ -36,10 +36,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from compat.verdicts.conformance import AnyEvent
-    from property_tests.dialects.judging import DialectJudgement
+    from property_tests.judging.by_clause import ClauseJudgement
     from property_tests.judging.engines import EnginesJudgement
     from property_tests.registry import Clause, Contract
-    from property_tests.stores.judging import StoreJudgement
 
 NOT_CHECKED: Final = "is chosen, but no check decides it: "
 
@@ -177,12 +176,12 @@ def conform(  # noqa: PLR0913  # options of a command line
     from compat.report.terminal import console
     from compat.wire.scrubbing.outputs import output_scrubber
     from property_tests.dialects.dialects import dialect_named
-    from property_tests.dialects.judging import DialectJudgement, DialectRequest
+    from property_tests.dialects.judging import DialectRequest, dialect_judgement
     from property_tests.judging.engines import judging
     from property_tests.judging.inputs import ConformRequest
     from property_tests.registry import contract
     from property_tests.stores.clauses import store_contract
-    from property_tests.stores.judging import StoreJudgement, StoreRequest
+    from property_tests.stores.judging import StoreRequest, store_judgement
 
     line = shlex.join(["refengine", "conform", *sys.argv[2:]])
     out = console(output_scrubber().text)
@@ -208,7 +207,7 @@ def conform(  # noqa: PLR0913  # options of a command line
             )
             wait.close()
             with _opened(events) as file:
-                found, code = _judged(StoreJudgement(stored, line), out, file)
+                found, code = _judged(store_judgement(stored, line), out, file)
             write_reports(reports, found)
             return code
         if dialect:
@@ -227,7 +226,7 @@ def conform(  # noqa: PLR0913  # options of a command line
                 strict=strict,
                 excluded=excluded,
             )
-            judging_it = DialectJudgement(asked, line)
+            judging_it = dialect_judgement(asked, line)
             wait.close()
             with _opened(events) as file:
                 found, code = _judged(judging_it, out, file)
@@ -316,7 +315,7 @@ def _opened(path: Path | None) -> Generator[TextIO | None, None, None]:
 
 
 def _judged(
-    judgement: EnginesJudgement | StoreJudgement | DialectJudgement,
+    judgement: EnginesJudgement | ClauseJudgement,
     console: Console,
     out: TextIO | None,
 ) -> tuple[list[AnyEvent], int]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from refengine.errors import RefengineError
+from compat.drivers.subjects import SubjectMistakeError
 
 SOURCES: Final = Path(__file__).parent / "go"
 WORLD: Final = SOURCES / "world"
@@ -33,12 +33,15 @@ FOLDER: Final = "subject"
 """Where the package stands in a build."""
 
 
-class GoSubjectError(RefengineError):
-    """A user's Go package cannot be built into a driver; ``kind`` says why."""
+class GoSubjectError(SubjectMistakeError):
+    """A user's Go package cannot be built into a driver; ``kind`` says why.
 
-    def __init__(self, kind: str, text: str) -> None:
-        self.kind = kind
-        super().__init__(text)
+    ``path`` is where it stands in a build, if it came so far.
+    """
+
+    def __init__(self, kind: str, text: str, path: str = "") -> None:
+        self.path = path
+        super().__init__(kind, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ class GoSubjects:
             if said:
                 text = "\n  ".join(said[:10])
                 kind, why = "compile", f"{package.text} does not compile:\n  {text}"
-                raise GoSubjectError(kind, why)
+                raise GoSubjectError(kind, why, path)
 
 
 def go_subject(text: str, path: Path, name: str) -> GoSubject:

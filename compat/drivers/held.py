@@ -89,7 +89,12 @@ class Held:
         }
 
     def info(self, told: Wire) -> ToolInfo:
-        """Return what the model is told of a tool: what the tool itself says."""
+        """Return what the model is told of a tool: what the tool itself says.
+
+        A driver need not tell its number; then one that has these words is meant.
+        """
+        if number := told.get("tool"):
+            return cast("Tool", self.get(number)).info
         said = told["name"], told["description"]
         return self._infos.get(said) or ToolInfo(*said)
 

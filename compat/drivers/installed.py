@@ -66,25 +66,51 @@ def go_driver(name: str) -> GoDriver:
 
 def langchain_js_1() -> RemoteEngine:
     """Return LangChain.js 1, built if it never was; raises MissingNodeError."""
-    return _in_node(langchain_js_driver())
+    return _in_node("langchain-js@1")
+
+
+def ai_sdk_4() -> RemoteEngine:
+    """Return the AI SDK 4, built if it never was; raises MissingNodeError."""
+    return _in_node("ai-sdk@4")
 
 
 def ai_sdk_5() -> RemoteEngine:
     """Return the AI SDK 5, built if it never was; raises MissingNodeError."""
-    return _in_node(ai_sdk_driver())
+    return _in_node("ai-sdk@5")
 
 
-def ai_sdk_driver() -> NodeDriver:
-    """Return the driver of the AI SDK 5, which is built when it is asked for."""
-    return NodeDriver("ai-sdk@5", "ai-sdk", "ai-sdk/5")
+NODE_DRIVERS: Final = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            NodeDriver("ai-sdk@4", "ai-sdk", "ai-sdk/4"),
+            NodeDriver("ai-sdk@5", "ai-sdk", "ai-sdk/5"),
+            NodeDriver("langchain-js@1", "langchain", "langchain"),
+        )
+    }
+)
+"""The drivers in TypeScript of engines with handlers, by what these are called."""
 
 
-def langchain_js_driver() -> NodeDriver:
-    """Return the driver of LangChain.js 1, which is built when it is asked for."""
-    return NodeDriver("langchain-js@1", "langchain", "langchain")
+class NodeEngineNameError(RefengineError, ValueError):
+    """No driver in TypeScript is called so."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        there = ", ".join(NODE_DRIVERS)
+        super().__init__(f"{name!r} is no engine in TypeScript; there are {there}")
 
 
-def _in_node(driver: NodeDriver) -> RemoteEngine:
+def node_driver(name: str) -> NodeDriver:
+    """Return a driver, built when it is asked for; raises NodeEngineNameError."""
+    found = NODE_DRIVERS.get(name)
+    if found is None:
+        raise NodeEngineNameError(name)
+    return found
+
+
+def _in_node(name: str) -> RemoteEngine:
+    driver = node_driver(name)
     return RemoteEngine(driver.name, driver.command)
 
 

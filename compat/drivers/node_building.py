@@ -24,7 +24,12 @@ from compat.drivers.kept import KeptDriver
 from compat.engines.capabilities import MissingExtraError
 
 SOURCES: Final = Path(__file__).parent / "typescript"
-"""A folder for each driver, and ``peer``, which all of them have."""
+"""A folder for each driver; ``peer`` and ``world`` are in all of them."""
+WORLD: Final[Mapping[str, str]] = {
+    "package.json": '{"type": "module", "exports": {"./world": "./world.js"}}\n',
+    "world.js": 'export * from "../../built/world/world.js";\n',
+}
+"""The package ``refengine``, by which a subject has the world of its driver."""
 OLDEST: Final = 20
 """The first major version of Node that drivers are built for."""
 INSTALL: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
@@ -50,8 +55,8 @@ class MissingNodeError(MissingExtraError):
 class NodeDriver:
     """A driver in TypeScript: its engine, its folder, and where its packages are.
 
-    ``packages`` is the folder of ``package.json`` and ``pinned.json``, ``entry`` the
-    module that is run.
+    ``packages`` is the folder of ``package.json`` and ``pinned.json``, and of sources
+    that are of these packages' versions alone; ``entry`` is the module that is run.
     """
 
     name: str
@@ -80,9 +85,11 @@ class NodeDriver:
             "package-lock.json": SOURCES / self.packages / "pinned.json",
             "tsconfig.json": SOURCES / "tsconfig.json",
         }
-        for folder in ("peer", self.folder):
+        places = {each: each for each in ("peer", "world", self.folder)}
+        places[self.packages] = self.folder
+        for folder, place in places.items():
             for path in sorted((SOURCES / folder).glob("*.ts")):
-                found[f"{folder}/{path.name}"] = path
+                found[f"{place}/{path.name}"] = path
         return found
 
     def unpack(self, work: Path) -> None:
@@ -95,6 +102,8 @@ class NodeDriver:
         digest = hashlib.sha256(f"{_version(node)} {sys.platform}".encode())
         for name, path in self.files().items():
             digest.update(f"\0{name}\0".encode() + path.read_bytes())
+        for name, text in WORLD.items():
+            digest.update(f"\0{name}\0{text}".encode())
         return digest.hexdigest()[:16]
 
     def _build(self, npm: str, node: str, folder: Path) -> None:
@@ -111,6 +120,10 @@ class NodeDriver:
             self.unpack(work)
             self._said([npm, *INSTALL], work)
             self._said([node, *COMPILE], work)
+            ours = work / "node_modules" / "refengine"
+            ours.mkdir(exist_ok=True)
+            for name, text in WORLD.items():
+                (ours / name).write_text(text, "utf-8")
             work.replace(folder)
 
     def _said(self, command: Sequence[str], work: Path) -> None:

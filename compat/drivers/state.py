@@ -112,6 +112,7 @@ class AgentState:
         under = profile(driver.about["profile"])
         self._sent_each_call = under.instruction_place == "each_call"
         self._edits_kept = under.before_model_edits == "kept"
+        self._empty_added = under.empty_addition == "kept"
         self._contexts: dict[int, tuple[Context, OpenRun]] = {}
         self._context_numbers: dict[tuple[int, int], int] = {}
 
@@ -132,8 +133,8 @@ class AgentState:
     def _has_instruction(self) -> bool:
         """Whether there is an instruction before any hook."""
         structs = self.config.middlewares
-        added = any(each.additional_instruction for each in structs)
-        return bool(self.config.instruction or added)
+        added = self._empty_added or any(s.additional_instruction for s in structs)
+        return bool(self.config.instruction or (structs and added))
 
     def error_of(self, message: str, data: Wire) -> BaseException:
         """Return the exception that came back, or one for what the engine says."""

@@ -31,7 +31,7 @@ from refengine.testing.tool_runs import calling
 from refengine.testing.trace import ObservationKind
 from refengine.testing.world import EffectError, World
 
-MISTAKES: Final = frozenset(("missing-name", "not-callable", "wrong-result"))
+MISTAKES: Final = frozenset(("missing-name", "not-callable", "wrong-result", "import"))
 """Kinds of errors by which a driver says that there is no such subject."""
 OBSERVED: Final = frozenset(
     ("tool_start", "tool_end", "tool_error", "tool_chunk", "stream_close")

@@ -7,7 +7,7 @@ What a text names is a class or a function; it is called without arguments, or w
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from compat.engines.capabilities import MissingExtraError
 from compat.engines.importing import COMMAND, apart, find
@@ -17,6 +17,28 @@ from compat.engines.load_errors import (
     NotInstalledError,
     UnknownCapabilityError,
 )
+
+
+class DialectEngine(Protocol):
+    """What engines of all dialects say of themselves; each adds how it is driven.
+
+    ``capabilities`` are those of the dialect's ``capabilities.py`` that it has.
+    """
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What it has a place for."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Its version, "" if it has none."""
+        ...
 
 
 def load_dialect_engine(

@@ -214,7 +214,9 @@ def _run(
 DEFAULT: Final = "subject"
 """The name that is meant where a file of Python is named alone."""
 PYTHON: Final = "python"
-LANGUAGES: Final = MappingProxyType({".py": PYTHON, ".go": "go"})
+GO: Final = "go"
+TYPESCRIPT: Final = "typescript"
+LANGUAGES: Final = MappingProxyType({".py": PYTHON, ".go": GO, ".ts": TYPESCRIPT})
 """What files of subjects end in, and in which language they are."""
 IN_FOLDERS: Final = ".go"
 """What files end in whose folder is a subject, too: a package."""

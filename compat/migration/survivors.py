@@ -1,8 +1,9 @@
 """Processes that outlive the side that started them, in sessions of their own.
 
-Whoever leaves the child's process group is not ended with it. What all of them have is
-the temporary folder: as HOME, unless they were given another environment, or as the
-folder they run in. Found so, they are ended before the folder is removed.
+Whoever leaves the child's process group is not ended with it. What nearly all of them
+have is the temporary folder: as HOME, unless they were given another environment, or as
+the folder they run in. Found so, they are ended before the folder is removed. Who plays
+programs in a network of their own knows the others as well, by ``more``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -23,25 +24,33 @@ PATIENCE: Final = 5.0
 PROCESSES: Final = Path("/proc")
 
 
-def end_survivors(folder: Path) -> list[int]:
+def nobody() -> Iterable[int]:
+    """Return no process."""
+    return ()
+
+
+def end_survivors(
+    folder: Path, more: Callable[[], Iterable[int]] = nobody
+) -> list[int]:
     """End all processes that run in this folder or were given it; return who is left.
 
     Only Linux says of a process where it runs.
     """
     for _ in range(ROUNDS):
-        left = alive_in(folder)
+        left = alive_in(folder, more)
         if not left:
             return []
         for pid in left:
             _end(pid)
-    return alive_in(folder)
+    return alive_in(folder, more)
 
 
-def alive_in(folder: Path) -> list[int]:
+def alive_in(folder: Path, more: Callable[[], Iterable[int]] = nobody) -> list[int]:
     """Return the processes that run in this folder or were given it, on Linux."""
     if sys.platform != "linux":
         return []
-    return [pid for pid in _survivors(f"{folder}/") if not _is_over(pid)]
+    found = {*_survivors(f"{folder}/"), *more()}
+    return [pid for pid in sorted(found) if not _is_over(pid)]
 
 
 def _end(pid: int) -> None:

@@ -25,9 +25,8 @@ def judged_rows(
         judge = RowJudge(profiles, purposes())
         yield from (judge.judge(row) for row, _ in rows)
         return
-    units = (
-        _unit(rows[at : at + AT_ONCE], profiles) for at in range(0, len(rows), AT_ONCE)
-    )
+    starts = range(0, len(rows), AT_ONCE)
+    units = [_unit(rows[at : at + AT_ONCE], profiles) for at in starts]
     for answer in in_order(spread, KIND, units):
         for each in answer["verdicts"]:
             yield RowVerdict(**{**each, "versions": tuple(each["versions"])})

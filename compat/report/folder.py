@@ -39,7 +39,7 @@ def folder_lines(
     found = {k: v for case in cases for k, v in case.verdict.frameworks.items()}
     if found:
         names = ", ".join(f"{name} {version}" for name, version in found.items())
-        yield Text(f"graphs built with {names}")
+        yield Text(f"built with {names}")
 
 
 def folder_json(cases: Sequence[JudgedCase]) -> dict[str, Any]:

@@ -141,4 +141,8 @@ def _said(text: str) -> str:
     )
     whose = f" ({message.tool_call_id})" if message.role == "tool" else ""
     named = f" {message.name!r}" if message.name else ""
-    return f"{message.role}{named}{whose}: {short(message.content)}{calls}"
+    beside = "".join(
+        f" ({key.replace('_', ' ')}: {short(str(each))})"
+        for key, each in message.extra.items()
+    )
+    return f"{message.role}{named}{whose}: {short(message.content)}{calls}{beside}"

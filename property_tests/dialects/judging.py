@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shlex
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal, TextIO
+from typing import Any, Final, Literal
 
 from compat.engines.importing import GENERIC
 from compat.process import ChildError, ChildProcess, python
@@ -25,27 +24,25 @@ from compat.verdicts.conformance import (
     Breakdown,
     ClauseFailure,
     ClauseResult,
-    Footer,
 )
-from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
+from property_tests.defaults import EXAMPLES, SEED
 from property_tests.dialects.dialect import Dialect, JudgedWorld
 from property_tests.dialects.dialects import dialect_of
 from property_tests.dialects.pinned import PinnedPlayer
 from property_tests.dialects.shrinking import Shrinker
 from property_tests.judging.by_clause import (
     ClauseJudgement,
+    ClauseRequest,
     JudgedClause,
     JudgedClauses,
     JudgedDoor,
     JudgedWorlds,
-    Selection,
     Told,
 )
 from property_tests.judging.engine_workers import UnusableEngineError
-from property_tests.judging.inputs import Emit
 from property_tests.known.entries import joined_known
 from property_tests.known.states import applied, known_of, unmatched
-from property_tests.registry import Clause, Contract
+from property_tests.registry import Contract
 from refengine.testing.child import CallError
 from refengine.testing.extras import install_line
 
@@ -56,25 +53,16 @@ STEP: Final = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DialectRequest:
-    """What a judgement of doors to a dialect is asked for."""
+class DialectRequest(ClauseRequest):
+    """What a judgement of doors to a dialect is asked for.
+
+    Several children have a door at a time.
+    """
 
     dialect: Dialect
     doors: tuple[str, ...]
-    clauses: tuple[Clause, ...]
     profile: str | None = None
-    examples: int = EXAMPLES
-    seed: int = SEED
-    timeout: float = TIMEOUT
-    jobs: int = 0
     known: Path | None = None
-    strict: bool = False
-    excluded: Mapping[str, int] = field(default_factory=dict[str, int])
-
-    @property
-    def workers(self) -> int:
-        """So many children, one a core unless it was said."""
-        return self.jobs or min(os.cpu_count() or 1, 8)
 
 
 @contextmanager
@@ -113,22 +101,9 @@ def loaded(child: ChildProcess, text: str) -> Mapping[str, Any]:
     return found
 
 
-class DialectJudgement:
-    """Doors to one dialect on their way through its worlds."""
-
-    def __init__(self, request: DialectRequest, command: str = "") -> None:
-        selection = Selection(
-            clauses=request.clauses,
-            excluded=request.excluded,
-            seed=request.seed,
-            strict=request.strict,
-            command=command,
-        )
-        self._judgement = ClauseJudgement(DialectKind(request), selection)
-
-    def tell(self, emit: Emit, out: TextIO | None = None) -> Footer:
-        """Judge, telling every event from header to footer; return the footer."""
-        return self._judgement.tell(emit, out)
+def dialect_judgement(request: DialectRequest, command: str = "") -> ClauseJudgement:
+    """Return doors to one dialect on their way through its worlds."""
+    return ClauseJudgement(DialectKind(request), request, command)
 
 
 @dataclass(slots=True)

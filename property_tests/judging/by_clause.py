@@ -8,10 +8,11 @@ judgement of engines, so that every report reads them.
 
 from __future__ import annotations
 
+import os
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Literal, Protocol, TextIO, TypeAlias
@@ -30,6 +31,7 @@ from compat.verdicts.conformance import (
     Verdict,
 )
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
+from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 from property_tests.judging.inputs import Emit, clause_infos
 from property_tests.registry import Clause, Contract
 
@@ -121,22 +123,35 @@ class JudgedKind(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """Which clauses are judged, and what a judgement of them is told about."""
+class ClauseRequest:
+    """What a judgement by clause is asked for, whatever it is of.
+
+    The names are those of a ``ConformRequest``.
+    """
 
     clauses: tuple[Clause, ...]
-    excluded: Mapping[str, int]
-    seed: int = 0
+    examples: int = EXAMPLES
+    seed: int = SEED
+    timeout: float = TIMEOUT
+    jobs: int = 0
     strict: bool = False
-    command: str = ""
+    excluded: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def workers(self) -> int:
+        """So many at a time, one a core unless it was said."""
+        return self.jobs or min(os.cpu_count() or 1, 8)
 
 
 class ClauseJudgement:
     """Doors of one kind on their way through the worlds of the clauses."""
 
-    def __init__(self, kind: JudgedKind, selection: Selection) -> None:
+    def __init__(
+        self, kind: JudgedKind, request: ClauseRequest, command: str = ""
+    ) -> None:
         self._kind = kind
-        self._asked = selection
+        self._asked = request
+        self._command = command
 
     def tell(self, emit: Emit, out: TextIO | None = None) -> Footer:
         """Judge, telling every event from header to footer; return the footer."""
@@ -263,5 +278,5 @@ class ClauseJudgement:
             tool=f"refengine {version('refengine')}",
             python=platform.python_version(),
             started=datetime.now(UTC).isoformat(timespec="seconds"),
-            command=self._asked.command,
+            command=self._command,
         )

@@ -7,27 +7,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, TextIO
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 from compat.process import ChildError
-from compat.verdicts.conformance import ClauseFailure, ClauseResult, Footer, SeenLine
+from compat.verdicts.conformance import ClauseFailure, ClauseResult, SeenLine
 from property_tests.defaults import EXAMPLES
 from property_tests.judging.by_clause import (
     ClauseJudgement,
+    ClauseRequest,
     JudgedClause,
     JudgedClauses,
     JudgedDoor,
     JudgedWorlds,
-    Selection,
     Told,
 )
 from property_tests.judging.engine_workers import UnusableEngineError
-from property_tests.judging.inputs import Emit
-from property_tests.registry import Clause, Contract
+from property_tests.registry import Contract
 from property_tests.stores.calls import StoreWorld
 from property_tests.stores.clauses import store_contract
 from property_tests.stores.playing import PlayedCalls, StorePlayer, store_player
@@ -42,48 +40,24 @@ BASE: Final = ("STO-001",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoreRequest:
-    """What a judgement of stores is asked for; like a ``ConformRequest``.
+class StoreRequest(ClauseRequest):
+    """What a judgement of stores is asked for.
 
-    ``examples`` worlds are drawn beside the fixed ones, each clause having its share.
+    ``examples`` worlds are drawn beside the fixed ones, each clause having its share;
+    several clauses are judged at a time.
     """
 
     stores: tuple[str, ...]
-    clauses: tuple[Clause, ...]
-    examples: int = EXAMPLES
-    seed: int = 0
-    timeout: float = 30.0
-    jobs: int = 0
-    strict: bool = False
-    excluded: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def share(self) -> int:
         """So many worlds are drawn for each clause, whichever are selected."""
         return -(-self.examples // len(store_contract().clauses))
 
-    @property
-    def workers(self) -> int:
-        """So many clauses at a time, one a core unless it was said."""
-        return self.jobs or min(os.cpu_count() or 1, 8)
 
-
-class StoreJudgement:
-    """Stores on their way through the worlds of the clauses."""
-
-    def __init__(self, request: StoreRequest, command: str = "") -> None:
-        selection = Selection(
-            clauses=request.clauses,
-            excluded=request.excluded,
-            seed=request.seed,
-            strict=request.strict,
-            command=command,
-        )
-        self._judgement = ClauseJudgement(StoreKind(request), selection)
-
-    def tell(self, emit: Emit, out: TextIO | None = None) -> Footer:
-        """Judge, telling every event from header to footer; return the footer."""
-        return self._judgement.tell(emit, out)
+def store_judgement(request: StoreRequest, command: str = "") -> ClauseJudgement:
+    """Return stores on their way through the worlds of the clauses."""
+    return ClauseJudgement(StoreKind(request), request, command)
 
 
 class StoreKind:

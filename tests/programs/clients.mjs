@@ -7,6 +7,8 @@ const SCHEMA = {
   properties: { a: { type: "integer" }, b: { type: "integer" } },
   required: ["a", "b"],
 };
+// What else each request asks, under the names of this client.
+const MORE = JSON.parse(process.env.MORE ?? "{}");
 const add = (given) => {
   const { a, b } = typeof given === "string" ? JSON.parse(given) : given;
   return String(a + b);
@@ -16,7 +18,7 @@ async function chat(streamed) {
   const { default: OpenAI } = await import("openai");
   const client = new OpenAI();
   const how = {
-    model: "m", temperature: 0.5, max_completion_tokens: 100,
+    model: "m", temperature: 0.5, max_completion_tokens: 100, ...MORE,
     tools: [{ type: "function", function: { name: "add", description: ABOUT, parameters: SCHEMA } }],
   };
   const messages = [{ role: "system", content: SYSTEM }];
@@ -40,7 +42,7 @@ async function responses(streamed) {
   const { default: OpenAI } = await import("openai");
   const client = new OpenAI();
   const how = {
-    model: "m", instructions: SYSTEM, temperature: 0.5, max_output_tokens: 100,
+    model: "m", instructions: SYSTEM, temperature: 0.5, max_output_tokens: 100, ...MORE,
     tools: [{ type: "function", name: "add", description: ABOUT, parameters: SCHEMA, strict: false }],
   };
   let last;
@@ -63,7 +65,7 @@ async function anthropic(streamed) {
   const { default: Anthropic } = await import("@anthropic-ai/sdk");
   const client = new Anthropic();
   const how = {
-    model: "m", system: SYSTEM, temperature: 0.5, max_tokens: 100,
+    model: "m", system: SYSTEM, temperature: 0.5, max_tokens: 100, ...MORE,
     tools: [{ name: "add", description: ABOUT, input_schema: SCHEMA }],
   };
   const messages = [];
@@ -89,7 +91,7 @@ async function gemini(streamed) {
     httpOptions: { baseUrl: process.env.GOOGLE_GEMINI_BASE_URL },
   });
   const config = {
-    systemInstruction: SYSTEM, temperature: 0.5, maxOutputTokens: 100,
+    systemInstruction: SYSTEM, temperature: 0.5, maxOutputTokens: 100, ...MORE,
     tools: [{ functionDeclarations: [{ name: "add", description: ABOUT, parametersJsonSchema: SCHEMA }] }],
   };
   const contents = [];

@@ -1,6 +1,7 @@
 """A conversation by an official client: of which interface; whole, then streamed."""
 
 import json
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -13,6 +14,8 @@ SCHEMA: Any = {
     "required": ["a", "b"],
 }
 ABOUT = "Add two numbers."
+MORE: Any = json.loads(os.environ.get("MORE", "{}"))
+"""What else each request asks, under the names of this client."""
 
 
 def add(arguments: Any) -> str:
@@ -32,6 +35,7 @@ def chat(streamed: bool) -> None:  # one of two ways
         "tools": [{"type": "function", "function": function}],
         "temperature": 0.5,
         "max_completion_tokens": 100,
+        **MORE,
     }
     messages: list[Any] = [{"role": "system", "content": SYSTEM}]
     for text in TURNS:
@@ -79,6 +83,7 @@ def responses(streamed: bool) -> None:  # one of two ways
         "tools": [{**tool, "parameters": SCHEMA, "strict": False}],
         "temperature": 0.5,
         "max_output_tokens": 100,
+        **MORE,
     }
     last: Any = omit
     for text in TURNS:
@@ -111,6 +116,7 @@ def anthropic(streamed: bool) -> None:  # one of two ways
         "tools": [{"name": "add", "description": ABOUT, "input_schema": SCHEMA}],
         "extra_body": {"temperature": 0.5},
         "max_tokens": 100,
+        **MORE,
     }
     messages: list[Any] = []
     for text in TURNS:
@@ -143,6 +149,7 @@ def gemini(streamed: bool) -> None:  # one of two ways
         "tools": [{"function_declarations": [declared]}],
         "temperature": 0.5,
         "max_output_tokens": 100,
+        **MORE,
     }
     contents: list[Any] = []
     for text in TURNS:

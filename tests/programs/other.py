@@ -17,6 +17,8 @@ def ask(messages: list[Any]) -> dict[str, Any]:
     """Ask the model, once more if it says that this may help."""
     body: dict[str, Any] = {"model": "other", "max_tokens": 500, "temperature": 0.5}
     body |= {"messages": messages, "tools": TOOLS}
+    if FAULT in {"thinks", "thoughtless"}:
+        body["thinking"] = {"type": "enabled", "budget_tokens": 1024}
     for left in (1, 0):
         request = urllib.request.Request(  # noqa: S310  # of our own server
             f"{os.environ['ANTHROPIC_BASE_URL']}/v1/messages",
@@ -33,6 +35,15 @@ def ask(messages: list[Any]) -> dict[str, Any]:
     raise AssertionError
 
 
+def kept(content: list[Any]) -> list[Any]:
+    """Return what of an answer with calls is sent back."""
+    if FAULT == "thinks":
+        return content
+    if FAULT == "thoughtless":
+        return [each for each in content if each["type"] != "thinking"]
+    return [each for each in content if each["type"] == "tool_use"]
+
+
 def turn(messages: list[Any], text: str) -> str:
     """Take one turn."""
     messages.append({"role": "user", "content": text})
@@ -44,7 +55,7 @@ def turn(messages: list[Any], text: str) -> str:
             answer = "".join(each["text"] for each in spoken)
             messages.append({"role": "assistant", "content": answer})
             return answer
-        messages.append({"role": "assistant", "content": calls})
+        messages.append({"role": "assistant", "content": kept(said["content"])})
         results = [
             {
                 "type": "tool_result",

@@ -139,9 +139,33 @@ def misbehave() -> None:
     elif FAULT == "chatty":
         tell("starting")
     elif FAULT == "parent":
-        for own in (False, True):
-            line = [sys.executable, "-c", "import time; time.sleep(300)"]
-            subprocess.Popen(line, start_new_session=own)
+        leave_children()
+    elif FAULT == "daemon":
+        leave_a_daemon()
+
+
+def leave_children() -> None:
+    """Start a child in this session, and one in its own."""
+    for own in (False, True):
+        line = [sys.executable, "-c", "import time; time.sleep(300)"]
+        subprocess.Popen(line, start_new_session=own)
+
+
+def leave_a_daemon() -> None:
+    """Start what has nothing of this program: no folder, variable, parent, session."""
+    first = os.fork()
+    if first:
+        os.waitpid(first, 0)
+        return
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    os.chdir("/")
+    for each in range(3):
+        os.dup2(os.open(os.devnull, os.O_RDWR), each)
+    code = "import time; time.sleep(300)"
+    line = [sys.executable, "-I", "-c", code, *sys.argv[2:]]
+    os.execve(line[0], line, {})  # noqa: S606  # a child of the test's own
 
 
 def effects() -> None:

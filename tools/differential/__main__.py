@@ -1,40 +1,53 @@
 """Play generated worlds on two engines, and tell the first difference without reason.
 
     python -m tools.differential flow google-adk --worlds 1000 --seed 0
+    python -m tools.differential eino eino@0.9.13 --worlds 2000 --seed 0
 
-Fails if there is one, shrunk to a small world, and if an entry of the file of explained
-differences explained nothing, not even in the world that it has itself.
+The first word says of which kind the agents are: ``flow``, of that dialect, or ``eino``,
+with its hooks. Ours is the reference of that kind, under the profile of theirs.
+
+Fails if there is a difference, shrunk to a small world, and if an entry of the file of
+explained differences explained nothing, not even in the world that it has itself.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 import click
 
-from compat.engines.flow.loading import load_flow_engine
+from compat.engines.load_errors import LoadError
+from refengine.errors import UnknownProfileError
 from tools.differential.explaining import read_explained, unused
-from tools.differential.flow import Differential
+from tools.differential.flow import flow_pair
+from tools.differential.hooks import hooks_pair
+from tools.differential.searching import Differential, Pair
 
 HERE: Final = Path(__file__).parent
+KINDS: Final[Mapping[str, Callable[[str, str | None], Pair[Any]]]] = MappingProxyType(
+    {"flow": flow_pair, "eino": hooks_pair}
+)
+"""By kind of agents: what makes the reference and an engine of that name a pair."""
 
 
 @click.command(help=__doc__)
-@click.argument("ours")
+@click.argument("kind", type=click.Choice(list(KINDS)))
 @click.argument("theirs")
-@click.option("--profile", help="Of OURS; that of THEIRS if none is named.")
+@click.option("--profile", help="Of ours; that of THEIRS if none is named.")
 @click.option("--worlds", default=1000, show_default=True, type=click.IntRange(1))
 @click.option("--seed", default=0, show_default=True)
 @click.option(
     "--explained",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Differences that are known; OURS_THEIRS.toml beside this command if not.",
+    help="Differences that are known; KIND_THEIRS.toml beside this command if not.",
 )
 def main(  # a command has as many options as it needs
-    ours: str,
+    kind: str,
     theirs: str,
     profile: str | None,
     worlds: int,
@@ -43,13 +56,14 @@ def main(  # a command has as many options as it needs
 ) -> None:
     """Play worlds on both and tell what came of it."""
     logging.disable(logging.CRITICAL)  # engines log each error that a world raises
-    their_engine = load_flow_engine(theirs)
-    our_engine = load_flow_engine(ours, profile or their_engine.profile.name)
-    known = read_explained(explained or HERE / f"{ours}_{theirs}.toml")
-    told = Differential(our_engine, their_engine, known)
+    try:
+        pair = KINDS[kind](theirs, profile)
+        known = read_explained(explained or HERE / f"{kind}_{theirs}.toml")
+    except (LoadError, UnknownProfileError, OSError, TypeError) as error:
+        raise click.UsageError(str(error)) from error
+    told = Differential(pair, known)
     used = told.run(worlds, seed)
-    under = our_engine.profile.name
-    click.echo(f"{ours} under {under} beside {theirs} {their_engine.version}:")
+    click.echo(f"{kind} under {pair.under} beside {theirs} {pair.version}:")
     for name, number in sorted(used.items()):
         click.echo(f"  {name}: explains differences in {number} worlds")
     if told.unexplained is not None:
@@ -62,7 +76,7 @@ def main(  # a command has as many options as it needs
         sys.exit(1)
     click.echo(f"  {told.worlds} worlds, no unexplained difference")
     if told.lucky:
-        click.echo(f"  {told.lucky} not compared, as the order of a map decides there")
+        click.echo(f"  {told.lucky} not compared, as luck decides there")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ class Explained:
 
     ``path``, ``left`` and ``right`` are regular expressions over the whole place and
     over both values as JSON. ``world`` is a scenario that shows it: which worlds are
-    drawn does not decide whether an entry is still needed.
+    drawn does not decide whether an entry is still needed. Where the run goes another
+    way from there on, ``ends`` says that nothing behind it is compared.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Explained:
     left: str = ".*"
     right: str = ".*"
     world: str = ""
+    ends: bool = False
 
     def covers(self, found: Divergence) -> bool:
         """Tell whether a difference is this one."""
@@ -87,6 +89,8 @@ def first_unexplained(
             first = each
             break
         seen.add(covering.name)
+        if covering.ends:
+            break
     for name in seen:
         used[name] = used.get(name, 0) + 1
     return first

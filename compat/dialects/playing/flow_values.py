@@ -8,7 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from compat.dialects.flow.confirming import ORIGINAL
-from compat.dialects.flow.content import Content, FunctionCall, FunctionResponse, Part
+from compat.dialects.flow.content import (
+    Content,
+    FunctionCall,
+    FunctionResponse,
+    Part,
+    text_content,
+)
 from compat.dialects.flow.contents import CONFIRMATION
 from compat.dialects.flow.events import Actions, Event
 from compat.dialects.flow.merging import is_final
@@ -16,6 +22,7 @@ from compat.dialects.flow.profile import FlowProfile
 from compat.dialects.flow.values import plain
 from refengine.messages import Json, Message
 from refengine.testing.flows.events import (
+    USER,
     FlowCall,
     FlowEvent,
     FlowQuestion,
@@ -23,6 +30,7 @@ from refengine.testing.flows.events import (
     as_messages,
     known,
 )
+from refengine.testing.flows.stack import Said
 from refengine.testing.json_values import is_mapping
 from refengine.testing.recorder import snapshot
 
@@ -103,6 +111,16 @@ def content_of(message: Message) -> Content:
         parts.append(Part(call=FunctionCall(call.name, args, call.id)))
     role = "model" if message.role == "assistant" else "user"
     return Content(role, tuple(parts or [Part(text="")]))
+
+
+def user_content(said: Said) -> Content:
+    """Return what a user says: a text, or answers to what was asked."""
+    if isinstance(said, str):
+        return text_content(USER, said)
+    answers = (
+        FunctionResponse(each.name, as_object(each.response), each.id) for each in said
+    )
+    return Content(USER, tuple(Part(response=each) for each in answers))
 
 
 def _parsed(arguments: str) -> Mapping[str, Json]:

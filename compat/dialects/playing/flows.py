@@ -23,7 +23,6 @@ from typing import Any, Final, cast
 
 from compat.dialects.flow.agents import LlmAgent
 from compat.dialects.flow.artifacts import ArtifactPlace, InMemoryArtifactService
-from compat.dialects.flow.content import Content, FunctionResponse, Part, text_content
 from compat.dialects.flow.contexts import ReadonlyContext, ToolContext
 from compat.dialects.flow.events import Event
 from compat.dialects.flow.plugins import Plugin, Plugins
@@ -34,9 +33,9 @@ from compat.dialects.flow.tools import Tool, Toolset
 from compat.dialects.flow.tree import Agent
 from compat.dialects.playing.flow_values import (
     artifact,
-    as_object,
     content_of,
     seen_event,
+    user_content,
 )
 from compat.dialects.playing.flow_world import FlowScriptedTool, FlowWorldModel
 from refengine.messages import Json, Message
@@ -48,7 +47,7 @@ from refengine.testing.flows.events import (
     by_scope,
 )
 from refengine.testing.flows.session import FlowPlay
-from refengine.testing.flows.stack import FlowRequest, Said
+from refengine.testing.flows.stack import FlowRequest
 from refengine.testing.flows.watching import STAGES, OwnExecution, marking
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.scenario import Scenario
@@ -149,7 +148,7 @@ class DialectStack:
             each.most = self._world.model.calls + request.calls
         self._service.coming = dict(request.state)
         run = self._runner.run(
-            USER, request.session, _said(request.said), stream=request.streaming
+            USER, request.session, user_content(request.said), stream=request.streaming
         )
         async with aclosing(run) as events:
             async for event in events:
@@ -340,12 +339,3 @@ def _call_of(values: Sequence[object]) -> str | None:
     """Return the id of the call that a hook is given the context of, if it is."""
     found = (each.call_id for each in values if isinstance(each, ToolContext))
     return next(found, None)
-
-
-def _said(said: Said) -> Content:
-    if isinstance(said, str):
-        return text_content(USER, said)
-    answers = (
-        FunctionResponse(each.name, as_object(each.response), each.id) for each in said
-    )
-    return Content(USER, tuple(Part(response=each) for each in answers))

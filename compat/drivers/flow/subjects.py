@@ -12,17 +12,16 @@ import weakref
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, cast
 
-from compat.dialects.flow.content import Content as FlowContent
-from compat.dialects.flow.content import FunctionResponse, Part, text_content
+from compat.dialects.flow.content import Part
 from compat.dialects.flow.events import Event
 from compat.dialects.flow.profile import flow_profile
 from compat.dialects.flow.run_errors import ModelCallsExceededError
 from compat.dialects.flow.values import as_json, from_json, plain
 from compat.dialects.playing.flow_values import (
     artifact,
-    as_object,
     content_of,
     seen_event,
+    user_content,
 )
 from compat.dialects.playing.flow_world import (
     FlowFace,
@@ -47,7 +46,7 @@ from refengine.messages import Json, Message
 from refengine.testing.clock import run_on
 from refengine.testing.flows.events import USER, FlowEvent, StoredSession, by_scope
 from refengine.testing.flows.session import FlowPlay
-from refengine.testing.flows.stack import FlowRequest, Said
+from refengine.testing.flows.stack import FlowRequest
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import Scenario
@@ -200,8 +199,12 @@ class RemoteFlowStack:
             "tools": tools,
             "instruction": face.instruction,
         }
-        config = {"agent": agent, "plugins": [], "artifact_service": True}
-        config["subject"] = True
+        config: dict[str, object] = {
+            "agent": agent,
+            "plugins": [],
+            "artifact_service": True,
+            "subject": True,
+        }
         with self.calls.attached():
             said = await self.calls.call("build", dialect="flow", config=config)
         self._engine.watch.has(said)
@@ -234,7 +237,7 @@ class RemoteFlowStack:
         asked = {
             "user": USER,
             "session": request.session,
-            "content": plain(as_json(_said(request.said))),
+            "content": plain(as_json(user_content(request.said))),
             "stream": request.streaming,
             "state": dict(request.state),
         }
@@ -260,12 +263,3 @@ class RemoteFlowStack:
 
     async def close(self) -> None:
         """Nothing: the driver forgets the world with its number."""
-
-
-def _said(said: Said) -> FlowContent:
-    if isinstance(said, str):
-        return text_content(USER, said)
-    answers = (
-        FunctionResponse(each.name, as_object(each.response), each.id) for each in said
-    )
-    return FlowContent(USER, tuple(Part(response=each) for each in answers))

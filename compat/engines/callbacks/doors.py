@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from compat.dialects.callbacks import AgentCallbacks, CallbacksProfile, SessionClient
 from compat.engines.callbacks.world import CallbacksWorld
+from compat.engines.dialect_loading import DialectEngine
 
 
 class OpenedSessions(Protocol):
@@ -45,31 +46,12 @@ class OpenedSessions(Protocol):
         ...
 
 
-class CallbacksEngine(Protocol):
-    """Sessions with callbacks, as the harness drives them.
-
-    ``capabilities`` are those of ``capabilities.py`` that it has; ``version`` is for
-    reports.
-    """
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-        ...
+class CallbacksEngine(DialectEngine, Protocol):
+    """Sessions with callbacks, as the harness drives them."""
 
     @property
     def profile(self) -> CallbacksProfile:
         """The profile that says what it does where versions differ."""
-        ...
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """What it has a place for."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Its version, "" if it has none."""
         ...
 
     def open(self, world: CallbacksWorld) -> OpenedSessions:

@@ -13,6 +13,7 @@ from typing import Protocol
 from compat.dialects.flow.content import Content
 from compat.dialects.flow.events import Event
 from compat.dialects.flow.profile import FlowProfile
+from compat.engines.dialect_loading import DialectEngine
 from compat.engines.flow.world import FlowWorld
 from refengine.messages import Json
 
@@ -67,31 +68,12 @@ class OpenedWorld(Protocol):
         ...
 
 
-class FlowEngine(Protocol):
-    """An engine of the Flow dialect, as the harness drives it.
-
-    ``capabilities`` are those of ``capabilities.py`` that it has; ``version`` is for
-    reports.
-    """
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-        ...
+class FlowEngine(DialectEngine, Protocol):
+    """An engine of the Flow dialect, as the harness drives it."""
 
     @property
     def profile(self) -> FlowProfile:
         """The profile that says what it does where versions differ."""
-        ...
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """What it has a place for."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Its version, "" if it has none."""
         ...
 
     def open(self, world: FlowWorld) -> OpenedWorld:

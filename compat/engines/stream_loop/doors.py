@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from compat.dialects.stream_loop import Limits, LoopProfile, ResponseCallbacks
+from compat.engines.dialect_loading import DialectEngine
 from compat.engines.stream_loop.scenario import Form
 from refengine.messages import Message
 from refengine.model import StreamableModel
@@ -36,31 +37,12 @@ class LoopCall:
     logger: logging.Logger
 
 
-class StreamLoopEngine(Protocol):
-    """A processor of streams with tools, as the harness drives it.
-
-    ``capabilities`` are those of ``capabilities.py`` that it has; ``version`` is for
-    reports.
-    """
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-        ...
+class StreamLoopEngine(DialectEngine, Protocol):
+    """A processor of streams with tools, as the harness drives it."""
 
     @property
     def profile(self) -> LoopProfile:
         """The profile that says what it does where there is a choice."""
-        ...
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """What it has a place for."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Its version, "" if it has none."""
         ...
 
     async def process(self, call: LoopCall) -> Any:  # noqa: ANN401  # its result's attributes are read

@@ -35,6 +35,8 @@ class SpokenInterfaces:
             self.settings.setdefault(name)
         for name in request.own:
             self.own.setdefault(name)
+        if any(each.strict for each in request.tools):
+            self.settings.setdefault(STRICT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,10 @@ def uncompared(sides: Mapping[str, SpokenInterfaces]) -> Iterator[Uncompared]:
     if old == new:
         return
     for name in _between_vendors(old, new):
-        yield Uncompared("both sides", (), name)
+        said = [side for side, spoken in sides.items() if name in spoken.settings]
+        if said:
+            whose = "both sides" if len(said) > 1 else said[0]
+            yield Uncompared(whose, (), name)
     for side, spoken in sides.items():
         interfaces = tuple(spoken.names)
         for name in (*_alone(spoken, old, new), *spoken.own):

@@ -93,6 +93,7 @@ class ProgramProcess:
         self._text = bytearray()
         self._log = bytearray()
         self._unsent = bytearray()
+        self._logged = False
 
     @property
     def over(self) -> bool:
@@ -104,6 +105,15 @@ class ProgramProcess:
         """The last line of its log."""
         lines = self._log.decode(errors="replace").strip().splitlines()
         return lines[-1][:300] if lines else ""
+
+    def begin_turn(self) -> None:
+        """Forget that it logged something before."""
+        self._logged = False
+
+    @property
+    def log_of_turn(self) -> str:
+        """The last line of its log, if it logged anything in this turn."""
+        return self.log if self._logged else ""
 
     def send(self, line: str) -> None:
         """Have a line written, as soon as the program reads."""
@@ -238,6 +248,7 @@ class ProgramProcess:
                     self._open.discard(each)
                     break
                 kept.extend(data)
+                self._logged |= each == self._err
                 if len(self._text) > FLOOD:
                     return
                 del self._log[:-KEPT]

@@ -37,7 +37,7 @@ from compat.migration.programs.turns import (
 from compat.migration.reach import Reach
 from compat.migration.session_copy import HOME, TEMPORARY, session_copy
 from compat.migration.subject_process import environment
-from compat.migration.survivors import alive_in, end_survivors
+from compat.migration.survivors import alive_in, end_survivors, nobody
 from compat.wire.server.programs import (
     EFFECTS,
     SERVICES,
@@ -102,6 +102,10 @@ class ProgramSide:
     ) -> None:
         """Copy the folder; raises TooLargeError or OSError."""
         self._server = server
+        network = server.network
+        self._network = None if network is None else network.marking()
+        mark = None if self._network is None else self._network.mark
+        self._marked = nobody if mark is None else mark.bearers
         self._key = server.key()
         self._timeout = timeout
         self._turns = command.turns
@@ -164,19 +168,21 @@ class ProgramSide:
     def _turn(self, number: int, text: str) -> TurnOver:
         program, limit = self._running()
         asked = AskedTurn(self._sessions, number, text, limit)
+        program.begin_turn()
         answer = self._protocol.take(program, asked)
         if answer.text is None and answer.error is None:
             status, _ = program.finish(limit)
+            log = program.log_of_turn
             self._end()
-            return TurnOver(TurnAnswer(chunks=answer.chunks), status)
-        return TurnOver(answer)
+            return TurnOver(TurnAnswer(chunks=answer.chunks), status, log)
+        return TurnOver(answer, log=program.log_of_turn)
 
     def _running(self) -> tuple[ProgramProcess, float]:
         """Return the program, started if it is not there, and how long it may take."""
         if self._program is not None:
             return self._program, self._timeout
         words, env = self._words, self._env
-        network = self._server.network
+        network = self._network
         if self._turns == "http":
             opened = stream_socket if network is None else network.socket
             port = str(free_port(opened))
@@ -201,11 +207,12 @@ class ProgramSide:
         """End the program; return how many others it left running."""
         if self._program is None:
             return 0
-        left = alive_in(self._top.parent) if self._program.over else ()
+        over, folder = self._program.over, self._top.parent
+        left = alive_in(folder, self._marked) if over else ()
         self.log = self._program.log
         self._program.end()
         self._program = None
-        end_survivors(self._top.parent)
+        end_survivors(folder, self._marked)
         return len(left)
 
     def _environment(self, hash_seed: int, reach: Reach) -> dict[str, str]:

@@ -27,10 +27,14 @@ class TurnBegun:
 
 @dataclass(frozen=True, slots=True)
 class TurnOver:
-    """A turn was answered, or the program ended instead, with this exit status."""
+    """A turn was answered, or the program ended instead, with this exit status.
+
+    ``log`` is what it logged last meanwhile; nobody compares it.
+    """
 
     answer: TurnAnswer
     status: int | None = None
+    log: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ def _over(entry: TurnOver) -> Iterator[Told]:
     word = answer.error
     if word is None:
         word = "exit" if entry.status is None else f"{EXIT} {entry.status}"
-    yield "event", _error(word, "turn")
+    yield "event", _error(word, "turn", entry.log)
     yield "run_end", _end("failed", None)
 
 
@@ -115,5 +119,6 @@ def _event(kind: str, text: str, stream: Sequence[str] = ()) -> dict[str, Any]:
     return said | ({"stream": list(stream)} if stream else {})
 
 
-def _error(word: str, point: str) -> dict[str, Any]:
-    return {"kind": "error", "class": word, "error": {"point": point, "text": word}}
+def _error(word: str, point: str, log: str = "") -> dict[str, Any]:
+    text = log or word
+    return {"kind": "error", "class": word, "error": {"point": point, "text": text}}

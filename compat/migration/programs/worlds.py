@@ -153,6 +153,13 @@ def _ends_early(kit: ProgramKit) -> Data:
     return _world(kit.asks(2), write_message(said), kit.says())
 
 
+def _thinking(kit: ProgramKit) -> Data:
+    thought = {"reasoning": kit.text()}
+    said = Message("assistant", "", (kit.call(),), extra=thought)
+    answer = Message("assistant", kit.text(), extra=thought)
+    return _world(kit.asks(2), *map(write_message, (said, answer)), kit.says())
+
+
 def _said_and_called(kit: ProgramKit) -> Data:
     said = Message("assistant", kit.text(), (kit.call(),))
     return _world(kit.asks(), write_message(said), kit.says())
@@ -174,6 +181,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "cut streams": _cut,
     "answers cut off": _ends_early,
     "long texts": _long,
+    "thoughts": _thinking,
 }
 """What happens in a world, by what it is called; they take turns."""
 

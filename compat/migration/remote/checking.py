@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from compat.drivers.flow.subjects import FlowSubjectEngine
-from compat.drivers.go_subjects import GoSubjectError
+from compat.drivers.subjects import SubjectMistakeError
 from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus
 from compat.migration.judging import MigrationJudge, Terms
@@ -58,17 +58,17 @@ def check_remote(
 class _Sides:
     """All sides of a check, read, and the drivers that they have together."""
 
-    read_sides: Mapping[SubjectRef, ReadSubject | GoSubjectError]
+    read_sides: Mapping[SubjectRef, ReadSubject | SubjectMistakeError]
     programs: Programs
     how: CheckOptions
 
     @classmethod
     def read(cls, refs: list[SubjectRef], how: CheckOptions) -> _Sides:
-        found: dict[SubjectRef, ReadSubject | GoSubjectError] = {}
+        found: dict[SubjectRef, ReadSubject | SubjectMistakeError] = {}
         for ref in refs:
             try:
                 found[ref] = read_subject(ref)
-            except GoSubjectError as error:
+            except SubjectMistakeError as error:
                 found[ref] = error
         good = [each for each in found.values() if isinstance(each, ReadSubject)]
         return cls(found, programs(refs[0].language, good), how)
@@ -77,11 +77,11 @@ class _Sides:
         """Return a side that can be played; raises PlayError."""
         try:
             subject = self.read_sides[ref]
-            if isinstance(subject, GoSubjectError):
+            if isinstance(subject, SubjectMistakeError):
                 raise subject
             command = self.programs(subject)
             return RemoteRunner(ref, label, self.how, subject, command)
-        except GoSubjectError as error:
+        except SubjectMistakeError as error:
             text = f"{label} {error}"
             failed = FailedSide(label, error.kind, text, usage=True)
             raise PlayError(failed) from error

@@ -6,6 +6,7 @@ a driver, and what that driver is told to load; all else is the same for all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,16 +21,33 @@ from compat.drivers.go_subjects import (
     go_files,
     go_subject,
 )
-from compat.drivers.installed import go_driver
+from compat.drivers.installed import go_driver, node_driver
 from compat.drivers.kept import Command
-from compat.drivers.subjects import LoadedFrom
-from compat.migration.refs import SubjectLocation, SubjectRef, located
+from compat.drivers.node_subjects import (
+    ScriptSubject,
+    script_files,
+    script_subject,
+    subject_command,
+)
+from compat.drivers.subjects import LoadedFrom, SubjectMistakeError
+from compat.migration.refs import (
+    GO,
+    TYPESCRIPT,
+    SubjectLocation,
+    SubjectRef,
+    located,
+)
 from refengine.testing.subject_worlds.go_source import is_adk_go
 
 IN_GO: Final = "eino@0.9.13"
 ADK_IN_GO: Final = "adk-go@0.5.0"
 """What subjects in Go are played on where nobody says another engine, by what they
 import."""
+OF_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
+    {"ai": "ai-sdk@5", "langchain": "langchain-js@1"}
+)
+"""The same in TypeScript, by a package that they import; the first if none of them."""
+IMPORTED: Final = re.compile(r"""\bfrom\s*["'](@?[\w-]+)""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +60,7 @@ class ReadSubject:
     engine: str
     loaded: LoadedFrom
     files: Mapping[str, bytes]
-    package: GoSubject
+    package: GoSubject | ScriptSubject
 
 
 Programs: TypeAlias = "Callable[[ReadSubject], Command]"
@@ -50,9 +68,13 @@ Programs: TypeAlias = "Callable[[ReadSubject], Command]"
 
 
 def read_subject(ref: SubjectRef) -> ReadSubject:
-    """Read a subject; raises RefError, GoSubjectError or EngineNameError."""
+    """Read a subject; raises RefError, SubjectMistakeError or an EngineNameError."""
     with located(ref) as place:
-        package = go_subject(ref.text, _path(place), ref.name)
+        return READING[ref.language](ref, _path(place))
+
+
+def _of_go(ref: SubjectRef, path: Path) -> ReadSubject:
+    package = go_subject(ref.text, path, ref.name)
     engine = go_driver(ref.engine or _usual(package)).name
     loaded = LoadedFrom(package.path, package.name)
     return ReadSubject(engine, loaded, package.files, package)
@@ -63,28 +85,77 @@ def _usual(package: GoSubject) -> str:
     return ADK_IN_GO if any(map(is_adk_go, texts)) else IN_GO
 
 
-def _in_go(subjects: Sequence[ReadSubject]) -> Programs:
-    """Return drivers in Go, one for all subjects of an engine.
+def _of_typescript(ref: SubjectRef, path: Path) -> ReadSubject:
+    script = script_subject(ref.text, path, ref.name)
+    engine = node_driver(ref.engine or _engine_of(script)).name
+    loaded = LoadedFrom(script.path, script.name)
+    return ReadSubject(engine, loaded, script.files, script)
 
-    If one of them does not compile, each has a driver of its own, and the mistake is
-    told of that one.
-    """
+
+def _engine_of(script: ScriptSubject) -> str:
+    """Return what a subject is played on where nobody says another engine."""
+    texts = (each.decode("utf-8", "replace") for each in script.files.values())
+    packages = {each.split("/")[0] for text in texts for each in IMPORTED.findall(text)}
+    named = (engine for name, engine in OF_PACKAGES.items() if name in packages)
+    return next(named, next(iter(OF_PACKAGES.values())))
+
+
+READING: Final[Mapping[str, Callable[[SubjectRef, Path], ReadSubject]]] = (
+    MappingProxyType({GO: _of_go, TYPESCRIPT: _of_typescript})
+)
+"""By language: how a subject of it is read."""
+
+
+def _in_go(subjects: Sequence[ReadSubject]) -> Programs:
+    """Return drivers in Go, one for all subjects of an engine that compile."""
     engines = dict.fromkeys(each.engine for each in subjects)
     joint = {
-        engine: tuple(each.package for each in subjects if each.engine == engine)
+        engine: _Joint(
+            go_driver(engine),
+            tuple(_package(each) for each in subjects if each.engine == engine),
+        )
         for engine in engines
     }
 
     def command(subject: ReadSubject) -> Command:
-        driver = go_driver(subject.engine)
+        return lambda: joint[subject.engine].built(_package(subject))
 
-        def built() -> Sequence[str]:
+    return command
+
+
+def _package(subject: ReadSubject) -> GoSubject:
+    if not isinstance(subject.package, GoSubject):
+        raise TypeError(subject)
+    return subject.package
+
+
+class _Joint:
+    """Packages that are built into one driver; those that do not compile are left."""
+
+    def __init__(self, driver: GoDriver, packages: tuple[GoSubject, ...]) -> None:
+        self._driver = driver
+        self._packages = packages
+        self._refused: dict[str, GoSubjectError] = {}
+
+    def built(self, package: GoSubject) -> Sequence[str]:
+        """Return the command of the driver; raises what is wrong with the package."""
+        while package.path not in self._refused:
+            rest = (e for e in self._packages if e.path not in self._refused)
             try:
-                return _built(driver, joint[subject.engine])
-            except GoSubjectError:
-                return _built(driver, (subject.package,))
+                return _built(self._driver, tuple(rest))
+            except GoSubjectError as error:
+                self._refused[error.path] = error
+        raise self._refused[package.path]
 
-        return built
+
+def _in_node(_: Sequence[ReadSubject]) -> Programs:
+    """Return drivers for Node, one of each engine, which load the one or the other."""
+
+    def command(subject: ReadSubject) -> Command:
+        script = subject.package
+        if not isinstance(script, ScriptSubject):
+            raise TypeError(subject)
+        return lambda: subject_command(node_driver(subject.engine), script)
 
     return command
 
@@ -94,7 +165,7 @@ def _built(driver: GoDriver, packages: tuple[GoSubject, ...]) -> Sequence[str]:
 
 
 LANGUAGES: Final[Mapping[str, Callable[[Sequence[ReadSubject]], Programs]]] = (
-    MappingProxyType({"go": _in_go})
+    MappingProxyType({GO: _in_go, TYPESCRIPT: _in_node})
 )
 """By language: how subjects of it become drivers; commands raise as building does."""
 
@@ -105,9 +176,18 @@ def programs(language: str, subjects: Sequence[ReadSubject]) -> Programs:
 
 
 def remote_sources(place: SubjectLocation) -> Mapping[str, str]:
-    """Return a subject's own sources by name."""
-    files = go_files(_path(place))
-    return {each.name: each.read_text("utf-8", "replace") for each in files}
+    """Return a subject's own sources by name; none of one that is a mistake."""
+    path = _path(place)
+    if path.suffix != ".ts":
+        files = go_files(path)
+        return {each.name: each.read_text("utf-8", "replace") for each in files}
+    try:
+        scripts = script_files(path)
+    except SubjectMistakeError:
+        return {}
+    return {
+        each.name: data.decode("utf-8", "replace") for each, data in scripts.items()
+    }
 
 
 def _path(place: SubjectLocation) -> Path:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from compat.engines.capabilities import CapabilityError, refuse_undeclared
 from compat.engines.needs import hidden_needs
 from compat.migration.corpus import Corpus
+from compat.migration.remote.easing import eased
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import Scenario
 from refengine.testing.world import World
@@ -17,13 +18,20 @@ TEXTS: AbstractSet[str] = frozenset(("lone_surrogates",))
 
 
 def fitted(corpus: Corpus, declared: AbstractSet[str]) -> Corpus:
-    """Return the worlds of a corpus that need no more than these capabilities."""
+    """Return the worlds of a corpus that need no more than these capabilities.
+
+    One that needs more for a reason beside the point is as near to it as can be.
+    """
     can = frozenset(declared - TEXTS)
 
     def fits(world: Scenario) -> bool:
         return playable(world, can)
 
-    kept = tuple(each for each in corpus.worlds if fits(each.scenario))
+    worlds = (
+        replace(each, scenario=eased(each.scenario, can, fits))
+        for each in corpus.worlds
+    )
+    kept = tuple(each for each in worlds if fits(each.scenario))
     return replace(corpus, worlds=kept, fits=fits, slow=True)
 
 

@@ -22,6 +22,7 @@ from compat.wire.interfaces.request import (
     settled,
     spoken,
 )
+from compat.wire.interfaces.thinking import THOUGHTS, thought_of, without_thoughts
 from compat.wire.server.refusals import ApiError, missing
 from compat.wire.server.sessions import ScriptedAnswer
 from compat.wire.server.shapes import FINISH, PIECE, encoded, tokens
@@ -79,9 +80,12 @@ def anthropic_request(body: Tree) -> VendorRequest:
     system = body.get("system")
     first = [spoken("system", system, TEXTS)] if system else []
     said = [each for tree in listed(body, "messages") for each in _messages(tree)]
+    messages, thoughts = without_thoughts((*first, *said), _is_thought)
+    if thoughts:
+        own[THOUGHTS] = thoughts
     return VendorRequest(
         ANTHROPIC,
-        (*first, *said),
+        messages,
         tuple(map(_tool, listed(body, "tools"))),
         settled(settings, USUAL),
         own,
@@ -107,6 +111,10 @@ def _messages(tree: Tree) -> Iterator[Message]:
     rest = [each for each in some if each.get("type") != "tool_result"]
     if rest or not results:
         yield spoken("user", rest, TEXTS)
+
+
+def _is_thought(part: Tree) -> bool:
+    return part.get("type") in {"thinking", "redacted_thinking"}
 
 
 def _plain(block: Tree) -> Tree:
@@ -184,9 +192,17 @@ class AnthropicAnswer:
 
     def _used(self) -> int:
         message = self.said.message
-        return tokens(message.content) + sum(
-            tokens(call.arguments) for call in message.tool_calls
+        return (
+            tokens(message.content)
+            + tokens(self._thought())
+            + sum(tokens(call.arguments) for call in message.tool_calls)
         )
+
+    def _thought(self) -> str:
+        """Return what the model thinks, where the request has it think."""
+        asked = self.asked.own.get("thinking")
+        thinks = is_mapping(asked) and asked.get("type") in {"enabled", "adaptive"}
+        return thought_of(self.said.message) if thinks else ""
 
     def _ended(self) -> dict[str, Any]:
         message = self.said.message
@@ -199,7 +215,13 @@ class AnthropicAnswer:
     def _blocks(self) -> list[dict[str, Any]]:
         message = self.said.message
         text = message.content or str(message.extra.get("refusal", ""))
-        found: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+        found: list[dict[str, Any]] = []
+        if thought := self._thought():
+            signature = f"signature-{self.said.call}"
+            kind = {"type": "thinking", "thinking": thought}
+            found.append({**kind, "signature": signature})
+        if text:
+            found.append({"type": "text", "text": text})
         return found + [
             {"type": "tool_use", "id": c.id, "name": c.name, "input": _input(c)}
             for c in message.tool_calls
@@ -215,8 +237,9 @@ class AnthropicAnswer:
         yield {"type": "message_start", "message": self._begun()}
         broken = self.said.cut or self.said.error is not None
         for at, block in enumerate(self._blocks()):
-            bare: dict[str, Any] = {"input": {}} if "input" in block else {"text": ""}
-            empty = {**block, **bare}
+            bare: dict[str, Any] = {"input": {}, "text": "", "thinking": ""}
+            bare["signature"] = ""
+            empty = {**block, **{k: v for k, v in bare.items() if k in block}}
             start = {"type": "content_block_start", "index": at}
             yield {**start, "content_block": empty}
             for delta in self._deltas(block):
@@ -237,6 +260,10 @@ class AnthropicAnswer:
             for at in range(0, len(text), PIECE):
                 piece = text[at : at + PIECE]
                 yield {"type": "input_json_delta", "partial_json": piece}
+            return
+        if block["type"] == "thinking":
+            yield {"type": "thinking_delta", "thinking": block["thinking"]}
+            yield {"type": "signature_delta", "signature": block["signature"]}
             return
         pieces = [each.content for each in self.said.chunks if each.content]
         for text in pieces or [str(block["text"])]:

@@ -10,18 +10,34 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final
 
 from compat.wire.interfaces import anthropic, chat, gemini, responses
 from compat.wire.interfaces.request import PARTS, VendorRequest, VendorTool
+from compat.wire.interfaces.thinking import THOUGHTS, with_thoughts
 from refengine.messages import Message, ToolCall
 from refengine.testing.json_values import is_list, is_mapping, thawed
 
 
 def written_request(asked: VendorRequest) -> dict[str, Any]:
     """Return the body that asks it through its own interface."""
-    return _WRITERS[asked.interface](asked)
+    own = dict(asked.own)
+    signed = _signed(asked.messages, own.pop(gemini.SIGNATURES, {}))
+    messages = tuple(with_thoughts(signed, own.pop(THOUGHTS, ())))
+    return _WRITERS[asked.interface](replace(asked, messages=messages, own=own))
+
+
+def _signed(messages: Sequence[Message], signatures: object) -> list[Message]:
+    """Return messages with the signatures that were taken from them."""
+    given = signatures if is_mapping(signatures) else {}
+    return [
+        replace(each, extra={**each.extra, gemini.SIGNATURES: given[str(number)]})
+        if str(number) in given
+        else each
+        for number, each in enumerate(messages)
+    ]
 
 
 def _settings(asked: VendorRequest, names: Mapping[str, str]) -> dict[str, Any]:
@@ -237,22 +253,12 @@ def _gemini(asked: VendorRequest) -> dict[str, Any]:
         }
         for each in _turns(messages, lambda message: _gemini_parts(message, names))
     ]
-    _put_thoughts(body, body.pop("thoughts", ()))
     body["tools"] = list(_gemini_tools(asked.tools))
     choice = asked.settings.get("tool_choice")
     calling = body.pop("functionCallingConfig", gemini.calling_of(choice))
     if calling.get("mode") is not None:
         body["toolConfig"] = {"functionCallingConfig": calling}
     return body
-
-
-def _put_thoughts(body: Mapping[str, Any], thoughts: object) -> None:
-    """Put thoughts where a model said something first; where each stood is not read."""
-    given: Sequence[Any] = thoughts if is_list(thoughts) else ()
-    said = [{"text": each, "thought": True} for each in given]
-    first = next((each for each in body["contents"] if each["role"] == "model"), None)
-    if first is not None:
-        first["parts"] = [*said, *first["parts"]]
 
 
 def _gemini_tools(tools: Sequence[VendorTool]) -> Iterator[dict[str, Any]]:
@@ -283,7 +289,7 @@ def _gemini_parts(message: Message, names: Mapping[str, str]) -> list[dict[str, 
         {"functionCall": {"id": each.id, "name": each.name, "args": _object(each)}}
         for each in message.tool_calls
     ]
-    kept = message.extra.get("signatures")
+    kept = message.extra.get(gemini.SIGNATURES)
     signatures: Sequence[Any] = kept if isinstance(kept, (list, tuple)) else ()
     # Which part a signature stands on is not read: mostly it is a call's.
     for part, signature in zip([*calls, *parts], signatures, strict=False):

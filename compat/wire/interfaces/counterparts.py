@@ -105,7 +105,11 @@ OWN: Final[Mapping[str, Uncounted]] = MappingProxyType(
         ),
         "safetySettings": Uncounted((GEMINI,), "only there filters can be chosen"),
         "cachedContent": Uncounted((GEMINI,), "it names what was kept at the vendor"),
-        "thoughts": Uncounted((GEMINI,), "they are sent back as parts of a message"),
+        "thoughts": Uncounted(
+            (RESPONSES, ANTHROPIC, GEMINI),
+            "they are sealed or signed, and come back to their own vendor alone",
+        ),
+        "signatures": Uncounted((GEMINI,), "only there calls are signed"),
         "generationConfig": Uncounted(
             (GEMINI,), "settings that are Gemini's alone, such as how it thinks"
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,11 +22,12 @@ from compat.wire.interfaces.request import (
     settled,
     spoken,
 )
+from compat.wire.interfaces.thinking import THOUGHTS, thought_of, without_thoughts
 from compat.wire.server.refusals import ApiError, missing
 from compat.wire.server.sessions import ScriptedAnswer
 from compat.wire.server.shapes import FINISH, encoded, tokens
 from refengine.messages import Json, Message, ToolCall
-from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping, thawed
 
 GEMINI: Final = "Gemini generateContent"
 STREAMED: Final = ":streamGenerateContent"
@@ -53,6 +55,8 @@ STATUSES: Final[Mapping[int, str]] = {
 _TAKEN: Final = frozenset(
     ("contents", "systemInstruction", "tools", "toolConfig", "generationConfig")
 )
+SIGNATURES: Final = "signatures"
+"""Key among what is Gemini's own: of thoughts, by the number of their message."""
 RESULTS: Final = ("result", "output", "error")
 """Keys under which a result of a tool is a plain text."""
 
@@ -74,13 +78,17 @@ def gemini_request(body: Tree, path: str) -> VendorRequest:
         own["functionCallingConfig"] = dict(config)
     if rest := rest_of(given, (*SETTINGS, *_FORMAT)):
         own["generationConfig"] = rest
-    if thoughts := _thoughts(listed(body, "contents")):
-        own["thoughts"] = thoughts
     said = object_of(body, "systemInstruction")
     system = [Message("system", _text(said))] if said else []
+    found = (*system, *_messages(listed(body, "contents")))
+    messages, thoughts = without_thoughts(found, lambda p: p.get("thought") is True)
+    if thoughts:
+        own[THOUGHTS] = thoughts
+    if signatures := _signatures(messages):
+        own[SIGNATURES] = signatures
     return VendorRequest(
         GEMINI,
-        (*system, *_messages(listed(body, "contents"))),
+        tuple(map(_unsigned, messages)),
         tuple(_tools(listed(body, "tools"))),
         settled(settings, USUAL),
         own,
@@ -147,19 +155,15 @@ def _messages(contents: Sequence[Tree]) -> Iterator[Message]:
             yield _said("user", rest, ())
 
 
-def _thoughts(contents: Sequence[Tree]) -> list[Json]:
-    """Return what the model thought, which is no part of what was said."""
-    parts = [part for each in contents for part in listed(each, "parts")]
-    return [str(part.get("text", "")) for part in parts if part.get("thought")]
-
-
 def _said(role: Any, parts: Sequence[Tree], calls: tuple[ToolCall, ...]) -> Message:  # noqa: ANN401  # a Role
-    typed = [
-        {"type": "text" if isinstance(part.get("text"), str) else "part", **part}
-        for part in parts
-        if not part.get("thought")
-    ]
+    typed = [{"type": _kind(part), **part} for part in parts]
     return spoken(role, typed, {"text": "text"}, tool_calls=calls)
+
+
+def _kind(part: Tree) -> str:
+    if part.get("thought"):
+        return "thought"
+    return "text" if isinstance(part.get("text"), str) else "part"
 
 
 def _signed(message: Message, parts: Sequence[Tree]) -> Message:
@@ -167,7 +171,21 @@ def _signed(message: Message, parts: Sequence[Tree]) -> Message:
     found = [part["thoughtSignature"] for part in parts if "thoughtSignature" in part]
     if not found:
         return message
-    return replace(message, extra={**message.extra, "signatures": found})
+    return replace(message, extra={**message.extra, SIGNATURES: found})
+
+
+def _signatures(messages: Sequence[Message]) -> dict[str, Json]:
+    """Return the signatures of messages by the number of each."""
+    return {
+        str(number): thawed(each.extra[SIGNATURES])
+        for number, each in enumerate(messages)
+        if SIGNATURES in each.extra
+    }
+
+
+def _unsigned(message: Message) -> Message:
+    extra = {k: each for k, each in message.extra.items() if k != SIGNATURES}
+    return replace(message, extra=extra)
 
 
 def _result(given: Tree, waiting: list[ToolCall]) -> Message:
@@ -254,8 +272,14 @@ class GeminiAnswer:
     def pieces(self) -> Iterator[bytes]:
         """Yield the events of the stream; the last one has the reason of the end."""
         texts = [each.content for each in self.said.chunks if each.content]
-        calls = [part for part in self._parts() if "functionCall" in part]
-        parts: list[dict[str, Any]] = [*({"text": each} for each in texts), *calls]
+        made = self._parts()
+        said = [part for part in made if {"thought", "functionCall"} & {*part}]
+        calls = [part for part in said if "functionCall" in part]
+        parts: list[dict[str, Any]] = [
+            *(part for part in said if "thought" in part),
+            *({"text": each} for each in texts),
+            *calls,
+        ]
         broken = self.said.cut or self.said.error is not None
         parts = parts or [{"text": str(self.said.message.extra.get("refusal", ""))}]
         for at, part in enumerate(parts):
@@ -268,10 +292,31 @@ class GeminiAnswer:
         message = self.said.message
         text = message.content or str(message.extra.get("refusal", ""))
         found: list[dict[str, Any]] = [{"text": text}] if text else []
-        return found + [
+        found += [
             {"functionCall": {"id": c.id, "name": c.name, "args": _args(c)}}
             for c in message.tool_calls
         ]
+        return [*self._thought(), *self._signed(found)]
+
+    def _thinking(self) -> Tree:
+        """Return how the model is to think, nothing where it says none of it."""
+        config = self.asked.own.get("generationConfig")
+        inner = config.get("thinkingConfig") if is_mapping(config) else None
+        thinks = is_mapping(inner) and thought_of(self.said.message)
+        return inner if thinks and is_mapping(inner) else {}
+
+    def _thought(self) -> list[dict[str, Any]]:
+        if self._thinking().get("includeThoughts") is not True:
+            return []
+        return [{"text": thought_of(self.said.message), "thought": True}]
+
+    def _signed(self, parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return parts of which the first call is signed; it has to come back so."""
+        at = next((at for at, p in enumerate(parts) if "functionCall" in p), None)
+        if at is not None and self._thinking():
+            seal = base64.b64encode(f"signature {self.said.call}".encode()).decode()
+            parts[at] = {**parts[at], "thoughtSignature": seal}
+        return parts
 
     def _finish(self) -> str:
         extra = self.said.message.extra

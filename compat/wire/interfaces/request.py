@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from compat.wire.server.refusals import ApiError
@@ -193,7 +193,25 @@ def joined(messages: Iterable[Message]) -> list[Message]:
             (*last.tool_calls, *each.tool_calls),
             extra={**last.extra, **each.extra},
         )
+        parts = [*parts_of(last), *parts_of(each)]
+        found[-1] = with_parts(found[-1], parts)
     return found
+
+
+def parts_of(message: Message) -> list[Json]:
+    """Return the parts of a message, a text as a text."""
+    found = message.extra.get(PARTS)
+    if isinstance(found, (list, tuple)):
+        return [*found]
+    return [message.content] if message.content else []
+
+
+def with_parts(message: Message, parts: Sequence[Json]) -> Message:
+    """Return a message that has these parts, where not all of them are texts."""
+    extra = {key: each for key, each in message.extra.items() if key != PARTS}
+    if any(not isinstance(each, str) for each in parts):
+        extra[PARTS] = list(parts)
+    return replace(message, extra=extra)
 
 
 def answered(message: Message) -> Message:
@@ -209,7 +227,8 @@ def _is_one(last: Message, message: Message) -> bool:
         return False
     only_parts = not (last.content or last.tool_calls)
     only_calls = bool(message.tool_calls) and not message.content
-    return only_calls or only_parts
+    says = message.content or message.tool_calls or message.extra.get("refusal")
+    return only_calls or only_parts or not says
 
 
 def check_results(messages: Sequence[Message]) -> None:

@@ -27,6 +27,7 @@ from compat.wire.interfaces.request import (
     spoken,
     words_of,
 )
+from compat.wire.interfaces.thinking import THOUGHTS, without_thoughts
 from refengine.messages import Json, Message, Role
 from refengine.testing.json_values import is_list, is_mapping
 
@@ -77,9 +78,14 @@ def responses_request(body: Tree, kept: Mapping[str, Any]) -> VendorRequest:
         own["not_stored"] = stored_id(body)
     said = body.get("instructions")
     system = [Message("system", said)] if isinstance(said, str) and said else []
+    messages, thoughts = without_thoughts(
+        (*system, *history_of(body, kept)), lambda part: part.get("type") == "reasoning"
+    )
+    if thoughts:
+        own[THOUGHTS] = thoughts
     return VendorRequest(
         RESPONSES,
-        (*system, *history_of(body, kept)),
+        messages,
         tuple(map(_tool, listed(body, "tools"))),
         settled(settings, USUAL),
         own,
@@ -120,7 +126,13 @@ def _item(item: Tree, kept: Mapping[str, Any]) -> Message:
     ):
         return found
     role: Role = "assistant" if kind == "reasoning" else "user"
-    return Message(role, "", extra={PARTS: [dict(item)]})
+    part = thought_part(item) if kind == "reasoning" else dict(item)
+    return Message(role, "", extra={PARTS: [part]})
+
+
+def thought_part(item: Tree) -> dict[str, Json]:
+    """Return an item of reasoning without what only names it."""
+    return rest_of(item, ("id", "status"))
 
 
 def _message(item: Tree) -> Message:

@@ -10,6 +10,8 @@ from compat.wire.interfaces.request import (
     VendorRequest,
     answered,
     check_results,
+    parts_of,
+    with_parts,
 )
 from compat.wire.interfaces.responses import (
     RESPONSES,
@@ -17,11 +19,14 @@ from compat.wire.interfaces.responses import (
     items_of,
     responses_request,
     stored_id,
+    thought_part,
 )
+from compat.wire.interfaces.thinking import thought_of
 from compat.wire.server.refusals import ApiError, missing
 from compat.wire.server.sessions import ScriptedAnswer
 from compat.wire.server.shapes import EPOCH, FINISH, PIECE, encoded, tokens
-from refengine.messages import Json
+from refengine.messages import Json, Message
+from refengine.testing.json_values import is_mapping
 
 STOPPED: Final = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Reasons for which an answer is not complete, by the reason of chat completions."""
@@ -44,9 +49,36 @@ class ResponsesAnswer:
         """Return the body."""
         reason = STOPPED.get(str(self.said.message.extra.get(FINISH)))
         status = "completed" if reason is None else "incomplete"
-        output = [*items_of(self.said.message, self.said.call, "completed")]
+        output = self._items()
         details = None if reason is None else {"reason": reason}
         return {**self._envelope(status, output), "incomplete_details": details}
+
+    def _items(self) -> list[dict[str, Any]]:
+        said = items_of(self.said.message, self.said.call, "completed")
+        return [*self._thought(), *said]
+
+    def _thought(self) -> Iterator[dict[str, Any]]:
+        """Yield what the model thinks, where the request has it think."""
+        thought = thought_of(self.said.message)
+        asked = self.body.get("reasoning")
+        if not thought or not is_mapping(asked):
+            return
+        item: dict[str, Any] = {
+            "type": "reasoning",
+            "id": f"rs_{self.said.call}",
+            "summary": [],
+        }
+        if asked.get("summary"):
+            item["summary"] = [{"type": "summary_text", "text": thought}]
+        if "reasoning.encrypted_content" in (self.body.get("include") or ()):
+            item["encrypted_content"] = f"sealed-{self.said.call}"
+        yield item
+
+    def stored(self) -> Message:
+        """Return the answer as it is stored, its thought with it."""
+        message = answered(self.said.message)
+        thoughts: list[Json] = [thought_part(each) for each in self._thought()]
+        return with_parts(message, [*thoughts, *parts_of(message)])
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the events of the stream."""
@@ -58,11 +90,12 @@ class ResponsesAnswer:
     def _envelope(self, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
         used = sum(tokens(str(each)) for each in output)
         prompt = sum(tokens(each.content) for each in self.asked.messages)
+        thinking = tokens(thought_of(self.said.message)) if output else 0
         usage = {
             "input_tokens": prompt,
             "input_tokens_details": {"cached_tokens": 0},
             "output_tokens": used,
-            "output_tokens_details": {"reasoning_tokens": 0},
+            "output_tokens_details": {"reasoning_tokens": thinking},
             "total_tokens": prompt + used,
         }
         body = self.body
@@ -100,8 +133,10 @@ class ResponsesAnswer:
         yield {"type": "response.in_progress", "response": begun}
         ended = not (self.said.cut or self.said.error)
         whole = self.whole()
-        items = [*items_of(self.said.message, self.said.call, "completed")]
-        for at, item in enumerate(items):
+        for at, item in enumerate(self._items()):
+            if item["type"] == "reasoning":
+                yield from _thought(at, item)
+                continue
             is_text = item["type"] == "message"
             yield from self._text(at, item) if is_text else _call(at, item)
             if not ended:
@@ -131,6 +166,21 @@ class ResponsesAnswer:
         yield {"type": f"response.{kind}.done", **here, key: part[key], **more}
         yield {"type": "response.content_part.done", **here, "part": part}
         yield {"type": "response.output_item.done", "output_index": at, "item": item}
+
+
+def _thought(at: int, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    here = {"item_id": item["id"], "output_index": at}
+    opened = {**item, "summary": []}
+    kind = "response.reasoning_summary"
+    yield {"type": "response.output_item.added", "output_index": at, "item": opened}
+    for number, part in enumerate(item["summary"]):
+        place = {**here, "summary_index": number}
+        text = part["text"]
+        yield {"type": f"{kind}_part.added", **place, "part": {**part, "text": ""}}
+        yield {"type": f"{kind}_text.delta", **place, "delta": text}
+        yield {"type": f"{kind}_text.done", **place, "text": text}
+        yield {"type": f"{kind}_part.done", **place, "part": part}
+    yield {"type": "response.output_item.done", "output_index": at, "item": item}
 
 
 def _call(at: int, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -181,7 +231,7 @@ class ResponsesInterface:
         """Return an answer as a response, and store it unless that is forbidden."""
         answer = ResponsesAnswer(said, asked, body)
         if not (said.cut or said.error):
-            stored = (*history_of(body, kept), answered(said.message))
+            stored = (*history_of(body, kept), answer.stored())
             if body.get("store") is not False:
                 kept[answer.id] = stored
             if body.get("conversation"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from compat.wire.interfaces.anthropic import AnthropicInterface
@@ -12,6 +12,7 @@ from compat.wire.interfaces.chat import CHAT, chat_request
 from compat.wire.interfaces.gemini import GeminiInterface
 from compat.wire.interfaces.request import VendorRequest
 from compat.wire.interfaces.responses_answers import ResponsesInterface
+from compat.wire.interfaces.said import REASONING
 from compat.wire.server.refusals import ApiError
 from compat.wire.server.requests import check_request
 from compat.wire.server.sessions import ScriptedAnswer
@@ -126,11 +127,22 @@ class ChatInterface:
             stream=asked.streams,
             include_usage=bool(given.get("include_usage")),
         )
-        return ChatAnswer(Reply(said, options))
+        return ChatAnswer(Reply(_unthought(said), options))
 
     def failed(self, error: ApiError) -> tuple[int, Mapping[str, Json]]:
         """Return status and body of an error."""
         return error.kind.status, error.body
+
+
+def _unthought(said: ScriptedAnswer) -> ScriptedAnswer:
+    """Return an answer without what is thought: OpenAI shows nothing of it here."""
+    chunks = (replace(each, extra=_plain(each.extra)) for each in said.chunks)
+    message = replace(said.message, extra=_plain(said.message.extra))
+    return replace(said, message=message, chunks=tuple(chunks))
+
+
+def _plain(extra: Mapping[str, Json]) -> dict[str, Json]:
+    return {key: each for key, each in extra.items() if key != REASONING}
 
 
 INTERFACES: Final[Mapping[str, Interface]] = {

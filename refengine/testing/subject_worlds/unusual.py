@@ -19,7 +19,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from refengine.messages import Message
+from refengine.messages import Message, join_chunks
 from refengine.testing.notation import SURROGATE, parse_chunk, parse_message
 from refengine.testing.scenario import (
     ModelChunks,
@@ -32,6 +32,9 @@ from refengine.testing.scenario import (
 NO_DIRECT: Final = "no tool returns directly"
 TOOLS: Final = "at least one tool"
 ENDS_WITH_USER: Final = "input ends with the user"
+NONE_FAILS: Final = "no tool fails"
+KNOWN_CALLED: Final = "only known tools are called"
+ALONE: Final = "no other extensions"
 DIRECT: Final = re.compile(r"returns?[_ ]?direct", re.IGNORECASE)
 """How a source speaks of tools that return directly, whatever its framework."""
 READ: Final = 4096
@@ -125,11 +128,39 @@ def _without_tools(scenario: Scenario) -> str | None:
     return "an agent has no tools" if none else None
 
 
+def _fails(scenario: Scenario) -> str | None:
+    for agent in scenario.all_agents:
+        for tool in agent.tools:
+            if tool.error is not None or tool.stream_error is not None:
+                return f"the tool {tool.name!r} fails"
+    return None
+
+
+def _calls_unknown(scenario: Scenario) -> str | None:
+    known = {tool.name for agent in scenario.all_agents for tool in agent.tools}
+    for entry in scenario.model_script:
+        for name in _names_of(entry):
+            if name not in known:
+                return f"the model calls {name!r}, which is no tool of the agent's"
+    return None
+
+
+def _beside_others(scenario: Scenario) -> str | None:
+    others = any(
+        (*each.middlewares, *each.handlers, *each.tool_call_middlewares)
+        for each in scenario.all_agents
+    )
+    return "an agent has extensions of its own" if others else None
+
+
 OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
     {
         NO_DIRECT: _direct,
         TOOLS: _without_tools,
         ENDS_WITH_USER: _ends_otherwise,
+        NONE_FAILS: _fails,
+        KNOWN_CALLED: _calls_unknown,
+        ALONE: _beside_others,
     }
 )
 """What a migration may declare: no world that breaks one of these is ordinary."""
@@ -163,6 +194,16 @@ def _ids_of(entry: ScriptEntry) -> list[str]:
             if call.id:
                 found[place] = call.id
     return list(found.values())
+
+
+def _names_of(entry: ScriptEntry) -> list[str]:
+    """Return the names of the tools that an answer calls."""
+    if isinstance(entry, ModelFailure):
+        return []
+    if isinstance(entry, ModelChunks):
+        answer = join_chunks(map(parse_chunk, entry.chunks))
+        return [call.name for call in answer.tool_calls]
+    return [call.name for call in _read(entry).tool_calls]
 
 
 @lru_cache(maxsize=READ)

@@ -24,7 +24,8 @@ type toolBase struct {
 }
 
 func (t *toolBase) Info(context.Context) (*schema.ToolInfo, error) {
-	return &schema.ToolInfo{Name: t.spec.Name, Desc: t.spec.Description}, nil
+	said := map[string]any{numberKey: t.spec.Tool}
+	return &schema.ToolInfo{Name: t.spec.Name, Desc: t.spec.Description, Extra: said}, nil
 }
 
 func (t *toolBase) invoke(ctx context.Context, arguments string) (string, error) {
@@ -107,10 +108,14 @@ func specOf(ctx context.Context, t tool.BaseTool) (toolSpec, error) {
 	return toolSpec{Name: info.Name, Description: info.Desc}, nil
 }
 
+// numberKey is where an info says which tool of the harness it is of: names may be equal.
+const numberKey = "refengine"
+
 func infosOf(infos []*schema.ToolInfo) []toolSpec {
 	specs := make([]toolSpec, 0, len(infos))
 	for _, each := range infos {
-		specs = append(specs, toolSpec{Name: each.Name, Description: each.Desc})
+		number, _ := each.Extra[numberKey].(int64)
+		specs = append(specs, toolSpec{Tool: number, Name: each.Name, Description: each.Desc})
 	}
 	return specs
 }

@@ -3,11 +3,14 @@
  *
  * It owns the loop and nothing else. Model, tools and hooks stay with the harness and are
  * called back, so this program can neither interpret a scenario nor report of itself.
+ * What is of one version alone is in its `version.ts`, which is put beside these files.
  */
 import { createRequire } from "node:module";
 
 import { drive } from "../peer/driver.ts";
-import { StepsOver, TextAgent } from "./agent.ts";
+import { StepsOver, TextAgent, UnknownTool } from "./agent.ts";
+import { ownOf } from "./subject.ts";
+import { MORE, PROFILE } from "./version.ts";
 
 const { version } = createRequire(import.meta.url)("ai/package.json") as { version: string };
 
@@ -15,17 +18,20 @@ await drive({
   about: {
     engine: "ai-sdk",
     version,
-    profile: "ai-sdk-5",
+    profile: PROFILE,
     capabilities: [
       "before_model",
       "wrap_model",
       "parallel_calls",
       "concurrent_calls",
-      "return_directly",
       "several_handlers",
       "lone_surrogates",
+      ...MORE,
     ],
   },
-  kindOf: (error) => (error instanceof StepsOver ? "max_iterations" : ""),
-  build: (harness, config) => new TextAgent(harness, config),
+  kindOf(error) {
+    if (error instanceof StepsOver) return "max_iterations";
+    return error instanceof UnknownTool ? "unknown_tool" : "";
+  },
+  build: (harness, config, subject) => new TextAgent(harness, config, subject && ownOf(subject)),
 });

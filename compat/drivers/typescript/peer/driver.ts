@@ -4,6 +4,7 @@ import process from "node:process";
 import type { ConfigTold, EventTold, RunAsked } from "./frames.ts";
 import { Harness } from "./harness.ts";
 import { type FailureData, type Params, PROTOCOL, Peer, failureIn } from "./peer.ts";
+import { type Subject, SubjectError, Watch, loadSubject, nameOf, placeOf } from "./subjects.ts";
 
 /** What a driver says of itself. */
 export interface About {
@@ -24,7 +25,14 @@ export interface Engine {
   about: About;
   /** Names what the engine says by an error of its own; "" if it says nothing. */
   kindOf(error: unknown): string;
-  build(harness: Harness, config: ConfigTold): Agent;
+  build(harness: Harness, config: ConfigTold, subject?: Returned): Agent;
+}
+
+/** What a user's own subject returned for an agent, and what watches it. */
+export interface Returned {
+  name: string;
+  value: unknown;
+  watch: Watch;
 }
 
 /** Drives an engine for a harness until that asks for the end. */
@@ -44,12 +52,14 @@ class Driver {
   readonly peer: Peer;
   #engine: Engine;
   #built = new Map<number, Built>();
+  #subject: Subject | undefined;
 
   constructor(engine: Engine) {
     this.#engine = engine;
     this.peer = new Peer(
       {
         initialize: () => ({ protocol: PROTOCOL, language: "typescript", dialect: "react", ...engine.about }),
+        subject: (params) => this.#load(params),
         build: (params) => this.#build(params),
         run: (params) => this.#run(params as RunAsked),
         next: (params) => this.#of(params).harness.next(params),
@@ -63,8 +73,13 @@ class Driver {
   }
 
   #dataOf(error: unknown): FailureData {
+    if (error instanceof SubjectError) return { kind: error.kind };
     const known = failureIn(error);
     if (known !== undefined) return known.data;
+    for (let each = error; each instanceof Error; each = each.cause) {
+      const place = placeOf(each);
+      if (place !== undefined) return { name: nameOf(each), place };
+    }
     const kind = this.#engine.kindOf(error);
     return kind ? { kind } : {};
   }
@@ -75,10 +90,28 @@ class Driver {
     return found;
   }
 
-  #build(params: Params): void {
+  async #load(params: Params): Promise<Params> {
+    this.#subject = await loadSubject(params["path"], params["name"]);
+    return { name: this.#subject.name };
+  }
+
+  async #build(params: Params): Promise<Params> {
     const harness = new Harness(this.peer, params["agent"]);
-    const agent = this.#engine.build(harness, params["config"] as ConfigTold);
+    const config = params["config"] as ConfigTold;
+    const own = config.subject ? await this.#made(harness) : undefined;
+    const agent = this.#engine.build(harness, config, own);
     this.#built.set(harness.agent, { harness, agent, runs: new Map() });
+    if (own === undefined) return {};
+    const { hooks, names } = own.watch;
+    if (!hooks.length) throw new SubjectError("wrong-result", `${own.name} returns nothing to look at`);
+    return { hooks, names };
+  }
+
+  /** Calls what makes a subject. */
+  async #made(harness: Harness): Promise<Returned> {
+    if (this.#subject === undefined) throw new SubjectError("missing-name", "no subject is loaded");
+    const { name, make } = this.#subject;
+    return { name, value: await harness.within(undefined, make), watch: new Watch(harness) };
   }
 
   async #run(asked: RunAsked): Promise<void> {
@@ -88,6 +121,7 @@ class Driver {
     try {
       await harness.within(asked.ctx, async () => {
         for await (const each of agent.run(asked, leaving.signal)) {
+          await harness.caughtUp();
           harness.tell({ run: asked.run, ...each });
         }
       });

@@ -63,6 +63,8 @@ export interface ConfigTold {
   unknown_tools_handler: boolean;
   sequential: boolean;
   max_iterations: number;
+  /** Whether the subject that was loaded is in it. */
+  subject?: boolean;
 }
 
 /** A call of `run`. */

@@ -5,8 +5,14 @@ import type { MessageTold, Piece, ToolTold } from "./frames.ts";
 import type { Params, Peer } from "./peer.ts";
 import { Refs, Streams, pulled } from "./streams.ts";
 
-/** The number of the harness's context in which something is called. */
-const CONTEXT = new AsyncLocalStorage<number>();
+/** Where something is called: for which agent, in which context, for which call of a tool. */
+interface Place {
+  harness: Harness;
+  ctx?: number | undefined;
+  callId?: string;
+}
+
+const PLACE = new AsyncLocalStorage<Place>();
 
 /** The rest of a call, as a wrapper of the harness goes on into it. */
 export type Inner = (next: Params) => Promise<Params>;
@@ -23,6 +29,8 @@ export class Harness {
   readonly streams = new Streams();
   #inner = new Refs<Inner>();
   #peer: Peer;
+  /** What a subject told and has no answer yet. */
+  #untold = new Set<Promise<unknown>>();
 
   constructor(peer: Peer, agent: number) {
     this.#peer = peer;
@@ -30,12 +38,47 @@ export class Harness {
   }
 
   /** Does something in a context of the harness. */
-  within<T>(ctx: number, work: () => T): T {
-    return CONTEXT.run(ctx, work);
+  within<T>(ctx: number | undefined, work: () => T): T {
+    return PLACE.run({ harness: this, ctx }, work);
   }
 
-  #ask(method: string, params: Params): Promise<Params> {
-    return this.#peer.call(method, { agent: this.agent, ctx: CONTEXT.getStore(), ...params });
+  /** Does something for a call of a tool. */
+  calling<T>(callId: string, work: () => T): T {
+    return PLACE.run({ harness: this, ctx: PLACE.getStore()?.ctx, callId }, work);
+  }
+
+  async #ask(method: string, params: Params): Promise<Params> {
+    if (this.#untold.size) await this.caughtUp();
+    return this.#peer.call(method, { agent: this.agent, ctx: PLACE.getStore()?.ctx, ...params });
+  }
+
+  // What a subject asks and tells
+
+  /** Returns the harness of the agent for which something is called. */
+  static current(): Harness {
+    const found = PLACE.getStore();
+    if (found === undefined) throw new Error("no agent is at work: call this where the agent calls you");
+    return found.harness;
+  }
+
+  /** Asks or tells what a subject does; what the agent asks next goes out after it. */
+  ofSubject(method: string, params: Params): Promise<Params> {
+    const { ctx = 0, callId = "" } = PLACE.getStore() ?? {};
+    const said = this.#peer.call(method, { agent: this.agent, ctx, call_id: callId, ...params });
+    const told = said.finally(() => this.#untold.delete(told));
+    told.catch(() => {}); // who called has the same promise
+    this.#untold.add(told);
+    return said;
+  }
+
+  /** Waits for what a subject told without waiting for it. */
+  async caughtUp(): Promise<void> {
+    await Promise.allSettled(this.#untold);
+  }
+
+  /** Tells that a hook of a subject is entered. */
+  entered(hook: string): void {
+    this.#peer.tell("entered", { agent: this.agent, hook });
   }
 
   /** Tells what the engine tells of a run. */

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 )
 
@@ -21,6 +22,9 @@ func Subject() adk.ChatModelAgentMiddleware {
 func (t troubleTold) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint, call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, arguments string, options ...tool.Option) (string, error) {
 		result, err := next(ctx, arguments, options...)
+		if isTrouble(err) {
+			result, err = next(ctx, arguments, options...)
+		}
 		if isTrouble(err) {
 			return told(call.Name), nil
 		}
@@ -43,7 +47,8 @@ func isTrouble(err error) bool {
 	if err == nil {
 		return false
 	}
-	return true
+	_, asks := compose.IsInterruptRerunError(err)
+	return !asks
 }
 
 func told(name string) string { return name + " is out of order; try another way" }

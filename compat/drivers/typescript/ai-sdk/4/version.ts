@@ -1,0 +1,187 @@
+/** What is of the AI SDK 4 alone: its models, the parts of its messages, its loop. */
+import {
+  type CoreMessage,
+  type LanguageModelV1,
+  type LanguageModelV1Middleware,
+  NoSuchToolError,
+  type ToolSet,
+  generateText,
+  jsonSchema,
+  tool,
+  wrapLanguageModel,
+} from "ai";
+
+import type { CallTold, MessageTold } from "../peer/frames.ts";
+import type { InfoTold } from "../peer/harness.ts";
+import type { Execute, Kept, Played } from "./playing.ts";
+
+export const PROFILE = "ai-sdk-4";
+/** What this version has beside what all of them have: it cannot stop after a call. */
+export const MORE: string[] = [];
+
+export type Model = LanguageModelV1;
+export type Middleware = LanguageModelV1Middleware;
+export type Asked = Parameters<Model["doGenerate"]>[0];
+export type Answered = Awaited<ReturnType<Model["doGenerate"]>>;
+export type Prompt = Asked["prompt"];
+export type Message = CoreMessage | Prompt[number];
+type Options = Record<string, Record<string, unknown>> | undefined;
+/** What the SDK calls `providerOptions`, and its models `providerMetadata`. */
+interface Optional {
+  providerOptions?: Options;
+  providerMetadata?: Options;
+}
+
+/** Under which provider's name what the SDK has no place for travels: ids, names, extras. */
+const OURS = "refengine";
+
+// Parts of messages
+
+export function callPart(call: CallTold, input: unknown) {
+  return { type: "tool-call" as const, toolCallId: call.id, toolName: call.name, args: input };
+}
+
+export function inputOf(part: object): unknown {
+  return (part as { args: unknown }).args;
+}
+
+export function resultPart(told: MessageTold) {
+  const { tool_call_id: toolCallId = "", name: toolName = "", content: result } = told;
+  return { type: "tool-result" as const, toolCallId, toolName, result };
+}
+
+export function resultOf(part: object): unknown {
+  return (part as { result: unknown }).result;
+}
+
+/** Returns where a message keeps what the SDK has no place for. */
+export function keeping(kept: Kept): object {
+  if (!Object.keys(kept).length) return {};
+  return { providerOptions: { [OURS]: kept }, providerMetadata: { [OURS]: kept } };
+}
+
+export function keptIn(of: object): Kept {
+  const { providerOptions, providerMetadata } = of as Optional;
+  return ((providerOptions ?? providerMetadata)?.[OURS] ?? {}) as Kept;
+}
+
+// Models
+
+/** Returns a model that answers by a function. */
+export function modelOf(answer: (asked: Asked) => Promise<Answered>): Model {
+  return {
+    specificationVersion: "v1",
+    provider: "refengine",
+    modelId: "refengine",
+    defaultObjectGenerationMode: undefined,
+    doGenerate: answer,
+    doStream() {
+      throw new Error("runs that stream are declined");
+    },
+  };
+}
+
+export function answered({ content, tool_calls: calls = [] }: MessageTold, kept: Kept): Answered {
+  return {
+    text: content,
+    toolCalls: calls.map((each) => ({
+      toolCallType: "function",
+      toolCallId: each.id,
+      toolName: each.name,
+      args: each.arguments,
+    })),
+    finishReason: calls.length ? "tool-calls" : "stop",
+    usage: { promptTokens: 0, completionTokens: 0 },
+    rawCall: { rawPrompt: undefined, rawSettings: {} },
+    ...(keeping(kept) as { providerMetadata?: never }),
+  };
+}
+
+export function answerOf({ text = "", toolCalls = [], providerMetadata }: Answered): MessageTold {
+  const told: MessageTold = { role: "assistant", content: text, ...((providerMetadata as Options)?.[OURS] as Kept) };
+  const calls = toolCalls.map((each) => ({ id: each.toolCallId, name: each.toolName, arguments: each.args }));
+  return calls.length ? { ...told, tool_calls: calls } : told;
+}
+
+/** Returns what the model is told of its tools. */
+export function infosOf({ mode }: Asked): InfoTold[] {
+  const tools = (mode.type === "regular" && mode.tools) || [];
+  return tools.map((each) => ({
+    name: each.name,
+    description: each.type === "function" ? (each.description ?? "") : "",
+  }));
+}
+
+/** Returns the same question with those of its tools that are named, in that order. */
+export function withTools(asked: Asked, names: string[]): Asked {
+  const { mode } = asked;
+  if (mode.type !== "regular" || !mode.tools) return asked;
+  const tools = names.flatMap((name) => mode.tools?.filter((each) => each.name === name) ?? []);
+  return { ...asked, mode: { ...mode, tools } };
+}
+
+// The loop
+
+export function toolOf(description: string, execute: Execute): ToolSet[string] {
+  return tool({
+    description,
+    parameters: jsonSchema({ type: "object", properties: {} }),
+    execute: (input: unknown, { toolCallId }: { toolCallId: string }) => execute(input, toolCallId),
+  });
+}
+
+/** Plays a run: one call of `generateText`, with what a subject gives it. */
+export async function generated(played: Played): Promise<void> {
+  const { instruction, messages, tools, steps: most, own, signal } = played;
+  const { maxSteps = own.isBare ? most : 1, onStepFinish, ...more } = own.settings as Settings;
+  const middleware = [preparing(played), ...own.middleware, ...played.middleware];
+  await generateText({
+    ...(instruction ? { system: instruction } : {}),
+    ...more,
+    model: wrapLanguageModel({ model: played.model, middleware }),
+    messages: messages as CoreMessage[],
+    ...(Object.keys(tools).length ? { tools: tools as ToolSet } : {}),
+    maxSteps: Math.min(most, maxSteps),
+    onStepFinish: async (step) => {
+      const calls = step.toolCalls.map(({ toolCallId, toolName, args }) => ({ type: "tool-call" as const, toolCallId, toolName, args: args as unknown }));
+      const kept = keeping(keptIn({ providerMetadata: step.providerMetadata as Options }));
+      const text = step.text ? [{ type: "text" as const, text: step.text }] : [];
+      played.finished({
+        said: { role: "assistant", content: [...text, ...calls], ...kept },
+        results: step.response.messages.filter((each) => each.role === "tool"),
+      });
+      await onStepFinish?.(step);
+    },
+    maxRetries: 0,
+    abortSignal: signal,
+  });
+}
+
+type Settings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
+
+/** Returns what prepares a step: in this version only a middleware sees its messages. */
+function preparing({ prepare, instruction, own }: Played): Middleware {
+  const system = own.settings["system"] ?? instruction;
+  return {
+    async transformParams({ params }) {
+      const { prompt } = params;
+      const head = system ? prompt.slice(0, 1) : [];
+      const left = await prepare(prompt.slice(head.length));
+      return left ? { ...params, prompt: [...head, ...(left as Prompt)] } : params;
+    },
+  };
+}
+
+/** Stands where there is no message at all, which `generateText` refuses. */
+export const NOTHING: Message = { role: "user", content: "" };
+
+export function isNothing({ role, content }: Message): boolean {
+  if (role !== "user") return false;
+  const [first] = content as readonly { type: string; text?: string }[];
+  return content === NOTHING.content || (first?.type === "text" && first.text === "");
+}
+
+/** Names the tool for want of which a run ended, if that is what ended it. */
+export function unknownTool(error: unknown): string | undefined {
+  return NoSuchToolError.isInstance(error) ? error.toolName : undefined;
+}

@@ -1,0 +1,45 @@
+"""Judging subjects in Go: a few worlds by hand, and one driver of many mistakes."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from compat.migration.checking import Checked, check_all
+from compat.migration.corpus import Corpus, MigrationWorld
+from compat.migration.judging import Terms
+from compat.migration.refs import parse_ref
+from compat.migration.subject_runner import CheckOptions
+from refengine.testing.scenario_files import read_scenario
+
+Mistakes = Mapping[str, tuple[str, int, str]]
+"""A source, the exit code, and how what is said begins."""
+HI = {
+    "agent": {},
+    "model_script": ["assistant:hi"],
+    "runs": [{"input": ["user:a"]}],
+}
+needs_go = pytest.mark.skipif(
+    shutil.which("go") is None, reason="without Go no driver in Go is built"
+)
+
+
+def corpus(*worlds: object) -> Corpus:
+    read = [read_scenario(json.loads(json.dumps(each)), "a world") for each in worlds]
+    own = tuple(MigrationWorld(each, "by hand", fixed=True) for each in read)
+    return Corpus(own, 0)
+
+
+def mistaken(made: Path, old: str, mistakes: Mistakes) -> Mapping[str, Checked]:
+    """Judge each mistake beside a right OLD; one driver is built of them all."""
+    (made / "old.go").write_text(old, "utf-8")
+    news = {}
+    for name, (source, _, _) in mistakes.items():
+        (made / name).mkdir()
+        (made / name / "new.go").write_text(source, "utf-8")
+        news[name] = (parse_ref("new.go", cwd=made / name), Terms())
+    how = CheckOptions(timeout=2)
+    ref = parse_ref("old.go", cwd=made)
+    return check_all(ref, news, corpus(HI), how, explain=False)
