@@ -3,6 +3,8 @@
 import ast
 import importlib
 import inspect
+import json
+import os
 import re
 import subprocess
 import sys
@@ -11,8 +13,10 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 
 import refengine
+from compat.cli.main import COMMANDS
 from refengine import errors
 from refengine.resume import errors as resume_errors
 from refengine.state import errors as state_errors
@@ -180,3 +184,32 @@ def test_every_package_has_an_init() -> None:
     folders = {path.parent for each in rooms for path in (ROOT / each).rglob("*.py")}
 
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_steps_of_the_action_judge_what_they_are_given(tmp_path) -> None:
+    steps = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["runs"]["steps"]
+    judge = next(each for each in steps if each["shell"] == "python")
+    run = "clause list -k ORD-001 $MORE"
+    done = subprocess.run(
+        [sys.executable, "-c", judge["run"]],
+        cwd=tmp_path,
+        env={**os.environ, "REFENGINE_RUN": run, "MORE": "--json"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert [each["id"] for each in json.loads(done.stdout)["clauses"]] == ["ORD-001"]
+
+
+def test_hooks_of_pre_commit_start_commands_that_there_are() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+
+    assert [each["id"] for each in hooks] == ["refengine-migrate", "refengine-conform"]
+    for each in hooks:
+        name, *line = each["entry"].removeprefix("refengine ").split()
+        app = importlib.import_module(COMMANDS[name][0]).app
+        command = app.commands[line.pop(0)] if line and name == "migrate" else app
+        options = {name for each in command.params for name in each.opts}
+        assert set(line) <= options
+        assert each["pass_filenames"] is False

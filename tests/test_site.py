@@ -6,6 +6,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -90,3 +91,12 @@ def test_reference_has_every_name_that_there_is(site: Path) -> None:
     public: list[str] = vars(refengine)["__all__"]
     listed = set(re.findall(r'id="refengine\.(?:\w+\.)*(\w+)"', names))
     assert set(public) <= listed
+
+
+def test_picture_of_the_whole_names_commands_that_there_are() -> None:
+    texts = ET.parse(ROOT / "docs/overview.svg").iter()  # noqa: S314  # our file
+    named = [each.text or "" for each in texts if each.tag.endswith("}text")]
+    lines = [each.split()[1] for each in named if each.startswith("refengine ")]
+
+    assert lines == ["conform", "migrate", "bench"]
+    assert set(lines) <= COMMANDS.keys()

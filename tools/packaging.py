@@ -20,11 +20,10 @@ import tempfile
 import venv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
-
-import yaml
+from typing import Final, TypeAlias
 
 ROOT: Final = Path(__file__).parent.parent
 NOT_SENT: Final = (
@@ -97,13 +96,15 @@ def python_of(top: Path, name: str, *packages: str) -> Path:
 
 def built(top: Path) -> Bench:
     """Build wheel and sdist twice, from copies; raises StepError if they differ."""
-    python = python_of(top, "building", "build", "twine", "check-wheel-contents")
+    python = python_of(
+        top, "building", *("build", "hatchling", "twine", "check-wheel-contents")
+    )
     hashes: list[dict[str, str]] = []
     for number in ("first", "second"):
         source, out = top / number / "source", top / number / "dist"
         shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*NOT_SENT))
         told = {"SOURCE_DATE_EPOCH": LONG_AGO, "PYTHONHASHSEED": "random"}
-        run(f"{python} -m build -o {out} {source}", top, **told)
+        run(f"{python} -m build -n -o {out} {source}", top, **told)
         files = sorted(out.iterdir())
         hashes.append(
             {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
@@ -195,9 +196,9 @@ def hooks(bench: Bench) -> str:
 
 def action(bench: Bench) -> str:
     """Run the steps of the GitHub Action as a runner would, without GitHub."""
-    steps: list[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text())[
-        "runs"
-    ]["steps"]
+    yaml = import_module("yaml")  # comes with mkdocs, and has no types of its own
+    read = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    steps: list[dict[str, str]] = read["runs"]["steps"]
     python = python_of(bench.top, "acting")
     work = bench.top / "acted"
     work.mkdir()

@@ -47,8 +47,8 @@ def list_(words: tuple[str, ...]) -> int:
 
     table = Table(box=None, pad_edge=False)
     for title in ("mutant", "under", "violates"):
-        table.add_column(title, no_wrap=True)
-    table.add_column("what is wrong", min_width=25)
+        table.add_column(title, no_wrap=title != "violates")
+    table.add_column("what is wrong", ratio=1)
     chosen = _chosen("mutant list", words)[1]
     others = [each for _, _, mine in _of_dialects(words) for each in mine]
     rows = [(x.id, x.under, x.violates, x.about) for x in chosen]
