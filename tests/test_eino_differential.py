@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from compat.engines.loading import load_engine
 from refengine.testing.scenario_files import read_scenario
 from tools.differential import __main__ as differential
-from tools.differential.explaining import read_explained
+from tools.differential.explaining import Explained, read_explained
 from tools.differential.hooks import HooksPair, hooks_pair
 from tools.differential.searching import Differential
 
@@ -21,7 +21,7 @@ VERSION = "eino@0.9.13"
 STREAM = {"kind": "streamable", "delay_ms": 5}
 
 
-def twice(run):
+def twice(run: dict[str, object]) -> dict[str, object]:
     return {
         "agent": {"tools": [{"name": "t"}], "middlewares": [{}]},
         "model_script": ["assistant:[1:t({})]", "assistant:a"],
@@ -33,7 +33,7 @@ def twice(run):
 @pytest.mark.parametrize(
     "known", read_explained(HERE / f"eino_{VERSION}.toml"), ids=lambda each: each.name
 )
-def test_a_known_difference_is_seen_in_the_world_that_it_names(known) -> None:
+def test_a_known_difference_is_seen_in_the_world_that_it_names(known: Explained) -> None:
     pair = hooks_pair(VERSION, None)
     found = Differential(pair, [known])
 
@@ -93,7 +93,7 @@ def test_a_known_difference_is_seen_in_the_world_that_it_names(known) -> None:
         pytest.param(twice({}), id="two runs of one history"),
     ],
 )
-def test_real_eino_does_as_the_reference_does(world) -> None:
+def test_real_eino_does_as_the_reference_does(world: dict[str, object]) -> None:
     found = Differential(hooks_pair(VERSION, None), [])
 
     found.look(read_scenario(world))
