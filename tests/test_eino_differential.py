@@ -33,7 +33,7 @@ def twice(run: dict[str, object]) -> dict[str, object]:
 @pytest.mark.parametrize(
     "known", read_explained(HERE / f"eino_{VERSION}.toml"), ids=lambda each: each.name
 )
-def test_a_known_difference_is_seen_in_the_world_that_it_names(known: Explained) -> None:
+def test_a_known_difference_is_seen_in_its_own_world(known: Explained) -> None:
     pair = hooks_pair(VERSION, None)
     found = Differential(pair, [known])
 
