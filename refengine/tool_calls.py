@@ -547,7 +547,8 @@ class CallBatch:
             raise
         reading = [asyncio.create_task(call.finish()) for call in self.runs]
         self._tasks += reading  # so that who leaves ends them, too
-        await asyncio.wait(reading)
+        if reading:
+            await asyncio.wait(reading)
 
     def _start(self) -> None:
         """Start all calls; each gate opens when its call has a result or a stream."""

@@ -201,6 +201,7 @@ class Calls:
 
     async def _after_agent(self, params: Params, hook: AsyncHook) -> object:
         ctx, run = self._agent.place_of(params)
+        await run.has_results()
         await run.caught_up()
         ctx = await hook(ctx, self._held.read_all(params["messages"]))
         return {"ctx": self._agent.number_of(ctx, run)}

@@ -3,8 +3,8 @@
     python -m tools.differential flow google-adk --worlds 1000 --seed 0
     python -m tools.differential eino eino@0.9.13 --worlds 2000 --seed 0
 
-The first word says of which kind the agents are: ``flow``, of that dialect, or ``eino``,
-with its hooks. Ours is the reference of that kind, under the profile of theirs.
+The first word says of which kind the agents are: ``flow``, or ``eino`` for agents
+with hooks. Ours is the reference of that kind, under the profile of theirs.
 
 Fails if there is a difference, shrunk to a small world, and if an entry of the file of
 explained differences explained nothing, not even in the world that it has itself.

@@ -1,17 +1,15 @@
 """The reference engine, and a real one whose agents have hooks.
 
 Worlds are those that the contract is judged in, cut down to what the real engine
-declares, and what is compared is what a posture is confirmed by. That events come as
-calls finish is for scenarios with delays to show (``compat.profiles``): in drawn worlds
-calls end at the same moment, and whose event comes first is luck.
+declares, and what is compared is what a posture is confirmed by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -23,17 +21,15 @@ from compat.profiles.comparing import played
 from compat.profiles.confirming import projected
 from property_tests.generating import FAMILIES
 from property_tests.reducing import reduced
-from refengine.messages import Json
 from refengine.profile import Profile
 from refengine.profile import profile as profile_named
 from refengine.testing.clock import run
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.scenario import Scenario
-from refengine.testing.scenario_files import read_scenario
+from refengine.testing.scenario_files import parse_scenario, read_scenario
 from refengine.testing.session import play
 from refengine.testing.strategies import scenarios
 from refengine.testing.strategies.worlds import calls_of
-from refengine.testing.trace import Trace
 from tools.differential.searching import Seen, Skipped
 
 
@@ -62,7 +58,7 @@ class HooksPair:
 
     def read(self, text: str) -> Scenario:
         """Read a world; raises ScenarioError."""
-        return read_scenario(text, "the world of an explained difference")
+        return parse_scenario(text, "the world of an explained difference")
 
     def seen(self, scenario: Scenario) -> Seen | Skipped:
         """Play a world on both, if that says anything."""
@@ -74,63 +70,56 @@ class HooksPair:
         theirs = run(play(scenario, self.theirs.engine))
         if refusal_of(theirs) is not None:
             return Skipped.REFUSED
-        ours = played(scenario, self.profile)
-        return _compared(ours, scenario), _compared(theirs, scenario)
+        ours: Any = projected(played(scenario, self.profile))
+        compared: Any = projected(theirs)
+        return ours, compared
 
 
 def _played_by(world: Scenario, declared: AbstractSet[str]) -> Scenario:
-    """Return a world cut down to what an engine declares, whose factories never fail.
+    """Return a world cut down to what an engine in Go has a place for.
 
-    A factory in Go has no error to return, so a driver raises it where the wrapper is
-    called first, and what is seen of that is no choice of the engine.
+    Beside what it declares these are: a factory that fails, which has no error to
+    return, so that a driver raises it where the wrapper is called first; a handler that
+    changes name or id of a call, which its endpoint is not given; and a call without an
+    id, which is none to it. A known difference shows the last two.
     """
-    doc = reduced(world, declared).model_dump(mode="json", exclude_defaults=True)
-    return read_scenario(_without(doc, "factory_error"), "a drawn world")
+    doc: Any = reduced(world, declared).model_dump(mode="json", exclude_defaults=True)
+    doc = _without(doc, frozenset(("factory_error",)))
+    for agent in [doc["agent"]] if "agent" in doc else doc["agents"]:
+        if "handlers" in agent:
+            agent["handlers"] = _without(agent["handlers"], _OF_INPUT)
+    script = _with_ids(doc.get("model_script", []))
+    return read_scenario({**doc, "model_script": script}, "a drawn world")
 
 
-def _without(value: Any, key: str) -> Any:  # noqa: ANN401  # any JSON value
+_OF_INPUT: Final = frozenset(("set_input_name", "set_input_call_id"))
+
+
+def _without(value: Any, keys: AbstractSet[str]) -> Any:  # noqa: ANN401  # any JSON value
     if is_list(value):
-        return [_without(each, key) for each in value]
+        return [_without(each, keys) for each in value]
     if not is_mapping(value):
         return value
-    return {name: _without(each, key) for name, each in value.items() if name != key}
+    return {k: _without(each, keys) for k, each in value.items() if k not in keys}
+
+
+def _with_ids(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """Return a script whose calls all have an id; other texts may change, for both."""
+    if isinstance(value, str):
+        return value.replace("[:", "[e0:")
+    if is_list(value):
+        return [_with_ids(each) for each in value]
+    if not is_mapping(value):
+        return value
+    return {key: _with_ids(each) for key, each in value.items()}
 
 
 def _shares_ids(scenario: Scenario) -> bool:
-    """Tell whether calls that run at once may get one id, and so cannot be told apart."""
+    """Tell whether calls that run at once may get one id, and be told apart no more."""
     several = any(calls_of(each) > 1 for each in scenario.model_script)
     at_once = any(not each.sequential for each in scenario.all_agents)
     written = scenario.model_dump_json(exclude_defaults=True)
     return several and at_once and "set_input_call_id" in written
-
-
-def _compared(trace: Trace, scenario: Scenario) -> list[Json]:
-    """Return what is compared, with events of calls that ran at once in call order.
-
-    The event of a call that ended the run stays the last one.
-    """
-    entries: list[Any] = list(projected(trace))
-    if all(each.sequential for each in scenario.all_agents):
-        return entries
-    return [each for block in _blocks(entries) for each in block]
-
-
-def _blocks(entries: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    start = 0
-    while start < len(entries):
-        end = start
-        while end < len(entries) and _is_result(entries[end]):
-            end += 1
-        following = entries[end]["data"] if end < len(entries) else {}
-        is_direct = following.get("status") == "returned_directly"
-        last = max(start, end - is_direct)
-        yield sorted(entries[start:last], key=lambda each: str(each["call_id"]))
-        yield entries[last : max(end, start + 1)]
-        start = max(end, start + 1)
-
-
-def _is_result(entry: Mapping[str, Any]) -> bool:
-    return entry["kind"] == "event" and entry["data"]["kind"] == "tool"
 
 
 def _choices(declared: AbstractSet[str]) -> Iterator[Mapping[str, Any]]:

@@ -1,0 +1,118 @@
+"""Real eino and the reference in the same worlds: what is known to differ, no more."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from compat.engines.loading import load_engine
+from refengine.testing.scenario_files import read_scenario
+from tools.differential import __main__ as differential
+from tools.differential.explaining import Explained, read_explained
+from tools.differential.hooks import HooksPair, hooks_pair
+from tools.differential.searching import Differential
+
+with_go = pytest.mark.skipif(
+    shutil.which("go") is None, reason="without Go no driver in Go is built"
+)
+HERE = Path(differential.__file__).parent
+VERSION = "eino@0.9.13"
+STREAM = {"kind": "streamable", "delay_ms": 5}
+
+
+def twice(run: dict[str, object]) -> dict[str, object]:
+    return {
+        "agent": {"tools": [{"name": "t"}], "middlewares": [{}]},
+        "model_script": ["assistant:[1:t({})]", "assistant:a"],
+        "runs": [run, {**run, "continues": True}],
+    }
+
+
+@with_go
+@pytest.mark.parametrize(
+    "known", read_explained(HERE / f"eino_{VERSION}.toml"), ids=lambda each: each.name
+)
+def test_a_known_difference_is_seen_in_its_own_world(known: Explained) -> None:
+    pair = hooks_pair(VERSION, None)
+    found = Differential(pair, [known])
+
+    found.look(pair.read(known.world))
+
+    assert known.name in found.used
+
+
+@with_go
+@pytest.mark.parametrize(
+    "world",
+    [
+        pytest.param(
+            {
+                "agent": {
+                    "tools": [{"name": "t", "parameters": {"a": 1}}, {"name": "t"}]
+                },
+                "runs": [{}],
+            },
+            id="tools of one name with other parameters",
+        ),
+        pytest.param(
+            {
+                "agent": {
+                    "tools": [{"name": "t", **STREAM}, {"name": "u", **STREAM}],
+                    "sequential": True,
+                },
+                "model_script": ["assistant:[1:t({})][2:u({})]", "assistant:a"],
+                "runs": [{"streaming": True}],
+            },
+            id="results that are told as they are opened",
+        ),
+        pytest.param(
+            {
+                "agent": {
+                    "tools": [{"name": "t", "kind": "streamable"}],
+                    "return_directly": {"t": True},
+                    "handlers": [{"after_agent": []}],
+                },
+                "model_script": ["assistant:[1:t({})]"],
+                "runs": [{}],
+            },
+            id="after_agent behind a result in chunks",
+        ),
+        pytest.param(
+            {
+                "agent": {
+                    "tools": [{"name": "t"}],
+                    "unknown_tools_handler": "none",
+                    "sequential": True,
+                },
+                "model_script": ["assistant:[1:gone({})]", "assistant:a"],
+                "runs": [{"streaming": True}],
+            },
+            id="nothing but an unknown tool, one by one",
+        ),
+        pytest.param(twice({}), id="two runs of one history"),
+    ],
+)
+def test_real_eino_does_as_the_reference_does(world: dict[str, object]) -> None:
+    found = Differential(hooks_pair(VERSION, None), [])
+
+    found.look(read_scenario(world))
+
+    assert found.worlds == 1
+
+
+@with_go
+def test_a_struct_without_an_instruction_adds_a_message_that_runs_do_not_keep() -> None:
+    engine = load_engine("eino@0.7.17")
+    found = Differential(HooksPair(engine.profile, engine), [])
+
+    found.look(read_scenario(twice({})))
+
+    assert found.worlds == 1
+
+
+def test_an_engine_that_there_is_not_is_a_clear_error() -> None:
+    said = CliRunner().invoke(differential.main, ["eino", "nobody@1"])
+
+    assert said.exit_code == 2
+    assert "nobody@1" in said.output
