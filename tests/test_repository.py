@@ -202,7 +202,7 @@ def test_each_silenced_line_names_its_rule_and_a_reason(mark: str) -> None:
 
 
 SKIPS = {
-    "tests/go_support.py": 1,  # Go, with which drivers with subjects are built
+    "tests/go_support.py": 1,  # Go, for which drivers are built with a user's code
     "tests/node_support.py": 1,  # Node, for which drivers in TypeScript are built
     "tests/program_support.py": 1,  # node, and clients that CI installs where it is
     "tests/test_adk_go_driver.py": 1,  # Go, with which the driver is built
