@@ -212,7 +212,7 @@ def action(bench: Bench) -> str:
         script = work / f"step{number}"
         script.write_text(each["run"], "utf-8")
         run(f"{each['shell']} {script}", work, **told)
-    if "ORD-001" not in (work / "summary.md").read_text("utf-8"):
+    if "| reference | " not in (work / "summary.md").read_text("utf-8"):
         raise StepError("the action left no summary")
     return "its steps install and judge, and the summary is written"
 
