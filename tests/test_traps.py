@@ -287,7 +287,10 @@ def unknown(line: str) -> list[str]:
         if rest[0] not in found.commands:
             return [rest[0]]
         found, rest = found.commands[rest[0]], rest[1:]
-    options = {name for each in found.params for name in each.opts} | {"--help"}
+    ways = (
+        name for each in found.params for name in (*each.opts, *each.secondary_opts)
+    )
+    options = {*ways, "--help"}
     return [e for e in rest if e.startswith("-") and e.split("=")[0] not in options]
 
 

@@ -40,15 +40,12 @@ USES: Final[Mapping[str, str]] = MappingProxyType(
         "adk": "-m refengine conform google-adk --clause FLOW-001 --examples 0",
         "cluster": "-m refengine conform reference --clause ORD-001 --on local:1",
         "go": '-c \'import subprocess; subprocess.run(["go", "version"], check=True)\'',
-        "wire": "-m refengine cassette record world.json --out cassette.yaml",
+        "wire": "-m refengine cassette replay plain_text.yaml",
         "docs": "-m mkdocs --version",
     }
 )
 """Each extra that stands by itself, and what uses it once."""
 SUBJECT: Final = "from refengine import AgentMiddleware\n\n\ndef subject(world):\n    "
-WORLD: Final = (
-    '{"agent": {}, "model_script": ["assistant:a"], "runs": [{"input": ["user:hi"]}]}'
-)
 
 
 class StepError(Exception):
@@ -156,7 +153,8 @@ def extras(bench: Bench) -> str:
     work = bench.top / "work"
     work.mkdir()
     (work / "old.py").write_text(f"{SUBJECT}return [AgentMiddleware()]\n", "utf-8")
-    (work / "world.json").write_text(WORLD, "utf-8")
+    for name in ("plain_text.yaml", "manifest.toml"):
+        shutil.copy(ROOT / "cassettes" / name, work)
     for name, use in USES.items():
         python = python_of(bench.top, f"extra-{name}", f"{bench.wheel}[{name}]")
         path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
@@ -214,7 +212,7 @@ def action(bench: Bench) -> str:
         script = work / f"step{number}"
         script.write_text(each["run"], "utf-8")
         run(f"{each['shell']} {script}", work, **told)
-    if "ORD-001" not in (work / "summary.md").read_text("utf-8"):
+    if "| reference | " not in (work / "summary.md").read_text("utf-8"):
         raise StepError("the action left no summary")
     return "its steps install and judge, and the summary is written"
 
