@@ -97,7 +97,7 @@ class GoDriver:
         folder = self._place(go)
         program = folder / self.package
         if not program.is_file():
-            with locked(folder.with_suffix(".lock")):
+            with locked(folder):
                 if not program.is_file():
                     self._build(go, folder)
         return program
@@ -195,8 +195,9 @@ def _environment() -> Mapping[str, str]:
 
 
 @contextmanager
-def locked(path: Path) -> Generator[None, None, None]:
-    """Hold the lock of a file, which goes with the process."""
-    with path.open("a") as file:
+def locked(folder: Path) -> Generator[None, None, None]:
+    """Hold the lock of what is built in a folder, which goes with the process."""
+    # Not with_suffix: versions have dots, and builds of two of them would wait.
+    with folder.with_name(f"{folder.name}.lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

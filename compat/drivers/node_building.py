@@ -73,7 +73,7 @@ class NodeDriver:
         folder = cache() / f"{self.name}-{self._key(node)}"
         program = folder / "built" / self.folder / f"{self.entry}.js"
         if not program.is_file():
-            with locked(folder.with_suffix(".lock")):
+            with locked(folder):
                 if not program.is_file():
                     self._build(npm, node, folder)
         return [node, str(program)]

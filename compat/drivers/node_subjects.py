@@ -116,7 +116,7 @@ def subject_command(driver: NodeDriver, subject: ScriptSubject) -> Sequence[str]
     folder = cache() / "subjects" / f"{driver.name}-{_key(home, subject)}"
     if not folder.is_dir():
         folder.parent.mkdir(exist_ok=True)
-        with locked(folder.with_suffix(".lock")):
+        with locked(folder):
             if not folder.is_dir():
                 _compile(node, home, folder, subject)
     return [node, program, str(folder / "built")]
