@@ -295,13 +295,21 @@ def test_scheduler_is_given_units_as_workers_get_free(workers, client):
     wait_until(lambda: not workers.scheduler.tasks)
 
 
+# A shell has all that it starts in the background ignore Ctrl-C.
+HEARS_CTRL_C = (
+    "import runpy, signal;"
+    "signal.signal(signal.SIGINT, signal.default_int_handler);"
+    "runpy.run_module('refengine', run_name='__main__', alter_sys=True)"
+)
+
+
 def test_interrupted_command_takes_back_what_is_queued(workers, tmp_path):
     world = read_scenario({"agent": {}, "runs": [{"input": ["user:h"]}]})
     entries = [entry_of(world, "x", "scenario")] * 5000
     write_entries(tmp_path / "all.gz", entries)
     line = ("corpus", "exercise", "all.gz", "--out", "seen.gz")
     command = subprocess.Popen(
-        [sys.executable, "-m", "refengine", *line, "--on", workers.scheduler_address],
+        [sys.executable, "-c", HEARS_CTRL_C, *line, "--on", workers.scheduler_address],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,

@@ -22,6 +22,7 @@ def test_a_search_covers_every_profile_and_handlers_where_compat_promises_them()
     assert {name for name, _ in adapted.SEARCHES} == {p.name for p in PROFILES}
     assert {name for name, handlers in adapted.SEARCHES if handlers} == {
         "seed-001",
+        "ai-sdk-4",
         "ai-sdk-5",
         "eino-draft",
         "langgraph-prebuilt-1",

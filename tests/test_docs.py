@@ -125,7 +125,7 @@ def test_migrate_check_shows_the_report_that_the_command_prints() -> None:
         check=False,
     )
 
-    [shown] = [code for language, code in page if language == "text"]
+    shown = next(code for language, code in page if language == "text")
     assert done.stdout == shown
 
 

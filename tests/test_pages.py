@@ -44,7 +44,7 @@ UNSHOWN = {
     "docs/judging-engines.md": "sh",  # CI judges the doors that they name
     "docs/known-failures.md": "sh toml",  # test_known_failures.py
     # Its example in test_docs.py; settings are what test_migration_settings.py reads.
-    "docs/migrate-check.md": "py sh text toml",
+    "docs/migrate-check.md": "py sh text toml ts",
     "docs/migrating-callbacks-to-v2.md": "py text",  # test_dialect_guides.py
     "docs/migrating-from-adk-callbacks.md": "text",  # test_flow_guide.py
     "docs/migrating-from-langgraph.md": "py sh text",  # a pack of CI

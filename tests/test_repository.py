@@ -207,6 +207,7 @@ SKIPS = {
     "tests/program_support.py": 1,  # node, and clients that CI installs where it is
     "tests/test_adk_go_driver.py": 1,  # Go, with which the driver is built
     "tests/test_adk_pack.py": 1,  # the extra adk; a step of CI has it
+    "tests/test_eino_differential.py": 1,  # Go, with which the driver is built
     "tests/test_eino_driver.py": 1,  # Go, with which the driver is built
     "tests/test_cancel.py": 1,  # asyncio before Python 3.13; CI has 3.13, too
     "tests/test_conform_page.py": 1,  # a browser, which is not everywhere

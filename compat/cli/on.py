@@ -72,4 +72,5 @@ class _Shown:
         for answer in self._spread.each(kind, units):
             self._bar.advance(task)
             yield answer
+        self._bar.refresh()  # or the last unit may never be shown as done
         self._bar.remove_task(task)

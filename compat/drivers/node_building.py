@@ -86,7 +86,9 @@ class NodeDriver:
             "tsconfig.json": SOURCES / "tsconfig.json",
         }
         places = {each: each for each in ("peer", "world", self.folder)}
-        places[self.packages] = self.folder
+        # Not those of every folder of packages: one dialect has those of another.
+        if self.packages.startswith(f"{self.folder}/"):
+            places[self.packages] = self.folder
         for folder, place in places.items():
             for path in sorted((SOURCES / folder).glob("*.ts")):
                 found[f"{place}/{path.name}"] = path
