@@ -1,4 +1,4 @@
-"""Judging subjects in Go: a few worlds by hand, and one driver of many mistakes."""
+"""Judging subjects in Go or TypeScript: a few worlds by hand, and many mistakes."""
 
 import json
 import shutil
@@ -32,14 +32,16 @@ def corpus(*worlds: object) -> Corpus:
     return Corpus(own, 0)
 
 
-def mistaken(made: Path, old: str, mistakes: Mistakes) -> Mapping[str, Checked]:
-    """Judge each mistake beside a right OLD; one driver is built of them all."""
-    (made / "old.go").write_text(old, "utf-8")
+def mistaken(
+    made: Path, old: str, mistakes: Mistakes, suffix: str = ".go"
+) -> Mapping[str, Checked]:
+    """Judge each mistake beside a right OLD, which is built and started once."""
+    (made / f"old{suffix}").write_text(old, "utf-8")
     news = {}
     for name, (source, _, _) in mistakes.items():
         (made / name).mkdir()
-        (made / name / "new.go").write_text(source, "utf-8")
-        news[name] = (parse_ref("new.go", cwd=made / name), Terms())
+        (made / name / f"new{suffix}").write_text(source, "utf-8")
+        news[name] = (parse_ref(f"new{suffix}", cwd=made / name), Terms())
     how = CheckOptions(timeout=2)
-    ref = parse_ref("old.go", cwd=made)
+    ref = parse_ref(f"old{suffix}", cwd=made)
     return check_all(ref, news, corpus(HI), how, explain=False)

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.drivers import SessionLostError, driver_rows, measured_driver
 from compat.drivers.checking import check_driver
-from compat.drivers.connection import DriverProtocolError
+from compat.drivers.connection import PATIENCE, DriverProtocolError
 from compat.drivers.remote import RemoteEngine
 from compat.drivers.skeleton import PYTHON
 from compat.drivers.texts import decoded, encoded
@@ -75,7 +75,8 @@ def test_a_driver_that_does_wrong_fails_its_run_and_no_other(
     tmp_path: Path, misdeed: str
 ) -> None:
     command = misbehaving(tmp_path, misdeed)
-    engine = RemoteEngine("mine", lambda: command, patience=1)
+    patience = 1 if misdeed == "hangs" else PATIENCE
+    engine = RemoteEngine("mine", lambda: command, patience=patience)
 
     before = played(engine, "good")
     bad = played(engine, "bad")

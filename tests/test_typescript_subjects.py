@@ -1,70 +1,106 @@
-"""Subjects in TypeScript: what is wrong with one is told in a line."""
+"""Subjects in TypeScript: what is wrong with one is told, and hooks are judged."""
 
-import subprocess
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from compat.drivers.node_subjects import script_subject
 from compat.drivers.subjects import SubjectMistakeError
+from compat.migration.checking import Checked, check_all, code_of
+from compat.migration.judging import Terms
+from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.remote.easing import eased
 from compat.migration.remote.worlds import playable
+from compat.migration.subject_runner import CheckOptions
 from refengine.testing.scenario_files import read_scenario
+from tests.go_support import Mistakes, corpus, mistaken
 from tests.node_support import needs_node
 
 RIGHT = "export const subject = () => ({ wrapGenerate: (o: any) => o.doGenerate() });\n"
 
 
-def checked(folder: Path, new: str, *more: str) -> subprocess.CompletedProcess[str]:
-    (folder / "old.ts").write_text(RIGHT, "utf-8")
-    (folder / "new.ts").write_text(new, "utf-8")
-    check = ["-m", "refengine", "migrate", "check", "old.ts", "new.ts", "--examples=1"]
-    return subprocess.run(
-        [sys.executable, *check, *more],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
+HANGS = "export const subject = () => { for (;;); };"
+MISTAKES: Mistakes = {
+    "syntax": ("export function subject( {", 2, "new new.ts does not parse"),
+    "no-subject": (
+        "export const other = 1, more = 2;",
+        2,
+        "new new.ts: there is no export subject; it exports more, other",
+    ),
+    "no-function": (
+        "export const subject = 3;",
+        2,
+        "new new.ts: subject is a number, no function",
+    ),
+    "wrong-type": (
+        "export const subject = () => 3;",
+        2,
+        "new new.ts: subject returns a number: return a",
+    ),
+    "nothing": (
+        "export const subject = () => ({});",
+        2,
+        "new new.ts: subject returns nothing to look at",
+    ),
+    "package": ("import 'lodash';\n" + RIGHT, 2, "new new.ts: "),
+    "file": (
+        "import './gone.ts';\n" + RIGHT,
+        2,
+        "new new.ts: new.ts imports './gone.ts', which is no file",
+    ),
+    "throws-when-loaded": ("throw new Error('no key');", 2, "new new.ts: no key"),
+    "throws": (
+        "export const subject = () => { throw new Error('no key'); };",
+        2,
+        "new new.ts: no key",
+    ),
+    "hangs": (HANGS, 3, "new new.ts: gave no answer within 2 s"),
+}
+CALLED: Mapping[str, object] = {
+    "agent": {"tools": [{"name": "t"}]},
+    "model_script": ["assistant:a[1:t({})]", "assistant:done"],
+    "runs": [{"input": ["user:hi"]}],
+}
+LANGCHAIN = Path(__file__).parent.parent / "examples" / "langchain_js_middleware"
+
+
+@pytest.fixture(scope="module")
+def faults(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Checked]:
+    """Return what is said of each mistake."""
+    return mistaken(tmp_path_factory.mktemp("mistakes"), RIGHT, MISTAKES, ".ts")
+
+
+@needs_node
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_what_is_wrong_with_a_subject_is_one_clear_line(
+    faults: Mapping[str, Checked], mistake: str
+) -> None:
+    _, code, said = MISTAKES[mistake]
+    verdict = faults[mistake].verdict
+
+    assert verdict.fault is not None
+    assert verdict.fault.text.startswith(said)
+    assert code_of(verdict) == code
+
+
+@needs_node
+def test_hooks_of_langchain_js_are_judged_as_they_move() -> None:
+    def ref(name: str) -> SubjectRef:
+        return parse_ref(name, cwd=LANGCHAIN / "call_log")
+
+    names = "right.ts", "wrong_once_a_run.ts"
+    news = {name: (ref(name), Terms()) for name in names}
+
+    found = check_all(
+        ref("old.ts"), news, corpus(CALLED), CheckOptions(timeout=60), explain=False
     )
 
-
-@needs_node
-@pytest.mark.parametrize(
-    ("new", "told"),
-    [
-        ("export function subject( {", "does not parse"),
-        ("export const other = 1, more = 2;", "it exports more, other"),
-        ("export const subject = 3;", "subject is a number, no function"),
-        ("export const subject = () => 3;", "subject returns a number: return a"),
-        ("export const subject = () => ({});", "nothing to look at"),
-        ("import 'lodash';\n" + RIGHT, "lodash"),
-        ("import './gone.ts';\n" + RIGHT, "which is no file"),
-        ("throw new Error('no key');", "no key"),
-        ("export const subject = () => { throw new Error('no key'); };", "no key"),
-    ],
-    ids=[
-        *("syntax", "no-subject", "no-function", "wrong-type", "nothing", "package"),
-        *("file", "throws-when-loaded", "throws"),
-    ],
-)
-def test_what_is_wrong_with_a_subject_is_one_clear_line(
-    tmp_path: Path, new: str, told: str
-) -> None:
-    done = checked(tmp_path, new)
-
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert told in done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@needs_node
-def test_a_subject_that_hangs_is_told_by_name(tmp_path: Path) -> None:
-    hangs = "export const subject = () => { for (;;); };"
-    done = checked(tmp_path, hangs, "--timeout", "2")
-
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert "new new.ts" in done.stdout + done.stderr
+    right, wrong = (found[name].verdict for name in names)
+    assert right.fault is None
+    assert right.sufficient
+    assert wrong.divergence is not None
+    assert wrong.divergence.code == "EFFECT_LOST"
 
 
 def test_a_subject_is_its_file_and_what_that_imports(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,17 +39,48 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 
 
-class DriverBuildError(RefengineError):
-    """A driver could not be built; ``log`` is what the compiler said."""
+DOWNLOADS: Final = (
+    "modules are downloaded when it is built for the first time, so see that"
+)
 
-    def __init__(self, name: str, log: str, see: str = "GOPROXY is reached") -> None:
+
+class DriverBuildError(RefengineError):
+    """A driver could not be built; ``log`` is what the compiler said.
+
+    ``why`` is what may be done about it.
+    """
+
+    def __init__(
+        self, name: str, log: str, why: str = f"{DOWNLOADS} GOPROXY is reached"
+    ) -> None:
         self.log = log
         lines = [each for each in log.strip().splitlines() if each]
-        last = "\n  ".join(lines[-5:]) or "the compiler said nothing"
-        super().__init__(
-            f"the driver of {name} could not be built: modules are downloaded when it"
-            f" is built for the first time, so see that {see}\n  {last}"
+        last = "\n  ".join(lines[-5:]) or "nothing was said"
+        super().__init__(f"the driver of {name} could not be built: {why}\n  {last}")
+
+
+def said_by(
+    command: Sequence[str],
+    name: str,
+    why: str = "",
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> str:
+    """Return what a tool says that a driver is built with.
+
+    Raises DriverBuildError, with ``why``, if it fails or cannot be started.
+    """
+    why = why or f"{command[0]} does not work: put one that does on the path"
+    try:
+        done = subprocess.run(  # noqa: S603  # a tool that was found, no shell
+            command, cwd=cwd, env=env, capture_output=True, text=True, check=False
         )
+    except OSError as error:
+        raise DriverBuildError(name, str(error), why) from error
+    if done.returncode:
+        raise DriverBuildError(name, done.stderr + done.stdout, why)
+    return done.stdout
 
 
 class OwnPackage(Protocol):
@@ -125,10 +156,8 @@ class GoDriver:
 
     def _key(self, go: str) -> str:
         asked = [go, "env", "GOVERSION", "GOOS", "GOARCH"]
-        said = subprocess.run(  # noqa: S603  # the Go that was found, no shell
-            asked, env=_environment(), capture_output=True, check=True
-        )
-        digest = hashlib.sha256(said.stdout + self.tags.encode())
+        said = said_by(asked, self.name, env=_environment())
+        digest = hashlib.sha256((said + self.tags).encode())
         for name, data in self.files().items():
             digest.update(f"\0{name}\0".encode() + data)
         return digest.hexdigest()[:16]

@@ -123,8 +123,11 @@ class DriverProcess:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """Start it, in another folder and environment where those are given."""
-        self.patience = patience
+        """Start it, in another folder and environment where those are given.
+
+        It may take ``PATIENCE`` to come up, if all else has to be faster.
+        """
+        self.patience = max(patience, PATIENCE)  # a busy machine starts no process soon
         self.over: ChildError | None = None
         log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
         self._log = FileLog(log)
@@ -159,6 +162,7 @@ class DriverProcess:
         self._is_asked = False
         self.about: Mapping[str, Any] = MappingProxyType(self._introduced())
         """What the driver says of itself: engine, version, profile, capabilities."""
+        self.patience = patience
 
     @property
     def is_ours(self) -> bool:

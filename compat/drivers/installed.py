@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Final
 
@@ -48,19 +49,19 @@ GO_DRIVERS: Final = MappingProxyType(
 
 
 class EngineNameError(RefengineError, ValueError):
-    """No driver in Go is called so."""
+    """No driver in a language is called so."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, language: str, known: Iterable[str]) -> None:
         self.name = name
-        there = ", ".join(GO_DRIVERS)
-        super().__init__(f"{name!r} is no engine in Go; there are {there}")
+        there = ", ".join(known)
+        super().__init__(f"{name!r} is no engine in {language}; there are {there}")
 
 
 def go_driver(name: str) -> GoDriver:
     """Return the driver of an engine in Go; raises EngineNameError."""
     found = GO_DRIVERS.get(name)
     if found is None:
-        raise EngineNameError(name)
+        raise EngineNameError(name, "Go", GO_DRIVERS)
     return found
 
 
@@ -92,20 +93,11 @@ NODE_DRIVERS: Final = MappingProxyType(
 """The drivers in TypeScript of engines with handlers, by what these are called."""
 
 
-class NodeEngineNameError(RefengineError, ValueError):
-    """No driver in TypeScript is called so."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        there = ", ".join(NODE_DRIVERS)
-        super().__init__(f"{name!r} is no engine in TypeScript; there are {there}")
-
-
 def node_driver(name: str) -> NodeDriver:
-    """Return a driver, built when it is asked for; raises NodeEngineNameError."""
+    """Return a driver, built when it is asked for; raises EngineNameError."""
     found = NODE_DRIVERS.get(name)
     if found is None:
-        raise NodeEngineNameError(name)
+        raise EngineNameError(name, "TypeScript", NODE_DRIVERS)
     return found
 
 

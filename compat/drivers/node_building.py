@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from compat.drivers.building import DriverBuildError, cache, locked
+from compat.drivers.building import DOWNLOADS, cache, locked, said_by
 from compat.drivers.kept import KeptDriver
 from compat.engines.capabilities import MissingExtraError
 
@@ -101,7 +101,7 @@ class NodeDriver:
             shutil.copyfile(path, work / name)
 
     def _key(self, node: str) -> str:
-        digest = hashlib.sha256(f"{_version(node)} {sys.platform}".encode())
+        digest = hashlib.sha256(f"{_version(node, self.name)} {sys.platform}".encode())
         for name, path in self.files().items():
             digest.update(f"\0{name}\0".encode() + path.read_bytes())
         for name, text in WORLD.items():
@@ -129,13 +129,8 @@ class NodeDriver:
             work.replace(folder)
 
     def _said(self, command: Sequence[str], work: Path) -> None:
-        done = subprocess.run(  # noqa: S603  # what was found, no shell
-            command, cwd=work, capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise DriverBuildError(
-                self.name, done.stderr + done.stdout, "npm reaches its registry"
-            )
+        why = f"{DOWNLOADS} npm reaches its registry"
+        said_by(command, self.name, why, cwd=work)
 
 
 TSC: Final = "node_modules/typescript/bin/tsc"
@@ -161,16 +156,14 @@ def find_node(engine: str) -> tuple[str, str]:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         raise MissingNodeError(engine)
-    version = _version(node)
-    if int(version.removeprefix("v").split(".")[0]) < OLDEST:
+    version = _version(node, engine)
+    major = re.match(r"v(\d+)\.", version)
+    if major is None or int(major[1]) < OLDEST:
         raise MissingNodeError(engine, f"Node.js {version}")
     return node, npm
 
 
-def _version(node: str) -> str:
+def _version(node: str, engine: str) -> str:
     """Return the version of a Node, with its architecture."""
     asked = [node, "-p", "process.version + ' ' + process.arch"]
-    said = subprocess.run(  # noqa: S603  # the Node that was found, no shell
-        asked, capture_output=True, text=True, check=True
-    )
-    return said.stdout.strip()
+    return said_by(asked, engine).strip()

@@ -153,6 +153,6 @@ def _compile(node: str, home: Path, folder: Path, subject: ScriptSubject) -> Non
 def _refused(subject: ScriptSubject, log: str) -> Exception:
     said = [f"{file}:{line}: {why}" for file, line, _, why in SAID.findall(log)]
     if not said:
-        return DriverBuildError(subject.text, log, "the file can be compiled")
+        return DriverBuildError(subject.text, log, "see that it compiles by itself")
     text = "\n  ".join(said[:10])
     return SubjectMistakeError("compile", f"{subject.text} does not parse:\n  {text}")

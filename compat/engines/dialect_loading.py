@@ -57,7 +57,7 @@ def load_dialect_engine(
             engine: Any = found.factory(**given)
     except MissingExtraError as error:
         raise NotInstalledError(str(error)) from error
-    except TypeError as error:
+    except (Exception, SystemExit) as error:
         raise BrokenFactoryError(found.text, found.error_line(error)) from error
     if not callable(getattr(engine, method, None)):
         raise NotAnEngineError(found.text, engine, f"it has no method {method}: {why}")

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from compat.migration.checking import check, code_of, over_the_wire
 from compat.migration.corpus import NoExamplesError
-from compat.migration.folder import given_of, terms_of
+from compat.migration.folder import given_of, mistakes, terms_of
 from compat.migration.given import read_given
 from compat.migration.judging import Terms
 from compat.migration.options import (
@@ -27,17 +27,12 @@ from compat.migration.options import (
     plays_of_changes,
 )
 from compat.migration.reach import OWN, SIDE_DOORS, Reach, address
-from compat.migration.refs import RefError, SubjectRef, parse_ref
-from compat.migration.settings import SettingsError
+from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.subject_runner import CheckOptions
-from compat.migration.wire import NoWorldsError
-from compat.models.errors import GivenFileError, UnusedFileError
 from compat.report.migration import lines
 from compat.report.wire import wire_lines
 from compat.verdicts.migration import Migration
 from compat.verdicts.relations import RELATIONS
-from compat.wire.errors import WireError
-from refengine.testing.world import WorldExtraError
 
 Given: TypeAlias = "str | Path | Callable[..., object]"
 
@@ -53,18 +48,11 @@ class NotImportableError(TypeError):
         )
 
 
-MISTAKES: Final = (
-    RefError,
-    SettingsError,
-    GivenFileError,
-    UnusedFileError,
+MISTAKES: Final[tuple[type[Exception], ...]] = (
+    *mistakes(),
     NotImportableError,
     NoExamplesError,
-    NoWorldsError,
     UnknownWordError,
-    WorldExtraError,
-    WireError,
-    OSError,
 )
 """What stands for a mistake in what was given."""
 
