@@ -90,6 +90,18 @@ def test_a_known_difference_is_seen_in_its_own_world(known: Explained) -> None:
             },
             id="nothing but an unknown tool, one by one",
         ),
+        pytest.param(
+            {
+                "agent": {
+                    "tools": [{"name": "t", "kind": "streamable"}],
+                    "return_directly": {"gone": True},
+                    "unknown_tools_handler": "none",
+                },
+                "model_script": ["assistant:[1:t({})][2:gone({})]"],
+                "runs": [{"streaming": True}],
+            },
+            id="an unknown tool that ends a run beside a streamed result",
+        ),
         pytest.param(twice({}), id="two runs of one history"),
     ],
 )

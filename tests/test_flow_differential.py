@@ -140,3 +140,15 @@ def test_a_world_in_which_something_unexplained_differs_is_kept() -> None:
 
     with pytest.raises(AssertionError, match=r"observation \d+"):
         found.look(of_scenario(SAYS_A))
+
+
+def test_an_entry_explains_nothing_of_observations_of_two_kinds() -> None:
+    known = Explained("ends it", r"\.call_id", "a run that fails", ends=True)
+    seen: Any = (
+        [{"kind": "tool_start", "call_id": "1"}],
+        [{"kind": "run_end", "call_id": None}],
+    )
+
+    found = first_unexplained(differences(*seen), [known], {})
+
+    assert found == Divergence(0, "", seen[0][0], seen[1][0])

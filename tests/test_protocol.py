@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from compat import drivers
+from compat.drivers import saying
 from compat.drivers.dialect_frames import ALL, DIALECT_METHODS, SHARED
+from compat.drivers.flow import failures
 from compat.drivers.frame_schema import schema_text
 from compat.drivers.frames import METHODS, By
 from compat.drivers.remote import RemoteEngine
@@ -70,6 +73,24 @@ def test_the_page_says_of_every_method_what_it_is_for() -> None:
 
     names = {name for table in tables for name in table}
     assert [name for name in sorted(names) if f"`{name}`" not in prose] == []
+
+
+def test_the_page_lists_each_kind_of_an_engines_own_errors() -> None:
+    section = PAGE.partition("\n## Errors\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \|.*\| `(\w+)` \|$", section, re.MULTILINE)
+
+    assert dict(rows) == {
+        kind: type(make("tool t not found", 1)).__name__
+        for kind, make in saying.KINDS.items()
+    }
+
+
+def test_the_page_lists_each_kind_of_errors_of_a_flow() -> None:
+    [listed] = re.findall(r"`kind` is one of (.*)\.$", PAGE, re.MULTILINE)
+    source = Path(drivers.__file__).parent / "go" / "adk" / "kinds.go"
+    said = re.findall(r'", "(\w+)"\},$', source.read_text("utf-8"), re.MULTILINE)
+
+    assert set(re.findall(r"`(\w+)`", listed)) == {*said, *failures.KINDS}
 
 
 def test_the_session_of_the_page_goes_as_it_shows() -> None:

@@ -40,7 +40,7 @@ def _unknown_tool(text: str, _: int) -> Exception:
     return ToolNotFound(found[1] if found else "?", ())
 
 
-_KINDS: Final[Mapping[str, Callable[[str, int], Exception]]] = MappingProxyType(
+KINDS: Final[Mapping[str, Callable[[str, int], Exception]]] = MappingProxyType(
     {
         "max_iterations": lambda _, limit: MaxIterationsExceededError(limit),
         "unknown_tool": _unknown_tool,
@@ -48,6 +48,7 @@ _KINDS: Final[Mapping[str, Callable[[str, int], Exception]]] = MappingProxyType(
         "routing": lambda text, _: RoutingError(text, "?"),
     }
 )
+"""What an error of that kind is here; one of no other is an EngineFailedError."""
 
 
 def said_by_engine(
@@ -57,7 +58,7 @@ def said_by_engine(
     kind = data.get("kind", "")
     if "place" in data:
         return of_subject(text, data.get("name") or "error", data["place"])
-    make = _KINDS.get(kind)
+    make = KINDS.get(kind)
     return EngineFailedError(text, kind) if make is None else make(text, max_iterations)
 
 

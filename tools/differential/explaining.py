@@ -48,8 +48,14 @@ def read_explained(file: Path) -> tuple[Explained, ...]:
 
 
 def differences(left: Sequence[Json], right: Sequence[Json]) -> Iterator[Divergence]:
-    """Yield all differences of two sequences; where one is shorter, that is one."""
+    """Yield all differences of two sequences; where one is shorter, that is one.
+
+    Two observations of different kinds differ as a whole, which has no path.
+    """
     for index, (a, b) in enumerate(zip(left, right, strict=False)):
+        if is_mapping(a) and is_mapping(b) and a.get("kind") != b.get("kind"):
+            yield Divergence(index, "", a, b)
+            continue
         for path, x, y in _within(a, b, ""):
             yield Divergence(index, path, x, y)
     if len(left) != len(right):

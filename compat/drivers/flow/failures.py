@@ -27,7 +27,7 @@ class EngineValueError(EngineFailedError, ValueError):
     """What it was given cannot be used."""
 
 
-_KINDS: Final[Mapping[str, type[EngineFailedError]]] = MappingProxyType(
+KINDS: Final[Mapping[str, type[EngineFailedError]]] = MappingProxyType(
     {
         "agent_not_found": EngineLookupError,
         "no_session": EngineLookupError,
@@ -47,4 +47,4 @@ _KINDS: Final[Mapping[str, type[EngineFailedError]]] = MappingProxyType(
 def said_by_flow_engine(text: str, data: Mapping[str, Any]) -> EngineFailedError:
     """Return the error that a driver told of, which is none of the world's."""
     kind = data.get("kind", "")
-    return _KINDS.get(kind, EngineFailedError)(text, kind)
+    return KINDS.get(kind, EngineFailedError)(text, kind)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"sync"
 
 	"github.com/cloudwego/eino/callbacks"
@@ -21,17 +22,14 @@ type answer struct {
 	stream *schema.StreamReader[callbacks.CallbackOutput]
 }
 
-// read returns the answer once nothing runs any more; nil if there was none, or if it is a
-// stream that is not to be read.
-func (w *answer) read(unread bool) *schema.Message {
+// read returns the answer once nothing runs any more; nil if there was none, or if it is of
+// a call whose result was told as a stream: who runs the agent without asking for its answer
+// reads that alone, and its first chunk, which says whose it is, has been read by then.
+func (w *answer) read(streamed map[string]bool) *schema.Message {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stream == nil {
 		return w.whole
-	}
-	defer w.stream.Close()
-	if unread {
-		return nil
 	}
 	reader := schema.StreamReaderWithConvert(w.stream, func(out callbacks.CallbackOutput) (*schema.Message, error) {
 		if m, ok := out.(*schema.Message); ok {
@@ -39,9 +37,24 @@ func (w *answer) read(unread bool) *schema.Message {
 		}
 		return nil, schema.ErrNoValue
 	})
-	whole, err := schema.ConcatMessageStream(reader)
+	defer reader.Close()
+	var chunks []*schema.Message
+	for {
+		chunk, err := reader.Recv()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil // the run has failed, and says so by its last event
+		}
+		if chunk.Role == schema.Tool && streamed[chunk.ToolCallID] {
+			return nil
+		}
+		chunks = append(chunks, chunk)
+	}
+	whole, err := schema.ConcatMessages(chunks)
 	if err != nil {
-		return nil // the run has failed, and says so by its last event
+		return nil // there is none, or it cannot be joined
 	}
 	return whole
 }

@@ -45,7 +45,7 @@ func (a *agent) run(asked runParams) (any, error) {
 	defer a.cancel(asked.Run)
 	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: a.made, EnableStreaming: asked.Stream})
 	events := runner.Run(ctx, messages)
-	streamed := false // whether a result of the last answer was told as a stream
+	streamed := map[string]bool{} // of the last answer's calls those whose results were told as streams
 	for {
 		told, more := events.Next()
 		if !more {
@@ -53,16 +53,18 @@ func (a *agent) run(asked runParams) (any, error) {
 		}
 		for _, each := range a.events(told) {
 			each.Agent, each.Run = a.number, asked.Run
-			isResult := each.Role == string(schema.Tool)
-			streamed = isResult && (streamed || each.Stream != 0)
+			if each.Role != string(schema.Tool) {
+				clear(streamed)
+			} else if each.Stream != 0 && each.CallID != nil {
+				streamed[*each.CallID] = true
+			}
 			a.peer.Tell("event", each)
 		}
 	}
 }
 
-// answerOf returns what a run came to. A stream of a result that ended it is not read: who
-// runs the agent without asking for its answer reads the stream of the event alone.
-func (a *agent) answerOf(waiting *answer, streamed bool) any {
+// answerOf returns what a run came to.
+func (a *agent) answerOf(waiting *answer, streamed map[string]bool) any {
 	got := waiting.read(streamed)
 	if got == nil {
 		return nil
