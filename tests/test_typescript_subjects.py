@@ -62,7 +62,22 @@ CALLED: Mapping[str, object] = {
     "model_script": ["assistant:a[1:t({})]", "assistant:done"],
     "runs": [{"input": ["user:hi"]}],
 }
-LANGCHAIN = Path(__file__).parent.parent / "examples" / "langchain_js_middleware"
+MOVED = {
+    "old.ts": """
+    async beforeModel(state) {
+      await world.effect("asking", { messages: state.messages.length });
+    },""",
+    "right.ts": """
+    async wrapModelCall(request, handler) {
+      await world.effect("asking", { messages: request.messages.length });
+      return handler(request);
+    },""",
+    "wrong.ts": """
+    async beforeAgent(state) {
+      await world.effect("asking", { messages: state.messages.length });
+    },""",
+}
+"""Hooks of middleware for LangChain.js; a run enters the last once."""
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +100,20 @@ def test_what_is_wrong_with_a_subject_is_one_clear_line(
 
 
 @needs_node
-def test_hooks_of_langchain_js_are_judged_as_they_move() -> None:
-    def ref(name: str) -> SubjectRef:
-        return parse_ref(name, cwd=LANGCHAIN / "call_log")
+def test_hooks_of_langchain_js_are_judged_as_they_move(tmp_path: Path) -> None:
+    for name, hook in MOVED.items():
+        text = (
+            'import { createMiddleware } from "langchain";\n'
+            'import { world } from "refengine/world";\n'
+            "export function subject() {\n"
+            f'  return createMiddleware({{ name: "Log",{hook}\n  }});\n}}\n'
+        )
+        (tmp_path / name).write_text(text, "utf-8")
 
-    names = "right.ts", "wrong_once_a_run.ts"
+    def ref(name: str) -> SubjectRef:
+        return parse_ref(name, cwd=tmp_path)
+
+    names = "right.ts", "wrong.ts"
     news = {name: (ref(name), Terms()) for name in names}
 
     found = check_all(
