@@ -72,7 +72,7 @@ class DaskSpread:
 
     def each(
         self, kind: str, units: Iterable[UnitData]
-    ) -> Iterator[tuple[int, UnitData]]:
+    ) -> Generator[tuple[int, UnitData], None, None]:
         """Yield the place of each unit and its answer, as they come.
 
         What is left is cancelled where its reader stops, also by Ctrl-C. Raises
