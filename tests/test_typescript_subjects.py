@@ -43,7 +43,11 @@ MISTAKES: Mistakes = {
         2,
         "new new.ts: subject returns nothing to look at",
     ),
-    "package": ("import 'lodash';\n" + RIGHT, 2, "new new.ts: "),
+    "package": (
+        "import 'lodash';\n" + RIGHT,
+        2,
+        "new new.ts: Cannot find package 'lodash'",
+    ),
     "file": (
         "import './gone.ts';\n" + RIGHT,
         2,
