@@ -17,6 +17,7 @@ from compat.engines.load_errors import (
     NotInstalledError,
     UnknownCapabilityError,
 )
+from refengine.errors import UnknownProfileError
 
 
 class DialectEngine(Protocol):
@@ -55,6 +56,8 @@ def load_dialect_engine(
     try:
         with apart(found.folder):
             engine: Any = found.factory(**given)
+    except UnknownProfileError:  # what was asked for, and not what the factory is
+        raise
     except MissingExtraError as error:
         raise NotInstalledError(str(error)) from error
     except (Exception, SystemExit) as error:
