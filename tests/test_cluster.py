@@ -3,6 +3,7 @@
 Real workers of dask, on the loopback interface.
 """
 
+import importlib
 import json
 import os
 import pickle
@@ -37,7 +38,7 @@ from compat.cluster.opened import (
     UnreachableSchedulerError,
     opened,
 )
-from compat.cluster.units import own_version, packed, run_unit
+from compat.cluster.units import KINDS, own_version, packed, run_unit
 from compat.corpora.entries import entry_of, write_entries
 from compat.migration.folder import judge_pieces, pieces_in
 from compat.migration.spread_pieces import KIND, judge_spread, unit_of
@@ -87,6 +88,13 @@ class Leaving(ReferenceEngine):
     async def build(self, *_args, **_more):
         os._exit(3)
 """
+
+
+def test_each_kind_of_unit_is_played_where_its_sender_stands() -> None:
+    for kind, (module, function) in KINDS.items():
+        found = importlib.import_module(module)
+        assert kind == found.KIND
+        assert callable(getattr(found, function))
 
 
 def wait_until(holds: Callable[[], Any]) -> None:

@@ -25,6 +25,12 @@ PATIENCE: Final = 30
 """Seconds to reach a scheduler, and until a worker has come."""
 AHEAD: Final = 4
 """So many units a worker has before it, so that it never waits for one."""
+_QUIET: Final = {
+    # What is left of the dashboard is a server that has no page.
+    "distributed.scheduler.http.routes": [],
+    # Samples of every thread's stack, a hundred a second, are for that dashboard.
+    "distributed.worker.profile.enabled": False,
+}
 
 
 class ClusterError(RefengineError):
@@ -168,9 +174,8 @@ def opened(on: str) -> Generator[DaskSpread, None, None]:
 def _started(local: LocalWorkers) -> Generator[Any, None, None]:
     """Yield workers of this machine, with a scheduler that only it can reach."""
     config = import_module("dask.config")
-    # What is left of the dashboard is a server that has no page.
     with (
-        config.set({"distributed.scheduler.http.routes": []}),
+        config.set(_QUIET),
         _dask().LocalCluster(
             n_workers=local.workers,
             threads_per_worker=1,
