@@ -2,19 +2,21 @@
 
     python .ci/judged_examples.py CASES [--most=N] REPORT.json [REPORT.json...]
     python .ci/judged_examples.py --unmet REPORT.json
-    python .ci/judged_examples.py --pieces FOLDER
+    python .ci/judged_examples.py --choose FOLDER OUT
 
 A later report has a piece anew, in more worlds; ``--unmet`` prints the pieces that need
 one. So a case that few worlds decide costs no more, and none is given up for it.
 
-``--pieces`` prints which pieces of a folder CI judges: so many that each verdict that
-the folder declares is declared by one of them. .ci/long judges all.
+``--choose`` copies what CI judges of a folder: pieces with a case of theirs for each
+verdict that the folder declares. .ci/long judges all.
 
 A divergence is shown by a world of at most three iterations, or of ``--most``, or a
 newcomer does not see at once what it shows.
 """
 
 import json
+import re
+import shutil
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -26,6 +28,7 @@ from refengine.testing import ReferenceEngine, play, read_scenario, run
 
 MOST = 3
 OPTION = "--most="
+SETTINGS = "migration.toml"
 
 
 def iterations(world: object) -> int:
@@ -43,28 +46,57 @@ def judged(reports: Sequence[str]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def declared(piece: Path) -> set[str]:
-    """Return the verdicts that a piece declares."""
-    cases = tomllib.loads((piece / "migration.toml").read_text("utf-8"))["cases"]
-    return {each.get("diverges") or each["holds"] for each in cases.values()}
-
-
-def chosen(folder: Path) -> list[str]:
-    """Return pieces that declare all verdicts of a folder, those with most first."""
-    verdicts = {each.parent: declared(each.parent) for each in folder.glob("*/*.toml")}
-    left = set[str]().union(*verdicts.values())
-    found = []
-    while left:
-        best = max(sorted(verdicts), key=lambda piece: len(verdicts[piece] & left))
-        found.append(best.name)
-        left -= verdicts[best]
+def declared(piece: Path) -> dict[str, str]:
+    """Return the verdicts that a piece declares, each with the first case that does."""
+    cases = tomllib.loads((piece / SETTINGS).read_text("utf-8"))["cases"]
+    found: dict[str, str] = {}
+    for name, case in cases.items():
+        found.setdefault(case.get("diverges") or case["holds"], name)
     return found
+
+
+def chosen(folder: Path) -> dict[Path, set[str]]:
+    """Return pieces and cases that declare each verdict of a folder once.
+
+    Pieces that declare most come first, so that they are few.
+    """
+    pieces = {each.parent: declared(each.parent) for each in folder.glob("*/*.toml")}
+    left = set[str]().union(*pieces.values())
+    found: dict[Path, set[str]] = {}
+    while left:
+        best = max(sorted(pieces), key=lambda piece: len(pieces[piece].keys() & left))
+        found[best] = {pieces[best][each] for each in pieces[best].keys() & left}
+        left -= pieces[best].keys()
+    return found
+
+
+def choose(folder: Path, out: Path) -> int:
+    """Copy what is chosen of a folder; return how many cases that are."""
+    taken = chosen(folder)
+    for piece, cases in taken.items():
+        shutil.copytree(piece, out / piece.name)
+        settings = out / piece.name / SETTINGS
+        settings.write_text(only(settings.read_text("utf-8"), cases), "utf-8")
+    return sum(map(len, taken.values()))
+
+
+def only(settings: str, cases: set[str]) -> str:
+    """Return settings without the tables of all other cases."""
+    head, *tables = re.split(r"^(?=\[)", settings, flags=re.MULTILINE)
+    kept = [each for each in tables if of_case(each) in {None, *cases}]
+    return "".join([head, *kept])
+
+
+def of_case(table: str) -> str | None:
+    """Return the case that a table is about, None if it is about none."""
+    found = re.match(r"\[\[?cases\.(?:\"([^\"]+)\"|([\w-]+))", table)
+    return found and (found[1] or found[2])
 
 
 def main(cases: str, *reports: str) -> None:
     """Print the counts; exits with 1 if they are others or a world is too large."""
-    if cases == "--pieces":
-        print(*chosen(Path(reports[0])))
+    if cases == "--choose":
+        print(choose(*map(Path, reports)))
         return
     given = [each for each in reports if each.startswith(OPTION)]
     most = int(given[-1].removeprefix(OPTION)) if given else MOST
