@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from itertools import combinations, permutations, product
+from itertools import combinations, permutations
 from typing import Any, cast
 
 import pytest
@@ -84,20 +84,23 @@ def test_the_scenarios_of_a_posture_tell_its_options_apart(
 
 def test_no_scenario_of_a_posture_is_idle() -> None:
     """Each shows some option under some profile, or is what an engine can be shown."""
-    told = {
+    idle = [
         (posture, at)
-        for base, posture in product(PROFILES, CHOICES)
+        for posture in CHOICES
         for at, each in enumerate(scenarios()[posture])
-        for option in CHOICES[posture]
-        if first_divergence(
-            played(read_scenario(each), base),
-            played(read_scenario(each), choosing(base, posture, option)),
-        )
-    }
+        if not any(shows(read_scenario(each), posture, base) for base in PROFILES)
+    ]
 
-    assert told == {
-        (posture, at) for posture in CHOICES for at in range(len(scenarios()[posture]))
-    }
+    assert idle == []
+
+
+def shows(scenario, posture: str, base) -> bool:
+    """Tell whether some option of the posture makes a difference in a scenario."""
+    trace = played(scenario, base)
+    return any(
+        first_divergence(trace, played(scenario, choosing(base, posture, option)))
+        for option in CHOICES[posture]
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.title)

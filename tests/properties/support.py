@@ -51,7 +51,8 @@ def searching(examples: int, *choices: object) -> Callable[[Any], Any]:
     Drawing a world takes several times as long as playing it. So a short search draws
     once for all cases of a test (its profiles, say, and whatever ``choices`` are not):
     each case has the same worlds, and one that fails in them is searched by itself, to
-    be shrunk and shown.
+    be shrunk and shown. Profiles differ in few things: each plays one world in three,
+    and the next profile the ones beside.
     """
     asked = settings.get_current_profile_name()
     name = asked if asked in LONGER else os.environ.get("REFENGINE_SEARCH", "short")
@@ -66,6 +67,7 @@ def searching(examples: int, *choices: object) -> Callable[[Any], Any]:
     return decorated
 
 
+THIRD = 3
 DRAWN: dict[tuple[object, ...], list[dict[str, Any]]] = {}
 """What was drawn for a test, all of which it passed once."""
 
@@ -91,7 +93,7 @@ class Drawn:
         known = DRAWN.get(self._key)
         if known is not None:
             try:
-                for each in known:
+                for each in _share(known, cases):
                     self._inner(**cases, **each)
             except Exception:  # noqa: BLE001  # Hypothesis finds it again, and shows it
                 DRAWN.pop(self._key)
@@ -112,6 +114,14 @@ class Drawn:
         # The same worlds, whichever case is the first to draw them.
         vars(inner).pop("_hypothesis_internal_add_digest", None)
         return inner
+
+
+def _share(known: list[dict[str, Any]], cases: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return those of the drawn worlds that a case plays."""
+    if "under" not in cases:
+        return known
+    names = [each.name for each in PROFILES]
+    return known[names.index(cases["under"]) % THIRD :: THIRD]
 
 
 def counted(what: str) -> None:
