@@ -57,7 +57,7 @@ def any_profiles(draw: st.DrawFn) -> Profile:
     return replace(made, model_context="iteration") if lost else made
 
 
-@searching(300)
+@searching(100)
 @given(any_profiles(), scenarios(**WORLDS))
 def test_and_under_any_choice_of_postures(under: Profile, scenario: Scenario) -> None:
     noted(scenario)
