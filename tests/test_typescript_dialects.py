@@ -1,5 +1,6 @@
 """The loop and the sessions in TypeScript, and where their sketches fail."""
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,41 @@ def test_the_loop_tells_what_the_reference_tells() -> None:
 
     assert first_divergence(ours, theirs) is None
     assert len(ours) > 60
+
+
+WRITES = """
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+
+const { Peer } = await import(pathToFileURL(process.argv[1]));
+const write = process.stdout.write.bind(process.stdout);
+process.stdout.write = (text) => write(`${text.split("\\n").length - 1} `);
+await new Peer({ say: ({ text }) => text, hush: () => {} }).serve();
+"""
+
+
+@needs_node
+def test_what_answers_frames_that_came_together_goes_out_together() -> None:
+    """Or it would be luck whether one answer is heard before the other is there."""
+    node, program = command("loop")
+    say: dict[str, Any] = {"jsonrpc": "2.0", "method": "say", "params": {"text": "a"}}
+    frames = [{**say, "id": 1}, {**say, "method": "hush"}, {**say, "id": 2}]
+
+    done = subprocess.run(
+        [
+            node,
+            "--input-type=module",
+            "-e",
+            WRITES,
+            str(Path(program).parents[1] / "peer/peer.js"),
+        ],
+        input="".join(f"{json.dumps(each)}\n" for each in frames),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "2 "
 
 
 @needs_node

@@ -83,8 +83,8 @@ export interface PeerOptions {
 }
 
 /**
- * One end of a connection. It works in turns: what is said in one goes out at its end, first
- * what the engine told, then replies, then own calls.
+ * One end of a connection. It works in turns: what is said in one goes out in this order:
+ * first what the engine told, then replies, then own calls.
  */
 export class Peer {
   #functions: Record<string, PeerFunction>;
@@ -93,6 +93,8 @@ export class Peer {
   #last = 0;
   #frames = 0;
   #unsent: Frame[] = [];
+  #hearing = false;
+  #said = "";
   #dataOf: DataOf;
   #quiet: number;
 
@@ -152,14 +154,19 @@ export class Peer {
       for (const line of lines) {
         const frame: Frame = JSON.parse(line);
         if (frame.method === "shutdown") return this.#end(frame);
+        this.#hearing = true;
         this.#take(frame);
         await setImmediate(); // what came first goes first as far as it can
       }
+      while (this.#unsent.length) await setImmediate();
+      this.#hearing = false;
+      this.#write();
     }
   }
 
   #end(frame: Frame): void {
     if (frame.id !== undefined) this.#send({ id: frame.id, result: {} });
+    this.#hearing = false;
     process.stdin.destroy();
   }
 
@@ -215,7 +222,18 @@ export class Peer {
     const frames = this.#unsent.sort((left, right) => rankOf(left) - rankOf(right));
     this.#unsent = [];
     const lines = frames.map((frame) => JSON.stringify({ jsonrpc: "2.0", ...frame }) + "\n");
-    process.stdout.write(lines.join(""));
+    this.#said += lines.join("");
+    if (!this.#hearing) this.#write();
+  }
+
+  /**
+   * Writes what was said. What answers frames that came together goes out together: in two
+   * parts, the machine's luck would say whether the harness answers the first one before it
+   * has heard the second.
+   */
+  #write(): void {
+    if (this.#said) process.stdout.write(this.#said);
+    this.#said = "";
   }
 }
 
