@@ -144,37 +144,6 @@ class SubjectProcess:
         self.child.initialize(import_timeout)
         self._loading = self.child.start("load", request, import_timeout)
 
-    @classmethod
-    def start(  # noqa: PLR0913  # as it is made
-        cls,
-        ref: SubjectRef,
-        label: Label,
-        *,
-        timeout: float = TIMEOUT,
-        import_timeout: float = IMPORT_TIMEOUT,
-        profile: str = "seed-001",
-        hash_seed: int = 0,
-        loading: Mapping[str, object] = PLAIN,
-        reach: Reach = NO_REACH,
-    ) -> Self:
-        """Start a child and load the subject; raises SideFault, or RefError."""
-        side = cls(
-            ref,
-            label,
-            timeout=timeout,
-            import_timeout=import_timeout,
-            profile=profile,
-            hash_seed=hash_seed,
-            loading=loading,
-            reach=reach,
-        )
-        try:
-            side.wait()
-        except BaseException:
-            side.close()
-            raise
-        return side
-
     def __enter__(self) -> Self:
         return self
 
@@ -200,6 +169,15 @@ class SubjectProcess:
             raise
         if self._known is None:
             self._known = SideLoaded.read(reply, self._loading.printed)
+
+    def waited(self) -> Self:
+        """Return it once the subject is loaded; raises SideFault, being closed then."""
+        try:
+            self.wait()
+        except BaseException:
+            self.close()
+            raise
+        return self
 
     @property
     def alive(self) -> bool:
