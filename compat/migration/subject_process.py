@@ -1,6 +1,6 @@
 """A side of a migration check: the parent's end of the child that runs a subject.
 
-    with SubjectProcess.start(parse_ref("old.py"), "old") as old:
+    with SubjectProcess(parse_ref("old.py"), "old").waited() as old:
         played = old.play(scenario)
 
 Both sides are played at the same time: their calls are sent ahead, and the pipes of

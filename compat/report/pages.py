@@ -7,8 +7,7 @@ from importlib.resources import files
 
 def page(template: str, **values: object) -> str:
     """Return the text of a page; what its template names has to be given."""
-    # Imported here, since no other report has a use for it.
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # as said above
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # for pages alone
 
     source = files("compat.report").joinpath("templates", f"{template}.html.j2")
     environment = Environment(
