@@ -26,16 +26,13 @@ from benchmarks.whole import runs
 from refengine import build_agent
 from refengine.awaiting import is_async
 from refengine.errors import MixedExtensionsWarning
-from refengine.hooks import LOW_LEVEL, ONION_HOOKS, AnyHook, hooks_of
-from refengine.struct_middleware import AgentMiddleware
-from refengine.testing.observers import WatchedHooks
-from refengine.tools import ToolMiddleware
+from refengine.hooks import LOW_LEVEL, ONION_HOOKS, AnyHook
+from refengine.testing.observers import HookDress
 
 Call: TypeAlias = Callable[..., Any]
 Like: TypeAlias = Literal["pipeline", "onion", "plain"]
 """An async hook that is awaited, one that calls what it wraps, a plain function."""
 LIKES: Final[tuple[Like, ...]] = ("pipeline", "onion", "plain")
-CALLBACKS: Final = ("before_chat_model", "after_chat_model")
 _NEXT: Final = 2
 """The place of ``next`` among what a wrapper is given."""
 
@@ -54,22 +51,19 @@ class ProbeClock:
     """What the call that is going on spent in what it called."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookProbes:
+class HookProbes(HookDress):
     """The clocks of all hooks, by the extension's name and the hook's."""
 
-    clocks: dict[tuple[str, str], ProbeClock] = field(
-        default_factory=lambda: defaultdict[tuple[str, str], ProbeClock](ProbeClock)
-    )
+    def __init__(self) -> None:
+        super().__init__()
+        self.clocks: dict[tuple[str, str], ProbeClock] = defaultdict(ProbeClock)
 
     def on(self, found: SubjectExtensions) -> SubjectExtensions:
         """Return the extensions with a probe around every hook."""
-        names = iter(found.names)
-        structs = tuple(self._struct(each, next(names)) for each in found.structs)
-        spelt: set[type] = set()
-        handlers = tuple(
-            self._handler(each, next(names), spelt) for each in found.handlers
+        structs = tuple(
+            self.middleware(each, at) for at, each in enumerate(found.structs)
         )
+        handlers = tuple(self.handlers(found.handlers))
         return replace(found, structs=structs, handlers=handlers)
 
     def reset(self) -> None:
@@ -77,28 +71,11 @@ class HookProbes:
         for clock in self.clocks.values():
             clock.own, clock.calls = 0.0, 0
 
-    def _handler(self, handler: object, where: str, spelt: set[type]) -> object:
-        name, hooks = hooks_of(handler, spelt)
-        probed = {
-            hook: self._factory(method, self.clocks[where, hook])
-            if hook == LOW_LEVEL
-            else self._hook(method, self.clocks[where, hook], hook in ONION_HOOKS)
-            for hook, method in hooks.items()
-        }
-        return WatchedHooks(name, probed, getattr(handler, "legacy_hooks", None))
-
-    def _struct(self, struct: AgentMiddleware, where: str) -> AgentMiddleware:
-        changes: dict[str, Any] = {
-            field_: self._hook(hook, self.clocks[where, field_], wraps=False)
-            for field_ in CALLBACKS
-            if (hook := getattr(struct, field_)) is not None
-        }
-        wraps = {
-            kind: self._factory(made, self.clocks[where, f"wrap_tool_call.{kind}"])
-            for kind in ("invokable", "streamable")
-            if (made := getattr(struct.wrap_tool_call, kind)) is not None
-        }
-        return replace(struct, wrap_tool_call=ToolMiddleware(**wraps), **changes)
+    def hook(self, where: str, hook: str, method: AnyHook) -> AnyHook:
+        """Return the hook, probed."""
+        if hook == LOW_LEVEL:
+            return self.factory(where, hook, method)
+        return self._hook(method, self.clocks[where, hook], hook in ONION_HOOKS)
 
     def _hook(self, hook: AnyHook, clock: ProbeClock, wraps: bool) -> AnyHook:
         if not is_async(hook):
@@ -118,12 +95,13 @@ class HookProbes:
 
         return entered
 
-    def _factory(self, factory: Call, clock: ProbeClock) -> Call:
+    def factory(self, where: str, hook: str, factory: Call) -> Call:
         """Probe what a factory makes: its last but one, or only, argument is inner.
 
         What it makes is awaited always, so it may be a plain function that hands on
         what another one gives to await.
         """
+        clock = self.clocks[where, hook]
         clock.like = "onion"
 
         def make(*given: Any) -> Any:  # noqa: ANN401  # a factory of either interface

@@ -12,7 +12,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn, Protocol, TypeAlias, cast
@@ -62,6 +70,15 @@ class ReplayedWorld:
 Replay: TypeAlias = Callable[[str, BaseModel], ReplayedWorld]
 """Plays a world for the check of one clause."""
 
+
+@dataclass(frozen=True, slots=True)
+class OpenedDoor:
+    """What a door says of itself, or why it cannot be used, and what plays on it."""
+
+    said: Mapping[str, Any]
+    replay: Replay
+
+
 NO_SCENARIO: Final = "it is a world of a dialect, and an engine plays scenarios"
 
 
@@ -71,6 +88,18 @@ class Asks(Protocol):
     def one(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         """Return the answer to one request."""
         ...
+
+
+@contextmanager
+def opened_engine(
+    failure: FailureFile, engine: str, profile: str | None, timeout: float
+) -> Generator[OpenedDoor, None, None]:
+    """Open an engine in a worker of its own; ``timeout`` is in seconds."""
+    from property_tests.judging.pool import Pool  # noqa: PLC0415  # to list them needs none
+
+    about = {"engine": engine, "profile": profile, "clauses": [failure.clause]}
+    with Pool(about, 1, timeout) as pool:
+        yield OpenedDoor(pool.one({"op": "load"}), by_worker(pool))
 
 
 def here(player: VariantPlayer, checks: Sequence[Check]) -> Replay:

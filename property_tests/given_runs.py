@@ -5,9 +5,9 @@ What looks at a run from outside, or is wrong only there, stands around it like 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from refengine.events import AgentEvent
 from refengine.run import RunResult
@@ -52,3 +52,15 @@ class OtherwiseGivenRun:
 
     def __aiter__(self) -> AsyncIterator[AgentEvent]:
         return self.events(self._run.__aiter__())
+
+
+class OtherwiseRunAgent:
+    """An agent of any shape that engines have, each of whose runs is made another."""
+
+    def __init__(self, agent: Any, made: Callable[[EngineRun], EngineRun]) -> None:  # noqa: ANN401  # of any shape
+        self.agent = agent
+        self.made = made
+
+    def run(self, *given: Any, **how: Any) -> EngineRun:  # noqa: ANN401  # as the agent takes them
+        """Start a run of the agent."""
+        return self.made(self.agent.run(*given, **how))

@@ -7,12 +7,12 @@ it can. On virtual time that takes none.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
-from property_tests.given_runs import Events, OtherwiseGivenRun
+from property_tests.given_runs import Events, OtherwiseGivenRun, OtherwiseRunAgent
 from refengine.agent import ChatModelAgentConfig
 from refengine.plan import OnNotice
-from refengine.testing.doors import Engine, EngineAgent, EngineRun
+from refengine.testing.doors import Engine, EngineAgent
 
 WHILE: Final = 1_000.0
 """So many seconds the consumer is slower than whatever a world waits for."""
@@ -29,15 +29,8 @@ class LateEngine:
         self, config: ChatModelAgentConfig, on_notice: OnNotice
     ) -> EngineAgent:
         """Build the engine's agent; raises what that raises."""
-        return _LateAgent(await self._engine.build(config, on_notice))
-
-
-class _LateAgent:
-    def __init__(self, agent: Any) -> None:  # noqa: ANN401  # of any shape that an engine's agents have
-        self._agent = agent
-
-    def run(self, *given: Any, **how: Any) -> EngineRun:  # noqa: ANN401  # as the agent takes them
-        return _LateRun(self._agent.run(*given, **how))
+        agent = await self._engine.build(config, on_notice)
+        return OtherwiseRunAgent(agent, _LateRun)
 
 
 class _LateRun(OtherwiseGivenRun):

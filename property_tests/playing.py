@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 
 from compat.adapters import adapt
+from compat.engines.adapted import with_handlers
 from compat.engines.capabilities import CAPABILITIES, CapabilityError, refusal_of
 from compat.engines.needs import hidden_needs
 from property_tests.check import PLAYED, PlayedWorld
@@ -45,8 +45,7 @@ class StructsAdapted:
         self, config: ChatModelAgentConfig, on_notice: OnNotice
     ) -> EngineAgent:
         """Build the agent of the adapted configuration."""
-        handlers = [*adapt(config.middlewares, self._profile), *config.handlers]
-        adapted = replace(config, middlewares=(), handlers=handlers)
+        adapted = with_handlers(config, adapt, self._profile)
         return await self._engine.build(adapted, on_notice)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast, get_args
 
-from property_tests.given_runs import Events, OtherwiseGivenRun
+from property_tests.given_runs import Events, OtherwiseGivenRun, OtherwiseRunAgent
 from refengine.agent import ChatModelAgentConfig
 from refengine.events import AgentAction, AgentEvent, Chunk, EventKind
 from refengine.loop import Status
@@ -20,7 +20,6 @@ from refengine.plan import OnNotice
 from refengine.run import RunResult
 from refengine.stream import StreamReader, convert_stream
 from refengine.testing.doors import Engine, EngineAgent, EngineRun
-from refengine.tools import Options
 
 KINDS: Final = frozenset(cast("Sequence[str]", get_args(EventKind)))
 STATUSES: Final = frozenset(cast("Sequence[str]", get_args(Status)))
@@ -165,7 +164,7 @@ class WatchedDoor:
     ) -> EngineAgent:
         """Build the agent; its runs are looked at."""
         agent = await self._engine.build(config, on_notice)
-        return _WatchedAgent(self, agent)
+        return OtherwiseRunAgent(agent, lambda run: _WatchedRun(self, run))
 
     def look(self, event: AgentEvent) -> AgentEvent:
         """Look at an event, and later at the chunks of its stream."""
@@ -182,22 +181,6 @@ class WatchedDoor:
     def _chunk(self, chunk: Chunk) -> Chunk:
         self.faults += _chunk_faults(chunk)
         return chunk
-
-
-class _WatchedAgent:
-    def __init__(self, watch: WatchedDoor, agent: EngineAgent) -> None:
-        self._watch = watch
-        self._agent = agent
-
-    def run(
-        self,
-        messages: Sequence[Message],
-        stream: bool = False,  # noqa: FBT002  # contract §0
-        *,
-        options: Options | None = None,
-    ) -> EngineRun:
-        more = {"options": options} if options else {}
-        return _WatchedRun(self._watch, self._agent.run(messages, stream, **more))
 
 
 class _WatchedRun(OtherwiseGivenRun):

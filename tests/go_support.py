@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.migration.checking import Checked, check_all
+from compat.migration.checking import Checked, check_all, code_of
 from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.judging import Terms
 from compat.migration.refs import parse_ref
@@ -45,3 +45,12 @@ def mistaken(
     how = CheckOptions(timeout=2)
     ref = parse_ref(f"old{suffix}", cwd=made)
     return check_all(ref, news, corpus(HI), how, explain=False)
+
+
+def assert_told(found: Checked, mistake: tuple[str, int, str]) -> None:
+    """Hold what is said of a mistake, and its exit code, against what is wanted."""
+    _, code, said = mistake
+
+    assert found.verdict.fault is not None
+    assert found.verdict.fault.text.startswith(said)
+    assert code_of(found.verdict) == code

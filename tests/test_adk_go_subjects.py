@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from compat.migration.checking import Checked, code_of
-from tests.go_support import mistaken, needs_go
+from compat.migration.checking import Checked
+from tests.go_support import assert_told, mistaken, needs_go
 
 AGENT = """package p
 
@@ -128,9 +128,4 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Checked]:
 def test_a_mistake_in_an_agent_of_adk_go_is_one_clear_line(
     faults: Mapping[str, Checked], mistake: str
 ) -> None:
-    _, code, said = MISTAKES[mistake]
-    verdict = faults[mistake].verdict
-
-    assert verdict.fault is not None
-    assert verdict.fault.text.startswith(said)
-    assert code_of(verdict) == code
+    assert_told(faults[mistake], MISTAKES[mistake])

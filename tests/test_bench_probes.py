@@ -240,8 +240,7 @@ class TestLowLevel:
         assert found == {("middlewares[0]", "wrap_tool_call.invokable"): (1, 6.0)}
 
     def test_a_factory_that_hands_back_what_it_was_given_adds_no_layer(self):
-        made = HookProbes()
-        wrap = made._factory(lambda inner: inner, made.clocks["a", "b"])
+        wrap = HookProbes().factory("a", "b", lambda inner: inner)
 
         assert wrap(len) is len
 

@@ -48,7 +48,7 @@ def written(folder: Path, body: str, name: str = "mw.py", head: str = PLAYED) ->
 def started(folder: Path, body: str, **how: object) -> SubjectProcess:
     """Start a side whose subject is the function ``subject`` of that source."""
     ref = parse_ref(str(written(folder, body)))
-    return SubjectProcess.start(ref, "old", **how)
+    return SubjectProcess(ref, "old", **how).waited()
 
 
 def fault_in(folder: Path, body: str, *, timeout: float = 10) -> SideFault:
@@ -211,9 +211,9 @@ def test_each_side_has_modules_of_its_own(tmp_path):
 def test_neighbours_are_found_and_belong_to_the_subject(tmp_path):
     written(tmp_path, "", name="helper.py")
     body = "import json, helper, refengine\nfrom helper import kind\n" + FINE
-    with SubjectProcess.start(
+    with SubjectProcess(
         parse_ref(str(written(tmp_path, body, head=""))), "old"
-    ) as side:
+    ).waited() as side:
         assert side.loaded.folder.name == "folder"  # a copy of it
         assert side.loaded.files == ("mw.py", "helper.py")
 
@@ -223,15 +223,15 @@ def test_module_is_found_from_the_working_directory(tmp_path):
     (tmp_path / "compat" / "__init__.py").touch()
     written(tmp_path / "compat", FINE, name="ours.py")
     ref = parse_ref("compat.ours:subject", cwd=tmp_path)
-    with SubjectProcess.start(ref, "new") as side:
+    with SubjectProcess(ref, "new").waited() as side:
         assert side.play(world()).trace
         assert side.loaded.files == ("compat/ours.py", "compat/__init__.py")
 
 
 def test_file_may_be_called_like_a_module_in_use(tmp_path):
-    with SubjectProcess.start(
+    with SubjectProcess(
         parse_ref(str(written(tmp_path, FINE, "typing.py"))), "old"
-    ) as it:
+    ).waited() as it:
         assert it.play(world()).trace
 
 
@@ -416,7 +416,7 @@ def test_fault_at_import_is_told(tmp_path, body, kind, text):
 def test_wrong_reference_is_told(tmp_path, name, kind, text):
     written(tmp_path, f"LIMIT = 3\n{FINE}")
     with pytest.raises(SideFault) as caught:
-        SubjectProcess.start(parse_ref(name, cwd=tmp_path), "new")
+        SubjectProcess(parse_ref(name, cwd=tmp_path), "new").waited()
 
     assert caught.value.kind == kind
     assert text in str(caught.value)
@@ -426,7 +426,7 @@ def test_file_of_a_package_is_told_its_name_as_a_module(tmp_path):
     (tmp_path / "pack").mkdir()
     written(tmp_path / "pack", "from . import other\n" + FINE)
     with pytest.raises(SideFault, match=r"as a module: pack\.mw:subject"):
-        SubjectProcess.start(parse_ref("pack/mw.py", cwd=tmp_path), "new")
+        SubjectProcess(parse_ref("pack/mw.py", cwd=tmp_path), "new").waited()
 
 
 def test_raising_predicate_is_a_fault(tmp_path):
@@ -469,9 +469,9 @@ def test_clean_up_of_the_subject_runs(tmp_path):
 def test_no_descriptor_is_left_open(tmp_path):
     ref = parse_ref(str(written(tmp_path, FINE)))
     before = descriptors()
-    SubjectProcess.start(ref, "old").close()
+    SubjectProcess(ref, "old").waited().close()
     with pytest.raises(SideFault):
-        SubjectProcess.start(parse_ref(f"{tmp_path / 'mw.py'}:nobody"), "old")
+        SubjectProcess(parse_ref(f"{tmp_path / 'mw.py'}:nobody"), "old").waited()
 
     assert descriptors() == before
 
@@ -484,7 +484,7 @@ import os, threading
 from compat.migration.refs import parse_ref
 from compat.migration.subject_process import SubjectProcess
 from refengine.testing import parse_scenario
-side = SubjectProcess.start(parse_ref("mw.py"), "old")
+side = SubjectProcess(parse_ref("mw.py"), "old").waited()
 print(side.child.process.pid, flush=True)
 threading.Timer(0.1, os.kill, (os.getpid(), {int(end)})).start()
 side.play(parse_scenario({world().model_dump_json(exclude_defaults=True)!r}))

@@ -25,6 +25,7 @@ from property_tests.checks.order import CHECKS as ORDER
 from property_tests.failures import (
     FailureFile,
     FailureFileError,
+    OpenedDoor,
     ReplayedWorld,
     by_worker,
     failure_files,
@@ -103,6 +104,10 @@ class FakeWorker:
         if request["op"] == "load":
             return {"name": self.name, "profile": self.profile}
         return self.reply
+
+
+def opened(worker):
+    return OpenedDoor(worker.one({"op": "load"}), by_worker(worker))
 
 
 def shown(found):
@@ -217,7 +222,7 @@ def test_trap_3_a_world_that_decides_nothing_is_not_fixed() -> None:
 
 
 def test_trap_3_an_engine_that_breaks_down_is_not_fixed() -> None:
-    found = replayed_on(FakeWorker(broken="boom"), Path("x"), failure_file())
+    found = replayed_on(opened(FakeWorker(broken="boom")), Path("x"), failure_file())
 
     assert code_of(found) == 3
     assert shown(found) == "error: ORD-001 on mine (seed-001): boom\n"
@@ -227,7 +232,7 @@ def test_another_engine_than_the_recorded_one_is_refused_before_it_plays() -> No
     worker = FakeWorker("theirs")
 
     with pytest.raises(OtherEngineError) as caught:
-        replayed_on(worker, Path("x.json"), failure_file())
+        replayed_on(opened(worker), Path("x.json"), failure_file())
 
     assert str(caught.value) == (
         "x.json is a failure of engine 'mine', and 'theirs' is another: name 'mine',"
@@ -240,7 +245,7 @@ def test_an_engine_under_another_profile_is_not_asked() -> None:
     worker = FakeWorker(profile="eino-0.8", fails=False, decided=2)
 
     with pytest.raises(OtherProfileError, match="was found under 'seed-001'"):
-        replayed_on(worker, Path("x.json"), failure_file())
+        replayed_on(opened(worker), Path("x.json"), failure_file())
 
     assert [each["op"] for each in worker.asked] == ["load"]
 

@@ -1,64 +1,18 @@
-"""Family FLOW: each clause is decided, kills a mutant, and lets the reference pass."""
-
-import logging
+"""The Flow dialect, judged by commands; what all dialects share is judged beside it."""
 
 import pytest
 
 from compat.cli.main import main
-from compat.dialects.flow.profile import FLOW_PROFILES
 from compat.engines.flow.reference import FlowDialect
-from property_tests.dialects.deciding import WorldDecider
 from property_tests.dialects.dialect import scenario_json
-from property_tests.dialects.matrix import killed
 from property_tests.flow.flow_dialect import FLOW
-from property_tests.registry import SeedSource, unmatched
-from tests.test_registry import SEEDS
 
-CHECKED = {each.id for each in FLOW.contract.checked}
 QUICK = ("--examples", "0", "--jobs", "1")
 
 
-def test_every_checked_clause_has_one_check_and_every_check_a_clause() -> None:
-    assert unmatched(FLOW.contract, FLOW.checks) == ()
-
-
-def test_every_checked_clause_has_a_fixed_world_and_a_mutant() -> None:
-    assert {each.clause for each in FLOW.fixed()} == CHECKED
-    assert {name for each in FLOW.mutants for name in each.violates} == CHECKED
-
-
-def test_every_mutant_has_a_name_of_its_own() -> None:
-    names = [each.id for each in FLOW.mutants]
-
-    assert sorted(set(names)) == sorted(names)
-
-
-def test_every_quote_of_a_clause_is_in_its_seed() -> None:
-    sources = [each.source for each in FLOW.contract.clauses]
-    quotes = [each.quote for each in sources if isinstance(each, SeedSource)]
-
-    assert [each for each in quotes if each not in SEEDS["003"]] == []
-
-
-@pytest.mark.parametrize("profile", FLOW_PROFILES, ids=lambda each: each.name)
-def test_the_reference_passes_under_every_profile(profile, caplog) -> None:
-    caplog.set_level(logging.ERROR, logger="refengine.flow")
-    decider = WorldDecider(FLOW, FLOW.door(FlowDialect(profile)), FLOW.checks)
-    decided: set[str] = set()
+def test_the_reference_refuses_no_fixed_world() -> None:
     for each in FLOW.fixed():
-        judged = decider.judge(each.scenario)
-        assert (judged.failed, judged.errors, judged.refused) == ({}, {}, "")
-        decided.update(judged.decided)
-
-    assert decided == set(decider.applying)
-
-
-@pytest.mark.parametrize("mutant", FLOW.mutants, ids=lambda each: each.id)
-def test_a_mutant_is_killed_by_each_clause_that_it_names(mutant) -> None:
-    found = killed(FLOW, mutant, FLOW.fixed())
-
-    assert set(mutant.violates) <= set(found.by)
-    assert found.faults == ()
+        FLOW.refuse(FlowDialect(), each.scenario)  # raises CapabilityError
 
 
 def test_no_smaller_world_loses_what_ends_its_loop() -> None:

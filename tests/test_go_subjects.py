@@ -13,13 +13,13 @@ import pytest
 
 from compat.drivers.go_subjects import GoSubjectError, GoSubjects, go_subject
 from compat.drivers.installed import go_driver
-from compat.migration.checking import Checked, check_all, code_of
+from compat.migration.checking import Checked, check_all
 from compat.migration.judging import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from tests.commands import refengine
 from tests.driver_traffic import recorded
-from tests.go_support import corpus, mistaken, needs_go
+from tests.go_support import assert_told, corpus, mistaken, needs_go
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -166,12 +166,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Checked]:
 def test_a_mistake_in_go_is_one_clear_line_and_a_code_of_its_own(
     faults: Mapping[str, Checked], mistake: str
 ) -> None:
-    _, code, said = MISTAKES[mistake]
-    verdict = faults[mistake].verdict
-
-    assert verdict.fault is not None
-    assert verdict.fault.text.startswith(said)
-    assert code_of(verdict) == code
+    assert_told(faults[mistake], MISTAKES[mistake])
 
 
 @needs_go

@@ -45,7 +45,7 @@ def told(tmp_path):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "mw.py").write_text(HEAD + body, "utf-8")
         where = parse_ref(ref or str(folder / "mw.py"), cwd=cwd)
-        side = SubjectProcess.start(where, "old", reach=reach or Reach())
+        side = SubjectProcess(where, "old", reach=reach or Reach()).waited()
         sides.append(side)
         played = [side.play(WORLD) for _ in range(sessions)]
         effects = [each for one in played for each in one.trace.of("effect")]
@@ -163,9 +163,9 @@ def run(world):
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
     for step in (["init", "-q"], ["add", "."], ["commit", "-qm", "a"]):
         subprocess.run([*git, *step], cwd=tmp_path, check=True)
-    side = SubjectProcess.start(
+    side = SubjectProcess(
         parse_ref("HEAD:mw.py", revisions=True, cwd=tmp_path), "old"
-    )
+    ).waited()
     told.sides.append(side)
     found = [side.play(WORLD).trace.of("effect")[0].data["data"] for _ in range(2)]
 

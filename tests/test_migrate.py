@@ -55,6 +55,12 @@ def share(words: Words) -> list[tuple[str, object]]:
     return [*fixed_worlds(words)][::SHARE]
 
 
+def reproduced() -> subprocess.CompletedProcess[str]:
+    """Run the reproducer that a check has written."""
+    script = [sys.executable, "rep/reproduce.py"]
+    return subprocess.run(script, capture_output=True, text=True, check=False)
+
+
 @pytest.fixture
 def command(capfd, monkeypatch, tmp_path):
     """Run ``refengine migrate check`` in an empty folder that holds old.py."""
@@ -379,8 +385,7 @@ def test_no_example_is_a_usage_error(command) -> None:
 def test_what_a_subject_prints_is_an_effect(command) -> None:
     loud = new(f"print('hello'); {TELLS}")
     done = command("old.py", loud, "--reproducer", "rep")
-    script = [sys.executable, "rep/reproduce.py"]
-    again = subprocess.run(script, capture_output=True, text=True, check=False)
+    again = reproduced()
 
     assert done.code == 1
     assert "EFFECT_EXTRA" in done.out
@@ -603,12 +608,7 @@ def test_reproducer_of_a_package_imports_as_the_check_did(command, tmp_path) -> 
     (package / "new.py").write_text(changed, "utf-8")
 
     done = command("acme.mw.old:subject", "acme.mw.new:subject", "--reproducer", "rep")
-    shown = subprocess.run(
-        [sys.executable, "rep/reproduce.py"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    shown = reproduced()
 
     assert done.code == 1
     assert "TYPE" in done.out  # 1 and 1.0 are equal to Python
@@ -633,12 +633,7 @@ def test_reproducer_of_a_side_that_asks_answers_it(command) -> None:
     asks = f"{TELLS}; len(messages) == 2 and interrupt('go on?')"
     given = ("old.py", new(asks, head), "--reproducer", "rep", *FEW)
     done = command(*given, few=False)
-    shown = subprocess.run(
-        [sys.executable, "rep/reproduce.py"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    shown = reproduced()
 
     assert done.code == 1
     assert "EFFECT_EXTRA" in done.out
@@ -649,12 +644,7 @@ def test_reproducer_of_a_side_that_asks_answers_it(command) -> None:
 def test_reproducer_of_a_side_that_fails_says_so(command) -> None:
     command("old.py", new("pass"), "--reproducer", "rep")
     Path("rep/new/new.py").write_text("1 / 0\n", "utf-8")
-    shown = subprocess.run(
-        [sys.executable, "rep/reproduce.py"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    shown = reproduced()
 
     assert shown.returncode == 3
     assert "new cannot be played" in shown.stdout

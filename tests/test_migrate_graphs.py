@@ -32,7 +32,7 @@ def only_async(world):
         return {"llm_input_messages": state["messages"][-3:]}
     return older(world, hook)
 """
-NEW = """
+NEWER = """
 from langchain.agents import create_agent
 from langchain.agents.middleware import before_model, wrap_model_call
 from langchain_core.messages import RemoveMessage
@@ -51,6 +51,17 @@ def newer(world, *middleware, **more):
 def plain(world):
     return newer(world)
 
+def persists(world):
+    @before_model
+    def trim(state, runtime):
+        kept = state["messages"][-3:]
+        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *kept]}
+    return newer(world, trim)
+"""
+"""A port to create_agent, with the middleware that it is given."""
+NEW = (
+    NEWER
+    + """
 def trims(world):
     @wrap_model_call
     def trim(request, handler):
@@ -62,14 +73,8 @@ def only_async(world):
     async def trim(request, handler):
         return await handler(request.override(messages=request.messages[-3:]))
     return newer(world, trim)
-
-def persists(world):
-    @before_model
-    def trim(state, runtime):
-        kept = state["messages"][-3:]
-        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *kept]}
-    return newer(world, trim)
 """
+)
 
 
 SHARE = 4

@@ -117,7 +117,7 @@ def test_missing_file_is_told_with_its_neighbour(tmp_path):
 @pytest.mark.parametrize("text", ["v1:src/old.py:subject", "v1:src/old.py"])
 def test_earlier_commit_is_played_with_its_own_neighbours(checkout, text):
     ref = parse_ref(text, revisions=True, cwd=checkout)
-    with SubjectProcess.start(ref, "old") as side:
+    with SubjectProcess(ref, "old").waited() as side:
         copy = side.loaded.folder
 
         assert instruction_of(side) == "then"
@@ -136,7 +136,7 @@ def test_installed_checkout_is_that_of_the_commit_too(checkout, monkeypatch):
         "PYTHONPATH", f"{checkout / 'src'}:{os.environ.get('PYTHONPATH', '')}"
     )
     ref = parse_ref("main:src/inner/old.py", revisions=True, cwd=checkout)
-    with SubjectProcess.start(ref, "old") as side:
+    with SubjectProcess(ref, "old").waited() as side:
         assert instruction_of(side) == "then"
 
 

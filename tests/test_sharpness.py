@@ -134,9 +134,9 @@ def changed(folder: Path, text: str, files: str = "()") -> SubjectProcess:
     numbers = {each.text: each.number for each in small_changes(source)}
     loading = {"change": ["n.py", numbers[text]], "steps": 10_000}
     reach = Reach(closed=True)
-    return SubjectProcess.start(
+    return SubjectProcess(
         parse_ref(str(path)), "new", loading=loading, reach=reach
-    )
+    ).waited()
 
 
 def test_change_that_makes_code_endless_is_ended_after_so_many_steps(tmp_path) -> None:

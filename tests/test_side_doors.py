@@ -58,7 +58,7 @@ def doors(tmp_path):
         (tmp_path / "mw.py").write_text(head + body, "utf-8")
         ref = parse_ref(str(tmp_path / "mw.py"))
         reach = Reach(side_doors=side_doors)
-        side = SubjectProcess.start(ref, "old", reach=reach, hash_seed=1)
+        side = SubjectProcess(ref, "old", reach=reach, hash_seed=1).waited()
         sides.append(side)
         return [_seen(side.play(world).trace) for _ in range(sessions)]
 

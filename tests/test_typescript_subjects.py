@@ -10,8 +10,7 @@ from compat.drivers.subjects import SubjectMistakeError
 from compat.migration.checking import Checked, check_all, code_of
 from compat.migration.judging import Terms
 from compat.migration.refs import SubjectRef, parse_ref
-from compat.migration.remote.easing import eased
-from compat.migration.remote.worlds import playable
+from compat.migration.remote.worlds import eased, playable
 from compat.migration.subject_runner import CheckOptions
 from refengine.testing.scenario_files import read_scenario
 from tests.go_support import Mistakes, corpus, mistaken

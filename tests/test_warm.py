@@ -75,9 +75,9 @@ def is_copy(made: ChildProcess) -> bool:
 
 
 def observed(folder: Path, seed: int) -> tuple[str, object, type]:
-    with SubjectProcess.start(
+    with SubjectProcess(
         parse_ref(f"{folder}/old.py"), "old", hash_seed=seed
-    ) as side:
+    ).waited() as side:
         played = side.play(WORLD)
         return played.jsonl, played.printed, type(side.child.process)
 

@@ -44,6 +44,7 @@ from refengine.testing.subject_worlds.words import Words
 from refengine.testing.subjects import SubjectError, play_alone
 from refengine.testing.world import WorldExtraError
 from tests.test_graphs import CALLS, data_of, hi, newer, older, scenario
+from tests.test_migrate_graphs import NEWER
 
 OLD = """
 from langgraph.prebuilt import create_react_agent
@@ -86,31 +87,9 @@ def a_list(world):
 def a_configuration(world):
     return world.config(instruction="Be kind.")
 """
-NEW = """
-from langchain.agents import create_agent
-from langchain.agents.middleware import before_model, wrap_model_call
-from langchain_core.messages import RemoveMessage
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
-
-def newer(world, *middleware):
-    face = world.as_langchain()
-    return create_agent(
-        face.model,
-        face.tools,
-        system_prompt=face.system_prompt,
-        middleware=middleware,
-    )
-
-def plain(world):
-    return newer(world)
-
-def persists(world):
-    @before_model
-    def trim(state, runtime):
-        kept = state["messages"][-3:]
-        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *kept]}
-    return newer(world, trim)
-
+NEW = (
+    NEWER
+    + """
 def one_at_a_time(world):
     @wrap_model_call
     def sets(request, handler):
@@ -118,6 +97,7 @@ def one_at_a_time(world):
         return handler(request.override(model_settings=settings))
     return newer(world, sets)
 """
+)
 FEW = 6
 KINDS = {
     "calls": scenario([*CALLS, *CALLS], hi(), hi(continues=True)),

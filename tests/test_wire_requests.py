@@ -8,12 +8,12 @@ import pytest
 from compat.models.exchanges import api_of
 from compat.wire.cassette_files import read_cassette
 from compat.wire.interfaces.anthropic import ANTHROPIC
-from compat.wire.interfaces.asking import written_request
 from compat.wire.interfaces.chat import CHAT
 from compat.wire.interfaces.gemini import GEMINI, _camel, _lowered
 from compat.wire.interfaces.responses import RESPONSES
 from compat.wire.interfaces.spoken import INTERFACES
 from tests.wire_support import corpus
+from tests.written_requests import written_request
 
 BY_NAME = {each.name: each for each in INTERFACES.values()}
 TEXTS = {"text", "input_text", "output_text"}

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import given
 
 from compat.engines.adapted import AdaptedEngine
 from property_tests.checks.adapted import about_runs, loses_state
@@ -34,7 +34,7 @@ from refengine.testing import (
     play,
 )
 from refengine.testing.strategies import scenarios
-from tools.searching import at_least_one, say
+from tools.searching import at_least_one, draw, say
 
 EVERY: Final = 1000
 """After so many worlds it is reported how far the search is."""
@@ -84,13 +84,7 @@ def search(under: str, *, handlers: bool, examples: int, start: int) -> int:
     seen = CountedComparisons(under)
     choices: dict[str, Any] = {**WORLDS, "handlers": handlers}
     found = given(scenarios(**choices))(seen.compare)
-    settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )(seed(start)(found))()
+    draw(found, examples, start)
     return seen.count
 
 

@@ -15,7 +15,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any, Final
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile
@@ -25,7 +25,7 @@ from compat.engines.flow.ported import PortedDialect
 from compat.engines.flow.reference import FlowDialect
 from compat.engines.flow.scenario import FlowScenario
 from refengine.testing import Divergence, Trace, first_divergence
-from tools.searching import at_least_one, say
+from tools.searching import at_least_one, draw, say
 
 SEED: Final = 20260018
 
@@ -180,13 +180,7 @@ def search(profile: FlowProfile, worlds: int, start: int = SEED) -> int:
             text = world.model_dump_json(exclude_defaults=True)
             raise PortFoundError(f"{profile.name}: {found}\n{text}")
 
-    settings(
-        max_examples=worlds,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )(seed(start)(given(port_worlds())(compare)))()
+    draw(given(port_worlds())(compare), worlds, start)
     return compared[0]
 
 

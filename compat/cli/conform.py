@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from compat.cli.command import (
     argument,
@@ -177,7 +177,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     from compat.wire.scrubbing.outputs import output_scrubber
     from property_tests.dialects.dialects import dialect_named
     from property_tests.dialects.judging import DialectRequest, dialect_judgement
-    from property_tests.judging.engines import judging
+    from property_tests.judging.engines import EnginesJudgement, judging
     from property_tests.judging.inputs import ConformRequest
     from property_tests.registry import contract
     from property_tests.stores.clauses import store_contract
@@ -193,68 +193,32 @@ def conform(  # noqa: PLR0913  # options of a command line
         ExitStack() as stack,
     ):
         check_paths({"events": events, **reports})
+        family = dialect_named(dialect) if dialect else None
+        of = store_contract() if stores else family.contract if family else contract()
+        clauses, excluded = _chosen(words, ids, exclude, shown, of)
+        asked: dict[str, Any] = {"clauses": clauses, "excluded": excluded}
+        asked |= {"examples": examples, "seed": seed, "timeout": timeout}
+        asked |= {"jobs": jobs, "strict": strict}
+        judged: EnginesJudgement | ClauseJudgement
         if stores:
-            clauses, excluded = _chosen(words, ids, exclude, shown, store_contract())
-            stored = StoreRequest(
-                stores=stores,
-                clauses=clauses,
-                examples=examples,
-                seed=seed,
-                timeout=timeout,
-                jobs=jobs,
-                strict=strict,
-                excluded=excluded,
-            )
+            judged = store_judgement(StoreRequest(stores=stores, **asked), line)
+        elif family:
+            asked |= {"doors": engines, "profile": profile, "known": known}
+            judged = dialect_judgement(DialectRequest(dialect=family, **asked), line)
+        else:
+            asked |= {"engines": engines, "profile": profile, "known": known}
+            asked |= {"worlds": worlds}
+            spread = stack.enter_context(spread_on("conform", on, shown=False))
+            request = ConformRequest(spread=spread, **asked)
+            judged = stack.enter_context(judging(request, line))
+        with _opened(events) as file:
             wait.close()
-            with _opened(events) as file:
-                found, code = _judged(store_judgement(stored, line), out, file)
-            write_reports(reports, found)
-            return code
-        if dialect:
-            family = dialect_named(dialect)
-            clauses, excluded = _chosen(words, ids, exclude, shown, family.contract)
-            asked = DialectRequest(
-                dialect=family,
-                doors=engines,
-                clauses=clauses,
-                profile=profile,
-                examples=examples,
-                seed=seed,
-                timeout=timeout,
-                jobs=jobs,
-                known=known,
-                strict=strict,
-                excluded=excluded,
-            )
-            judging_it = dialect_judgement(asked, line)
-            wait.close()
-            with _opened(events) as file:
-                found, code = _judged(judging_it, out, file)
+            found, code = _judged(judged, out, file)
             write_reports(reports, found)
             _write_failures(failures, found)
-            return code
-        clauses, excluded = _chosen(words, ids, exclude, shown, contract())
-        request = ConformRequest(
-            engines=engines,
-            profile=profile,
-            clauses=clauses,
-            examples=examples,
-            seed=seed,
-            timeout=timeout,
-            jobs=jobs,
-            known=known,
-            strict=strict,
-            excluded=excluded,
-            worlds=worlds,
-            spread=stack.enter_context(spread_on("conform", on, shown=False)),
-        )
-        with judging(request, line) as judgement, _opened(events) as file:
-            wait.close()
-            found, code = _judged(judgement, out, file)
-            write_reports(reports, found)
-            _write_failures(failures, found)
-            for text in _traces(judgement, found, shown) if shown else ():
-                out.print(text)
+            if isinstance(judged, EnginesJudgement) and shown:
+                for text in _traces(judged, found, shown):
+                    out.print(text)
     return code
 
 

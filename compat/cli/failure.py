@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, group, option, refuse, refusing
 from compat.cli.values import ENGINE, PATH, at_least
@@ -15,7 +15,7 @@ from property_tests.defaults import FAILURES, TIMEOUT
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from property_tests.failures import Asks, FailureFile, ReplayedWorld
+    from property_tests.failures import FailureFile, OpenedDoor, ReplayedWorld
 
 
 COMMAND: Final = "failure replay"
@@ -111,57 +111,38 @@ def replay(file: Path, engine: str, timeout: float) -> int:
 def _replayed(
     file: Path, failure: FailureFile, engine: str, timeout: float
 ) -> ReplayedWorld:
-    """Play it on a worker of its own; the profile is asked for only where it must be.
+    """Play it in a child of its own; the profile is asked for only where it must be.
 
     An engine that has just one takes none, and has the right one if it failed.
     """
-    from property_tests.judging.pool import Pool
+    from property_tests.dialects.replaying import opened_door
+    from property_tests.failures import opened_engine
     from refengine.testing.scenario import Scenario
 
-    if not isinstance(failure.world, Scenario):
-        return _replayed_in_dialect(file, failure, engine, timeout)
-    about: dict[str, Any] = {"engine": engine, "profile": None}
-    about["clauses"] = [failure.clause]
+    opened = opened_engine if isinstance(failure.world, Scenario) else opened_door
     try:
-        with Pool(about, 1, timeout) as pool:
-            return replayed_on(pool, file, failure)
+        with opened(failure, engine, None, timeout) as door:
+            return replayed_on(door, file, failure)
     except OtherProfileError:
-        with Pool({**about, "profile": failure.profile}, 1, timeout) as pool:
-            return replayed_on(pool, file, failure)
+        with opened(failure, engine, failure.profile, timeout) as door:
+            return replayed_on(door, file, failure)
 
 
-def _replayed_in_dialect(
-    file: Path, failure: FailureFile, door: str, timeout: float
-) -> ReplayedWorld:
-    """Play it on a door to its dialect, under its profile if that is not the door's."""
-    from property_tests.dialects.replaying import replayed_world
-
-    given = (failure.clause, failure.world, timeout)
-    found = replayed_world(door, None, *given)
-    if found.name == failure.engine and found.profile != failure.profile:
-        found = replayed_world(door, failure.profile, *given)
-    if found.name != failure.engine:
-        raise OtherEngineError(file, failure.engine, found.name)
-    if found.profile != failure.profile:
-        raise OtherProfileError(file, failure.profile, found.profile)
-    return found.world
-
-
-def replayed_on(asks: Asks, file: Path, failure: FailureFile) -> ReplayedWorld:
-    """Play a failure on the engine that a worker has.
+def replayed_on(door: OpenedDoor, file: Path, failure: FailureFile) -> ReplayedWorld:
+    """Play a failure on the engine that was opened.
 
     Raises OtherEngineError and OtherProfileError, before anything is played.
     """
-    from property_tests.failures import by_worker, replayed
+    from property_tests.failures import replayed
 
-    loaded: Mapping[str, Any] = asks.one({"op": "load"})
-    if "usage" in loaded or "broken" in loaded:
-        return replayed(failure.clause, loaded)
-    if loaded["name"] != failure.engine:
-        raise OtherEngineError(file, failure.engine, str(loaded["name"]))
-    if loaded["profile"] != failure.profile:
-        raise OtherProfileError(file, failure.profile, str(loaded["profile"]))
-    return by_worker(asks)(failure.clause, failure.world)
+    said = door.said
+    if "usage" in said or "broken" in said:
+        return replayed(failure.clause, said)
+    if said["name"] != failure.engine:
+        raise OtherEngineError(file, failure.engine, str(said["name"]))
+    if said["profile"] != failure.profile:
+        raise OtherProfileError(file, failure.profile, str(said["profile"]))
+    return door.replay(failure.clause, failure.world)
 
 
 def code_of(found: ReplayedWorld) -> int:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from typing import TypeAlias
 
 from compat.adapters import adapt
 from compat.engines.capabilities import CAPABILITIES
 from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.plan import OnNotice
 from refengine.profile import SEED_001, Profile
+from refengine.struct_middleware import AgentMiddleware
 from refengine.testing.doors import EngineAgent
+
+Adapt: TypeAlias = Callable[[Sequence[AgentMiddleware], Profile], Sequence[object]]
+"""Makes handlers of struct middlewares."""
 
 
 class AdaptedEngine:
@@ -25,15 +31,31 @@ class AdaptedEngine:
     version = version("refengine")
 
     def __init__(self, profile: Profile = SEED_001) -> None:
-        self.profile = replace(
-            profile, both_lists="silent", struct_middleware="supported"
-        )
+        self.profile = quiet(profile)
         self.name = f"reference, structs adapted ({profile.name})"
 
     async def build(
         self, config: ChatModelAgentConfig, on_notice: OnNotice
     ) -> EngineAgent:
         """Build the agent under this profile; raises what ``adapt`` refuses."""
-        handlers = [*adapt(config.middlewares, self.profile), *config.handlers]
-        adapted = replace(config, middlewares=(), handlers=handlers)
+        adapted = with_handlers(config, adapt, self.profile)
         return await build_agent(adapted, self.profile, on_notice=on_notice)
+
+
+def with_handlers(
+    config: ChatModelAgentConfig, adapter: Adapt, profile: Profile
+) -> ChatModelAgentConfig:
+    """Return the configuration with its structs as an adapter makes handlers of them.
+
+    They stand before the handlers. Raises what the adapter refuses.
+    """
+    handlers = [*adapter(config.middlewares, profile), *config.handlers]
+    return replace(config, middlewares=(), handlers=handlers)
+
+
+def quiet(profile: Profile) -> Profile:
+    """Return the profile without its warnings about which of the two lists is used.
+
+    An adapter moves structs to the other list, which is what those warnings ask for.
+    """
+    return replace(profile, both_lists="silent", struct_middleware="supported")

@@ -8,7 +8,7 @@ Needs the extra ``langchain``, when it builds and not before.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from compat.engines.capabilities import (
     OF_GRAPHS,
@@ -21,9 +21,6 @@ from refengine.agent import ChatModelAgentConfig
 from refengine.plan import OnNotice
 from refengine.profile import LANGCHAIN_1
 from refengine.testing.doors import EngineAgent
-
-if TYPE_CHECKING:
-    from compat.engines.graphs.building import Parts
 
 DECLARED: Final = (
     OF_GRAPHS | {"struct_tools"} | (OF_HOOKS - {"wrap_streamable", "adapted_structs"})
@@ -68,14 +65,10 @@ class LangChainEngine:
         del on_notice  # the framework says nothing beside its state
         refuse_undeclared(self.name, self.capabilities, config)
         try:
-            from compat.engines.graphs.building import (  # noqa: PLC0415  # an extra
-                langchain_agent,
-                parts_of,
-            )
+            from compat.engines.graphs.building import langchain_agent  # noqa: PLC0415  # an extra
         except ImportError as error:
             raise MissingExtraError(self.name, "langchain", error.name) from error
-        parts: Parts = parts_of(config)
-        return langchain_agent(self.name, config, parts, self._create)
+        return langchain_agent(self.name, config, self._create)
 
 
 def installed() -> LangChainEngine:

@@ -50,14 +50,10 @@ class LangGraphEngine:
         del on_notice  # the framework says nothing beside its state
         refuse_undeclared(self.name, self.capabilities, config)
         try:
-            from compat.engines.graphs.building import (  # noqa: PLC0415  # an extra
-                langgraph_agent,
-                parts_of,
-            )
+            from compat.engines.graphs.building import langgraph_agent  # noqa: PLC0415  # an extra
         except ImportError as error:
             raise MissingExtraError(self.name, "langchain", error.name) from error
-        parts = parts_of(config)
-        return langgraph_agent(self.name, config, parts, keeps_edits=self.keeps_edits)
+        return langgraph_agent(self.name, config, keeps_edits=self.keeps_edits)
 
 
 def installed() -> LangGraphEngine:

@@ -102,6 +102,20 @@ class SideRunner(Protocol):
         ...
 
 
+class PlainSide:
+    """What a side says that is no graph and has no way to say what it intends."""
+
+    ways: Sequence[str] = ()
+    intends: Sequence[str] = ()
+
+    def run_in(self, ways: Sequence[str]) -> None:
+        """Do nothing: it runs in one way."""
+
+    def broken(self, played: TracedWorld) -> Sequence[str]:  # noqa: ARG002  # as all sides
+        """Return nothing: no effect is intended."""
+        return ()
+
+
 Anew: TypeAlias = Callable[[SideRunner], AbstractContextManager[SideRunner]]
 """Opens a side once more, in a process of its own."""
 Pair: TypeAlias = "tuple[TracedWorld, TracedWorld]"

@@ -1,6 +1,6 @@
 """A side of a migration check: the parent's end of the child that runs a subject.
 
-    with SubjectProcess.start(parse_ref("old.py"), "old") as old:
+    with SubjectProcess(parse_ref("old.py"), "old").waited() as old:
         played = old.play(scenario)
 
 Both sides are played at the same time: their calls are sent ahead, and the pipes of
@@ -20,7 +20,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Final, Literal, Self, TypeAlias
 
 from compat.migration.options import TIMEOUT
@@ -144,46 +144,10 @@ class SubjectProcess:
         self.child.initialize(import_timeout)
         self._loading = self.child.start("load", request, import_timeout)
 
-    @classmethod
-    def start(  # noqa: PLR0913  # as it is made
-        cls,
-        ref: SubjectRef,
-        label: Label,
-        *,
-        timeout: float = TIMEOUT,
-        import_timeout: float = IMPORT_TIMEOUT,
-        profile: str = "seed-001",
-        hash_seed: int = 0,
-        loading: Mapping[str, object] = PLAIN,
-        reach: Reach = NO_REACH,
-    ) -> Self:
-        """Start a child and load the subject; raises SideFault, or RefError."""
-        side = cls(
-            ref,
-            label,
-            timeout=timeout,
-            import_timeout=import_timeout,
-            profile=profile,
-            hash_seed=hash_seed,
-            loading=loading,
-            reach=reach,
-        )
-        try:
-            side.wait()
-        except BaseException:
-            side.close()
-            raise
-        return side
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -205,6 +169,15 @@ class SubjectProcess:
             raise
         if self._known is None:
             self._known = SideLoaded.read(reply, self._loading.printed)
+
+    def waited(self) -> Self:
+        """Return it once the subject is loaded; raises SideFault, being closed then."""
+        try:
+            self.wait()
+        except BaseException:
+            self.close()
+            raise
+        return self
 
     @property
     def alive(self) -> bool:

@@ -224,13 +224,13 @@ class SubjectRunner:
         What that does nobody has written, so it reaches nothing outside.
         """
         reach = replace(self._check.reach, net=(), closed=True)
-        return _waited(self._child(loading, reach))
+        return self._child(loading, reach).waited()
 
     def usual(self, worlds: Sequence[Scenario]) -> list[SidePlayed]:
         """Return what it did in these worlds first, with lines; raises SideFault."""
         missing = [each for each in worlds if id(each) not in self._first]
         if missing:
-            with _waited(self._child(STEPS, self._check.reach)) as side:
+            with self._child(STEPS, self._check.reach).waited() as side:
                 played = side.play_all(missing, first=1)
                 for world, each in zip(missing, played, strict=True):
                     self._remember(world, each)
@@ -290,16 +290,6 @@ class SubjectRunner:
         for line in played.printed.lines[:1]:
             self._printed.setdefault(line)
         return played
-
-
-def _waited(side: SubjectProcess) -> SubjectProcess:
-    """Return a child once it has loaded its subject; raises SideFault."""
-    try:
-        side.wait()
-    except BaseException:
-        side.close()
-        raise
-    return side
 
 
 @contextmanager

@@ -21,14 +21,11 @@ from compat.report.conform_says import (
     totals,
     worlds_text,
 )
-from compat.report.conform_text import brief, counted, plain
+from compat.report.conform_text import brief, counted, escaped, plain
 from compat.verdicts.conformance import ClauseInfo, ClauseResult
 
 SHOWN: Final = 50
 """So many failing clauses of an engine are shown; a summary page has a limit."""
-
-# All that could begin a link, a picture, a table cell, a mention or a reference.
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()#!|~@$]|:(?=/)|(?<=www)\.)")
 
 
 def markdown_text(judgement: JudgementReport) -> str:
@@ -126,7 +123,7 @@ def _result(result: ClauseResult, sentence: str) -> Iterator[str]:
 
 def _safe(text: str) -> str:
     """Return a text that is only itself in Markdown."""
-    return html.escape(_SPECIAL.sub(r"\\\1", plain(text)), quote=False)
+    return html.escape(escaped(plain(text)), quote=False)
 
 
 def _code(text: str) -> str:

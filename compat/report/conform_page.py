@@ -11,7 +11,6 @@ import base64
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Final, TypeAlias
 
 from compat.report.conform_gathered import LEVELS, EngineReport, JudgementReport
@@ -27,6 +26,7 @@ from compat.report.conform_says import (
     worlds_text,
 )
 from compat.report.conform_text import brief, counted, plain, plain_lines, without_paths
+from compat.report.pages import page
 from compat.verdicts.conformance import Breakdown, ClauseInfo, ClauseResult, SmokeResult
 
 SCRIPT: Final = """
@@ -63,19 +63,9 @@ class EngineColumn:
 
 def page_text(judgement: JudgementReport) -> str:
     """Return the text of the page."""
-    # Imported here, since no other report has a use for it.
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # as said above
-
-    source = files("compat.report").joinpath("templates", "conform.html.j2")
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    template = environment.from_string(source.read_text("utf-8"))
     digest = hashlib.sha256(SCRIPT.encode()).digest()
-    return template.render(
+    return page(
+        "conform",
         script=SCRIPT,
         script_hash=base64.b64encode(digest).decode(),
         verdicts=COLUMNS,

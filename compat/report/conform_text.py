@@ -24,6 +24,8 @@ LONGEST: Final = 160
 _UNSEEN: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
 )
+# All that could begin a link, a picture, a table cell, a mention or a reference.
+_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#!|~@$]|:(?=/)|(?<=www)\.)")
 _UNIX: Final = re.compile(r"(?<![\w.~/])/(?:[^\s/:'\"<>|]+/)+")
 _WINDOWS: Final = re.compile(r"\b[A-Za-z]:\\(?:[^\s\\:'\"<>|]+\\)+")
 
@@ -41,6 +43,11 @@ def brief(text: str, longest: int = LONGEST) -> str:
         return shown
     half = max(longest // 2 - 8, 1)
     return f"{shown[:half]}…({len(shown) - 2 * half} more)…{shown[-half:]}"
+
+
+def escaped(text: str) -> str:
+    """Return a text in which nothing begins anything in Markdown; HTML still does."""
+    return _MARKDOWN.sub(r"\\\1", text)
 
 
 def plain_lines(text: str, most: int = 20) -> list[str]:

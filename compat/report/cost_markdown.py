@@ -7,14 +7,13 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from compat.report.conform_text import escaped
 from compat.report.cost_grid import CostCell, CostGrid
 from compat.report.cost_says import facts, says, says_not
 from compat.report.cost_tables import grids
 from compat.report.cost_text import noise_text
 from compat.verdicts.cost import Costs
 
-# All that could begin a link, a picture, a table cell, a mention or a reference.
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()#!|~@$]|:(?=/)|(?<=www)\.)")
 _HARMLESS: Final = re.compile(r"\\([()])|(?<=\w)\\(_)(?=\w)")
 
 
@@ -75,5 +74,4 @@ def _safe(text: str) -> str:
 
     Parentheses and an underscore inside a word begin nothing, once no bracket is left.
     """
-    escaped = _SPECIAL.sub(r"\\\1", text)
-    return html.escape(_HARMLESS.sub(r"\1\2", escaped), quote=False)
+    return html.escape(_HARMLESS.sub(r"\1\2", escaped(text)), quote=False)

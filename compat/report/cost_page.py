@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Final
 
 from compat.report.cost_grid import CostGrid
@@ -16,6 +15,7 @@ from compat.report.cost_plots import Plot, plot
 from compat.report.cost_says import METHOD, facts, says, says_not
 from compat.report.cost_tables import grids
 from compat.report.cost_text import noise_text
+from compat.report.pages import page
 from compat.verdicts.cost import Costs
 
 FIRST: Final = "bars"
@@ -57,18 +57,9 @@ class PageSection:
 
 def page_text(costs: Costs) -> str:
     """Return the text of the page; raises MissingExtraError without extra ``bench``."""
-    # Imported here, since no other report has a use for it.
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # as said above
-
-    source = files("compat.report").joinpath("templates", "cost.html.j2")
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     parts = sorted(_parts(costs), key=lambda each: each.grid.key != FIRST)
-    return environment.from_string(source.read_text("utf-8")).render(
+    return page(
+        "cost",
         facts=tuple(facts(costs)),
         noise=noise_text(costs),
         says=tuple(says(costs)),

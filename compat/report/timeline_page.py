@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
+from compat.report.pages import page
 from compat.report.timeline import NOTHING, shown_rows
 from compat.verdicts.timeline import TimelineItem, VersionHistory
 
@@ -21,21 +21,14 @@ class TimelineCell:
 
 def timeline_page(histories: Sequence[VersionHistory]) -> str:
     """Return the text of the page: a table for each subject."""
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # only for pages
-
-    source = files("compat.report").joinpath("templates", "timeline.html.j2")
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     parts = [
         (each, [(name, [*_cells(each, name, row)]) for name, row in shown_rows(each)])
         for each in histories
     ]
-    return environment.from_string(source.read_text("utf-8")).render(
-        parts=parts, items={each.subject: len([*each.rows()]) for each in histories}
+    return page(
+        "timeline",
+        parts=parts,
+        items={each.subject: len([*each.rows()]) for each in histories},
     )
 
 

@@ -32,7 +32,6 @@ from property_tests.dialects.pinned import PinnedPlayer
 from property_tests.dialects.shrinking import Shrinker
 from property_tests.judging.by_clause import (
     ClauseJudgement,
-    ClauseRequest,
     JudgedClause,
     JudgedClauses,
     JudgedDoor,
@@ -40,6 +39,7 @@ from property_tests.judging.by_clause import (
     Told,
 )
 from property_tests.judging.engine_workers import UnusableEngineError
+from property_tests.judging.inputs import ClauseRequest
 from property_tests.known.entries import joined_known
 from property_tests.known.states import applied, known_of, unmatched
 from property_tests.registry import Contract

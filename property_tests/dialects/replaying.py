@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from pydantic import BaseModel
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from property_tests.dialects.dialects import dialect_named
 from property_tests.dialects.judging import DialectRequest, dialect_child, loaded
 from property_tests.dialects.pinned import PinnedPlayer
-from property_tests.failures import ReplayedWorld
+from property_tests.failures import FailureFile, OpenedDoor
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedDoor:
-    """What a door said of itself, and what came of the world."""
+@contextmanager
+def opened_door(
+    failure: FailureFile, door: str, profile: str | None, timeout: float
+) -> Generator[OpenedDoor, None, None]:
+    """Open a door to the dialect of a failure's world, in a child of its own.
 
-    name: str
-    profile: str
-    world: ReplayedWorld
-
-
-def replayed_world(
-    door: str, profile: str | None, clause: str, world: BaseModel, timeout: float
-) -> ReplayedDoor:
-    """Play a world of a dialect for one clause, in a child; ``timeout`` is in seconds.
-
-    Raises UnusableEngineError for a door that cannot be loaded, or under that profile.
+    ``timeout`` is in seconds. Raises UnusableEngineError for a door that cannot be
+    loaded, or under that profile.
     """
-    dialect = dialect_named(getattr(world, "subject", ""))
-    chosen = (dialect.contract.clause(clause),)
+    dialect = dialect_named(str(failure.scenario["subject"]))
+    clauses = (dialect.contract.clause(failure.clause),)
     asked = DialectRequest(
-        dialect=dialect, doors=(door,), clauses=chosen, profile=profile
+        dialect=dialect, doors=(door,), clauses=clauses, profile=profile
     )
+    player = PinnedPlayer(dialect.name, lambda: dialect_child(asked, door), timeout)
     with dialect_child(asked, door) as child:
-        said = loaded(child, door)
-        player = PinnedPlayer(dialect.name, lambda: dialect_child(asked, door), timeout)
-        found = player.replay(child)(clause, world)
-        return ReplayedDoor(str(said["name"]), str(said["profile"]), found)
+        yield OpenedDoor(loaded(child, door), player.replay(child))

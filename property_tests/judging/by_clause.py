@@ -8,11 +8,10 @@ judgement of engines, so that every report reads them.
 
 from __future__ import annotations
 
-import os
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Literal, Protocol, TextIO, TypeAlias
@@ -31,8 +30,7 @@ from compat.verdicts.conformance import (
     Verdict,
 )
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
-from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
-from property_tests.judging.inputs import Emit, clause_infos
+from property_tests.judging.inputs import ClauseRequest, Emit, clause_infos
 from property_tests.registry import Clause, Contract
 
 
@@ -120,27 +118,6 @@ class JudgedKind(Protocol):
     ) -> tuple[Sequence[ClauseResult], Sequence[str]]:
         """Return the results with what is known marked, and faults of the list."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClauseRequest:
-    """What a judgement by clause is asked for, whatever it is of.
-
-    The names are those of a ``ConformRequest``.
-    """
-
-    clauses: tuple[Clause, ...]
-    examples: int = EXAMPLES
-    seed: int = SEED
-    timeout: float = TIMEOUT
-    jobs: int = 0
-    strict: bool = False
-    excluded: Mapping[str, int] = field(default_factory=dict[str, int])
-
-    @property
-    def workers(self) -> int:
-        """So many at a time, one a core unless it was said."""
-        return self.jobs or min(os.cpu_count() or 1, 8)
 
 
 class ClauseJudgement:

@@ -31,27 +31,42 @@ Emit: TypeAlias = Callable[[AnyEvent], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConformRequest:
-    """What a judgement is asked for.
+class ClauseRequest:
+    """What a judgement by clause is asked for, whatever it is of.
 
-    ``examples`` worlds are generated, without Hypothesis only the default ones, which
-    ship. ``timeout`` are seconds that one world may take; ``jobs`` workers share an
-    engine's worlds. ``known`` is a file of known failures, in place of the one that
-    comes with a door. ``excluded`` are
-    the words that took clauses out, and how many each. ``worlds`` are files of the
-    user's own sessions. With a ``spread``, units of it are played on a cluster.
+    ``examples`` worlds are generated. ``timeout`` are seconds that one world may take,
+    and ``jobs`` so many are played at a time. ``excluded`` are the words that took
+    clauses out, and how many each.
     """
 
-    engines: tuple[str, ...]
-    profile: str | None = None
-    clauses: tuple[Clause, ...] = ()
+    clauses: tuple[Clause, ...]
     examples: int = EXAMPLES
     seed: int = SEED
     timeout: float = TIMEOUT
     jobs: int = 0
-    known: Path | None = None
     strict: bool = False
     excluded: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def workers(self) -> int:
+        """So many at a time, one a core unless it was said."""
+        return self.jobs or min(os.cpu_count() or 1, 8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConformRequest(ClauseRequest):
+    """What a judgement of engines is asked for.
+
+    Without Hypothesis only the default worlds are there, which ship. ``known`` is a
+    file of known failures, in place of the one that comes with a door. ``worlds`` are
+    files of the user's own sessions. With a ``spread``, units of it are played on a
+    cluster.
+    """
+
+    engines: tuple[str, ...]
+    clauses: tuple[Clause, ...] = ()
+    profile: str | None = None
+    known: Path | None = None
     worlds: tuple[Path, ...] = ()
     spread: Spread | None = None
 
@@ -59,11 +74,6 @@ class ConformRequest:
     def whole(self) -> bool:
         """Whether as many worlds are asked for as each clause needs."""
         return self.examples >= EXAMPLES
-
-    @property
-    def workers(self) -> int:
-        """So many workers, one a core unless it was said."""
-        return self.jobs or min(os.cpu_count() or 1, 8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 from compat.engines.importing import GENERIC
@@ -108,12 +107,7 @@ class Pool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with ExitStack() as stack:  # each is ended, whatever comes of the others
             for worker in self._workers:
                 stack.callback(worker.child.kill)

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Final
 
 from compat.adapters import adapt
+from compat.engines.adapted import Adapt
 from property_tests.mutants import own
 from property_tests.mutants.doors import (
     ADAPTED,
     NATIVE,
-    Adapt,
     adapted_by,
     adapting,
     arranged,

@@ -6,15 +6,14 @@ what the consumer is given of a run: its events and its result.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
-from property_tests.given_runs import OtherwiseGivenRun
+from property_tests.given_runs import OtherwiseGivenRun, OtherwiseRunAgent
 from property_tests.mutants.mutant import Door
 from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.events import Notice
-from refengine.messages import Message
 from refengine.plan import OnNotice
 from refengine.profile import Profile, choosing
 from refengine.run import RunResult
@@ -89,7 +88,8 @@ def giving(kind: type[OtherwiseGivenRun]) -> Door:
     async def build(
         config: ChatModelAgentConfig, profile: Profile, on_notice: OnNotice
     ) -> EngineAgent:
-        return _Agent(await build_agent(config, profile, on_notice=on_notice), kind)
+        agent = await build_agent(config, profile, on_notice=on_notice)
+        return _KeepingAgent(agent, kind)
 
     return built(build)
 
@@ -109,18 +109,6 @@ class OtherwiseBuilt:
         return await self._build(config, self.profile, on_notice)
 
 
-class _Agent:
-    def __init__(self, agent: Any, kind: type[OtherwiseGivenRun]) -> None:  # noqa: ANN401  # it keeps runs, too
-        self._agent = agent
-        self._kind = kind
-
-    def run(
-        self,
-        messages: Sequence[Message],
-        stream: bool = False,  # noqa: FBT002  # contract §0
-        **how: Any,  # noqa: ANN401  # as the agent takes them
-    ) -> EngineRun:
-        return self._kind(cast("EngineRun", self._agent.run(messages, stream, **how)))
-
+class _KeepingAgent(OtherwiseRunAgent):
     def resume(self, *given: Any, **how: Any) -> EngineRun:  # noqa: ANN401  # as run
-        return self._kind(cast("EngineRun", self._agent.resume(*given, **how)))
+        return self.made(self.agent.resume(*given, **how))

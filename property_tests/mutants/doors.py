@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from compat.adapters import AdaptedMiddleware, adapt
+from compat.engines.adapted import Adapt, quiet, with_handlers
 from property_tests.mutants.mutant import Door
 from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.context import Context
@@ -19,7 +19,6 @@ from refengine.testing.doors import EngineAgent, EngineRun
 from refengine.tools import NO_OPTIONS, Options
 
 Arrange: TypeAlias = Callable[[ChatModelAgentConfig, Profile], ChatModelAgentConfig]
-Adapt: TypeAlias = Callable[[Sequence[AgentMiddleware], Profile], Sequence[object]]
 Hooks: TypeAlias = "dict[str, AnyHook | None]"
 
 GIVEN: Final = "given"
@@ -103,8 +102,7 @@ def adapted_by(adapter: Adapt) -> Arrange:
     """Return the arrangement that puts what an adapter makes before the handlers."""
 
     def arrange(config: ChatModelAgentConfig, profile: Profile) -> ChatModelAgentConfig:
-        handlers = [*adapter(config.middlewares, profile), *config.handlers]
-        return replace(config, middlewares=(), handlers=handlers)
+        return with_handlers(config, adapter, profile)
 
     return arrange
 
@@ -112,14 +110,6 @@ def adapted_by(adapter: Adapt) -> Arrange:
 def as_given(config: ChatModelAgentConfig, _: Profile) -> ChatModelAgentConfig:
     """Arrange nothing: structs run natively."""
     return config
-
-
-def quiet(profile: Profile) -> Profile:
-    """Return the profile without its warnings about which of the two lists is used.
-
-    An adapter moves structs to the other list, which is what those warnings ask for.
-    """
-    return replace(profile, both_lists="silent", struct_middleware="supported")
 
 
 NATIVE: Final = arranged("native", as_given)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from compat.adapters import AdaptedMiddleware, adapt
-from property_tests.mutants.doors import Adapt, Hooked, each_remade, passing, remade
+from compat.engines.adapted import Adapt
+from property_tests.mutants.doors import Hooked, each_remade, passing, remade
 from refengine.awaiting import settled
 from refengine.context import Context
 from refengine.errors import HookError

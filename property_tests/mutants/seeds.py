@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from compat.adapters import AdaptedMiddleware, adapt
+from compat.engines.adapted import Adapt
 from property_tests.mutants.doors import (
     NATIVE,
-    Adapt,
     Arrange,
     Hooked,
     adapting,

@@ -17,9 +17,3 @@ FAMILY: Final = "STO"
 def store_contract() -> Contract:
     """Return the clauses about stores that come with the package."""
     return read_contract(FILE.read_text("utf-8"), f"stores/{FILE.name}")
-
-
-def with_stores(engines: Contract) -> Contract:
-    """Return the clauses about engines and, behind them, those about stores."""
-    clauses = (*engines.clauses, *store_contract().clauses)
-    return engines.model_copy(update={"clauses": clauses})

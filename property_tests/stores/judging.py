@@ -17,7 +17,6 @@ from compat.verdicts.conformance import ClauseFailure, ClauseResult, SeenLine
 from property_tests.defaults import EXAMPLES
 from property_tests.judging.by_clause import (
     ClauseJudgement,
-    ClauseRequest,
     JudgedClause,
     JudgedClauses,
     JudgedDoor,
@@ -25,6 +24,7 @@ from property_tests.judging.by_clause import (
     Told,
 )
 from property_tests.judging.engine_workers import UnusableEngineError
+from property_tests.judging.inputs import ClauseRequest
 from property_tests.registry import Contract
 from property_tests.stores.calls import StoreWorld
 from property_tests.stores.clauses import store_contract

@@ -6,9 +6,10 @@ its own around it. The layer passes everything through, plain functions as plain
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from refengine.awaiting import is_async
 from refengine.context import Context
@@ -22,43 +23,51 @@ from refengine.tools import Options, ToolMeta, ToolMiddleware
 
 T = TypeVar("T")
 Count = Callable[[], None]
+Wrapping: TypeAlias = Callable[[Any], Any]
 
 
-class HookWatch:
-    """Counts the entries of hooks by their names; 0 until one is entered."""
+class HookDress(ABC):
+    """Puts each hook of extensions into one that stands around it.
+
+    Which one that is, a dress says; what extensions consist of stands here.
+    """
 
     def __init__(self) -> None:
-        self.hooks: dict[str, int] = {}
         self.names: set[str] = set()
+        """What the handlers are called."""
+
+    @abstractmethod
+    def hook(self, where: str, hook: str, method: AnyHook) -> AnyHook:
+        """Return what stands around a hook of that name; ``where`` is whose it is."""
+
+    @abstractmethod
+    def factory(self, where: str, hook: str, factory: Wrapping) -> Wrapping:
+        """Return what makes what stands around what a factory of wrappers makes."""
 
     def middleware(self, struct: AgentMiddleware, at: int) -> AgentMiddleware:
-        """Return the struct middleware with its callbacks counted.
-
-        What it adds without a callback counts as entered: every build takes it.
-        """
-        name = f"middlewares[{at}]"
-        for field in ("additional_instruction", "additional_tools"):
-            if getattr(struct, field):
-                self._counter(f"{name}.{field}")()
+        """Return the struct middleware with its callbacks dressed."""
+        where = f"middlewares[{at}]"
         changes: dict[str, Any] = {
-            field: self._hook(f"{name}.{field}", hook)
+            field: self.hook(where, field, hook)
             for field in ("before_chat_model", "after_chat_model")
             if (hook := getattr(struct, field)) is not None
         }
-        wraps = self.tool_middleware(struct.wrap_tool_call, f"{name}.wrap_tool_call")
+        wraps = self.tool_middleware(struct.wrap_tool_call, where, "wrap_tool_call.")
         return replace(struct, wrap_tool_call=wraps, **changes)
 
-    def tool_middleware(self, wraps: ToolMiddleware, name: str) -> ToolMiddleware:
-        """Return the pair of factories with the calls of what they make counted."""
+    def tool_middleware(
+        self, wraps: ToolMiddleware, where: str, hook: str = ""
+    ) -> ToolMiddleware:
+        """Return the pair of factories with what they make dressed."""
         made = {
-            kind: self._factory(f"{name}.{kind}", factory)
+            kind: self.factory(where, f"{hook}{kind}", factory)
             for kind in ("invokable", "streamable")
             if (factory := getattr(wraps, kind)) is not None
         }
         return ToolMiddleware(**made)
 
     def handlers(self, handlers: Sequence[object]) -> list[object]:
-        """Return the handlers with their hooks counted; raises ConfigurationError.
+        """Return the handlers with their hooks dressed; raises ConfigurationError.
 
         The same object twice stays the same object twice: engines may refuse it.
         """
@@ -72,44 +81,56 @@ class HookWatch:
     def _handler(self, handler: object, at: int, spelt: set[type]) -> object:
         name, hooks = hooks_of(handler, spelt)
         self.names.add(name)
-        where = f"handlers[{at}] {name}"
-        counted = {
-            hook: self._low_level(f"{where}.{hook}", method)
-            if hook == LOW_LEVEL
-            else self._hook(f"{where}.{hook}", method)
+        dressed = {
+            hook: self.hook(f"handlers[{at}] {name}", hook, method)
             for hook, method in hooks.items()
         }
-        return WatchedHooks(name, counted, getattr(handler, "legacy_hooks", None))
+        return WatchedHooks(name, dressed, getattr(handler, "legacy_hooks", None))
 
-    def _hook(self, name: str, hook: AnyHook) -> AnyHook:
-        count = self._counter(name)
-        if is_async(hook):
+
+class HookWatch(HookDress):
+    """Counts the entries of hooks by their names; 0 until one is entered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hooks: dict[str, int] = {}
+
+    def middleware(self, struct: AgentMiddleware, at: int) -> AgentMiddleware:
+        """Return the struct middleware with its callbacks counted.
+
+        What it adds without a callback counts as entered: every build takes it.
+        """
+        for field in ("additional_instruction", "additional_tools"):
+            if getattr(struct, field):
+                self._counter(f"middlewares[{at}]", field)()
+        return super().middleware(struct, at)
+
+    def hook(self, where: str, hook: str, method: AnyHook) -> AnyHook:
+        """Return the hook, counted."""
+        count = self._counter(where, hook)
+        if hook == LOW_LEVEL:
+            return _counting_what_it_binds(count, method)
+        if is_async(method):
 
             async def entered(*given: Any) -> Any:  # noqa: ANN401  # any hook's
                 count()
-                return await hook(*given)
+                return await method(*given)
 
             return entered
 
         def enter(*given: Any) -> Any:  # noqa: ANN401  # any hook's
             count()
-            return hook(*given)
+            return method(*given)
 
         return enter
 
-    def _factory(self, name: str, factory: Callable[[Any], T]) -> Callable[[Any], T]:
-        count = self._counter(name)
+    def factory(self, where: str, hook: str, factory: Wrapping) -> Wrapping:
+        """Return the factory with the calls of what it makes counted."""
+        count = self._counter(where, hook)
         return lambda endpoint: _counted(count, factory(endpoint), endpoint)
 
-    def _low_level(self, name: str, bind: Callable[..., T]) -> Callable[..., T]:
-        count = self._counter(name)
-
-        def bound(info: object, endpoint: object, *more: object) -> T:
-            return _counted(count, bind(info, endpoint, *more), endpoint)
-
-        return bound
-
-    def _counter(self, name: str) -> Count:
+    def _counter(self, where: str, hook: str) -> Count:
+        name = f"{where}.{hook}"
         self.hooks.setdefault(name, 0)
 
         def count() -> None:
@@ -133,6 +154,13 @@ class WatchedHooks:
             self.legacy_hooks = legacy_hooks
         for hook, method in hooks.items():
             setattr(self, hook, method)
+
+
+def _counting_what_it_binds(count: Count, bind: AnyHook) -> AnyHook:
+    def bound(info: object, endpoint: object, *more: object) -> object:
+        return _counted(count, bind(info, endpoint, *more), endpoint)
+
+    return bound
 
 
 def _counted(count: Count, made: T, endpoint: object) -> T:

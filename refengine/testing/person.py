@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 from refengine.agent import ChatModelAgentConfig
 from refengine.testing.doors import Engine
 from refengine.testing.kept_runs import RecordingKeeper
+from refengine.testing.scenario import ReplySpec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from refengine.events import AgentEvent
     from refengine.interrupts import Pending
@@ -38,6 +39,30 @@ ANSWERED: Final = 50
 """So often one run is answered, as of graphs; one that goes on asking is no session."""
 AGAIN: Final = frozenset(("ctx", "options"))
 """What is given to a run, and not kept of it."""
+
+
+APPROVAL: Final = "approval"
+"""The effect under which each call that a person was asked about is put down."""
+
+
+class RepliesInTurn:
+    """Which calls a run denies, and what its questions are answered, one by one."""
+
+    def __init__(self) -> None:
+        self.denied: Collection[str] = ()
+        self.replies: Sequence[ReplySpec] = ()
+        self._asked = 0
+
+    def begins(self, denied: Collection[str], replies: Sequence[ReplySpec]) -> None:
+        """Begin another run."""
+        self.denied, self.replies, self._asked = denied, replies, 0
+
+    def next_reply(self) -> ReplySpec:
+        """Return the reply to the next question: yes if the run says nothing."""
+        self._asked += 1
+        if not self.replies:
+            return ReplySpec()
+        return self.replies[(self._asked - 1) % len(self.replies)]
 
 
 class NotKeptError(BaseException):

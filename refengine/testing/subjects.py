@@ -163,7 +163,7 @@ def play_alone(
         if own is not None:
             return own(scenario, subject, found.world, found.got)
         if is_adk(found.got):
-            from refengine.testing.adk.playing import play_adk  # noqa: PLC0415  # an extra
+            from refengine.testing.adk.stack import play_adk  # noqa: PLC0415  # an extra
 
             return play_adk(scenario, found.world, found.got)
         from refengine.testing.graphs.session import play_graph  # noqa: PLC0415  # an extra

@@ -15,14 +15,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refengine.profile import PROFILES, Profile
 from refengine.testing import Scenario
 from refengine.testing.strategies import scenarios
 from tools.cancelling.session import Moment, broken_laws, cut
-from tools.searching import at_least_one, say
+from tools.searching import at_least_one, draw, say
 
 SEED: Final = 20260005
 LAST: Final = 200
@@ -75,13 +75,7 @@ class Search:
 def search(under: Profile, examples: int, start: int) -> int:
     """Search one profile; return how many runs were cancelled. Raises BrokenError."""
     seen = Search(under)
-    settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )(seed(start)(given(worlds(), moments())(seen.judge)))()
+    draw(given(worlds(), moments())(seen.judge), examples, start)
     return seen.cancelled
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from compat.adapters import adapt
+from compat.engines.adapted import with_handlers
 from refengine.agent import Agent, ChatModelAgentConfig, build_agent
 from refengine.interrupts import Pending
 from refengine.messages import Json, Message
@@ -95,8 +96,7 @@ class CutsPlayer:
         config = replace(config, checkpoints=self._keeper)
         if self._how.way == "native":
             return config
-        adapted = adapt(list(config.middlewares), self._how.profile)
-        return replace(config, middlewares=(), handlers=[*adapted, *config.handlers])
+        return with_handlers(config, adapt, self._how.profile)
 
     async def start(self, number: int) -> RunResult:
         """Play one run to its end, or to where it is interrupted."""

@@ -2,74 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import is_async
 from refengine.context import Context
-from refengine.hooks import ONION_HOOKS, AnyHook, hooks_of
+from refengine.hooks import ONION_HOOKS, AnyHook
 from refengine.stream import StreamReader
-from refengine.struct_middleware import AgentMiddleware
 from refengine.testing.extensions import EDITED
 from refengine.testing.notation import parse_message, show_message
-from refengine.testing.observers import WatchedHooks
+from refengine.testing.observers import HookDress, Wrapping
 from refengine.testing.ops import ToolSpec
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.world import World
-from refengine.tools import Options, Tool, ToolMiddleware
+from refengine.tools import Options, Tool
 from tools.resuming.points import INSIDE, Cutter, Inside
 
 BUILDING: Final = "before_agent"
 """The hook that is never cut: an interrupt there comes too early, by name."""
 
 
-class Dress:
+class Dress(HookDress):
     """Puts points into extensions; what they do stays as it is."""
 
     def __init__(self, cutter: Cutter) -> None:
+        super().__init__()
         self._cutter = cutter
 
-    def handlers(self, handlers: Sequence[object]) -> list[object]:
-        """Return the handlers with points; the same object twice stays the same."""
-        spelt: set[type] = set()
-        seen: dict[int, object] = {}
-        for at, handler in enumerate(handlers):
-            if id(handler) not in seen:
-                seen[id(handler)] = self._handler(handler, at, spelt)
-        return [seen[id(handler)] for handler in handlers]
+    def hook(self, where: str, hook: str, method: AnyHook) -> AnyHook:
+        """Return the hook with points in it."""
+        dressed = self._wrapper if hook in ONION_HOOKS else self._hook
+        return dressed(f"{where}.{hook}", hook, method)
 
-    def _handler(self, handler: object, at: int, spelt: set[type]) -> object:
-        name, hooks = hooks_of(handler, spelt)
-        made = {
-            hook: self._wrapper(f"handlers[{at}].{hook}", hook, method)
-            if hook in ONION_HOOKS
-            else self._hook(f"handlers[{at}].{hook}", hook, method)
-            for hook, method in hooks.items()
-        }
-        return WatchedHooks(name, made, getattr(handler, "legacy_hooks", None))
+    def factory(self, where: str, hook: str, factory: Wrapping) -> Wrapping:
+        """Return the factory, with points in what it makes."""
+        cutter, key = self._cutter, f"{where}.{hook}"
+        phase = "wrap_tool_call" if "wrap_tool" in hook else "tool_call_middlewares"
 
-    def middleware(self, struct: AgentMiddleware, at: int) -> AgentMiddleware:
-        """Return the struct middleware with points in its callbacks."""
-        name = f"middlewares[{at}]"
-        changes: dict[str, Any] = {
-            field: self._hook(f"{name}.{field}", field, hook)
-            for field in ("before_chat_model", "after_chat_model")
-            if (hook := getattr(struct, field)) is not None
-        }
-        wraps = self.tool_middleware(struct.wrap_tool_call, f"{name}.wrap_tool_call")
-        return replace(struct, wrap_tool_call=wraps, **changes)
+        def make(endpoint: AnyHook) -> AnyHook:
+            async def inner(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # an endpoint's
+                around = [each for each in INSIDE.get() if each.startswith(f"{key} ")]
+                return await _passing(around[-1], endpoint)(ctx, value)
 
-    def tool_middleware(self, wraps: ToolMiddleware, name: str) -> ToolMiddleware:
-        """Return the pair of factories, with points in what they make."""
-        made = {
-            kind: self._factory(f"{name}.{kind}", factory)
-            for kind in ("invokable", "streamable")
-            if (factory := getattr(wraps, kind)) is not None
-        }
-        return ToolMiddleware(**made)
+            made = factory(inner)
+            if made is inner:
+                return endpoint
+
+            async def outer(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # an endpoint's
+                with cutter.enter(_own(key, value), phase) as inside:
+                    inside.point("start")
+                    result = await made(ctx, value)
+                    inside.point("end")
+                    return result
+
+            return outer
+
+        return make
 
     def _hook(self, key: str, phase: str, hook: AnyHook) -> AnyHook:
         if phase == BUILDING:
@@ -109,30 +99,6 @@ class Dress:
                 return result
 
         return entered
-
-    def _factory(self, key: str, factory: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        cutter = self._cutter
-        phase = "wrap_tool_call" if "wrap_tool" in key else "tool_call_middlewares"
-
-        def make(endpoint: AnyHook) -> AnyHook:
-            async def inner(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # an endpoint's
-                around = [each for each in INSIDE.get() if each.startswith(f"{key} ")]
-                return await _passing(around[-1], endpoint)(ctx, value)
-
-            made = factory(inner)
-            if made is inner:
-                return endpoint
-
-            async def outer(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # an endpoint's
-                with cutter.enter(_own(key, value), phase) as inside:
-                    inside.point("start")
-                    result = await made(ctx, value)
-                    inside.point("end")
-                    return result
-
-            return outer
-
-        return make
 
 
 def _after_agent(hook: AnyHook) -> AnyHook:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections import Counter
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
     Callable,
     Iterator,
     Mapping,
@@ -39,7 +37,6 @@ from compat.dialects.playing.flow_values import (
 )
 from compat.dialects.playing.flow_world import FlowScriptedTool, FlowWorldModel
 from refengine.messages import Json, Message
-from refengine.testing.clock import run_on
 from refengine.testing.flows.events import (
     USER,
     FlowEvent,
@@ -48,12 +45,18 @@ from refengine.testing.flows.events import (
 )
 from refengine.testing.flows.session import FlowPlay
 from refengine.testing.flows.stack import FlowRequest
-from refengine.testing.flows.watching import STAGES, OwnExecution, marking
+from refengine.testing.flows.watching import (
+    STAGES,
+    CountedHooks,
+    Hook,
+    OwnExecution,
+    marking,
+)
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.scenario import Scenario
 from refengine.testing.subjects import Played, Subject, SubjectError
 from refengine.testing.tool_runs import calling, written
-from refengine.testing.world import CALLING, World
+from refengine.testing.world import World
 
 APP: Final = "world"
 """The name of the app where a subject gives none."""
@@ -64,18 +67,11 @@ INSTEAD: Final = (
 MODEL_INSTEAD: Final = "give it as_flow(world).model"
 OF_PLUGINS: Final = ("on_user_message", "before_run", "on_event", "after_run")
 
-Hook = Callable[..., Any]
-
 
 def play(scenario: Scenario, subject: Subject, world: World, got: object) -> Played:  # noqa: ARG001  # a player's signature
     """Play the agents that the subject built; raises SubjectError and EffectError."""
-    if len(scenario.all_agents) > 1:
-        why = "a world of several agents has no place for agents of the dialect"
-        raise SubjectError(got, why)
-    stack = DialectStack(world, got)
-    session = FlowPlay(scenario, world, stack)
-    run_on(world.clock, session.play())
-    return Played(world.recorder.trace(), stack.hooks, refused=session.refused)
+    session = FlowPlay(scenario, world, DialectStack(world, got))
+    return session.played(got, "agents of the dialect")
 
 
 def runner_of(got: object) -> Runner:
@@ -120,7 +116,7 @@ class DialectStack:
     @property
     def hooks(self) -> Mapping[str, int]:
         """How often each hook of the subject ran."""
-        return dict(self._watch.hooks)
+        return self._watch.hooks
 
     @property
     def answered(self) -> tuple[type[BaseException], ...]:
@@ -232,8 +228,13 @@ class FlowWatch:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.hooks: Counter[str] = Counter()
+        self._hooks = CountedHooks(_call_of)
         self.agents: list[Agent] = []
+
+    @property
+    def hooks(self) -> Mapping[str, int]:
+        """How often each hook of the subject ran."""
+        return dict(self._hooks.counts)
 
     def dress(self, runner: Runner) -> None:
         """Watch all that hangs on a runner."""
@@ -244,7 +245,7 @@ class FlowWatch:
 
     def _plugin(self, plugin: Plugin) -> Plugin:
         given: dict[str, Any] = {
-            stage: self._hook(hook, f"{plugin.name}.{stage}", stage)
+            stage: self._hooks.watched(hook, f"{plugin.name}.{stage}", stage)
             for stage in (*STAGES, *OF_PLUGINS)
             if (hook := getattr(plugin, stage)) is not None
         }
@@ -257,7 +258,9 @@ class FlowWatch:
         for stage in STAGES:
             given: Sequence[Hook] = getattr(agent, stage, ())
             watched = tuple(
-                self._hook(each, _name(agent.name, stage, at, len(given)), stage)
+                self._hooks.watched(
+                    each, _name(agent.name, stage, at, len(given)), stage
+                )
                 for at, each in enumerate(given)
             )
             if watched:
@@ -271,21 +274,6 @@ class FlowWatch:
             object.__setattr__(agent, "toolsets", toolsets)
         for each in agent.sub_agents:
             self._agent(each)
-
-    def _hook(self, hook: Hook, name: str, stage: str) -> Hook:
-        self.hooks[name] += 0
-
-        @functools.wraps(hook)
-        def watched(*args: Any) -> Any:  # noqa: ANN401  # as the hook
-            self.hooks[name] += 1
-            call_id = _call_of(args) or CALLING.get()
-            with calling(call_id), marking(stage):
-                found = hook(*args)
-            if inspect.isawaitable(found):
-                return _awaited(found, call_id, stage)
-            return found
-
-        return watched
 
     def _tool(self, tool: Tool) -> Tool:
         if tool.agent is not None:
@@ -315,11 +303,6 @@ class WatchedToolset:
     async def tools(self, ctx: ReadonlyContext) -> Sequence[Tool]:
         """Return the tools for this run."""
         return [*map(self._watched, await self._inner.tools(ctx))]
-
-
-async def _awaited(hook: Awaitable[object], call_id: str | None, stage: str) -> object:
-    with calling(call_id), marking(stage):
-        return await hook
 
 
 def _known(tool: Tool, args: Mapping[str, Any]) -> Mapping[str, Any]:

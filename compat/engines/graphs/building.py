@@ -80,10 +80,10 @@ def _layers(found: Mapping[str, Any], owner: str, position: int) -> Mapping[str,
 def langchain_agent(
     engine: str,
     config: ChatModelAgentConfig,
-    parts: Parts,
     create: Callable[..., Any] | None = None,
 ) -> GraphAgent:
     """Build with ``create_agent``, or what calls it; raises what that refuses."""
+    parts = parts_of(config)
     create_agent: Any = create or import_module("langchain.agents").create_agent
     middlewares = [
         middleware_of(f"middleware[{at}]", {}, config, tools)
@@ -113,9 +113,10 @@ def langchain_agent(
 
 
 def langgraph_agent(
-    engine: str, config: ChatModelAgentConfig, parts: Parts, *, keeps_edits: bool
+    engine: str, config: ChatModelAgentConfig, *, keeps_edits: bool
 ) -> GraphAgent:
     """Build with ``create_react_agent``; raises what it refuses."""
+    parts = parts_of(config)
     node = ToolNode(
         parts.tools, awrap_tool_call=tool_wrapper(parts.with_hook(WRAP_TOOL))
     )

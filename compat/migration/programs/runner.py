@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager
 from typing import Final
 
-from compat.migration.comparing import Pair, PlayError, SideRunner
+from compat.migration.comparing import Pair, PlainSide, PlayError, SideRunner
 from compat.migration.programs.commands import ProgramCommand
 from compat.migration.programs.interfaces import SpokenInterfaces
 from compat.migration.programs.process import ProgramFault
@@ -22,7 +22,7 @@ ASKED: Final = "request to the model"
 """What stands among the hooks of a program: it has no other one that is seen."""
 
 
-class ProgramRunner:
+class ProgramRunner(PlainSide):
     """One side of a check of programs."""
 
     def __init__(
@@ -56,23 +56,6 @@ class ProgramRunner:
         if self._side is not None:
             self._side.close()
             self._side = None
-
-    @property
-    def ways(self) -> Sequence[str]:
-        """None: a program is no graph."""
-        return ()
-
-    def run_in(self, ways: Sequence[str]) -> None:
-        """Do nothing: a program runs in one way."""
-
-    @property
-    def intends(self) -> Sequence[str]:
-        """None: a program says no effects that it intends."""
-        return ()
-
-    def broken(self, played: object) -> Sequence[str]:  # noqa: ARG002  # as all sides
-        """Return nothing: no effect is intended."""
-        return ()
 
     @property
     def exercise(self) -> Exercise:

@@ -20,7 +20,7 @@ from compat.drivers.subjects import (
     SubjectEngine,
     SubjectWatch,
 )
-from compat.migration.comparing import PlayError, SideRunner
+from compat.migration.comparing import PlainSide, PlayError, SideRunner
 from compat.migration.refs import SubjectRef, located
 from compat.migration.remote.languages import ReadSubject
 from compat.migration.reproducer import SideFiles
@@ -49,7 +49,7 @@ class RemotePlayed:
     way: str | None = None
 
 
-class RemoteRunner:
+class RemoteRunner(PlainSide):
     """One side: a subject and the driver that has it."""
 
     def __init__(
@@ -104,23 +104,6 @@ class RemoteRunner:
         """End the driver, and remove what was made for it."""
         self._driver.close()
         self._ending()
-
-    @property
-    def ways(self) -> Sequence[str]:
-        """None: it is no graph."""
-        return ()
-
-    def run_in(self, ways: Sequence[str]) -> None:
-        """Do nothing: an agent behind a driver runs in one way."""
-
-    @property
-    def intends(self) -> Sequence[str]:
-        """None: what is intended is said in Python."""
-        return ()
-
-    def broken(self, played: object) -> Sequence[str]:  # noqa: ARG002  # as all sides
-        """Return nothing: no effect is intended."""
-        return ()
 
     @property
     def exercise(self) -> Exercise:

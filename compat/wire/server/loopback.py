@@ -11,7 +11,7 @@ import socket
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Final, Self, cast
 
 import uvicorn
@@ -116,12 +116,7 @@ class LoopbackServer(ABC):
             self._end()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end()
 
     def serve(self, listening: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from property_tests.given_runs import Events
 from property_tests.mutants.engines.events import given_to_consumer
-from property_tests.mutants.engines.resuming import resumed
+from property_tests.mutants.engines.resuming import recalled, resumed
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -21,19 +21,6 @@ from property_tests.mutants.patching import (
 )
 from refengine.events import AgentEvent
 from refengine.interrupts import Pending
-
-
-def _recalled(change: Callable[[Given, Given], None]) -> Patch:
-    """Change each entry that is known again, given it and what was kept of it."""
-
-    def replaced(right: Right) -> Right:
-        def recall(self: Given, old: Given) -> None:
-            right(self, old)
-            change(self, old)
-
-        return recall
-
-    return patch("resume.recall", replaced)
 
 
 def _invoked(kept: Given) -> None:
@@ -134,7 +121,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "finished-siblings-again",
         "Calls that had ended beside one that asked are made again.",
         "INT-006 INT-003",
-        _recalled(_siblings_again),
+        recalled(_siblings_again),
     ),
     broken(
         "answers-as-text",

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from compat.engines.adapted import quiet
 from property_tests.mutants.around import built, under
-from property_tests.mutants.doors import quiet
 from property_tests.mutants.engines import lists
 from property_tests.mutants.engines.lists import Found
 from property_tests.mutants.mutant import Mutant

@@ -25,7 +25,7 @@ from refengine.loop import MODEL
 from refengine.tools import NO_OPTIONS
 
 
-def _recalled(change: Callable[[Given, Given], None]) -> Patch:
+def recalled(change: Callable[[Given, Given], None]) -> Patch:
     """Change each entry that is known again, given it and what was kept of it."""
 
     def replaced(right: Right) -> Right:
@@ -270,13 +270,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "ended-tools-again",
         "A tool that had ended is executed again for a wrapper that asked after it.",
         "INT-003",
-        _recalled(_tools_forgotten),
+        recalled(_tools_forgotten),
     ),
     broken(
         "re-entries-unmarked",
         "What is entered again is not told that it is.",
         "INT-004",
-        _recalled(_unmarked),
+        recalled(_unmarked),
     ),
     broken(
         "interrupted-iteration-counted-twice",
@@ -294,7 +294,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "changes-in-place-forgotten",
         "What a finished call changed in its input is gone for who calls next again.",
         "INT-005",
-        _recalled(_changes_forgotten),
+        recalled(_changes_forgotten),
     ),
     wrong(
         "siblings-of-who-asks-cancelled",
@@ -330,7 +330,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "earlier-answers-forgotten",
         "A hook that asks twice gets its second answer for both.",
         "INT-009",
-        _recalled(_answers_forgotten),
+        recalled(_answers_forgotten),
     ),
     broken(
         "answers-to-calls-mixed-up",

@@ -35,8 +35,11 @@ from refengine.testing.flows.events import (
     by_scope,
     known,
 )
+from refengine.testing.flows.session import FlowPlay
 from refengine.testing.flows.stack import FlowRequest, Said
 from refengine.testing.recorder import snapshot
+from refengine.testing.scenario import Scenario
+from refengine.testing.subjects import Played
 from refengine.testing.world import World
 
 CONFIRMATION: Final = "adk_request_confirmation"
@@ -49,6 +52,11 @@ UNTOLD: Final = TelemetryConfig(
 """What spans are told of a run: no messages, since to write them down costs a tenth of
 it. The framework would ask the environment for each call."""
 TEXTUAL: Final = ("text/", "application/json")
+
+
+def play_adk(scenario: Scenario, world: World, got: object) -> Played:
+    """Play the agents that the subject built; raises SubjectError and EffectError."""
+    return FlowPlay(scenario, world, AdkStack(world, got)).played(got, "agents of ADK")
 
 
 class AdkStack:
@@ -70,7 +78,7 @@ class AdkStack:
     @property
     def hooks(self) -> Mapping[str, int]:
         """How often each hook of the subject ran."""
-        return dict(self._watch.hooks)
+        return self._watch.hooks
 
     @property
     def answered(self) -> tuple[type[BaseException], ...]:

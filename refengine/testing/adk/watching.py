@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from google.adk.agents import BaseAgent
 from google.adk.plugins import BasePlugin
@@ -20,12 +19,16 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
 
 from refengine.testing.adk.tools import WorldAdkTool
-from refengine.testing.flows.watching import STAGES, OwnExecution, marking
+from refengine.testing.flows.watching import (
+    STAGES,
+    CountedHooks,
+    Hook,
+    OwnExecution,
+    marking,
+)
 from refengine.testing.json_values import is_list
 from refengine.testing.tool_runs import calling, written
-from refengine.testing.world import CALLING, World
-
-Hook: TypeAlias = Callable[..., Any]
+from refengine.testing.world import World
 
 OF_PLUGINS: Final = (
     "on_user_message",
@@ -43,8 +46,13 @@ class AdkWatch:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.hooks: Counter[str] = Counter()
+        self._hooks = CountedHooks(_call_of)
         self.agents: list[BaseAgent] = []
+
+    @property
+    def hooks(self) -> Mapping[str, int]:
+        """How often each hook of the subject ran."""
+        return dict(self._hooks.counts)
 
     def dress(self, root: BaseAgent, plugins: Sequence[BasePlugin]) -> None:
         """Watch all that hangs on a root agent, and these plugins."""
@@ -59,7 +67,9 @@ class AdkWatch:
         if written_by is getattr(BasePlugin, name, None):
             return
         hook = getattr(plugin, name)
-        setattr(plugin, name, self._hook(hook, f"{plugin.name}.{stage}", stage))
+        setattr(
+            plugin, name, self._hooks.watched(hook, f"{plugin.name}.{stage}", stage)
+        )
 
     def _agent(self, agent: BaseAgent) -> None:
         if any(agent is each for each in self.agents):
@@ -78,31 +88,11 @@ class AdkWatch:
 
     def _callbacks(self, given: Any, name: str, stage: str) -> Any:  # noqa: ANN401  # one, or a list
         if not is_list(given):
-            return self._hook(given, name, stage)
+            return self._hooks.watched(given, name, stage)
         return [
-            self._hook(each, f"{name}[{at}]", stage) for at, each in enumerate(given)
+            self._hooks.watched(each, f"{name}[{at}]", stage)
+            for at, each in enumerate(given)
         ]
-
-    def _hook(self, hook: Hook, name: str, stage: str) -> Hook:
-        self.hooks[name] += 0
-
-        @functools.wraps(hook)
-        def watched(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # as the hook
-            self.hooks[name] += 1
-            call_id = _call_of((*args, *kwargs.values())) or CALLING.get()
-            with calling(call_id), marking(stage):
-                found = hook(*args, **kwargs)
-            if inspect.isawaitable(found):
-                return self._awaited(found, call_id, stage)
-            return found
-
-        return watched
-
-    async def _awaited(
-        self, hook: Awaitable[object], call_id: str | None, stage: str
-    ) -> object:
-        with calling(call_id), marking(stage):
-            return await hook
 
     def _tool(self, given: Any) -> Any:  # noqa: ANN401  # what an agent takes for a tool
         if isinstance(given, BaseToolset):

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 from refengine.messages import Json
 from refengine.testing.flows.events import FlowQuestion, FlowResponse, known
+from refengine.testing.person import APPROVAL, RepliesInTurn
 from refengine.testing.recorder import snapshot
-from refengine.testing.scenario import ReplySpec
 from refengine.testing.tool_runs import calling
 from refengine.testing.world import World
 
-APPROVAL: Final = "approval"
-"""The effect under which each call that a person was asked about is put down."""
-YES: Final = ReplySpec()
 
-
-class FlowPerson:
+class FlowPerson(RepliesInTurn):
     """Answers confirmations: denied calls with no, others as the replies say in turn.
 
     A reply that is no plain yes or no confirms with its value as the payload.
     """
 
     def __init__(self, world: World) -> None:
+        super().__init__()
         self._world = world
-        self._denied: Collection[str] = ()
-        self._replies: Sequence[ReplySpec] = ()
-        self._asked = 0
-
-    def begins(self, denied: Collection[str], replies: Sequence[ReplySpec]) -> None:
-        """Begin another run."""
-        self._denied, self._replies, self._asked = denied, replies, 0
 
     def answers(self, asked: Sequence[FlowQuestion]) -> Sequence[FlowResponse]:
         """Return the answers to these questions; none of those that stay open."""
@@ -43,9 +32,9 @@ class FlowPerson:
         ]
 
     def _answer(self, question: FlowQuestion) -> dict[str, Json] | None:
-        reply = self._next()
+        reply = self.next_reply()
         call = question.call
-        kind = "no" if call.id in self._denied else reply.kind
+        kind = "no" if call.id in self.denied else reply.kind
         confirmed = kind not in {"no", "nothing"}
         told: dict[str, Json] = {
             "name": call.name,
@@ -61,9 +50,3 @@ class FlowPerson:
         if kind in {"edited", "text"}:
             answer["payload"] = reply.value
         return answer
-
-    def _next(self) -> ReplySpec:
-        self._asked += 1
-        if not self._replies:
-            return YES
-        return self._replies[(self._asked - 1) % len(self._replies)]

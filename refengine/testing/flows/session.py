@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from refengine.messages import Json, Message
-from refengine.testing.clock import no_waiting
+from refengine.testing.clock import no_waiting, run_on
 from refengine.testing.flows.consumer import FlowConsumer
 from refengine.testing.flows.events import FlowQuestion, StoredSession
 from refengine.testing.flows.person import FlowPerson
@@ -22,6 +22,7 @@ from refengine.testing.flows.stack import FlowRequest, FlowStack, Said
 from refengine.testing.notation import parse_message
 from refengine.testing.refusing import refusal
 from refengine.testing.scenario import RunSpec, Scenario
+from refengine.testing.subjects import Played, SubjectError
 from refengine.testing.tool_runs import point_of_scripted
 from refengine.testing.world import World
 
@@ -54,6 +55,18 @@ class FlowPlay:
         self._kept = 0
         self.refused: str | None = None
         """Why the framework refused what it was given, if it did."""
+
+    def played(self, got: object, whose: str) -> Played:
+        """Play the session on virtual time; raises SubjectError and EffectError.
+
+        ``whose`` says what the subject returned in ``got``.
+        """
+        if len(self._scenario.all_agents) > 1:
+            why = f"a world of several agents has no place for {whose}"
+            raise SubjectError(got, why)
+        run_on(self._world.clock, self.play())
+        trace = self._world.recorder.trace()
+        return Played(trace, self._stack.hooks, refused=self.refused)
 
     async def play(self) -> None:
         """Play the runs; the world's recorder has the trace. Raises EffectError."""

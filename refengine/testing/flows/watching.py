@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from refengine.testing.recorder import snapshot
-from refengine.testing.tool_runs import POINT, started
+from refengine.testing.tool_runs import POINT, calling, started
 from refengine.testing.world import CALLING, World
+
+Hook: TypeAlias = Callable[..., Any]
 
 STAGES: Final = (
     "before_agent",
@@ -22,6 +26,39 @@ STAGES: Final = (
     "on_tool_error",
 )
 """What an agent has callbacks for, and plugins have, too."""
+
+
+class CountedHooks:
+    """Puts hooks into wrappers that count them and say where they raised.
+
+    ``call_of`` finds the id of the call that a hook is given the context of.
+    """
+
+    def __init__(self, call_of: Callable[[Sequence[object]], str | None]) -> None:
+        self._call_of = call_of
+        self.counts: Counter[str] = Counter()
+        """How often each ran; those that never did are there."""
+
+    def watched(self, hook: Hook, name: str, stage: str) -> Hook:
+        """Return the hook, watched, and otherwise as it is."""
+        self.counts[name] += 0
+
+        @functools.wraps(hook)
+        def watched(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # as the hook
+            self.counts[name] += 1
+            call_id = self._call_of((*args, *kwargs.values())) or CALLING.get()
+            with calling(call_id), marking(stage):
+                found = hook(*args, **kwargs)
+            if inspect.isawaitable(found):
+                return _awaited(found, call_id, stage)
+            return found
+
+        return watched
+
+
+async def _awaited(hook: Awaitable[object], call_id: str | None, stage: str) -> object:
+    with calling(call_id), marking(stage):
+        return await hook
 
 
 class OwnExecution:

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.person import APPROVAL, RepliesInTurn
 from refengine.testing.recorder import snapshot
 from refengine.testing.scenario import ReplySpec
 from refengine.testing.subject_worlds.answers import ARGS
@@ -23,8 +24,6 @@ from refengine.testing.world import World
 
 Call: TypeAlias = "Mapping[str, Any]"  # of a tool, as LangChain has it
 
-APPROVAL: Final = "approval"
-"""The effect under which each call that a person was asked about is put down."""
 QUESTION: Final = "question"
 """The effect under which a question is put down that is about no call."""
 NAMES: Final = ("name", "tool", "tool_name", "action", "function")
@@ -34,26 +33,19 @@ EDITED: Final = "edited"
 DECISIONS: Final[Mapping[str, str]] = MappingProxyType(
     {"yes": "approve", "no": "reject", "edited": "edit", "text": "respond"}
 )
-YES: Final = ReplySpec()
 
 
-class GraphPerson:
+class GraphPerson(RepliesInTurn):
     """Answers as the runs of a scenario say."""
 
     def __init__(self, world: World) -> None:
+        super().__init__()
         self._world = world
-        self._denied: Collection[str] = ()
-        self._replies: Sequence[ReplySpec] = ()
-        self._asked = 0
-
-    def begins(self, denied: Collection[str], replies: Sequence[ReplySpec]) -> None:
-        """Begin another run."""
-        self._denied, self._replies, self._asked = denied, replies, 0
 
     def says(self, call: Call, kind: str = "yes") -> str:
         """Return how the person answers about a call; that it was asked is put down."""
         call_id = call.get("id") or self._id_of(call)
-        kind = "no" if call_id in self._denied else kind
+        kind = "no" if call_id in self.denied else kind
         question: dict[str, Json] = {
             "name": str(call.get("name")),
             "args": snapshot(call.get("args")),
@@ -66,7 +58,7 @@ class GraphPerson:
 
     def answers(self, value: object, call: Call | None) -> object:
         """Return what resumes an interrupt that has this value."""
-        reply = self._next()
+        reply = self.next_reply()
         if is_mapping(value) and is_list(value.get("action_requests")):
             allowed = _allowed(value)
             requests = cast("Sequence[Mapping[str, Any]]", value["action_requests"])
@@ -84,17 +76,11 @@ class GraphPerson:
 
     def lets_go_on(self, calls: Sequence[Call]) -> bool:
         """Tell whether the person lets a run go on that stopped before such calls."""
-        kind = self._next().kind
+        kind = self.next_reply().kind
         if not calls:
             self._world.effect(QUESTION, {"value": None})
         said = [self.says(call, kind) for call in calls] or [kind]
         return not any(each in {"no", "nothing"} for each in said)
-
-    def _next(self) -> ReplySpec:
-        self._asked += 1
-        if not self._replies:
-            return YES
-        return self._replies[(self._asked - 1) % len(self._replies)]
 
     def _decision(
         self, request: Call, kind: str, allowed: Collection[str] | None
@@ -135,7 +121,7 @@ class GraphPerson:
             self._world.effect(QUESTION, {"value": snapshot(value)})
         said = [self.says(each, reply.kind) for each in calls]
         if "no" in said and reply.kind != "no":
-            no = (each for each in self._replies if each.kind == "no")
+            no = (each for each in self.replies if each.kind == "no")
             reply = next(no, ReplySpec(kind="no", value=False))
         args: object = calls[0].get("args") if calls else None
         return _filled(reply.value, _edited(args))

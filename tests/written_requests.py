@@ -48,7 +48,7 @@ def _settings(asked: VendorRequest, names: Mapping[str, str]) -> dict[str, Any]:
     return {known[ours]: each for ours, each in asked.settings.items() if ours in known}
 
 
-def _content(message: Message, text: str) -> Any:  # noqa: ANN401  # JSON values
+def _content(message: Message, text: str) -> Any:  # JSON values
     """Return a text, or the parts of a message in their order."""
     parts = thawed(message.extra.get(PARTS))
     if not is_list(parts):
@@ -68,7 +68,7 @@ def _blocks(message: Message, text: str) -> list[Any]:
     return [*found, *([] if told else said)]
 
 
-def _object(call: ToolCall) -> Any:  # noqa: ANN401  # JSON values
+def _object(call: ToolCall) -> Any:  # JSON values
     return json.loads(call.arguments or "{}")
 
 
