@@ -67,6 +67,13 @@ CALLED: Mapping[str, object] = {
     "model_script": ["assistant:a[1:t({})]", "assistant:done"],
     "runs": [{"input": ["user:hi"]}],
 }
+BROKEN_OFF: Mapping[str, object] = {
+    "agent": {},
+    "model_script": [
+        {"chunks": ["assistant:so", "assistant: far"], "stream_error": "cut off"}
+    ],
+    "runs": [{"input": ["user:hi"], "streaming": True}],
+}
 MOVED = {
     "old.ts": """
     async beforeModel(state) {
@@ -134,7 +141,11 @@ def test_hooks_of_langchain_js_are_judged_as_they_move(tmp_path: Path) -> None:
     news = {name: (ref(name), Terms()) for name in names}
 
     found = check_all(
-        ref("old.ts"), news, corpus(CALLED), CheckOptions(timeout=60), explain=False
+        ref("old.ts"),
+        news,
+        corpus(CALLED, BROKEN_OFF),
+        CheckOptions(timeout=60),
+        explain=False,
     )
 
     right, wrong = (found[name].verdict for name in names)
