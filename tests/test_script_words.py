@@ -111,13 +111,21 @@ def test_names_of_tools_in_scripts_are_harvested_as_those_in_python(
     assert "langchain" not in words.names
 
 
-def test_errors_that_a_source_tells_apart_are_those_that_worlds_fail_with() -> None:
-    source = """
-    if (error instanceof TimeoutError || error.name === "ConnectionError") retry();
-    else if (error instanceof Error) throw error; // and never a "KeyError"
-    """
-
-    assert [*script_errors(source)] == ["TimeoutError", "ConnectionError"]
+@pytest.mark.parametrize(
+    ("source", "errors"),
+    [
+        ("if (error instanceof TimeoutError) again();", ["TimeoutError"]),
+        ('if (error.name === "ConnectionError") again();', ["ConnectionError"]),
+        ("try { call(); } catch { call(); }", ["Error"]),
+        ("toolRetryMiddleware({ maxRetries: 2 })", ["Error"]),
+        ("x instanceof Error // and never catch a KeyError", []),
+        ('say("an Error, to catch or to retry")', []),
+    ],
+)
+def test_errors_that_a_source_tells_apart_are_those_that_worlds_fail_with(
+    source: str, errors: list[str]
+) -> None:
+    assert [*script_errors(source)] == errors
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
@@ -57,6 +58,7 @@ NAMED: Final = re.compile(r"\\k<(\w+)>")
 CODE_POINT: Final = re.compile(r"\\u\{([\da-fA-F]{1,6})\}")
 FLAGS: Final = MappingProxyType({"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL})
 ERROR: Final = re.compile(r"[A-Z]\w*Error")
+CATCHING: Final = re.compile(r"^catch$|retr(?:y|ies)", re.IGNORECASE)
 
 
 def _pattern(regex: str, flags: str) -> tuple[str, int]:
@@ -88,18 +90,20 @@ def script_words(source: str) -> SourceWords:
 
 
 def script_errors(source: str) -> Iterator[str]:
-    """Yield the classes of errors that such a source tells apart, but for ``Error``.
+    """Yield the classes of errors that such a source tells apart.
 
     They stand behind ``instanceof``, or are looked for as texts, by ``name`` mostly.
+    One that catches whatever comes, or has somebody try again, speaks of ``Error``.
     """
-    before = Token("line", "\n")
-    for token in _tokens(source):
+    tokens = _tokens(source)
+    for before, token in pairwise([Token("line", "\n"), *tokens]):
         name = token.value if token.kind == "text" else ""
         if before.text == "instanceof":
             name = token.text
         if ERROR.fullmatch(name):
             yield name
-        before = token
+    if any(each.kind == "name" and CATCHING.search(each.text) for each in tokens):
+        yield "Error"
 
 
 def _tokens(source: str) -> Sequence[Token]:
