@@ -153,6 +153,7 @@ def test_hooks_of_langchain_js_are_judged_as_they_move(tmp_path: Path) -> None:
     assert right.sufficient
     assert wrong.divergence is not None
     assert wrong.divergence.code == "EFFECT_LOST"
+    assert wrong.exercise["old"] == right.exercise["old"]  # it plays once for both
 
 
 @needs_node
