@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from property_tests.known.states import known_of
@@ -21,10 +22,9 @@ from tools.pages.seeds import code
 PAGE: Final = Path(__file__).parents[2] / "docs" / "profiles-langchain.md"
 BEGIN: Final = "<!-- languages: written by python -m tools.pages.languages -->\n"
 END: Final = "<!-- end of languages -->\n"
-ENGINES: Final[Mapping[str, str]] = {
-    "langchain": "langchain-1",
-    "langchain-js@1": "langchain-js-1",
-}
+ENGINES: Final[Mapping[str, str]] = MappingProxyType(
+    {"langchain": "langchain-1", "langchain-js@1": "langchain-js-1"}
+)
 """The engine of each language, and its profile."""
 
 
