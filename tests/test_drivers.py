@@ -9,6 +9,7 @@ import pytest
 from benchmarks.drivers import SessionLostError, driver_rows, measured_driver
 from compat.drivers.checking import check_driver
 from compat.drivers.connection import PATIENCE, DriverProtocolError
+from compat.drivers.node_building import find_node
 from compat.drivers.remote import RemoteEngine
 from compat.drivers.skeleton import PYTHON
 from compat.drivers.texts import decoded, encoded
@@ -203,6 +204,21 @@ def test_an_old_node_is_told_by_its_version(
         NotInstalledError, match=r"installed \(Node.js v18.0.0 x64 is\)"
     ):
         load_engine("ai-sdk@5")
+
+
+def test_a_node_is_asked_for_its_version_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("node", "npm"):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho >>{tmp_path}/starts\necho v20.0.0 x64\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    found = [find_node("ai-sdk@5") for _ in range(3)]
+
+    assert found == [(str(tmp_path / "node"), str(tmp_path / "npm"))] * 3
+    assert len((tmp_path / "starts").read_text("utf-8").splitlines()) == 1
 
 
 def test_a_small_driver_does_as_the_reference_does(tmp_path: Path) -> None:

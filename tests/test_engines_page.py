@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.pages import languages
 from tools.pages.engines import (
     BEGIN,
     END,
@@ -115,3 +116,15 @@ def test_no_report_and_an_empty_one_are_told(
     with pytest.raises(NoReportsError, match=r"give reports that 'refengine conform"):
         read_rows([])
     assert "no report: give reports" in capsys.readouterr().err
+
+
+def test_where_the_languages_of_langchain_part_stands_as_their_failures_are_known() -> (
+    None
+):
+    page = languages.PAGE.read_text("utf-8")
+    found = languages.parting()
+
+    assert languages.written(page) == page
+    assert all(found.values())
+    told = [key for of in found.values() for keys in of.values() for key in keys]
+    assert len(told) == len(set(told))  # what both fail is no difference

@@ -8,13 +8,15 @@ import pytest
 from compat.drivers.installed import node_driver
 from compat.drivers.node_building import TSC
 from compat.engines.capabilities import CAPABILITIES
+from compat.engines.langchain import DECLARED as CREATE_AGENT
 from compat.engines.loading import load_engine
+from property_tests.checks import CHECKS
 from refengine.profile import differences, profile
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
-from refengine.testing.trace import Trace
+from refengine.testing.trace import Trace, Written
 from tests.driver_traffic import checked, recorded
 from tests.node_support import needs_node
 
@@ -50,7 +52,7 @@ def world(*, streaming: bool) -> dict[str, object]:
 
 def seen(trace: Trace) -> list[dict[str, object]]:
     """Return what a trace says, but for warnings: a driver gives none."""
-    numbers: dict[str, str] = {}
+    numbers: Written = {}
     entries = [each for each in trace if each.kind != "warning"]
     return [{**each.canonical(numbers), "seq": 0} for each in entries]
 
@@ -80,6 +82,15 @@ def test_where_the_two_languages_part_is_pinned() -> None:
     found = differences(profile("langchain-1"), profile("langchain-js-1"))
 
     assert [name for name, _, _ in found] == ["equal_tool_names", "additional_tools"]
+
+
+def test_which_clauses_apply_to_one_language_alone_is_pinned() -> None:
+    both = CREATE_AGENT, load_engine("langchain-js@1").capabilities
+
+    apply = [{each.clause for each in CHECKS if each.applies(can)} for can in both]
+
+    assert apply[0] ^ apply[1] == {"EVT-016", "EVT-017", "ERR-034", "RUN-028"}
+    assert apply[1] < apply[0]
 
 
 def test_all_that_goes_to_it_and_back_keeps_to_the_schema() -> None:

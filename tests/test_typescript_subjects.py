@@ -1,13 +1,14 @@
 """Subjects in TypeScript: what is wrong with one is told, and hooks are judged."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from compat.drivers.node_subjects import script_subject
 from compat.drivers.subjects import SubjectMistakeError
-from compat.migration.checking import Checked, check_all, code_of
+from compat.migration.checking import Checked, check_all, code_of, corpus_of
 from compat.migration.judging import Terms
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.remote.worlds import eased, playable
@@ -65,6 +66,13 @@ CALLED: Mapping[str, object] = {
     "model_script": ["assistant:a[1:t({})]", "assistant:done"],
     "runs": [{"input": ["user:hi"]}],
 }
+BROKEN_OFF: Mapping[str, object] = {
+    "agent": {},
+    "model_script": [
+        {"chunks": ["assistant:so", "assistant: far"], "stream_error": "cut off"}
+    ],
+    "runs": [{"input": ["user:hi"], "streaming": True}],
+}
 MOVED = {
     "old.ts": """
     async beforeModel(state) {
@@ -81,6 +89,18 @@ MOVED = {
     },""",
 }
 """Hooks of middleware for LangChain.js; a run enters the last once."""
+PLANTED = r"""
+const HELD = /^order [A-F]\d{3}$/;
+
+export const subject = () => ({
+  async transformParams({ params }: any) {
+    const said = params.prompt.filter((each: any) => each.role === "user");
+    const held = said.some((each: any) => HELD.test(each.content[0].text));
+    return held ? { ...params, prompt: params.prompt.slice(-1) } : params;
+  },
+});
+"""
+"""A middleware of models that does something to what its own source speaks of."""
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +140,11 @@ def test_hooks_of_langchain_js_are_judged_as_they_move(tmp_path: Path) -> None:
     news = {name: (ref(name), Terms()) for name in names}
 
     found = check_all(
-        ref("old.ts"), news, corpus(CALLED), CheckOptions(timeout=60), explain=False
+        ref("old.ts"),
+        news,
+        corpus(CALLED, BROKEN_OFF),
+        CheckOptions(timeout=60),
+        explain=False,
     )
 
     right, wrong = (found[name].verdict for name in names)
@@ -128,6 +152,30 @@ def test_hooks_of_langchain_js_are_judged_as_they_move(tmp_path: Path) -> None:
     assert right.sufficient
     assert wrong.divergence is not None
     assert wrong.divergence.code == "EFFECT_LOST"
+    assert wrong.exercise["old"] == right.exercise["old"]  # it plays once for both
+
+
+@needs_node
+def test_what_a_source_in_typescript_looks_for_is_in_some_world(tmp_path: Path) -> None:
+    nothing = PLANTED.replace("return held ?", "return false ?")
+    (tmp_path / "old.ts").write_text(nothing, "utf-8")
+    (tmp_path / "new.ts").write_text(PLANTED, "utf-8")
+    old, new = (parse_ref(name, cwd=tmp_path) for name in ("old.ts", "new.ts"))
+    how = CheckOptions(timeout=60, examples=1)
+    worlds = corpus_of([old, new], how)
+    # Those in which it does something, of all that the check plays.
+    met = [each for each in worlds.worlds if "order A" in repr(each.scenario.runs)]
+
+    found = check_all(
+        old,
+        {"": (new, Terms())},
+        replace(worlds, worlds=tuple(met)),
+        how,
+        explain=False,
+    )
+
+    assert 0 < len(met) < 10
+    assert found[""].verdict.divergence is not None
 
 
 def test_a_subject_is_its_file_and_what_that_imports(tmp_path: Path) -> None:

@@ -98,6 +98,19 @@ def test_tool_that_returns_directly_is_ordinary_where_a_side_speaks_of_it() -> N
             "only known tools are called",
             {"agent": {}, "model_script": ["assistant:a[1:t({})]"]},
         ),
+        (
+            "no two tools have one name",
+            {"agent": {"tools": [{"name": "t"}, {"name": "t"}]}},
+        ),
+        (
+            "no two tools have one name",
+            {
+                "agent": {
+                    "tools": [{"name": "t"}],
+                    "middlewares": [{"additional_tools": [{"name": "t"}]}],
+                }
+            },
+        ),
         ("no other extensions", {"agent": {"handlers": [{"id": "H"}]}}),
         ("no other extensions", {"agent": {"middlewares": [{"id": "M"}]}}),
         ("no other extensions", {"agent": {"tool_call_middlewares": [{}]}}),

@@ -8,6 +8,7 @@ none of them runs a script (``npm ci --ignore-scripts``). The compiler is one of
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -163,7 +164,8 @@ def find_node(engine: str) -> tuple[str, str]:
     return node, npm
 
 
+@functools.cache
 def _version(node: str, engine: str) -> str:
-    """Return the version of a Node, with its architecture."""
+    """Return the version of a Node, with its architecture: started once for it."""
     asked = [node, "-p", "process.version + ' ' + process.arch"]
     return said_by(asked, engine).strip()

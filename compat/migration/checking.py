@@ -9,7 +9,7 @@ which are read and never imported here (verdicts, Worlds and corpora).
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.machinery import PathFinder
@@ -50,7 +50,12 @@ from compat.verdicts.migration import Side as SideName
 from refengine.testing.subject_worlds.adk_source import adk_words, is_adk_source
 from refengine.testing.subject_worlds.fits import fit_of
 from refengine.testing.subject_worlds.go_source import adk_go_words, is_adk_go
-from refengine.testing.subject_worlds.graph_source import graph_words, is_graph_source
+from refengine.testing.subject_worlds.graph_source import (
+    MOST,
+    graph_words,
+    is_graph_source,
+)
+from refengine.testing.subject_worlds.script_source import SUFFIXES, script_errors
 from refengine.testing.subject_worlds.unusual import Spoken
 
 
@@ -156,10 +161,16 @@ def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
     if any(map(is_graph_source, sources.values())):
         old = [text for name, text in sources.items() if name.startswith("0/")]
         return Vocabulary(words, graph_words(sources.values(), old))
-    errors = graph_words(sources.values()).errors
+    scripts = (each for name, text in sources.items() for each in _errors(name, text))
+    errors = dict.fromkeys([*graph_words(sources.values()).errors, *scripts])
     old = [text for name, text in sources.items() if name.startswith("0/")]
     fit = fit_of(old, sources.values())
-    return Vocabulary(replace(words, errors=errors), fit=fit)
+    return Vocabulary(replace(words, errors=tuple(errors)[:MOST]), fit=fit)
+
+
+def _errors(name: str, text: str) -> Iterator[str]:
+    if name.endswith(SUFFIXES):
+        yield from script_errors(text)
 
 
 def _all_sources(refs: Sequence[SubjectRef]) -> Mapping[str, str]:

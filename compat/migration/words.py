@@ -1,19 +1,21 @@
 """The words of a subject: what its source compares with, looks for and counts to.
 
-Found by ``ast`` alone: nothing is imported, so a corpus can be made before a subject is
-(verdicts, Worlds and corpora).
+Found in its text alone, of Python by ``ast``: nothing is imported, so a corpus can be
+made before a subject is (verdicts, Worlds and corpora).
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeVar
 
 from refengine.testing.subject_worlds.go_source import go_words
-from refengine.testing.subject_worlds.source import found_in
+from refengine.testing.subject_worlds.script_source import SUFFIXES, script_words
+from refengine.testing.subject_worlds.source import SourceWords, found_in
 from refengine.testing.subject_worlds.words import Pattern, Words
 
 __all__ = ["Pattern", "Words", "harvest", "own_sources"]
@@ -28,20 +30,22 @@ PRODUCT: Final = 5_000
 PRODUCTS: Final = 24
 NAME: Final = re.compile(r"[A-Za-z_][\w.-]*")
 NO_NAMES: Final = frozenset(("system", "user", "assistant", "tool", "__main__"))
-GO: Final = ".go"
+READERS: Final[Mapping[str, Callable[[str], SourceWords]]] = MappingProxyType(
+    {".go": go_words, **dict.fromkeys(SUFFIXES, script_words)}
+)
+"""By suffix of a file: what reads its words; all others are read as Python."""
 OURS: Final = frozenset(("refengine", "compat"))
 
 
 def harvest(sources: Mapping[str, str]) -> Words:
     """Return the words of these sources; one that does not parse has none.
 
-    Names in ``.go`` are read as Go, all others as Python. A word that only one source
-    holds comes before those that several do: where two sides differ is where they are
-    to be looked at.
+    What language each is in, its name says. A word that only one source holds comes
+    before those that several do: where two sides differ is where they are to be looked
+    at.
     """
     found = [
-        go_words(text) if name.endswith(GO) else found_in(text)
-        for name, text in sources.items()
+        READERS.get(Path(name).suffix, found_in)(text) for name, text in sources.items()
     ]
     texts = _ranked([each.texts for each in found])
     numbers = _ranked([each.numbers for each in found])[:OTHERS]

@@ -45,9 +45,12 @@ def check_remote(
     """
     sides = _Sides.read([old, *(ref for ref, _ in news.values())], how)
     try:
-        with closing(sides.runner(old, "old")) as runner:
+        with (
+            closing(sides.runner(old, "old")) as runner,
+            closing(_Judges(runner, corpus, how)) as judges,
+        ):
             return {
-                name: _judged(sides, runner, ref, terms, corpus, explain=explain)
+                name: _judged(sides, judges, ref, terms, explain=explain)
                 for name, (ref, terms) in news.items()
             }
     except PlayError as error:
@@ -87,24 +90,46 @@ class _Sides:
             raise PlayError(failed) from error
 
 
+class _Judges:
+    """Judges of one old side, which plays once for all new sides of like engines.
+
+    Another engine may have other worlds, and the old side plays those for it.
+    """
+
+    def __init__(self, old: RemoteRunner, corpus: Corpus, how: CheckOptions) -> None:
+        self.old = old
+        self._corpus = corpus
+        self._progress = how.progress
+        self._judges: dict[str, MigrationJudge[RemoteRunner]] = {}
+
+    def of(self, new: RemoteRunner) -> MigrationJudge[RemoteRunner]:
+        """Return the judge that has the worlds of both sides' engines."""
+        engine = new.subject.engine
+        if engine not in self._judges:
+            fit = _fitted(self._corpus, self.old, new)
+            judge = MigrationJudge(self.old, fit, anew, self._progress)
+            self._judges[engine] = judge
+        return self._judges[engine]
+
+    def close(self) -> None:
+        """End what judges started."""
+        for each in self._judges.values():
+            each.close()
+
+
 def _judged(
     sides: _Sides,
-    old: RemoteRunner,
+    judges: _Judges,
     ref: SubjectRef,
     terms: Terms,
-    corpus: Corpus,
     *,
     explain: bool,
 ) -> JudgedSides:
     terms = replace(terms, everywhere=sides.how.domain == EVERYWHERE)
     try:
         with closing(sides.runner(ref, "new")) as new:
-            judge = MigrationJudge(
-                old, _fitted(corpus, old, new), anew, sides.how.progress
-            )
-            with closing(judge):
-                verdict = judge.judge(new, terms, explain=explain)
-            return verdict, {"old": old.files, "new": new.files}
+            verdict = judges.of(new).judge(new, terms, explain=explain)
+            return verdict, {"old": judges.old.files, "new": new.files}
     except PlayError as error:
         return _faulty(error, terms)
 

@@ -9,19 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from refengine.testing.subject_worlds.code_tokens import Grammar, Token, words_of
 from refengine.testing.subject_worlds.graph_source import MOST, GraphWords, Option
 from refengine.testing.subject_worlds.named_values import BY_TYPE, Value
-from refengine.testing.subject_worlds.source import (
-    LARGEST,
-    LATER,
-    LONGEST,
-    SourceWords,
-    put,
-)
-from refengine.testing.subject_worlds.words import Pattern
+from refengine.testing.subject_worlds.source import SourceWords
 
 TOKEN: Final = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?\*/)"
@@ -34,16 +27,20 @@ TOKEN: Final = re.compile(
     r"|(?P<sign>[=!<>]=|&&|\|\||:=|\S)",
     re.DOTALL,
 )
-COMPARING: Final = frozenset(("==", "!=", "<", ">", "<=", ">="))
-RECKONING: Final = frozenset("*/%")
-LOOKED_FOR: Final = frozenset(
-    (
-        *("Contains", "HasPrefix", "HasSuffix", "EqualFold", "Index", "Count"),
-        *("TrimPrefix", "TrimSuffix", "Trim", "Replace", "ReplaceAll", "Split", "Cut"),
-    )
+GRAMMAR: Final = Grammar(
+    # Of strings and slices.
+    looked_for=frozenset(
+        (
+            *("Contains", "HasPrefix", "HasSuffix", "EqualFold", "Index", "Count"),
+            *("TrimPrefix", "TrimSuffix", "Trim", "Replace", "ReplaceAll", "Split"),
+            "Cut",
+        )
+    ),
+    regex=frozenset(("MustCompile", "Compile")),
+    declares=frozenset(("const", "var")),
+    # As Python writes the end of a text.
+    pattern=lambda regex, _: (regex.replace(r"\z", r"\Z"), 0),
 )
-"""Functions of ``strings`` and ``slices``: what they are given is looked for."""
-REGEX: Final = frozenset(("MustCompile", "Compile"))
 TAG: Final = re.compile(r'\w+:"')
 """How the tag of a field of a struct begins, which is no word of a subject's."""
 ADK: Final = "google.golang.org/adk/"
@@ -60,26 +57,9 @@ KEPT: Final = frozenset(("app", "user"))
 NEAR: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A piece of a source, and what kind it is: a name of ``TOKEN``."""
-
-    kind: str
-    text: str
-
-
 def go_words(source: str) -> SourceWords:
     """Return the words of a source in Go."""
-    found = SourceWords()
-    tokens = [*_without_imports(_tokens(source))]
-    declared = [*_declared(tokens)]
-    for at, token in enumerate(tokens):
-        rank = _rank(tokens, at, is_declared=declared[at])
-        if token.kind in {"text", "raw"}:
-            _take_text(found, tokens, at, rank)
-        elif token.kind == "number":
-            _take_number(found, tokens, at, rank)
-    return found
+    return words_of([*_without_imports(_tokens(source))], GRAMMAR)
 
 
 def is_adk_go(source: str) -> bool:
@@ -102,9 +82,25 @@ def adk_go_words(sources: Iterable[str]) -> GraphWords:
 
 def _tokens(source: str) -> Iterator[Token]:
     for found in TOKEN.finditer(source):
-        kind = found.lastgroup or ""
-        if kind != "comment":
-            yield Token(kind, found[0])
+        kind, text = found.lastgroup or "", found[0]
+        value = None
+        if kind == "raw" and not TAG.match(text, 1):
+            value = text[1:-1]
+        elif kind == "text":
+            value = _unquoted(text)
+        if kind in {"raw", "text"}:
+            yield Token("other" if value is None else "text", text, value or "")
+        elif kind != "comment":
+            yield Token(kind, text)
+
+
+def _unquoted(quoted: str) -> str | None:
+    """Return the text between quotes; None for one that JSON does not know, as well."""
+    try:
+        text: str = json.loads(quoted)
+    except ValueError:
+        return None
+    return text
 
 
 def _without_imports(tokens: Iterable[Token]) -> Iterator[Token]:
@@ -119,93 +115,6 @@ def _without_imports(tokens: Iterable[Token]) -> Iterator[Token]:
             opened = True
         elif token.text == ")" or (token.kind == "line" and not opened):
             importing = opened = False
-
-
-def _declared(tokens: Sequence[Token]) -> Iterator[bool]:
-    """Yield of each token whether a constant or variable of the package is declared."""
-    depth, inside = 0, False
-    for token in tokens:
-        if depth == 0 and token.text in {"const", "var"} and token.kind == "name":
-            inside = True
-        yield inside
-        if token.kind == "sign":
-            depth += (token.text in "({[") - (token.text in ")}]")
-        if token.kind == "line" and depth == 0:
-            inside = False
-
-
-def _rank(tokens: Sequence[Token], at: int, *, is_declared: bool) -> int:
-    """Return how much a word matters: most, if it is compared with or looked for."""
-    around = {each.text for each in tokens[max(at - 1, 0) : at + 2]}
-    if around & COMPARING or _is_case(tokens, at) or _called(tokens, at) in LOOKED_FOR:
-        return 0
-    return 1 if is_declared else LATER
-
-
-def _is_case(tokens: Sequence[Token], at: int) -> bool:
-    for token in reversed(tokens[max(at - 12, 0) : at]):
-        if token.text == "case":
-            return True
-        if token.text != "," and token.kind not in {"text", "raw", "number"}:
-            return False
-    return False
-
-
-def _called(tokens: Sequence[Token], at: int) -> str:
-    """Return the name of the function that a token is given to, "" if there is none."""
-    depth = 0
-    for back in range(at - 1, max(at - 24, 0), -1):
-        text = tokens[back].text
-        depth += (text == ")") - (text == "(")
-        if depth < 0:
-            return tokens[back - 1].text
-        if tokens[back].kind == "line":
-            return ""
-    return ""
-
-
-def _take_text(found: SourceWords, tokens: Sequence[Token], at: int, rank: int) -> None:
-    token = tokens[at]
-    text = token.text[1:-1] if token.kind == "raw" else _unquoted(token.text)
-    if text is None or not text.strip() or (token.kind == "raw" and TAG.match(text)):
-        return
-    if _called(tokens, at) in REGEX:
-        _take_pattern(found, text)
-    put(found.texts, text[:LONGEST], rank)
-
-
-def _unquoted(quoted: str) -> str | None:
-    """Return the text between quotes; None for one that JSON does not know, as well."""
-    try:
-        text: str = json.loads(quoted)
-    except ValueError:
-        return None
-    return text
-
-
-def _take_pattern(found: SourceWords, regex: str) -> None:
-    regex = regex.replace(r"\z", r"\Z")  # as Python writes the end of a text
-    try:
-        re.compile(regex)
-    except (re.error, OverflowError, RecursionError):
-        return
-    put(found.patterns, Pattern(regex), 0)
-
-
-def _take_number(
-    found: SourceWords, tokens: Sequence[Token], at: int, rank: int
-) -> None:
-    try:
-        number = float(tokens[at].text.replace("_", ""))
-    except ValueError:  # written in another base
-        return
-    if not 0 <= number <= LARGEST:
-        return
-    for each in (int(number), -int(-number // 1)):
-        put(found.numbers, each, rank)
-    if {each.text for each in tokens[max(at - 1, 0) : at + 2]} & RECKONING:
-        found.divides = True
-        found.factors |= {int(number)} if 1 < number <= 1_000 else set()
 
 
 def _state_keys(source: str) -> Iterator[str]:

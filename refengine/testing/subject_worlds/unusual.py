@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -34,6 +35,7 @@ TOOLS: Final = "at least one tool"
 ENDS_WITH_USER: Final = "input ends with the user"
 NONE_FAILS: Final = "no tool fails"
 KNOWN_CALLED: Final = "only known tools are called"
+OWN_NAMES: Final = "no two tools have one name"
 ALONE: Final = "no other extensions"
 DIRECT: Final = re.compile(r"returns?[_ ]?direct", re.IGNORECASE)
 """How a source speaks of tools that return directly, whatever its framework."""
@@ -146,6 +148,16 @@ def _calls_unknown(scenario: Scenario) -> str | None:
     return None
 
 
+def _equal_names(scenario: Scenario) -> str | None:
+    for agent in scenario.all_agents:
+        brought = (each.additional_tools for each in agent.middlewares)
+        names = Counter(tool.name for tool in chain(agent.tools, *brought))
+        for name, times in names.items():
+            if times > 1:
+                return f"{times} tools have the name {name!r}"
+    return None
+
+
 def _beside_others(scenario: Scenario) -> str | None:
     others = any(
         (*each.middlewares, *each.handlers, *each.tool_call_middlewares)
@@ -161,6 +173,7 @@ OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
         ENDS_WITH_USER: _ends_otherwise,
         NONE_FAILS: _fails,
         KNOWN_CALLED: _calls_unknown,
+        OWN_NAMES: _equal_names,
         ALONE: _beside_others,
     }
 )

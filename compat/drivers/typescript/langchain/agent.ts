@@ -24,7 +24,6 @@ export class ReactAgent implements Agent {
   private readonly told: Messages;
   private readonly made: ReturnType<typeof createAgent>;
   private readonly steps: number;
-  private readonly wrapsModel: boolean;
 
   private readonly harness: Harness;
   private readonly config: ConfigTold;
@@ -47,7 +46,6 @@ export class ReactAgent implements Agent {
     const around = hooks.filter((each) => MODEL_HOOKS.includes(each)).length;
     const before = hooks.filter((each) => each === "before_agent").length;
     this.steps = config.max_iterations * (2 + around) + before;
-    this.wrapsModel = hooks.includes("wrap_model_call");
   }
 
   private tool(spec: ToolTold): HarnessTool {
@@ -56,11 +54,10 @@ export class ReactAgent implements Agent {
   }
 
   async *run(asked: RunAsked, signal: AbortSignal): AsyncGenerator<EventTold> {
-    const streams = asked.stream && !this.wrapsModel;
     const messages = this.told.readAll(asked.messages);
     const items = (await this.made.stream(
       { messages },
-      { streamMode: streams ? ["updates", "messages"] : ["updates"], recursionLimit: this.steps, signal },
+      { streamMode: asked.stream ? ["updates", "messages"] : ["updates"], recursionLimit: this.steps, signal },
     )) as AsyncIterable<[string, unknown]>;
     const open = new OpenAnswer(this.harness);
     try {
