@@ -11,6 +11,7 @@ writes these pages anew with what they print now.
 import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,31 +36,31 @@ PAGES = [
 FRAMES = "docs/protocol.md"
 """A page whose frames are all held to the schema, by test_protocol.py."""
 UNSHOWN = {
-    "README.md": "sh text",  # CI runs both; test_docs.py
-    "docs/bench.md": "python sh",  # minutes; a file that one measures
-    "docs/cassettes.md": "sh text toml",  # test_wire_docs.py
-    "docs/ci.md": "markdown",  # a picture's address
-    "docs/concurrency.md": "text",  # test_interleaving.py
-    "docs/engine.md": "text",  # test_docs.py
-    "docs/judging-engines.md": "sh",  # CI judges the doors that they name
-    "docs/known-failures.md": "sh toml",  # test_known_failures.py
+    "README.md": "2 sh, 1 text",  # CI runs both; test_docs.py
+    "docs/bench.md": "1 python, 2 sh, 1 text",  # takes minutes; a measured file
+    "docs/cassettes.md": "4 sh, 1 text, 1 toml",  # test_wire_docs.py
+    "docs/ci.md": "1 markdown",  # a picture's address
+    "docs/concurrency.md": "1 text",  # test_interleaving.py
+    "docs/engine.md": "1 text",  # test_docs.py
+    "docs/judging-engines.md": "4 sh",  # CI judges the doors that they name
+    "docs/known-failures.md": "3 sh, 1 toml",  # test_known_failures.py
     # Its example in test_docs.py; settings are what test_migration_settings.py reads.
-    "docs/migrate-check.md": "py sh text toml ts",
-    "docs/migrating-callbacks-to-v2.md": "py text",  # test_dialect_guides.py
-    "docs/migrating-from-adk-callbacks.md": "text",  # test_flow_guide.py
-    "docs/migrating-from-langgraph.md": "py sh text",  # a pack of CI
-    "docs/migrating-from-struct.md": "sh",  # a pack of CI
-    "docs/migrating-to-the-loop.md": "py text",  # test_dialect_guides.py
-    "docs/observing-adk.md": "json",  # test_observe_flow.py
-    "docs/programs.md": "sh",  # test_chat_to_responses.py has such programs
-    "docs/scale.md": "sh",  # .ci/long
-    "docs/seed-findings.md": "json",  # test_registry.py
-    "docs/sketches.md": "sh",  # test_typescript_dialects.py
-    "docs/state.md": "sh text",  # test_approval_example.py
-    "docs/timeline.md": "sh text",  # test_timeline.py
-    "docs/vendor-traffic.md": "sh",  # test_models_derived.py
+    "docs/migrate-check.md": "2 py, 5 sh, 3 text, 4 toml, 1 ts",
+    "docs/migrating-callbacks-to-v2.md": "1 py, 1 text",  # test_dialect_guides.py
+    "docs/migrating-from-adk-callbacks.md": "2 text",  # test_flow_guide.py
+    "docs/migrating-from-langgraph.md": "1 py, 2 sh, 1 text",  # a pack of CI
+    "docs/migrating-from-struct.md": "1 sh",  # a pack of CI
+    "docs/migrating-to-the-loop.md": "1 py, 1 text",  # test_dialect_guides.py
+    "docs/observing-adk.md": "1 json",  # test_observe_flow.py
+    "docs/programs.md": "1 sh",  # test_chat_to_responses.py has such programs
+    "docs/scale.md": "2 sh",  # .ci/long
+    "docs/seed-findings.md": "13 json",  # test_registry.py
+    "docs/sketches.md": "1 sh",  # test_typescript_dialects.py
+    "docs/state.md": "2 sh, 4 text",  # test_approval_example.py
+    "docs/timeline.md": "2 sh, 4 text",  # test_timeline.py
+    "docs/vendor-traffic.md": "2 sh",  # test_models_derived.py
 }
-"""Kinds of blocks that are not run here, and who runs them, or why nobody does."""
+"""How many blocks of a kind are not run here, and who runs them, or why nobody does."""
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -71,8 +72,12 @@ def test_a_page_shows_what_its_commands_print(page: str, tmp_path) -> None:
 
 def test_each_block_of_a_page_is_run_or_it_is_said_who_runs_it() -> None:
     pages = ["README.md", *(f"docs/{each.name}" for each in ROOT.glob("docs/*.md"))]
-    kinds = {each: sorted(set(not_run(each))) for each in sorted(pages)}
-    found = {page: " ".join(left) for page, left in kinds.items() if left}
+    kinds = {each: sorted(Counter(not_run(each)).items()) for each in sorted(pages)}
+    found = {
+        page: ", ".join(f"{count} {kind}" for kind, count in left)
+        for page, left in kinds.items()
+        if left
+    }
 
     assert {page: found[page] for page in found if page != FRAMES} == UNSHOWN
 

@@ -17,6 +17,7 @@ from compat.migration.code_table import CODES
 from compat.verdicts.relations import RELATIONS
 from refengine.profile import options
 from refengine.testing.channels import CHANNELS
+from tools.site.pages import commands, exit_codes
 
 ROOT = Path(__file__).parent.parent
 LED_TO = re.compile(r'<a [^>]*href="(?!\w+:)([^"#]+)')
@@ -91,6 +92,14 @@ def test_reference_has_every_name_that_there_is(site: Path) -> None:
     public: list[str] = vars(refengine)["__all__"]
     listed = set(re.findall(r'id="refengine\.(?:\w+\.)*(\w+)"', names))
     assert set(public) <= listed
+
+
+def test_exit_codes_are_told_of_every_command() -> None:
+    shown = re.findall(r"^Usage: refengine ([a-z -]*[a-z])", commands(), re.MULTILINE)
+    told = exit_codes()
+
+    assert {"conform", "clause list", "corpus sample", "migrate check"} <= set(shown)
+    assert not [each for each in shown if f"`refengine {each}`" not in told]
 
 
 def test_picture_of_the_whole_names_commands_that_there_are() -> None:

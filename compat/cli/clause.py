@@ -34,7 +34,10 @@ app = group("List the clauses of the contract, and explain one by a run.")
 @option("-k", "words", about="only these, by a part of the id", multiple=True)
 @flag("--json", "as_json", about="print them as JSON")
 def list_(status: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
-    """List the clauses with level, status and sentence."""
+    """List the clauses with level, status and sentence.
+
+    Exit codes: 0 listed, 2 a mistake in what was given, 4 none has the status.
+    """
     from rich.console import Console
 
     from compat.report.conform_text import counted

@@ -166,7 +166,8 @@ def conform(  # noqa: PLR0913  # options of a command line
     your own to one is named with --dialect.
 
     Exit codes: 0 conformant, 1 not, 2 usage, 3 an engine, its door or the harness broke
-    down, 4 nothing ran, 5 a known failure that is none any more.
+    down, 4 nothing ran, 5 a known failure that is none any more, or an entry that
+    matches nothing. If several apply, the first of 2, 3, 4, 1, 5 wins.
     """
     engines += tuple(f"cmd:{each}" for each in commands)
     check_arguments(engines=bool(engines), stores=bool(stores))

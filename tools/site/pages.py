@@ -43,6 +43,8 @@ ABOUT_POSTURES: Final = (
 )
 ENDS: Final = re.compile(r"Exit codes?:? (.+?)(?:\n\n|\Z)", re.DOTALL)
 """Where the help of a command says what it ends with."""
+WITHOUT_VERDICT: Final = "0 done, 2 a mistake in what was given."
+"""What commands end with whose help says nothing of it: they give no verdict."""
 DOCS: Final = Path(__file__).parents[2] / "docs"
 STUB: Final = Path(refengine.__file__).with_name("__init__.pyi")
 """Where each public name of the engine comes from; at run time it is loaded late."""
@@ -97,11 +99,15 @@ def _spoken(name: str, command: click.Command) -> Iterator[tuple[str, click.Comm
 def exit_codes() -> str:
     """Return what each command ends with, as its help says it."""
     parts = ["# Exit codes", "0 is good, 1 is a verdict against what was given."]
+    silent: list[str] = []
     for name, (module, _) in COMMANDS.items():
         for line, command in _spoken(name, import_module(module).app):
             told = ENDS.search(command.help or "")
-            if told is not None:
+            if told is None:
+                silent.append(f"`refengine {line}`")
+            else:
                 parts.append(f"- `refengine {line}`: {' '.join(told[1].split())}")
+    parts.append(f"- {', '.join(silent)}: {WITHOUT_VERDICT}")
     return "\n\n".join((*parts[:2], "\n".join(parts[2:]))) + "\n"
 
 
