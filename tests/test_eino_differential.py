@@ -7,11 +7,13 @@ import pytest
 from click.testing import CliRunner
 
 from compat.engines.loading import load_engine
+from refengine.profile import EINO_0_9
+from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 from tools.differential import __main__ as differential
 from tools.differential.explaining import Explained, read_explained
 from tools.differential.hooks import HooksPair, hooks_pair
-from tools.differential.searching import Differential
+from tools.differential.searching import Differential, Unexplained
 
 with_go = pytest.mark.skipif(
     shutil.which("go") is None, reason="without Go no driver in Go is built"
@@ -128,3 +130,20 @@ def test_an_engine_that_there_is_not_is_a_clear_error() -> None:
 
     assert said.exit_code == 2
     assert "nobody@1" in said.output
+
+
+def test_a_search_goes_on_behind_a_difference_and_makes_each_kind_small() -> None:
+    said: list[str] = []
+    found = Differential(HooksPair(EINO_0_9, load_engine("reference")), [])
+
+    found.run(12, 0, said.append)
+
+    assert found.unexplained
+    assert found.worlds > sum(each.worlds for each in found.unexplained.values())
+    assert all(str(each) in said for each in found.unexplained.values())
+    assert max(len(size_of(each)) for each in found.unexplained.values()) < 400
+    assert said[-1] == f"12 of 12 worlds, {len(found.unexplained)} differences"
+
+
+def size_of(found: Unexplained[Scenario]) -> str:
+    return found.scenario.model_dump_json(exclude_defaults=True)

@@ -6,7 +6,7 @@ declares, and what is compared is what a posture is confirmed by.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,6 +17,7 @@ from hypothesis.strategies import SearchStrategy
 from compat.engines.capabilities import OF_HOOKS, refusal_of
 from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.needs import hidden_needs
+from compat.migration.shrinking import shrink
 from compat.profiles.comparing import played
 from compat.profiles.confirming import projected
 from property_tests.generating import FAMILIES
@@ -31,6 +32,9 @@ from refengine.testing.session import play
 from refengine.testing.strategies import scenarios
 from refengine.testing.strategies.worlds import calls_of
 from tools.differential.searching import Seen, Skipped
+
+TRIES: Final = 400
+"""So many smaller worlds of a difference are played at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,12 @@ class HooksPair:
         ours: Any = projected(played(scenario, self.profile))
         compared: Any = projected(theirs)
         return ours, compared
+
+    def smallest(
+        self, scenario: Scenario, still: Callable[[Scenario], bool]
+    ) -> Scenario:
+        """Return the smallest world found for which that holds, as it does for this."""
+        return shrink(scenario, still, TRIES)
 
 
 def _played_by(world: Scenario, declared: AbstractSet[str]) -> Scenario:
