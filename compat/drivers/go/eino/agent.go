@@ -70,6 +70,7 @@ func (a *agent) build(c config) (has any, err error) {
 	if c.UnknownTools {
 		tools.UnknownToolsHandler = a.unknownTool
 	}
+	tools.ToolCallMiddlewares = append(tools.ToolCallMiddlewares, noting)
 	for _, each := range c.ToolWraps {
 		tools.ToolCallMiddlewares = append(tools.ToolCallMiddlewares, a.toolMiddleware(each))
 	}
