@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from refengine.awaiting import ended, in_turn
 from refengine.chain import SCOPE, CallScope, LayerName
@@ -362,8 +362,6 @@ class UnknownCall:
 
 
 AnyCall: TypeAlias = ToolCallRun | UnknownCall
-_LEAKS: Final = frozenset(("leaks_into_event", "structs_leak"))
-"""The options of ``changed_call_id`` under which the id of the input is told."""
 
 
 class CallBatch:
@@ -420,7 +418,7 @@ class CallBatch:
         self._in_place = one_by_one or len(self.runs) == 1
         self._held = held
         self._profile = profile
-        self._leak = profile.changed_call_id in _LEAKS
+        self._leak = profile.changed_call_id == "leaks_into_event"
         self._cancels = profile.failing_call == "siblings_cancelled"
         self._as_finished = profile.tool_events == "as_finished"
         self._one_by_one = one_by_one

@@ -75,7 +75,7 @@ func pulled[T any](a *agent, stream int64, read func(piece) (T, error)) *schema.
 	go func() {
 		for !ticking.Send(struct{}{}, nil) {
 		}
-		if over.CompareAndSwap(false, true) {
+		if over.CompareAndSwap(false, true) && !a.gone.Load() {
 			_ = a.peer.Call("close", asked, nil)
 		}
 	}()
