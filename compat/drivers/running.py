@@ -43,8 +43,8 @@ class RemoteRun:
                 came_to = await self._came_to(ended.result())
             finally:
                 await self._left(ended)
-                for each in self._begun:
-                    await each.aclose()
+                for result in self._begun:
+                    await result.aclose()
             yield self._outcome(came_to)
         finally:
             driver.detach()
@@ -124,12 +124,12 @@ class RemoteRun:
         if told.get("role") == "tool":
             self._run.reads_result()
             self._run.took()
-            reader = self._agent.pulled(stream)
-            pieces: AsyncIterator[Wire] = reader
+            opened = self._agent.pulled(stream)
+            pieces: AsyncIterator[Wire] = opened
             call_id = told.get("call_id")
             if call_id is None:
-                self._begun.append(reader)
-                pieces, call_id = await _of_call(reader)
+                self._begun.append(opened)
+                pieces, call_id = await _of_call(opened)
             source = self._results(pieces, call_id, self._run.seen.results)
             reader: StreamReader[Chunk] = StreamReader(source)
             return AgentEvent("tool", self._path, None, call_id, stream=reader)

@@ -161,7 +161,7 @@ def _ordered(seen: Entries, moments: Sequence[float]) -> Entries:
 
 def _ends_run(after: Entries) -> bool:
     data: Any = after[0]["data"] if after else {}
-    return data.get("status") == "returned_directly"
+    return bool(data.get("status") == "returned_directly")
 
 
 def _without_asking(told: Mapping[str, Json]) -> Mapping[str, Json]:
