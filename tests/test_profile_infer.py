@@ -155,7 +155,7 @@ def test_the_command_tells_every_posture_and_both_profiles(capsys) -> None:
 
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[: len(options())]] == list(options())
-    assert "reference-legacy shows 26 of 42 postures" in lines
+    assert "reference-legacy shows 27 of 43 postures" in lines
     assert "nearest profile: eino-0.7, nothing that it shows differs" in lines
     assert "declared profile: eino-0.7, nothing that it shows differs" in lines
 
