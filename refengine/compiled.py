@@ -38,7 +38,7 @@ class Binder:
             "invokable": extensions.tool_layers("invokable", config),
             "streamable": extensions.tool_layers("streamable", config),
         }
-        if profile.changed_call_id == "structs_leak":
+        if profile.handler_input == "own":
             layers = {
                 kind: [layer.apart() for layer in found]
                 for kind, found in layers.items()

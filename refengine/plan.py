@@ -198,7 +198,10 @@ class Planner:
     ) -> Plan:
         left = None if fold.nulled else config.tools
         shown = runnable = left or []
-        if left is None:
+        bare = not default and not runnable
+        if not left and flags.made_anew(config.return_directly):
+            bare = True
+        elif left is None:
             runnable = default
             shown = default if self.profile.null_tools == "ignored" else []
         elif not left and self.profile.all_tools_removed != "none_left":
@@ -211,7 +214,7 @@ class Planner:
             tuple(runnable),
             tuple(default or runnable),
             flags.end(runnable, config.return_directly),
-            not default and not runnable,
+            bare,
         )
 
 
@@ -254,6 +257,14 @@ class DirectFlags:
             return list(default), None
         unset = [replace(meta, return_directly=None) for meta in default]
         return unset, dict(self._configured)
+
+    def made_anew(self, by_name: Mapping[str, bool] | None) -> bool:
+        """Tell whether an agent is made for the run, since hooks put the first flags.
+
+        That is so where what stands in the map counts: eino makes its graph anew,
+        which is that of an agent without tools if hooks have left none.
+        """
+        return self._rule == "membership" and not self._configured and bool(by_name)
 
     def end(
         self, left: Sequence[ToolMeta], by_name: Mapping[str, bool] | None

@@ -117,12 +117,12 @@ class Profile:
     """the order of the events of one message's calls"""
     next_twice: Literal["allowed"]
     """a wrapper that calls ``next`` again runs the inner call again"""
-    changed_call_id: Literal[
-        "ignored", "leaks_into_event", "structs_leak", "taken_over"
-    ]
-    """a wrapper changes the call id of its input; where structs leak, the id stands on
-    the event if no handler changed it; taken over it is the id that tool, event and
-    history have"""
+    changed_call_id: Literal["ignored", "leaks_into_event", "taken_over"]
+    """a wrapper changes the call id of its input; taken over it is the id that tool,
+    event and history have"""
+    handler_input: Literal["shared", "own"]
+    """a handler's wrapper of a tool call writes into its input: the wrappers around it
+    see that, or it has an input of its own"""
     model_context: Literal["iteration", "model_side", "before_hooks"]
     """how far the context of a before-model hook reaches"""
     state_object: Literal[

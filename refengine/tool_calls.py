@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from refengine.awaiting import ended, in_turn
 from refengine.chain import SCOPE, CallScope, LayerName
@@ -362,8 +362,6 @@ class UnknownCall:
 
 
 AnyCall: TypeAlias = ToolCallRun | UnknownCall
-_LEAKS: Final = frozenset(("leaks_into_event", "structs_leak"))
-"""The options of ``changed_call_id`` under which the id of the input is told."""
 
 
 class CallBatch:
@@ -386,6 +384,7 @@ class CallBatch:
         "_in_tasks",
         "_leak",
         "_left",
+        "_one_by_one",
         "_open",
         "_opens_first",
         "_profile",
@@ -419,11 +418,12 @@ class CallBatch:
         self._in_place = one_by_one or len(self.runs) == 1
         self._held = held
         self._profile = profile
-        self._leak = profile.changed_call_id in _LEAKS
+        self._leak = profile.changed_call_id == "leaks_into_event"
         self._cancels = profile.failing_call == "siblings_cancelled"
         self._as_finished = profile.tool_events == "as_finished"
+        self._one_by_one = one_by_one
         opened = profile.sequential_streams == "opened"
-        self._opens_first = opened and one_by_one and self._streaming
+        self._opens_first = opened and self._streaming
         self._in_tasks = self._opens_first or not self._in_place
         self._left = deque(self.runs)
         self._arrived: asyncio.Queue[ToolCallRun] | None = None
@@ -458,6 +458,8 @@ class CallBatch:
             if self._is_due(call):
                 return self._tell(call, self._event_id(call))
             await self._pass_by(call)
+        if self._opens_first and (event := self._held_event()) is not None:
+            return event
         if self._tasks:
             await self._end_tasks()
         return None if self._held is None else self._held_event()
@@ -545,6 +547,18 @@ class CallBatch:
             for call in self.runs:
                 self._arrive(call)
             raise
+        await self._read_opened()
+
+    async def _read_after(self, opening: Sequence[asyncio.Task[None]]) -> None:
+        """Wait until all results are open, each in its task, then read the streams."""
+        await asyncio.wait(opening)
+        if not any(each.cancelled() or each.exception() for each in opening):
+            await self._read_opened()
+
+    async def _read_opened(self) -> None:
+        """Read the streams all at once; a call that failed leaves the others unread."""
+        if any(call.error is not None for call in self.runs):
+            return
         reading = [asyncio.create_task(call.finish()) for call in self.runs]
         self._tasks += reading  # so that who leaves ends them, too
         if reading:
@@ -555,19 +569,26 @@ class CallBatch:
         self._gates = {call: asyncio.Event() for call in self.runs}
         if self._as_finished:
             self._arrived = asyncio.Queue()
-        if self._opens_first:
+        if self._opens_first and self._one_by_one:
             self._tasks = [asyncio.create_task(self._open_in_turn())]
             return
-        self._tasks = [asyncio.create_task(self._whole(call)) for call in self.runs]
+        whole = self._opened if self._opens_first else self._whole
+        self._tasks = [asyncio.create_task(whole(call)) for call in self.runs]
+        if self._opens_first and self._tasks:
+            reading = self._read_after(tuple(self._tasks))
+            self._tasks.append(asyncio.create_task(reading))
         if self._cancels:
-            for call, task in zip(self.runs, self._tasks, strict=True):
+            for call, task in zip(self.runs, self._tasks, strict=False):
                 task.add_done_callback(partial(self._ended, call))
 
-    async def _whole(self, call: ToolCallRun) -> None:
+    async def _opened(self, call: ToolCallRun) -> None:
         try:
             await call.open(self._ctx, self._streaming)
         finally:
             self._arrive(call)
+
+    async def _whole(self, call: ToolCallRun) -> None:
+        await self._opened(call)
         await call.finish()
 
     def _arrive(self, call: ToolCallRun) -> None:

@@ -1,6 +1,7 @@
 """Drivers that are programs in Python: what they say, and what they do wrong."""
 
 import asyncio
+import gc
 import sys
 from pathlib import Path
 
@@ -33,6 +34,7 @@ MISDEEDS = {
     "replies to nobody": "PEER.send(id=999, result={})",
     "calls what there is not": "PEER.call('dance', agent=params['agent'])",
 }
+LATE = {"closes late": "PEER.call('close', agent=params['agent'] - 1, stream=1)"}
 TOLD = {
     "dies": "ended with exit status 3 in its call of 'run'; it printed last: oh",
     "hangs": "gave no answer within 1 s in its call of 'run'",
@@ -55,8 +57,8 @@ def driver(folder: Path, source: str = PYTHON) -> list[str]:
 def misbehaving(folder: Path, misdeed: str) -> list[str]:
     """Write a driver that does it in a run whose input is "bad"."""
     asks = 'if params["messages"][-1]["content"] == "bad": '
-    head = "def run(params):\n"
-    doing = f"{head}    {asks}exec({MISDEEDS[misdeed]!r}, globals() | locals())\n"
+    head, does = "def run(params):\n", (MISDEEDS | LATE)[misdeed]
+    doing = f"{head}    {asks}exec({does!r}, globals() | locals())\n"
     return driver(folder, PYTHON.replace(head, doing))
 
 
@@ -86,6 +88,16 @@ def test_a_driver_that_does_wrong_fails_its_run_and_no_other(
     assert TOLD[misdeed] in error_of(bad)
     assert first_divergence(before, after) is None
     assert after.of("run_end")[0].data["status"] == "completed"
+
+
+def test_a_driver_may_close_a_stream_of_an_agent_that_is_gone(tmp_path: Path) -> None:
+    engine = RemoteEngine("mine", lambda: misbehaving(tmp_path, "closes late"))
+    played(engine, "well")
+    gc.collect()
+
+    trace = played(engine, "bad")
+
+    assert [each.data["status"] for each in trace.of("run_end")] == ["completed"]
 
 
 def test_a_driver_that_hangs_is_ended_in_real_time_too(tmp_path: Path) -> None:

@@ -7,17 +7,20 @@ import pytest
 from click.testing import CliRunner
 
 from compat.engines.loading import load_engine
+from refengine.profile import EINO_0_9
+from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 from tools.differential import __main__ as differential
 from tools.differential.explaining import Explained, read_explained
 from tools.differential.hooks import HooksPair, hooks_pair
-from tools.differential.searching import Differential
+from tools.differential.searching import Differential, Unexplained
 
 with_go = pytest.mark.skipif(
     shutil.which("go") is None, reason="without Go no driver in Go is built"
 )
 HERE = Path(differential.__file__).parent
 VERSION = "eino@0.9.13"
+CHUNKS = {"kind": "streamable", "chunks": ["a", "b"], "chunk_ms": 1}
 STREAM = {"kind": "streamable", "delay_ms": 5}
 
 
@@ -103,6 +106,92 @@ def test_a_known_difference_is_seen_in_its_own_world(known: Explained) -> None:
             id="an unknown tool that ends a run beside a streamed result",
         ),
         pytest.param(twice({}), id="two runs of one history"),
+        pytest.param(
+            {
+                "agent": {
+                    "tools": [
+                        {"name": "u", **CHUNKS},
+                        {"name": "t", "delay_ms": 1},
+                    ],
+                },
+                "model_script": ["assistant:[1:u({})][2:u({})][3:t({})]"],
+                "runs": [{"streaming": True}],
+            },
+            id="results in chunks that wait for a slow sibling",
+        ),
+        pytest.param(
+            {
+                "agent": {
+                    "tools": [{"name": "t", **CHUNKS}],
+                    "return_directly": {"t": True},
+                    "tool_call_middlewares": [{"set_input_name": "u"}],
+                },
+                "model_script": ["assistant:[1:t({})]"],
+                "runs": [{"streaming": True}],
+            },
+            id="a result in chunks that ends a run, under another name",
+        ),
+        pytest.param(
+            {
+                "agent": {
+                    "tools": [{"name": "t"}],
+                    "tool_call_middlewares": [
+                        {"set_input_name": "u", "set_input_call_id": "2"},
+                        {"error": "no"},
+                    ],
+                },
+                "model_script": ["assistant:[1:t({})]"],
+                "runs": [{}],
+            },
+            id="an error behind a changed name and id",
+        ),
+        pytest.param(
+            {
+                "agent": {
+                    "tools": [{"name": "t"}],
+                    "tool_call_middlewares": [
+                        {"new_input": True},
+                        {"set_input_call_id": "2"},
+                    ],
+                },
+                "model_script": ["assistant:[1:t({})]"],
+                "runs": [{}],
+            },
+            id="an input of a wrapper's own that one further in changes",
+        ),
+        pytest.param(
+            {
+                "agent": {
+                    "tools": [{"name": "t"}],
+                    "middlewares": [{"wrap_tool_call": {"invokable": {"record": "m"}}}],
+                    "handlers": [{"wrap_invokable": {"rewrite_args": "[]"}}],
+                },
+                "model_script": ["assistant:[1:t({})]"],
+                "runs": [{}],
+            },
+            id="arguments that a handler changes",
+        ),
+        pytest.param(
+            {
+                "agent": {
+                    "tools": [{"name": "t"}],
+                    "handlers": [
+                        {
+                            "before_agent": [
+                                {"op": "set_tools", "value": []},
+                                {
+                                    "op": "replace_return_directly",
+                                    "value": {"u": False},
+                                },
+                            ]
+                        }
+                    ],
+                },
+                "model_script": ["assistant:[1:t({})]"],
+                "runs": [{}],
+            },
+            id="no tools left where flags are new",
+        ),
     ],
 )
 def test_real_eino_does_as_the_reference_does(world: dict[str, object]) -> None:
@@ -123,8 +212,48 @@ def test_a_struct_without_an_instruction_adds_a_message_that_runs_do_not_keep() 
     assert found.worlds == 1
 
 
+@with_go
+def test_a_result_in_chunks_beside_a_call_that_fails_is_read_by_nobody() -> None:
+    pair = hooks_pair("eino@0.7.17", None)
+    world = read_scenario(
+        {
+            "agent": {
+                "tools": [
+                    {"name": "t", "error": "no"},
+                    {"name": "u", "kind": "streamable", "result": "x" * 1000},
+                ],
+                "return_directly": {"u": True},
+            },
+            "model_script": ["assistant:[1:t({})][2:u({})]"],
+            "runs": [{"streaming": True}],
+        }
+    )
+    found = Differential(pair, [])
+
+    found.look(world)
+
+    assert found.worlds == 1
+
+
 def test_an_engine_that_there_is_not_is_a_clear_error() -> None:
     said = CliRunner().invoke(differential.main, ["eino", "nobody@1"])
 
     assert said.exit_code == 2
     assert "nobody@1" in said.output
+
+
+def test_a_search_goes_on_behind_a_difference_and_makes_each_kind_small() -> None:
+    said: list[str] = []
+    found = Differential(HooksPair(EINO_0_9, load_engine("reference")), [])
+
+    found.run(12, 0, said.append)
+
+    assert found.unexplained
+    assert found.worlds > sum(each.worlds for each in found.unexplained.values())
+    assert all(str(each) in said for each in found.unexplained.values())
+    assert max(len(size_of(each)) for each in found.unexplained.values()) < 400
+    assert said[-1] == f"12 of 12 worlds, {len(found.unexplained)} differences"
+
+
+def size_of(found: Unexplained[Scenario]) -> str:
+    return found.scenario.model_dump_json(exclude_defaults=True)

@@ -152,3 +152,15 @@ def test_an_entry_explains_nothing_of_observations_of_two_kinds() -> None:
     found = first_unexplained(differences(*seen), [known], {})
 
     assert found == Divergence(0, "", seen[0][0], seen[1][0])
+
+
+def test_a_search_makes_flow_worlds_small_and_goes_on() -> None:
+    ours, theirs = FlowDialect("adk-py-2"), FlowDialect("adk-go-0.4")
+    found, said = Differential(FlowPair(ours, theirs), ()), list[str]()
+
+    found.run(6, 0, said.append)
+
+    assert found.worlds == 6
+    for each in found.unexplained.values():
+        assert str(each) in said
+        assert len(each.scenario.model_dump_json(exclude_defaults=True)) < 400

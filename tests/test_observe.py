@@ -145,7 +145,7 @@ NOTICED = {
     "eino-0.7": COMMON | REAL | {"after_hooks", "empty_base", "without_tools"},
     "eino-0.7.37": COMMON | REAL | {"after_hooks", "empty_base"},
     "eino-draft": COMMON | {"after_hooks", "return_directly"},
-    "eino-0.8": COMMON | REAL | WITH_HANDLERS,
+    "eino-0.8": COMMON | REAL | WITH_HANDLERS | {"handler_input"},
     "eino-0.9": COMMON | REAL | WITH_HANDLERS | {"after_agent"},
 }
 """The postures that the golden rows protect, of those with more than one option."""

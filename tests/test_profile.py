@@ -79,7 +79,7 @@ def test_differences_name_the_posture_and_both_values():
         "all_tools_removed": ["none_left", "advertised"],
         "null_tools": ["not_shown", "ignored"],
         "resumed_tools": ["of_this_run", "as_kept"],
-        "changed_call_id": ["structs_leak", "ignored"],
+        "changed_call_id": ["leaks_into_event", "ignored"],
         "after_agent": ["never", "on_success"],
         "struct_middleware": ["supported", "deprecated"],
     }

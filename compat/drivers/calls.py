@@ -53,7 +53,7 @@ class NamedWrapper:
 
     def blame(self, error: Exception, call: Params | None = None) -> None:
         """Note that this raised it."""
-        told = call or {}
+        told = (call or {}).get("of") or call or {}
         tool, call_id = told.get("name"), told.get("call_id")
         named = HookError(
             self.name, self.at, self.hook, error, tool=tool, call_id=call_id
@@ -268,8 +268,8 @@ class Calls:
             "same": given is value,
         }
         got = await self._next(params["token"], told)
-        if given is value and "input" in got:  # others further in share it
-            _leave(got["input"], value)
+        if "input" in got:  # others further in share what is handed on
+            _leave(got["input"], given)
         if in_pieces:
             return StreamToolCallResult(self._agent.pulled(got["stream"], _text_of))
         return ToolCallResult(got["result"])

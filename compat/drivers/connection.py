@@ -389,6 +389,14 @@ class DriverProcess:
                 agent in self._agents
             ):
                 self._called(frame, method, self._agents[agent])
+            case {
+                "method": "close",
+                "id": int(number),
+                "params": {"agent": int(agent)},
+            } if (
+                0 < agent <= self._last_agent
+            ):  # gone here: a collector may close what its engine has left open
+                self._send({"id": number, "result": {}})
             case {"id": int(number), "result": result} if number in self._waiting:
                 self._replied(number, result)
             case {"id": int(number), "error": {"message": str(message)} as error} if (

@@ -100,6 +100,7 @@ class WirePiece(FramePart):
     end: bool | None = None
     text: str | None = None
     message: WireMessage | None = None
+    results: list[WireMessage] | None = None
 
 
 class OfAgent(FramePart):
@@ -288,9 +289,11 @@ class InnerResult(WireMessage):
 
 
 class RunResultPart(FramePart):
-    """A run has ended; the answer that it came to, if the engine tells it."""
+    """A run has ended; what it came to, if the engine tells it, or a stream of that."""
 
     answer: WireMessage | None = None
+    results: list[WireMessage] | None = None
+    stream: int | None = None
 
 
 class ModelParams(OfAgent):
@@ -367,6 +370,13 @@ class FactoryResult(FramePart):
     endpoint: int
 
 
+class CalledPart(FramePart):
+    """A call as the model made it, where wrappers have changed its input."""
+
+    name: str
+    call_id: str
+
+
 class EndpointParams(OfAgent):
     """Call an endpoint that a factory made."""
 
@@ -376,6 +386,7 @@ class EndpointParams(OfAgent):
     name: str
     arguments: str
     call_id: str
+    of: CalledPart | None = None
 
 
 class UnknownToolParams(OfAgent):

@@ -46,6 +46,7 @@ class SeenHistory:
         self._told: Message | None = None
         self._first: Message | None = None
         self._is_after_calls = False
+        self._kept: Sequence[Message] = ()
 
     def ask(self, messages: Sequence[Message]) -> None:
         """Note with what the model is asked: once an iteration."""
@@ -111,6 +112,13 @@ class SeenHistory:
         else:
             self._answer = message
 
+    def take(self, results: Sequence[Message]) -> None:
+        """Note the results of the last calls as the engine itself keeps them.
+
+        Their events may say what wrappers made of their names and ids.
+        """
+        self._kept = tuple(results)
+
     def ended(self, answer: Message | None = None) -> RunResult:
         """Return how the run ended, if it did not fail; an answer is the engine's own.
 
@@ -150,5 +158,9 @@ class SeenHistory:
     def _known_results(self) -> list[Message]:
         history = self._history()
         calls = history[-1].tool_calls if history else ()
+        if calls and [each.id for each in calls] == [
+            each.tool_call_id for each in self._kept
+        ]:
+            return list(self._kept)
         results = (self.results.get(each.id) for each in calls)
         return [each for each in results if each is not None]

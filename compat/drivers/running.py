@@ -7,7 +7,7 @@ when the consumer of the run has taken all events that were told before.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 from compat.drivers.state import AgentState, OpenRun
@@ -27,6 +27,8 @@ class RemoteRun:
         self._run = run
         self._streams = streams
         self._failure: BaseException | None = None
+        self._begun: list[StreamReader[Any]] = []
+        """Results of which the first piece was read, so that they are closed."""
 
     async def play(self) -> Yielded:
         """Yield the events, and at last how the run ended."""
@@ -38,10 +40,12 @@ class RemoteRun:
             try:
                 async for each in self._events():
                     yield each
-                came_to: Wire = ended.result()
+                came_to = await self._came_to(ended.result())
             finally:
                 await self._left(ended)
-            yield self._outcome(came_to.get("answer"))
+                for result in self._begun:
+                    await result.aclose()
+            yield self._outcome(came_to)
         finally:
             driver.detach()
 
@@ -61,10 +65,7 @@ class RemoteRun:
                 self._failure = self._failure or self._error(told["error"])
                 self._run.took()
             elif "stream" in told:
-                # A stream may wait for what the engine does next, so it goes on.
-                event = self._streamed(told)
-                self._run.took()
-                yield event
+                yield await self._streamed(told)
                 self._run.has_read()
                 self._run.has_read_result()
             else:
@@ -81,7 +82,22 @@ class RemoteRun:
         driver.start("cancel", params, self._agent)
         await asyncio.wait([ended])
 
-    def _outcome(self, answer: Wire | None) -> Any:  # noqa: ANN401  # failed, or ended
+    async def _came_to(self, said: Wire) -> Wire:
+        """Return what the engine says the run came to, which may be a stream."""
+        stream = said.get("stream")
+        if stream is None:
+            return said
+        reader = self._agent.pulled(stream)
+        try:
+            told = await anext(reader)
+        finally:
+            await reader.aclose()
+        return {"answer": told.get("message"), "results": told.get("results")}
+
+    def _outcome(self, came_to: Wire) -> Any:  # noqa: ANN401  # failed, or ended
+        answer = came_to.get("answer")
+        results = tuple(map(message_read, came_to.get("results") or ()))
+        self._run.seen.take(results)
         if self._failure is None:
             return self._run.seen.ended(message_read(answer) if answer else None)
         if not isinstance(self._failure, Exception):
@@ -102,15 +118,23 @@ class RemoteRun:
         self._run.seen.tell(message)
         return doors.event_of(message, *self._path)
 
-    def _streamed(self, told: Wire) -> AgentEvent:
+    async def _streamed(self, told: Wire) -> AgentEvent:
+        """Return an event with a stream, which may wait for what is done next."""
         stream = told["stream"]
         if told.get("role") == "tool":
             self._run.reads_result()
+            self._run.took()
+            opened = self._agent.pulled(stream)
+            pieces: AsyncIterator[Wire] = opened
             call_id = told.get("call_id")
-            source = self._results(stream, call_id, self._run.seen.results)
+            if call_id is None:
+                self._begun.append(opened)
+                pieces, call_id = await _of_call(opened)
+            source = self._results(pieces, call_id, self._run.seen.results)
             reader: StreamReader[Chunk] = StreamReader(source)
             return AgentEvent("tool", self._path, None, call_id, stream=reader)
         self._run.reads()
+        self._run.took()
         answers: StreamReader[Chunk] = StreamReader(self._answers(stream))
         return AgentEvent("model", self._path, stream=answers)
 
@@ -126,16 +150,40 @@ class RemoteRun:
 
     async def _results(
         self,
-        stream: int,
+        pieces: AsyncIterator[Wire],
         call_id: str | None,
         results: dict[str | None, Message],
     ) -> AsyncGenerator[Chunk, None]:
         texts: list[str] = []
         name: str | None = None
-        async for piece in self._agent.pulled(stream):
+        async for piece in pieces:
             texts.append(piece.get("text", ""))
             message: Wire = piece.get("message") or {}
             name = name or message.get("name")
             yield texts[-1]
         whole = Message("tool", "".join(texts), (), call_id, name)
         self._run.seen.tell(whole, results)
+
+
+async def _of_call(
+    pieces: AsyncIterator[Wire],
+) -> tuple[AsyncIterator[Wire], str | None]:
+    """Read whose call a result is of in its first piece, and give that back."""
+    try:
+        first = await anext(pieces)
+    except StopAsyncIteration:
+        return pieces, None
+    except Exception as error:  # noqa: BLE001  # raised where the piece is read
+        return _behind(pieces, error), None
+    message: Wire = first.get("message") or {}
+    return _behind(pieces, first), message.get("tool_call_id")
+
+
+async def _behind(
+    pieces: AsyncIterator[Wire], first: Wire | Exception
+) -> AsyncGenerator[Wire, None]:
+    if isinstance(first, Exception):
+        raise first
+    yield first
+    async for each in pieces:
+        yield each

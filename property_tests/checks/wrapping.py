@@ -282,7 +282,9 @@ def call_id(case: PlayedWorld) -> Iterator[Decision]:
             [each.call_id for each in starts],
             starts[0],
         )
-        in_vain = rule == "structs_leak" and not _by_factory(called.run.agent)
+        leaks = rule == "leaks_into_event"
+        own_input = case.profile.handler_input == "own"
+        in_vain = leaks and own_input and not _by_factory(called.run.agent)
         expected = own if rule == "ignored" or in_vain else new
         for event in called.now.tool_events:
             yield Decision("the call id on the event", expected, event.call_id, event)

@@ -86,6 +86,8 @@ class Session:
         self._asked = 0.0
         self._pending: dict[str, Sequence[Pending]] = {}
         self._interrupts: Sequence[Pending] = ()
+        self.moments: list[float] = []
+        """The virtual seconds of its run at which the consumer got each event."""
 
     def _world(self, spec: AgentSpec) -> World:
         return World(
@@ -228,6 +230,7 @@ class Session:
             parts = address_parts(each.address)
             seen = {"address": parts, "payload": each.payload}
             self._recorder.add("interrupt", seen, each.address.call_id)
+        self.moments.append(self._recorder.time())
         self._recorder.add("event", await self._seen(event), event.call_id)
         if self._recorder.cancelled:
             await self._recorder.breathe()

@@ -1,4 +1,4 @@
-"""Play generated worlds on two engines, and tell the first difference without reason.
+"""Play generated worlds on two engines, and tell what differs without a reason.
 
     python -m tools.differential flow google-adk --worlds 1000 --seed 0
     python -m tools.differential eino eino@0.9.13 --worlds 2000 --seed 0
@@ -6,8 +6,10 @@
 The first word says of which kind the agents are: ``flow``, or ``eino`` for agents
 with hooks. Ours is the reference of that kind, under the profile of theirs.
 
-Fails if there is a difference, shrunk to a small world, and if an entry of the file of
-explained differences explained nothing, not even in the world that it has itself.
+Fails if there is a difference, and if an entry of the file of explained differences
+explained nothing, not even in the world that it has itself. A difference is told as
+soon as it is found, of each kind the first, and again when its world has been made
+smaller; the other worlds are played all the same.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -62,13 +65,13 @@ def main(  # a command has as many options as it needs
     except (LoadError, UnknownProfileError, OSError, TypeError) as error:
         raise click.UsageError(str(error)) from error
     told = Differential(pair, known)
-    used = told.run(worlds, seed)
+    used = told.run(worlds, seed, partial(click.echo, err=True))
     click.echo(f"{kind} under {pair.under} beside {theirs} {pair.version}:")
     for name, number in sorted(used.items()):
         click.echo(f"  {name}: explains differences in {number} worlds")
-    if told.unexplained is not None:
-        world = told.unexplained.scenario.model_dump_json(exclude_defaults=True)
-        click.echo(f"UNEXPLAINED {told.unexplained.difference}\n{world}")
+    if told.unexplained:
+        for each in told.unexplained.values():
+            click.echo(f"{each}\n  so in {each.worlds} of {told.worlds} worlds")
         sys.exit(1)
     left = unused(known, used)
     if left:

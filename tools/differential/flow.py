@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from hypothesis.strategies import SearchStrategy
@@ -16,12 +18,16 @@ from compat.engines.flow.loading import load_flow_engine
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.scenario import FlowScenario
 from compat.engines.flow.themes import THEMES
+from property_tests.dialects.smaller import smaller_of
 from tools.differential.luck import OF_MAPS, is_luck
 from tools.differential.searching import Seen, Skipped
 
 _COMPARED: Final = tuple(each for each in THEMES if not each.structured)
 """google-adk takes a schema that is a dict for one argument (FLOW-120): what a model
 answers there is another tool's call to each engine."""
+
+TRIES: Final = 400
+"""So many smaller worlds of a difference are played at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,20 @@ class FlowPair:
             return Skipped.LUCK
         ours, theirs = (comparable_flow(each, scenario) for each in traces)
         return ours, theirs
+
+    def smallest(
+        self, scenario: FlowScenario, still: Callable[[FlowScenario], bool]
+    ) -> FlowScenario:
+        """Return the smallest world found for which that holds, as it does for this."""
+        left, found = TRIES, True
+        while found:
+            found = False
+            for each in islice(smaller_of(scenario), left):
+                left -= 1
+                if still(each):
+                    scenario, found = each, True
+                    break
+        return scenario
 
 
 def flow_pair(theirs: str, profile: str | None) -> FlowPair:

@@ -6,10 +6,12 @@ declares, and what is compared is what a posture is confirmed by.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, Final
+from itertools import groupby
+from json import dumps
+from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -17,20 +19,27 @@ from hypothesis.strategies import SearchStrategy
 from compat.engines.capabilities import OF_HOOKS, refusal_of
 from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.needs import hidden_needs
-from compat.profiles.comparing import played
+from compat.migration.shrinking import shrink
 from compat.profiles.confirming import projected
 from property_tests.generating import FAMILIES
 from property_tests.reducing import reduced
+from refengine.messages import Json
 from refengine.profile import Profile
 from refengine.profile import profile as profile_named
 from refengine.testing.clock import run
+from refengine.testing.doors import ReferenceEngine
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import parse_scenario, read_scenario
-from refengine.testing.session import play
+from refengine.testing.session import Session
 from refengine.testing.strategies import scenarios
 from refengine.testing.strategies.worlds import calls_of
 from tools.differential.searching import Seen, Skipped
+
+Entries: TypeAlias = "Sequence[Mapping[str, Json]]"
+"""What is compared of a trace, observation by observation."""
+TRIES: Final = 400
+"""So many smaller worlds of a difference are played at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +76,23 @@ class HooksPair:
         needs = {capability for capability, _ in hidden_needs(scenario)}
         if needs - self.theirs.capabilities:
             return Skipped.REFUSED
-        theirs = run(play(scenario, self.theirs.engine))
-        if refusal_of(theirs) is not None:
+        theirs = Session(scenario, self.theirs.engine)
+        trace = run(theirs.play())
+        if refusal_of(trace) is not None:
             return Skipped.REFUSED
-        ours: Any = projected(played(scenario, self.profile))
-        compared: Any = projected(theirs)
-        return ours, compared
+        ours = Session(scenario, ReferenceEngine(self.profile))
+        pair = ((ours, run(ours.play())), (theirs, trace))
+        if any(each.sequential for each in scenario.all_agents):
+            ordered: Any = [projected(seen) for _, seen in pair]
+        else:
+            ordered = [_ordered(projected(seen), by.moments) for by, seen in pair]
+        return ordered[0], ordered[1]
+
+    def smallest(
+        self, scenario: Scenario, still: Callable[[Scenario], bool]
+    ) -> Scenario:
+        """Return the smallest world found for which that holds, as it does for this."""
+        return shrink(scenario, still, TRIES)
 
 
 def _played_by(world: Scenario, declared: AbstractSet[str]) -> Scenario:
@@ -112,6 +132,43 @@ def _with_ids(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     if not is_mapping(value):
         return value
     return {key: _with_ids(each) for key, each in value.items()}
+
+
+def _ordered(seen: Entries, moments: Sequence[float]) -> Entries:
+    """Return it with results that were told at one moment in an order of their own.
+
+    They are told as they finish, and of two that take no time, or the same, the one
+    is told first that goes through fewer goroutines: nothing that eino promises. The
+    result that ends a run stays the last one.
+    """
+    came = iter(moments)
+    keys = [
+        (each["run"], next(came, None)) if each["kind"] == "event" else None
+        for each in seen
+    ]
+    ordered = list(seen)
+    at = 0
+    for key, group in groupby(keys):
+        behind = at + len(list(group))
+        end = behind - _ends_run(seen[behind : behind + 1])
+        told = seen[at:end]
+        if key is not None and all(each["call_id"] is not None for each in told):
+            several = sorted(map(_without_asking, told), key=dumps)
+            ordered[at:end] = several if len(told) > 1 else told
+        at = behind
+    return ordered
+
+
+def _ends_run(after: Entries) -> bool:
+    data: Any = after[0]["data"] if after else {}
+    return bool(data.get("status") == "returned_directly")
+
+
+def _without_asking(told: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return a result without when it was asked for, which hangs on the one before."""
+    data: Any = told["data"]
+    times = data.get("times")
+    return told if times is None else {**told, "data": {**data, "times": times[1:]}}
 
 
 def _shares_ids(scenario: Scenario) -> bool:

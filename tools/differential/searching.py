@@ -1,22 +1,29 @@
-"""Generated worlds on two engines, and the first difference that nothing explains."""
+"""Generated worlds on two engines, and the differences that nothing explains.
+
+A difference is made smaller as soon as it is found, and the other worlds are played all
+the same: of one kind the first is kept, and the worlds that show it are counted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from hypothesis import HealthCheck, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 from pydantic import BaseModel
 
+from property_tests.drawing import drawn
 from refengine.messages import Json
 from refengine.testing.trace import Divergence
 from tools.differential.explaining import Explained, differences, first_unexplained
 
 S = TypeVar("S", bound=BaseModel)
 """A scenario: what a world is written as."""
+REPORTS: Final = 20
+"""So often a search says how far it is."""
 
 
 class Skipped(Enum):
@@ -57,17 +64,23 @@ class Pair(Protocol[S]):
         """Play a world on both, if that says anything."""
         ...
 
+    def smallest(self, scenario: S, still: Callable[[S], bool]) -> S:
+        """Return the smallest world found for which that holds, as it does for this."""
+        ...
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Unexplained(Generic[S]):
-    """The smallest world found in which two engines differ, and where."""
+    """A world in which two engines differ, where, and how many are of its kind."""
 
     scenario: S
     difference: Divergence
+    kind: str
+    worlds: int = 1
 
-
-_ALL_CHECKS: Final[Sequence[HealthCheck]] = tuple(cast("Any", HealthCheck))
-"""What Hypothesis minds about worlds that are large or slow is no fault here."""
+    def __str__(self) -> str:
+        world = self.scenario.model_dump_json(exclude_defaults=True)
+        return f"UNEXPLAINED {self.kind}\n{self.difference}\n{world}"
 
 
 class _DifferError(AssertionError):
@@ -83,6 +96,7 @@ class Differential(Generic[S]):
     """What worlds on two engines showed; ``used`` counts worlds by what explains.
 
     ``lucky`` are those that are not compared, since luck decides what happens.
+    ``unexplained`` has the smallest world found of each kind of difference.
     """
 
     pair: Pair[S]
@@ -90,32 +104,25 @@ class Differential(Generic[S]):
     worlds: int = 0
     lucky: int = 0
     used: dict[str, int] = field(default_factory=dict[str, int])
-    unexplained: Unexplained[S] | None = None
+    unexplained: dict[str, Unexplained[S]] = field(
+        default_factory=dict[str, "Unexplained[S]"]
+    )
 
-    def run(self, worlds: int, number: int) -> Mapping[str, int]:
+    def run(
+        self, worlds: int, number: int, told: Callable[[str], None]
+    ) -> Mapping[str, int]:
         """Play the worlds of known differences, and so many that are drawn.
 
-        A first unexplained difference in one of these is shrunk, and kept.
+        A difference of a new kind is told at once, and now and then how far it is.
         """
-
-        @seed(number)
-        @settings(
-            max_examples=worlds,
-            database=None,
-            deadline=None,
-            suppress_health_check=_ALL_CHECKS,
-            report_multiple_bugs=False,
-        )
-        @given(self.pair.worlds())
-        def plays_alike(scenario: S) -> None:
-            self.look(scenario)
-
-        try:
-            for each in filter(None, (known.world for known in self.explained)):
-                self.look(self.pair.read(each))
-            plays_alike()
-        except _DifferError as error:
-            self.unexplained = error.found
+        known = [self.pair.read(each.world) for each in self.explained if each.world]
+        for each in known:
+            self._play(each, told)
+        every = max(1, worlds // REPORTS)
+        for at, each in enumerate(drawn(self.pair.worlds(), worlds, number), 1):
+            self._play(each, told)
+            if at % every == 0:
+                told(f"{at} of {worlds} worlds, {len(self.unexplained)} differences")
         return self.used
 
     def look(self, scenario: S) -> None:
@@ -127,4 +134,46 @@ class Differential(Generic[S]):
         self.worlds += 1
         found = first_unexplained(differences(*seen), self.explained, self.used)
         if found is not None:
-            raise _DifferError(Unexplained(scenario, found))
+            raise _DifferError(Unexplained(scenario, found, _kind(found, seen)))
+
+    def _play(self, scenario: S, told: Callable[[str], None]) -> None:
+        """Play a world; keep what differs if it is of a new kind, and tell it."""
+        try:
+            self.look(scenario)
+        except _DifferError as error:
+            known = self.unexplained.get(error.found.kind)
+            if known is not None:
+                known.worlds += 1
+                return
+            self.unexplained[error.found.kind] = error.found
+            told(f"{error.found.kind}: {error.found.difference}")
+            small = self._smallest(error.found)
+            self.unexplained[error.found.kind] = small
+            told(str(small))
+
+    def _smallest(self, found: Unexplained[S]) -> Unexplained[S]:
+        """Return the difference in the smallest world found that has it."""
+        best = found
+
+        def still(scenario: S) -> bool:
+            nonlocal best
+            try:
+                Differential(self.pair, self.explained).look(scenario)
+            except _DifferError as error:
+                if error.found.kind == found.kind:
+                    best = error.found
+                    return True
+            return False
+
+        self.pair.smallest(found.scenario, still)
+        return best
+
+
+def _kind(found: Divergence, seen: Seen) -> str:
+    """Return what a difference has in common with others: of what it is, and where."""
+    at = found.index
+    entries: list[Any] = [each[at] if at < len(each) else None for each in seen]
+    kinds = dict.fromkeys(
+        "nothing" if each is None else each["kind"] for each in entries
+    )
+    return f"{' or '.join(kinds)} {re.sub(r'[0-9]+', '', found.path)}".strip()

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/compose"
@@ -35,6 +36,7 @@ type agent struct {
 	number int64
 	refs   *peer.Refs
 	made   adk.Agent
+	gone   atomic.Bool // after which the harness knows it no more: eino leaves streams to the collector
 
 	mu      sync.Mutex
 	cancels map[int64]context.CancelFunc
@@ -70,6 +72,7 @@ func (a *agent) build(c config) (has any, err error) {
 	if c.UnknownTools {
 		tools.UnknownToolsHandler = a.unknownTool
 	}
+	tools.ToolCallMiddlewares = append(tools.ToolCallMiddlewares, noting)
 	for _, each := range c.ToolWraps {
 		tools.ToolCallMiddlewares = append(tools.ToolCallMiddlewares, a.toolMiddleware(each))
 	}

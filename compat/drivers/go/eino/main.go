@@ -99,6 +99,9 @@ func (d *driver) reset(params json.RawMessage) (any, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if gone := d.agents[asked.Agent]; gone != nil {
+		gone.gone.Store(true)
+	}
 	delete(d.agents, asked.Agent)
 	peer.Collect()
 	return nil, nil

@@ -45,31 +45,22 @@ func (a *agent) run(asked runParams) (any, error) {
 	defer a.cancel(asked.Run)
 	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: a.made, EnableStreaming: asked.Stream})
 	events := runner.Run(ctx, messages)
-	streamed := map[string]bool{} // of the last answer's calls those whose results were told as streams
+	failed := false
 	for {
 		told, more := events.Next()
 		if !more {
-			return a.answerOf(waiting, streamed), nil
+			break
 		}
 		for _, each := range a.events(told) {
 			each.Agent, each.Run = a.number, asked.Run
-			if each.Role != string(schema.Tool) {
-				clear(streamed)
-			} else if each.Stream != 0 && each.CallID != nil {
-				streamed[*each.CallID] = true
-			}
+			failed = failed || each.Error != nil
 			a.peer.Tell("event", each)
 		}
 	}
-}
-
-// answerOf returns what a run came to.
-func (a *agent) answerOf(waiting *answer, streamed map[string]bool) any {
-	got := waiting.read(streamed)
-	if got == nil {
-		return nil
+	if failed {
+		waiting.stream = nil
 	}
-	return peer.Obj{"answer": contentOf(got)}
+	return waiting.told(a), nil
 }
 
 func (a *agent) cancel(run int64) {
@@ -101,26 +92,14 @@ func (a *agent) outputOf(told *adk.AgentEvent) event {
 		return made
 	}
 	tell := tellChunk
-	reader := output.MessageStream
 	if output.Role == schema.Tool {
 		tell = tellToolChunk
-		made.CallID, reader = callOf(reader)
 	}
-	made.Stream = offer(a, reader, tell)
+	made.Stream = offer(a, output.MessageStream, tell)
 	return made
 }
 
+// tellToolChunk says with each chunk whose it is: eino's event of such a result does not.
 func tellToolChunk(m *schema.Message) piece {
-	return piece{Text: m.Content, Message: &message{Name: m.ToolName}}
-}
-
-// callOf reads the first chunk of a result, which alone says whose it is.
-func callOf(reader *schema.StreamReader[*schema.Message]) (*string, *schema.StreamReader[*schema.Message]) {
-	copies := reader.Copy(2)
-	first, err := copies[0].Recv()
-	copies[0].Close()
-	if err != nil {
-		return nil, copies[1]
-	}
-	return &first.ToolCallID, copies[1]
+	return piece{Text: m.Content, Message: &message{Name: m.ToolName, ToolCallID: &m.ToolCallID}}
 }

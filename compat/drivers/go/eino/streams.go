@@ -9,11 +9,13 @@ import (
 	"driver/peer"
 )
 
-// piece is what one pull of a stream brings: text of a tool, a chunk of an answer, or its end.
+// piece is what one pull of a stream brings: text of a tool, a chunk of an answer, or its end;
+// or what a run came to.
 type piece struct {
-	End     bool     `json:"end,omitempty"`
-	Text    string   `json:"text,omitempty"`
-	Message *message `json:"message,omitempty"`
+	End     bool      `json:"end,omitempty"`
+	Text    string    `json:"text,omitempty"`
+	Message *message  `json:"message,omitempty"`
+	Results []message `json:"results,omitempty"`
 }
 
 // source is a stream of the engine, which the harness pulls.
@@ -73,7 +75,7 @@ func pulled[T any](a *agent, stream int64, read func(piece) (T, error)) *schema.
 	go func() {
 		for !ticking.Send(struct{}{}, nil) {
 		}
-		if over.CompareAndSwap(false, true) {
+		if over.CompareAndSwap(false, true) && !a.gone.Load() {
 			_ = a.peer.Call("close", asked, nil)
 		}
 	}()

@@ -90,6 +90,32 @@ func (n nextParams) given(in *compose.ToolInput) *compose.ToolInput {
 	return in
 }
 
+// called is a call as the model made it, whatever wrappers write into its input.
+type called struct {
+	Name   string `json:"name"`
+	CallID string `json:"call_id"`
+}
+
+type calledKey struct{}
+
+func asCalled(ctx context.Context, in *compose.ToolInput) context.Context {
+	return context.WithValue(ctx, calledKey{}, called{in.Name, in.CallID})
+}
+
+// noting stands outermost, where an input is still that of the call.
+var noting = compose.ToolMiddleware{
+	Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
+		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
+			return next(asCalled(ctx, in), in)
+		}
+	},
+	Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
+		return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
+			return next(asCalled(ctx, in), in)
+		}
+	},
+}
+
 func (a *agent) toolMiddleware(wraps toolWraps) compose.ToolMiddleware {
 	var made compose.ToolMiddleware
 	if wraps.Invokable != 0 {
@@ -118,8 +144,12 @@ func (a *agent) factory(number int64) endpoint {
 		if failed != nil {
 			return got, failed
 		}
-		err = a.around(a.peer.CallBeside, "endpoint", peer.Obj{"endpoint": made.Endpoint, "ctx": ctxOf(ctx),
-			"name": in.Name, "arguments": in.Arguments, "call_id": in.CallID}, on, &got)
+		asked := peer.Obj{"endpoint": made.Endpoint, "ctx": ctxOf(ctx),
+			"name": in.Name, "arguments": in.Arguments, "call_id": in.CallID}
+		if of, _ := ctx.Value(calledKey{}).(called); of.Name != in.Name || of.CallID != in.CallID {
+			asked["of"] = of
+		}
+		err = a.around(a.peer.CallBeside, "endpoint", asked, on, &got)
 		got.Left.leaveIn(in)
 		return got, err
 	}
@@ -128,11 +158,12 @@ func (a *agent) factory(number int64) endpoint {
 func (a *agent) invokable(call endpoint, next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 	return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
 		got, err := call(ctx, in, func(n nextParams) (any, error) {
-			out, err := next(withCtx(ctx, n.Ctx), n.given(in))
+			given := n.given(in)
+			out, err := next(withCtx(ctx, n.Ctx), given)
 			if err != nil {
 				return nil, err
 			}
-			return peer.Obj{"result": out.Result, "input": inputOf(in)}, nil
+			return peer.Obj{"result": out.Result, "input": inputOf(given)}, nil
 		})
 		if err != nil {
 			return nil, err
@@ -144,11 +175,12 @@ func (a *agent) invokable(call endpoint, next compose.InvokableToolEndpoint) com
 func (a *agent) streamable(call endpoint, next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
 	return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
 		got, err := call(ctx, in, func(n nextParams) (any, error) {
-			out, err := next(withCtx(ctx, n.Ctx), n.given(in))
+			given := n.given(in)
+			out, err := next(withCtx(ctx, n.Ctx), given)
 			if err != nil {
 				return nil, err
 			}
-			return peer.Obj{"stream": offer(a, out.Result, tellText), "input": inputOf(in)}, nil
+			return peer.Obj{"stream": offer(a, out.Result, tellText), "input": inputOf(given)}, nil
 		})
 		if err != nil {
 			return nil, err
