@@ -164,6 +164,7 @@ def test_what_looks_like_a_key_is_replaced_though_nobody_gave_it(key):
         "org- and proj_ are prefixes, sk- too",
         "Bearer of news",
         "https://api.example/a:b/c@d",
+        'f({"secret-token": "", "cut": 6}) and f({\\"pwd\\": \\"\\", \\"cut\\": 6})',
     ],
 )
 def test_plain_words_are_left_alone(text):

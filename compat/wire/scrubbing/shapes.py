@@ -66,8 +66,13 @@ _NAMED: Final = (
 """What stands in every name of a secret, as ``names`` has them."""
 _NAME: Final = r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,60})"
 _OPENED: Final = r"(?P<open>\\*[\"'`])"
-_QUOTED: Final = rf"{_OPENED}(?P<secret>[^\r\n]{{1,4096}}?)(?<!\\)(?P=open)"
-"""A text between quotes, which may be escaped: behind it come as many backslashes."""
+_QUOTED: Final = (
+    rf"{_OPENED}(?!(?P=open))(?P<secret>[^\r\n]{{1,4096}}?)(?<!\\)(?P=open)"
+)
+"""A text between quotes, which may be escaped: behind it come as many backslashes.
+
+An empty one has its end there, and not at the next quote, which begins another text.
+"""
 
 PREFIXED: Final = (
     _token("sk- pk- rk-", r"[spr]k-[A-Za-z0-9_-]{12,}"),
