@@ -165,7 +165,9 @@ class ToolCallRun:
             SCOPE.reset(token)
             if record is not None:
                 record.leave()
-            scope.compare(self.input, self.call.name)
+            given = self.call.name, self.call.id
+            if (self.input.name, self.input.call_id) != given:  # a wrapper wrote there
+                scope.compare(self.input, self.call.name)
             if scope.follows and scope.call_id is not None:
                 self.call = replace(self.call, id=scope.call_id)
         if streams:

@@ -169,9 +169,11 @@ def test_handlers_that_a_struct_can_carry_do_the_same_as_structs(
 def test_wrappers_do_the_same_as_tool_middlewares(
     under: str, scenario: Scenario
 ) -> None:
+    """Where both share their input: one of its own is what handlers alone can have."""
     wrapping = with_only(scenario, *WRAPS)
+    sharing = replace(profile(under), handler_input="shared")
 
-    assert parting(wrapping, handlers_as_tool_middlewares, profile(under)) is None
+    assert parting(wrapping, handlers_as_tool_middlewares, sharing) is None
 
 
 class Capable:
