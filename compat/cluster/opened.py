@@ -25,7 +25,7 @@ PATIENCE: Final = 30
 """Seconds to reach a scheduler, and until a worker has come."""
 AHEAD: Final = 4
 """So many units a worker has before it, so that it never waits for one."""
-_QUIET: Final = {
+_QUIET: Final[dict[str, object]] = {
     # What is left of the dashboard is a server that has no page.
     "distributed.scheduler.http.routes": [],
     # Samples of every thread's stack, a hundred a second, are for that dashboard.
