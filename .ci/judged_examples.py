@@ -74,9 +74,12 @@ def choose(folder: Path, out: Path) -> int:
     """Copy what is chosen of a folder; return how many cases that are."""
     taken = chosen(folder)
     for piece, cases in taken.items():
-        shutil.copytree(piece, out / piece.name)
         settings = out / piece.name / SETTINGS
-        settings.write_text(only(settings.read_text("utf-8"), cases), "utf-8")
+        shutil.copytree(piece, settings.parent)
+        text = settings.read_text("utf-8")
+        settings.write_text(only(text, cases), "utf-8")
+        for case in tomllib.loads(text)["cases"].keys() - cases:
+            (settings.parent / case).unlink()  # a file that is no case is refused
     return sum(map(len, taken.values()))
 
 
