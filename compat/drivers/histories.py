@@ -125,7 +125,7 @@ class SeenHistory:
         Calls after which the model was asked no more are what ended it.
         """
         history = [*self._history(), *self._known_results()]
-        last = history[-1] if history else self._answer
+        last = history[-1] if history else None
         direct = self._is_after_calls
         told = self._told if self._told and self._told.role == "tool" else None
         return doors.ended(
