@@ -55,8 +55,8 @@ _SWAPPED: Final = (
     ),
     (
         "eino-0.8",
-        "changed_call_id",
-        "leaks_into_event",
+        "handler_input",
+        "shared",
         "EVT-008 WRAP-015",
         "A call id that a handler changed stands on the event.",
     ),
