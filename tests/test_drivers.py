@@ -10,6 +10,7 @@ import pytest
 from benchmarks.drivers import SessionLostError, driver_rows, measured_driver
 from compat.drivers.checking import check_driver
 from compat.drivers.connection import PATIENCE, DriverProtocolError
+from compat.drivers.histories import SeenHistory
 from compat.drivers.node_building import find_node
 from compat.drivers.remote import RemoteEngine
 from compat.drivers.skeleton import PYTHON
@@ -17,6 +18,7 @@ from compat.drivers.texts import decoded, encoded
 from compat.engines.load_errors import NotInstalledError
 from compat.engines.loading import load_engine
 from compat.process import BadFrameError, ChildDiedError
+from refengine.messages import Message
 from refengine.profile import SEED_001
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
@@ -283,3 +285,14 @@ def test_what_goes_through_a_driver_is_measured(tmp_path: Path) -> None:
     assert all(each.per_core > 0 and each.per_second > 0 for each in found)
     with pytest.raises(SessionLostError, match="does not end as completed on mine"):
         measured_driver(rows[2], engine, 1, 2)
+
+
+def test_a_history_that_hooks_have_emptied_leaves_no_answer() -> None:
+    seen = SeenHistory([Message("user", "hi")], has_instruction=False)
+    seen.ask([Message("user", "hi")])
+    seen.tell(Message("assistant", "bye"))
+    with seen.hook([], after=True) as left:
+        left([])
+
+    assert seen.ended().answer is None
+    assert seen.ended(Message("assistant", "its own")).answer is not None
