@@ -20,14 +20,11 @@ from compat.engines.flow.scenario import FlowScenario
 from compat.engines.flow.themes import THEMES
 from property_tests.dialects.smaller import smaller_of
 from tools.differential.luck import OF_MAPS, is_luck
-from tools.differential.searching import Seen, Skipped
+from tools.differential.searching import TRIES, Seen, Skipped
 
 _COMPARED: Final = tuple(each for each in THEMES if not each.structured)
 """google-adk takes a schema that is a dict for one argument (FLOW-120): what a model
 answers there is another tool's call to each engine."""
-
-TRIES: Final = 400
-"""So many smaller worlds of a difference are played at most."""
 
 
 @dataclass(frozen=True, slots=True)

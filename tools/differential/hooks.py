@@ -34,12 +34,10 @@ from refengine.testing.scenario_files import parse_scenario, read_scenario
 from refengine.testing.session import Session
 from refengine.testing.strategies import scenarios
 from refengine.testing.strategies.worlds import calls_of
-from tools.differential.searching import Seen, Skipped
+from tools.differential.searching import TRIES, Seen, Skipped
 
 Entries: TypeAlias = "Sequence[Mapping[str, Json]]"
 """What is compared of a trace, observation by observation."""
-TRIES: Final = 400
-"""So many smaller worlds of a difference are played at most."""
 
 
 @dataclass(frozen=True, slots=True)

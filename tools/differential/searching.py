@@ -24,6 +24,8 @@ S = TypeVar("S", bound=BaseModel)
 """A scenario: what a world is written as."""
 REPORTS: Final = 20
 """So often a search says how far it is."""
+TRIES: Final = 400
+"""So many smaller worlds of a difference are played at most."""
 
 
 class Skipped(Enum):
