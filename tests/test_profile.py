@@ -1,6 +1,7 @@
 """Profiles: complete, or they do not load."""
 
 from dataclasses import asdict, fields, replace
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from refengine.profile import (
     profile,
     read_profiles,
 )
+from refengine.testing import ReferenceEngine, play, read_scenario, run
 
 
 @pytest.mark.parametrize("each", PROFILES, ids=lambda each: each.name)
@@ -107,3 +109,24 @@ def test_a_name_like_no_other_is_answered_with_all_names():
 
     assert caught.value.suggestion is None
     assert all(each.name in str(caught.value) for each in PROFILES)
+
+
+@pytest.mark.parametrize("wrap", [{"new_input": True}, {}], ids=["new", "written"])
+@pytest.mark.parametrize("under", ["langchain-1", "langgraph-prebuilt-1"])
+def test_a_changed_call_id_that_is_taken_over_was_not_asked_for_in_vain(
+    under: str, wrap: dict[str, Any]
+) -> None:
+    """A handler's input of its own says the old one, which no wrapper wrote there."""
+    handler = {"wrap_invokable": {"set_input_call_id": "x1", **wrap}}
+    scenario = read_scenario(
+        {
+            "agent": {"tools": [{"name": "t"}], "handlers": [handler]},
+            "model_script": ["assistant:[c-1:t({})]", "assistant:a"],
+            "runs": [{"input": ["user:a"]}],
+        }
+    )
+
+    trace = run(play(scenario, ReferenceEngine(profile(under))))
+
+    assert [each.call_id for each in trace.of("tool_start")] == ["x1"]
+    assert not trace.of("ignored_change")
