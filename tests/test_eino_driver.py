@@ -125,7 +125,7 @@ def test_all_that_goes_to_eino_and_back_keeps_to_the_schema() -> None:
 
 @pytest.mark.parametrize("version", ["0.7.17", "0.7.37", "0.8.13", "0.9.13"])
 def test_each_eino_shows_nothing_that_its_profile_says_otherwise(version: str) -> None:
-    seen = infer(load_engine(f"eino@{version}"))
+    seen = infer(load_engine(f"eino@{version}"), 2)
     unlike = [each.name for each in seen.postures if "under no option" in each.reason]
 
     assert seen.declared == seen.nearest
