@@ -132,3 +132,19 @@ def test_each_eino_shows_nothing_that_its_profile_says_otherwise(version: str) -
     assert not seen.contradicts
     assert unlike == []
     assert sum(each.option is not None for each in seen.postures) == SHOWN[version]
+
+
+def test_a_result_that_is_read_piece_by_piece_holds_up_no_later_call() -> None:
+    tool = {"name": "u", "kind": "streamable", "chunks": ["a", "b"], "chunk_ms": 10}
+    scenario = read_scenario(
+        {
+            "agent": {"tools": [tool], "sequential": True},
+            "model_script": ["assistant:[1:u({})][2:u({})][3:u({})]", "assistant:ok"],
+            "runs": [{"input": ["user:hi"], "streaming": True}],
+        }
+    )
+
+    trace = run(play(scenario, load_engine("eino@0.9.13").engine))
+    times = [each.data["time"] for each in trace.of("tool_chunk")]
+
+    assert sorted(times) == [0.0] * 3 + [0.01] * 3
