@@ -1,8 +1,8 @@
 """What the properties share: how long to search, and short ways to play a world.
 
 A search is short by default and always the same one, as CI wants it: half of the
-examples that a property asks for. A long one takes fifty times what it asks for, and new
-ones each time:
+examples that a property asks for. A long one takes fifty times what it asks for, and
+new ones each time:
 
     REFENGINE_SEARCH=long python -m pytest tests/properties
     python -m pytest tests/properties --hypothesis-profile=long
