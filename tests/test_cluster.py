@@ -41,7 +41,7 @@ from compat.cluster.opened import (
 from compat.cluster.units import KINDS, own_version, packed, run_unit
 from compat.corpora.entries import entry_of, write_entries
 from compat.migration import exercising
-from compat.migration.exercising import with_branches
+from compat.migration.exercising import BranchesTaken, with_branches
 from compat.migration.folder import judge_pieces, pieces_in
 from compat.migration.refs import parse_ref
 from compat.migration.spread_pieces import KIND, judge_spread, unit_of
@@ -269,9 +269,11 @@ def test_workers_tell_the_branches_of_a_subject_that_has_no_other_content(
     entries = [entry_of(each, "x", "scenario") for each in worlds]
     file = shutil.copy(PIECE / "old.py", tmp_path)
     ref = parse_ref(str(file))
-    here = list(with_branches(entries, ref))
+    alone, there = BranchesTaken(), BranchesTaken()
+    here = list(with_branches(entries, ref, alone))
 
-    assert list(with_branches(entries, ref, DaskSpread(client))) == here
+    assert list(with_branches(entries, ref, there, DaskSpread(client))) == here
+    assert there == alone
     units = [{**exercising._unit(entries, ref), "content": "other"}]
     with pytest.raises(RefusedUnitError, match="a worker has another file there"):
         list(DaskSpread(client).each(exercising.KIND, units))

@@ -101,22 +101,26 @@ def exercise(*, file: Path, out: Path, subject: str | None, on: str | None) -> i
     code: those that no session takes are untried by a migration that is judged in them.
     """
     from compat.corpora.entries import read_entries
-    from compat.migration.exercising import python_ref, with_branches
+    from compat.migration.exercising import BranchesTaken, python_ref, with_branches
     from compat.migration.refs import RefError
+    from compat.report.terminal import console
     from compat.spreading import RefusedUnitError
     from property_tests.exercised import with_exercised
 
-    wrong = RefError, RefusedUnitError
+    seen = BranchesTaken()
     with (
-        refusing("corpus exercise", *wrong),
+        refusing("corpus exercise", RefError, RefusedUnitError),
         spread_on("corpus exercise", on) as spread,
     ):
         entries = read_entries(file)
         if subject is None:
             found = with_exercised(entries, spread)
         else:
-            found = with_branches(entries, python_ref(subject), spread)
-        return _write("corpus exercise", out, found)
+            found = with_branches(entries, python_ref(subject), seen, spread)
+        _write("corpus exercise", out, found)
+    for each in seen.untaken:
+        console().print(f"no session takes {each}")
+    return OK
 
 
 @app.command("dedupe")

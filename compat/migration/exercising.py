@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,19 @@ AT_ONCE: Final = 500
 """So many scenarios make a unit, which takes seconds."""
 
 
+@dataclass(slots=True)
+class BranchesTaken:
+    """The branches of a subject, and those that some scenario takes."""
+
+    every: tuple[str, ...] = ()
+    taken: set[str] = field(default_factory=set[str])
+
+    @property
+    def untaken(self) -> Sequence[str]:
+        """Those that none takes, in the order of the source."""
+        return [each for each in self.every if each not in self.taken]
+
+
 def python_ref(text: str) -> SubjectRef:
     """Return which subject a text names; raises RefError for one not in Python."""
     ref = parse_ref(text)
@@ -38,13 +52,16 @@ def python_ref(text: str) -> SubjectRef:
 
 
 def with_branches(
-    entries: Iterable[CorpusEntry], ref: SubjectRef, spread: Spread | None = None
+    entries: Iterable[CorpusEntry],
+    ref: SubjectRef,
+    seen: BranchesTaken,
+    spread: Spread | None = None,
 ) -> Iterator[CorpusEntry]:
     """Yield the entries with the branches of a subject in Python that each takes.
 
-    They are played here, or on a cluster; their order is kept, and no more of them are
-    held than are under way. One in which the subject breaks off takes none. Raises
-    RefusedUnitError for a subject that cannot be loaded.
+    ``seen`` is told of all of them. They are played here, or on a cluster; their order
+    is kept, and no more of them are held than are under way. One in which the subject
+    breaks off takes none. Raises RefusedUnitError for a subject that cannot be loaded.
     """
     taken: deque[Sequence[CorpusEntry]] = deque()
     units = (_unit(each, ref) for each in parts_of(entries, AT_ONCE, taken))
@@ -52,6 +69,8 @@ def with_branches(
         map(branches_in, units) if spread is None else in_order(spread, KIND, units)
     )
     for answer in answers:
+        seen.every = tuple(answer["every"])
+        seen.taken.update(*answer["branches"])
         for entry, branches in zip(taken.popleft(), answer["branches"], strict=True):
             yield entry.with_branches(branches)
 
@@ -81,7 +100,8 @@ def branches_in(unit: UnitData) -> UnitData:
             raise RefusedUnitError(_other_content(ref))
         with closing(SubjectRunner(ref, "old", CheckOptions())) as side:
             side.ready()
-            return {"branches": [_taken(side, each) for each in unit["scenarios"]]}
+            found = [_taken(side, each) for each in unit["scenarios"]]
+            return {"branches": found, "every": side.every_branch}
     except (RefError, OSError, PlayError) as error:
         raise RefusedUnitError(str(error)) from error
 

@@ -169,6 +169,11 @@ class SubjectRunner:
             tuple(self.ways),
         )
 
+    @property
+    def every_branch(self) -> Sequence[str]:
+        """The branches that there are in what was imported so far."""
+        return [_named(arm) for arm in self._running.loaded.arms]
+
     def branches(self, played: SidePlayed) -> Sequence[str]:
         """Return the branches that a world took, in the order of the source."""
         arms = self._running.loaded.arms
