@@ -266,7 +266,8 @@ def _on_a_real_clock(
     loaded: LoadedEngine, virtual: Posture, guess: Profile, repeats: int
 ) -> Posture:
     """Return a posture as real delays show it, where one of its scenarios has some."""
-    name, seen = virtual.name, []
+    name = virtual.name
+    seen: list[Shown] = []
     if not virtual.options or not repeats:
         return virtual
     every = {each: choosing(guess, name, each) for each in _options(name)}
