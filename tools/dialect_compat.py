@@ -9,7 +9,8 @@ failures. The same seed gives the same worlds. Exit code 1 if one was found; it 
 printed as it is.
 
 Worlds are made in lots, each of a seed of its own, and a lot is a part for a worker. No
-world counts twice, so which lot is the last one is known once the others are there.
+world counts twice, so as many lots are played as there are worlds left for, until there
+are enough.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import count
+from itertools import count, islice
+from math import ceil
 from typing import Final
 
 from compat.adapters.clients import client_v2_of, v1_callbacks
@@ -186,11 +187,11 @@ def search(
     """Play so many worlds, no two the same; tell whether one differs, and which."""
     about = {"law": law, "worlds": worlds}
     seen: set[str] = set()
-    with closing(
-        answers("dialect_compat", ({**about, "seed": x} for x in count(SEED)), spread)
-    ) as lots:
-        while len(seen) < worlds:
-            lot = next(lots)
+    seeds = count(SEED)
+    while len(seen) < worlds:
+        lots = islice(seeds, ceil((worlds - len(seen)) / AT_ONCE))
+        parts = [{**about, "seed": each} for each in lots]
+        for lot in answers("dialect_compat", parts, spread):
             seen.update(lot["worlds"])
             if lot["differs"] is not None and len(seen) <= worlds:
                 tell(lot["differs"])

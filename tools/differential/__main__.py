@@ -64,7 +64,11 @@ def main(  # noqa: PLR0913, PLR0917  # a command has as many options as it needs
         told = Differential(pair, known)
         tell = partial(click.echo, err=True)
         with spread_on("tools.differential", on) as spread:
-            looks = spread and SpreadLooks(spread, kind, theirs, profile, known)
+            looks = (
+                None
+                if spread is None
+                else SpreadLooks(spread, kind, theirs, profile, known)
+            )
             used = told.run(worlds, seed, tell, looks)
     click.echo(f"{kind} under {pair.under} beside {theirs} {pair.version}:")
     for name, number in sorted(used.items()):

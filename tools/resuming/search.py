@@ -48,7 +48,7 @@ from tools.searching import answers
 SEED: Final = 20260007
 WORLDS: Final = 2000
 PROCESSES: Final = 40
-AT_ONCE: Final = 8
+AT_ONCE: Final = 4
 """So many worlds make a part, which takes seconds."""
 _IN_A_FILE: Final = 10
 """One world in so many is kept in a SQLite file, the others in memory."""

@@ -61,7 +61,7 @@ DOCUMENTED: Final = (
     UnknownTypeError,
 )
 """What reading a checkpoint may raise; no other class, no base of these."""
-AT_ONCE: Final = 5_000
+AT_ONCE: Final = 2_000
 """So many inputs make a part, which takes seconds."""
 MOST_SECONDS: Final = 10.0
 MOST_BYTES: Final = 512 * 2**20
