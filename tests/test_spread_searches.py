@@ -24,7 +24,7 @@ from tools.cancelling import search as cancelling
 from tools.differential import __main__ as differential
 from tools.differential import parts as differential_parts
 from tools.resuming import search as resuming
-from tools.searching import KIND, SEARCHES
+from tools.searching import KIND, SEARCHES, played
 from tools.state import fuzz
 
 Told = tuple[int, str]
@@ -102,6 +102,13 @@ def test_search_that_is_not_in_the_table_is_refused_by_a_worker(workers):
         list(spread.each(KIND, [unit]))
 
 
+def test_worker_opens_no_engine_that_a_name_in_data_would_import() -> None:
+    about = {"kind": "flow", "theirs": "os:system", "profile": None}
+    part = {**about, "explained": [], "worlds": []}
+    with pytest.raises(RefusedUnitError, match="os:system is no installed engine"):
+        played({"search": "differential", "part": part})
+
+
 def test_sources_of_searches_count_where_one_is_played() -> None:
     assert own_version(KIND) != own_version("rows")
     assert len({own_version(kind) for kind in KINDS}) == 2
@@ -133,11 +140,12 @@ def refusing(*_: object) -> Iterator[Any]:
 def test_parts_of_inputs_are_the_inputs_of_the_whole(monkeypatch) -> None:
     short = fuzz.records()[-1:]
     monkeypatch.setattr(fuzz, "records", lambda: short)
-    whole, joined = fuzz.search(5, 600, fuzz.records()), fuzz.FuzzTally()
-    for part in fuzz.parts(5, 600, 70):
-        joined.join(fuzz.searched(json.loads(packed(part))))
-    assert joined.outcomes == whole.outcomes
-    assert len({way for way, _ in joined.outcomes}) > 2
+    joined = {size: fuzz.FuzzTally() for size in (70, 600)}
+    for size, found in joined.items():
+        for part in fuzz.parts(5, 600, size):
+            found.join(fuzz.searched(json.loads(packed(part))))
+    assert joined[70].outcomes == joined[600].outcomes
+    assert len({way for way, _ in joined[70].outcomes}) > 2
 
 
 def test_wrong_input_is_told_with_its_number_and_ends_a_search(

@@ -13,6 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 
+from compat.engines.importing import installed_engines
 from compat.engines.load_errors import LoadError
 from compat.spreading import RefusedUnitError, Spread, UnitData
 from refengine.errors import UnknownProfileError
@@ -59,7 +60,7 @@ class SpreadLooks:
 def searched(part: UnitData) -> UnitData:
     """Return what each world of a part showed; this is what a worker plays.
 
-    Raises RefusedUnitError for an engine that a worker cannot open.
+    Raises RefusedUnitError for an engine that is not installed or does not open there.
     """
     explained = [Explained(**each) for each in part["explained"]]
     with engines_are_quiet():
@@ -80,6 +81,11 @@ def engines_are_quiet() -> Generator[None, None, None]:
 
 @lru_cache(maxsize=1)
 def _opened(kind: str, theirs: str, profile: str | None) -> Pair[Any]:
+    if theirs not in installed_engines():
+        raise RefusedUnitError(
+            f"{theirs} is no installed engine, and workers open no others, since a name"
+            " in data could be that of any module: leave --on out"
+        )
     try:
         return KINDS[kind](theirs, profile)
     except (LoadError, UnknownProfileError) as error:

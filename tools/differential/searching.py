@@ -73,9 +73,10 @@ class Pair(Protocol[S]):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one world showed on two engines: how often what explained, and what is left.
+    """What one world showed on two engines, if it is compared.
 
-    ``kind`` says of which kind the difference is that nothing explains.
+    ``used`` names what explains differences in it; ``found`` is the first that nothing
+    explains, and ``kind`` says of which kind that is.
     """
 
     skipped: Skipped | None = None

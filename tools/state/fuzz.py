@@ -137,7 +137,7 @@ def searched(part: UnitData) -> UnitData:
     random = Random()  # noqa: S311  # a search has to be repeatable
     random.setstate((version, tuple(internal), following))
     span = range(part["first"], part["first"] + part["count"])
-    return read(random, span, records()).to_json()
+    return search(random, span, records()).to_json()
 
 
 def outcome(record: bytes, types: Types) -> str:
@@ -158,12 +158,7 @@ def outcome(record: bytes, types: Types) -> str:
     return "decoded"
 
 
-def search(seed: int, count: int, known: Sequence[bytes]) -> FuzzTally:
-    """Return what reading so many inputs gave, made of the records that are known."""
-    return read(Random(seed), range(count), known)  # noqa: S311  # to be repeatable
-
-
-def read(random: Random, span: range, known: Sequence[bytes]) -> FuzzTally:
+def search(random: Random, span: range, known: Sequence[bytes]) -> FuzzTally:
     """Return what reading the inputs of a span gave, up to the first that is wrong."""
     found = FuzzTally()
     registries = (sample_types(), sample_types(keep_unknown=True))
