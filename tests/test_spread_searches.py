@@ -43,7 +43,7 @@ def different(line: Sequence[str]) -> int:
     return ended.exit_code
 
 
-# A search, what runs it, and what of it is played: of one whose parts are large, less.
+# By the name of a search: its command, and a line on which it has several parts.
 RUNS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "adapted": (adapted.main, "--examples 5 --profile eino-0.7 --profile seed-001"),
     "cancelling": (
