@@ -24,6 +24,7 @@ from compat.spreading import RefusedUnitError, UnitData
 KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "piece": ("compat.migration.spread_pieces", "judged_piece"),
+        "subject": ("compat.migration.exercising", "branches_in"),
         "rows": ("compat.observe.spread_rows", "judged"),
         "requests": ("property_tests.judging.spread_pool", "answered"),
         "mutants": ("property_tests.spread_matrix", "killed"),
@@ -32,9 +33,9 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 )
 """What a unit can be: the module that plays it, and its function.
 
-A worker imports only what it is asked for. The first four took each process of a
-cluster two seconds, the one that asks among them. Searches are played where their
-sources are: the wheel has none of them.
+A worker imports only what it is asked for. All of those that the wheel has took each
+process of a cluster two seconds, the one that asks among them. Searches are played
+where their sources are.
 """
 
 _PACKAGES: Final = ("refengine", "compat", "property_tests")
