@@ -43,13 +43,6 @@ def test_a_found_world_is_told_shrunk(capsys, monkeypatch) -> None:
     assert '"runs":[{"input":["user:a"]}]' in told
 
 
-def test_progress_is_told(capsys, monkeypatch) -> None:
-    monkeypatch.setattr(adapted, "EVERY", 2)
-    adapted.main(["--examples", "5", "--profile", "eino-0.7"])
-
-    assert "  eino-0.7: 4 worlds\n" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("wrong", [["--examples", "0"], ["--profile", "eino-1"]])
 def test_an_empty_search_is_refused(wrong, capsys) -> None:
     with pytest.raises(SystemExit) as left:

@@ -40,7 +40,7 @@ def test_a_known_difference_is_seen_in_its_own_world(known: Explained) -> None:
     pair = hooks_pair(VERSION, None)
     found = Differential(pair, [known])
 
-    found.look(pair.read(known.world))
+    assert found.look(pair.read(known.world)) is None
 
     assert known.name in found.used
 
@@ -197,7 +197,7 @@ def test_a_known_difference_is_seen_in_its_own_world(known: Explained) -> None:
 def test_real_eino_does_as_the_reference_does(world: dict[str, object]) -> None:
     found = Differential(hooks_pair(VERSION, None), [])
 
-    found.look(read_scenario(world))
+    assert found.look(read_scenario(world)) is None
 
     assert found.worlds == 1
 
@@ -207,7 +207,7 @@ def test_a_struct_without_an_instruction_adds_a_message_that_runs_do_not_keep() 
     engine = load_engine("eino@0.7.17")
     found = Differential(HooksPair(engine.profile, engine), [])
 
-    found.look(read_scenario(twice({})))
+    assert found.look(read_scenario(twice({}))) is None
 
     assert found.worlds == 1
 
@@ -230,7 +230,7 @@ def test_a_result_in_chunks_beside_a_call_that_fails_is_read_by_nobody() -> None
     )
     found = Differential(pair, [])
 
-    found.look(world)
+    assert found.look(world) is None
 
     assert found.worlds == 1
 

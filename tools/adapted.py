@@ -3,10 +3,13 @@
 Contract §1: for every profile and every scenario without handlers the traces are
 identical; under profiles whose after-hooks run in list order, also with handlers.
 
-    python -m tools.adapted --examples 10000
+    python -m tools.adapted --examples 10000 [--on WORKERS]
 
 It searches that many worlds for each profile and prints what was looked at. The same
 seed gives the same worlds. Exit code 1 if a world was found; it is printed, shrunk.
+
+A profile is a part for a worker, with and without handlers. Its worlds are not cut:
+Hypothesis draws each from what it drew before, so parts would draw others.
 """
 
 from __future__ import annotations
@@ -14,13 +17,15 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
 from hypothesis import given
 
+from compat.cli.on import ON, spread_on
 from compat.engines.adapted import AdaptedEngine
+from compat.spreading import UnitData
 from property_tests.checks.adapted import about_runs, loses_state
 from refengine.profile import EINO_0_7, EINO_0_7_37, PROFILES, Profile, profile
 from refengine.testing import (
@@ -34,10 +39,7 @@ from refengine.testing import (
     play,
 )
 from refengine.testing.strategies import scenarios
-from tools.searching import at_least_one, draw, say
-
-EVERY: Final = 1000
-"""After so many worlds it is reported how far the search is."""
+from tools.searching import at_least_one, draw, tell
 
 SEED: Final = 20260001
 
@@ -81,58 +83,49 @@ def search(under: str, *, handlers: bool, examples: int, start: int) -> int:
 
     Raises FoundError with the smallest world that was found.
     """
-    seen = CountedComparisons(under)
+    compared = [0]
+
+    def compare(scenario: Scenario) -> None:
+        compared[0] += 1
+        found = adapting_divergence(scenario, profile(under))
+        if found is not None:
+            world = scenario.model_dump_json(exclude_defaults=True)
+            raise FoundError(f"{under}: {found}\n{world}")
+
     choices: dict[str, Any] = {**WORLDS, "handlers": handlers}
-    found = given(scenarios(**choices))(seen.compare)
-    draw(found, examples, start)
-    return seen.count
+    draw(given(scenarios(**choices))(compare), examples, start)
+    return compared[0]
 
 
-class CountedComparisons:
-    """Compares worlds under one profile and tells how many."""
-
-    def __init__(self, under: str) -> None:
-        self.count = 0
-        self._profile = profile(under)
-
-    @property
-    def compare(self) -> Callable[[Scenario], None]:
-        """The comparison as a function, which Hypothesis asks for."""
-
-        def compare(scenario: Scenario) -> None:
-            self.count += 1
-            if self.count % EVERY == 0:
-                say(f"  {self._profile.name}: {self.count} worlds")
-            found = adapting_divergence(scenario, self._profile)
-            if found is not None:
-                world = scenario.model_dump_json(exclude_defaults=True)
-                raise FoundError(f"{self._profile.name}: {found}\n{world}")
-
-        return compare
+def searched(part: UnitData) -> UnitData:
+    """Return what a search of one profile says; this is what a worker plays."""
+    under, handlers, start = part["profile"], part["handlers"], part["seed"]
+    what = f"{under}, {'with' if handlers else 'without'} handlers"
+    began = time.monotonic()
+    try:
+        count = search(under, handlers=handlers, examples=part["examples"], start=start)
+    except FoundError as error:
+        return {"said": f"{what}: DIFFERS\n{error}", "found": True}
+    spent = time.monotonic() - began
+    said = f"{what}: {count} worlds, no divergence, {spent:.0f} s, seed {start}"
+    return {"said": said, "found": False}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Search every profile, or those that are named; return the exit code."""
     options = _options(arguments)
-    code = 0
-    for under, handlers in SEARCHES:
-        if options.profile and under not in options.profile:
-            continue
-        what = f"{under}, {'with' if handlers else 'without'} handlers"
-        began = time.monotonic()
-        try:
-            count = search(
-                under, handlers=handlers, examples=options.examples, start=options.seed
-            )
-        except FoundError as error:
-            say(f"{what}: DIFFERS\n{error}")
-            code = 1
-            continue
-        spent = time.monotonic() - began
-        say(
-            f"{what}: {count} worlds, no divergence, {spent:.0f} s, seed {options.seed}"
-        )
-    return code
+    parts = [
+        {
+            "profile": under,
+            "handlers": handlers,
+            "examples": options.examples,
+            "seed": options.seed,
+        }
+        for under, handlers in SEARCHES
+        if not options.profile or under in options.profile
+    ]
+    with spread_on("tools.adapted", options.on) as spread:
+        return tell("adapted", parts, spread)
 
 
 def _options(arguments: Sequence[str]) -> Namespace:
@@ -142,6 +135,7 @@ def _options(arguments: Sequence[str]) -> Namespace:
     parser.add_argument(
         "--profile", action="append", choices=sorted({name for name, _ in SEARCHES})
     )
+    parser.add_argument("--on", metavar="WORKERS", help=ON)
     return parser.parse_args(arguments)
 
 

@@ -1,12 +1,16 @@
 """The long search for a world that our adapters change (LOOP-COMPAT, CB-COMPAT).
 
-    python -m tools.dialect_compat --worlds 10000
+    python -m tools.dialect_compat --worlds 10000 [--on WORKERS]
 
 So many worlds of each kind are played on a linear processor and on the loop that
 ``loop_of`` makes of it, without results that ask for a follow-up, and with a client of
 callbacks v1 and the one that ``client_v2_of`` makes of it, under the same posture of
 failures. The same seed gives the same worlds. Exit code 1 if one was found; it is
 printed as it is.
+
+Worlds are made in lots, each of a seed of its own, and a lot is a part for a worker. No
+world counts twice, so as many lots are played as there are worlds left for, until there
+are enough.
 """
 
 from __future__ import annotations
@@ -14,26 +18,30 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from hashlib import sha256
+from itertools import count, islice
+from math import ceil
 from typing import Final
 
 from compat.adapters.clients import client_v2_of, v1_callbacks
 from compat.adapters.loops import loop_of
+from compat.cli.on import ON, spread_on
 from compat.dialects.callbacks import CallbackAgent, SessionManager
 from compat.dialects.callbacks.profile import callbacks_profile
 from compat.dialects.stream_loop import Limits, LinearProcessor, ResponseCallbacks
 from compat.migration.corpus import make_corpus
 from compat.migration.differing import Additions, TraceChannels, differences
+from compat.spreading import Spread, UnitData
 from compat.verdicts.migration import Difference
 from refengine.messages import Message, ToolCall
 from refengine.testing.scenario import Scenario
-from refengine.testing.subject_worlds.fits import OWNERS, WorldFit, fit_of
+from refengine.testing.subject_worlds.fits import OWNERS, fit_of
 from refengine.testing.subject_worlds.words import Words
 from refengine.testing.subjects import Subject, play_alone
 from refengine.testing.world import World
-from tools.searching import at_least_one, say
+from tools.searching import answers, at_least_one, say
 
 SEED: Final = 20260019
 AT_ONCE: Final = 400
@@ -133,20 +141,6 @@ PAIRS: Final = (
 )
 
 
-def compat_worlds(fit: WorldFit, worlds: int) -> Iterator[Scenario]:
-    """Yield so many worlds, no two the same."""
-    seen: set[str] = set()
-    for seed in count(SEED):
-        for each in make_corpus(WORDS, AT_ONCE, seed, fit=fit).worlds:
-            written = each.scenario.model_dump_json()
-            if written in seen:
-                continue
-            seen.add(written)
-            yield each.scenario
-            if len(seen) == worlds:
-                return
-
-
 def compat_divergence(pair: AdaptedPair, world: Scenario) -> Difference | None:
     """Return the first difference of two sides in a world, None if there is none."""
     old, new = (
@@ -157,30 +151,64 @@ def compat_divergence(pair: AdaptedPair, world: Scenario) -> Difference | None:
     return next(iter(differences(old, new, masks=masks)), None)
 
 
-def search(
-    pair: AdaptedPair, worlds: int, tell: Callable[[str], object] = say
-) -> Scenario | None:
-    """Play so many worlds; return the first that differs, after it is told."""
+def searched(part: UnitData) -> UnitData:
+    """Return what the worlds of one lot show; this is what a worker plays.
+
+    They are told by their digests, in order, up to the first that differs and no more
+    than are asked for.
+    """
+    [pair] = [each for each in PAIRS if each.law == part["law"]]
     fit = fit_of([pair.source], [pair.source])
     if fit is None:
         raise LookupError(pair.source)  # there is one for each of our dialects
-    for world in compat_worlds(fit, worlds):
-        found = compat_divergence(pair, world)
+    seen: dict[str, None] = {}
+    for each in make_corpus(WORDS, AT_ONCE, part["seed"], fit=fit).worlds:
+        if len(seen) == part["worlds"]:
+            break
+        written = each.scenario.model_dump_json()
+        digest = sha256(written.encode()).hexdigest()
+        if digest in seen:
+            continue
+        seen[digest] = None
+        found = compat_divergence(pair, each.scenario)
         if found is not None:
-            tell(f"{pair.law}: {found}")
-            tell(json.dumps(world.model_dump(mode="json", exclude_defaults=True)))
-            return world
-    tell(f"{pair.law}: {worlds} worlds, the same on both sides")
-    return None
+            world = each.scenario.model_dump(mode="json", exclude_defaults=True)
+            said = f"{pair.law}: {found}\n{json.dumps(world)}"
+            return {"worlds": [*seen], "differs": said}
+    return {"worlds": [*seen], "differs": None}
+
+
+def search(
+    law: str,
+    worlds: int,
+    tell: Callable[[str], object] = say,
+    spread: Spread | None = None,
+) -> bool:
+    """Play so many worlds, no two the same; tell whether one differs, and which."""
+    about = {"law": law, "worlds": worlds}
+    seen: set[str] = set()
+    seeds = count(SEED)
+    while len(seen) < worlds:
+        lots = islice(seeds, ceil((worlds - len(seen)) / AT_ONCE))
+        parts = [{**about, "seed": each} for each in lots]
+        for lot in answers("dialect_compat", parts, spread):
+            seen.update(lot["worlds"])
+            if lot["differs"] is not None and len(seen) <= worlds:
+                tell(lot["differs"])
+                return True
+    tell(f"{law}: {worlds} worlds, the same on both sides")
+    return False
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Search for both laws; returns the exit code."""
     parser = ArgumentParser(prog="python -m tools.dialect_compat")
     parser.add_argument("--worlds", type=at_least_one, default=10_000)
+    parser.add_argument("--on", metavar="WORKERS", help=ON)
     given = parser.parse_args(arguments)
-    found = [search(pair, given.worlds) for pair in PAIRS]
-    return int(any(each is not None for each in found))
+    with spread_on("tools.dialect_compat", given.on) as spread:
+        found = [search(each.law, given.worlds, spread=spread) for each in PAIRS]
+    return int(any(found))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
 """The long search for a world that the port of callbacks changes (FLOW-COMPAT).
 
-    python -m tools.flow_ports --worlds 2000
+    python -m tools.flow_ports --worlds 2000 [--on WORKERS]
 
 It plays that many worlds a profile, as they are and with their callbacks as a plugin.
 The traces are equal, or a change that the port tells by name came about. The same seed
 gives the same worlds. Exit code 1 if a world was found; it is printed, shrunk.
+
+A profile is a part for a worker. Its worlds are not cut: Hypothesis draws each from
+what it drew before, so parts would draw others.
 """
 
 from __future__ import annotations
@@ -18,14 +21,16 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile
+from compat.cli.on import ON, spread_on
+from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile, flow_profile
 from compat.engines.flow.doors import FlowEngine
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.ported import PortedDialect
 from compat.engines.flow.reference import FlowDialect
 from compat.engines.flow.scenario import FlowScenario
+from compat.spreading import UnitData
 from refengine.testing import Divergence, Trace, first_divergence
-from tools.searching import at_least_one, draw, say
+from tools.searching import at_least_one, draw, tell
 
 SEED: Final = 20260018
 
@@ -184,22 +189,28 @@ def search(profile: FlowProfile, worlds: int, start: int = SEED) -> int:
     return compared[0]
 
 
+def searched(part: UnitData) -> UnitData:
+    """Return what a search of one profile says; this is what a worker plays."""
+    under, start = flow_profile(part["profile"]), part["seed"]
+    try:
+        count = search(under, part["worlds"], start)
+    except PortFoundError as error:
+        return {"said": f"DIFFERS\n{error}", "found": True}
+    said = f"{under.name}: {count} worlds, no divergence, seed {start}"
+    return {"said": said, "found": False}
+
+
 def main(arguments: Sequence[str]) -> int:
     """Search every profile; return the exit code."""
     parser = ArgumentParser("python -m tools.flow_ports")
     parser.add_argument("--worlds", type=at_least_one, default=2000)
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--on", metavar="WORKERS", help=ON)
     options = parser.parse_args(arguments)
-    code = 0
-    for profile in FLOW_PROFILES:
-        try:
-            count = search(profile, options.worlds, options.seed)
-        except PortFoundError as error:
-            say(f"DIFFERS\n{error}")
-            code = 1
-            continue
-        say(f"{profile.name}: {count} worlds, no divergence, seed {options.seed}")
-    return code
+    about = {"worlds": options.worlds, "seed": options.seed}
+    parts = [{"profile": each.name, **about} for each in FLOW_PROFILES]
+    with spread_on("tools.flow_ports", options.on) as spread:
+        return tell("flow_ports", parts, spread)
 
 
 if __name__ == "__main__":

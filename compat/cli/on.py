@@ -24,15 +24,16 @@ def spread_on(
     """Yield the workers that ``--on`` names, None without it.
 
     At a terminal it is shown how many units all of them have done, unless the command
-    shows its own way. What is wrong with them ends the command.
+    shows its own way. What is wrong with them, or with a unit, ends the command.
     """
     if on is None:
         yield None
         return
     from compat.cluster.address import ClusterAddressError
     from compat.cluster.opened import ClusterError, LostUnitError, opened
+    from compat.spreading import RefusedUnitError
 
-    wrong = ClusterAddressError, ClusterError
+    wrong = ClusterAddressError, ClusterError, RefusedUnitError
     with (
         refusing(command, *wrong),
         refusing(command, LostUnitError, code=FAULT),
@@ -69,8 +70,10 @@ class _Shown:
     ) -> Iterator[tuple[int, UnitData]]:
         total = len(units) if isinstance(units, Sized) else None
         task = self._bar.add_task(f"units: {kind}", total=total)
-        for answer in self._spread.each(kind, units):
-            self._bar.advance(task)
-            yield answer
-        self._bar.refresh()  # or the last unit may never be shown as done
-        self._bar.remove_task(task)
+        try:
+            for answer in self._spread.each(kind, units):
+                self._bar.advance(task)
+                yield answer
+            self._bar.refresh()  # or the last unit may never be shown as done
+        finally:
+            self._bar.remove_task(task)

@@ -292,7 +292,7 @@ def test_a_search_that_cut_nothing_has_an_exit_code_of_its_own(
         search.main(["--worlds", "0"])
 
 
-def test_jobs_tell_together_what_one_would() -> None:
+def test_parts_tell_together_what_the_whole_would() -> None:
     """What a part tells is JSON, and joined it is the figures of the whole."""
     whole, joined = Figures(), Figures()
     whole.count("phase", "tool", 2)

@@ -1,10 +1,13 @@
 """The long search for a world that a cancellation leaves badly (STR, CONC, ERR).
 
-    python -m tools.cancelling.search --worlds 10000
+    python -m tools.cancelling.search --worlds 10000 [--on WORKERS]
 
 It cancels that many worlds under each profile and prints what was looked at. The same
 seed gives the same worlds. Exit code 1 if a law was broken; the world is printed,
 shrunk.
+
+A profile is a part for a worker. Its worlds are not cut: Hypothesis draws each from
+what it drew before, so parts would draw others.
 """
 
 from __future__ import annotations
@@ -18,11 +21,13 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refengine.profile import PROFILES, Profile
+from compat.cli.on import ON, spread_on
+from compat.spreading import UnitData
+from refengine.profile import PROFILES, Profile, profile
 from refengine.testing import Scenario
 from refengine.testing.strategies import scenarios
 from tools.cancelling.session import Moment, broken_laws, cut
-from tools.searching import at_least_one, draw, say
+from tools.searching import at_least_one, draw, tell
 
 SEED: Final = 20260005
 LAST: Final = 200
@@ -79,26 +84,32 @@ def search(under: Profile, examples: int, start: int) -> int:
     return seen.cancelled
 
 
+def searched(part: UnitData) -> UnitData:
+    """Return what a search of one profile says; this is what a worker plays."""
+    under, worlds, start = part["profile"], part["worlds"], part["seed"]
+    began = time.monotonic()
+    try:
+        count = search(profile(under), worlds, start)
+    except BrokenError as error:
+        return {"said": f"{under}: BROKEN\n{error}", "found": True}
+    spent = time.monotonic() - began
+    said = (
+        f"{under}: {worlds} worlds, {count} cancelled, every law held,"
+        f" {spent:.0f} s, seed {start}"
+    )
+    return {"said": said, "found": False}
+
+
 def main(arguments: Sequence[str]) -> int:
     """Search every profile, or those that are named; return the exit code."""
     options = _options(arguments)
-    code = 0
-    for under in PROFILES:
-        if options.profile and under.name not in options.profile:
-            continue
-        began = time.monotonic()
-        try:
-            count = search(under, options.worlds, options.seed)
-        except BrokenError as error:
-            say(f"{under.name}: BROKEN\n{error}")
-            code = 1
-            continue
-        spent = time.monotonic() - began
-        say(
-            f"{under.name}: {options.worlds} worlds, {count} cancelled, every law held,"
-            f" {spent:.0f} s, seed {options.seed}"
-        )
-    return code
+    parts = [
+        {"profile": each.name, "worlds": options.worlds, "seed": options.seed}
+        for each in PROFILES
+        if not options.profile or each.name in options.profile
+    ]
+    with spread_on("tools.cancelling.search", options.on) as spread:
+        return tell("cancelling", parts, spread)
 
 
 def _options(arguments: Sequence[str]) -> Namespace:
@@ -108,6 +119,7 @@ def _options(arguments: Sequence[str]) -> Namespace:
     parser.add_argument(
         "--profile", action="append", choices=sorted(each.name for each in PROFILES)
     )
+    parser.add_argument("--on", metavar="WORKERS", help=ON)
     return parser.parse_args(arguments)
 
 

@@ -7,7 +7,7 @@ the same: of one kind the first is kept, and the worlds that show it are counted
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
@@ -71,6 +71,31 @@ class Pair(Protocol[S]):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one world showed on two engines, if it is compared.
+
+    ``used`` names what explains differences in it; ``found`` is the first that nothing
+    explains, and ``kind`` says of which kind that is.
+    """
+
+    skipped: Skipped | None = None
+    used: Sequence[str] = ()
+    found: Divergence | None = None
+    kind: str = ""
+
+
+def look(pair: Pair[S], explained: Sequence[Explained], scenario: S) -> Look:
+    """Play a world on both, and return what that shows."""
+    seen = pair.seen(scenario)
+    if isinstance(seen, Skipped):
+        return Look(seen)
+    used: dict[str, int] = {}
+    found = first_unexplained(differences(*seen), explained, used)
+    kind = "" if found is None else _kind(found, seen)
+    return Look(None, tuple(used), found, kind)
+
+
 @dataclass(slots=True)
 class Unexplained(Generic[S]):
     """A world in which two engines differ, where, and how many are of its kind."""
@@ -85,12 +110,8 @@ class Unexplained(Generic[S]):
         return f"UNEXPLAINED {self.kind}\n{self.difference}\n{world}"
 
 
-class _DifferError(AssertionError):
-    """A world in which something differs that nothing explains."""
-
-    def __init__(self, found: Unexplained[Any]) -> None:
-        self.found = found
-        super().__init__(str(found.difference))
+Looks: TypeAlias = "Callable[[Sequence[S]], Iterator[Look]]"
+"""Plays worlds elsewhere, and yields what each of them showed, in their order."""
 
 
 @dataclass(slots=True)
@@ -111,47 +132,61 @@ class Differential(Generic[S]):
     )
 
     def run(
-        self, worlds: int, number: int, told: Callable[[str], None]
+        self,
+        worlds: int,
+        number: int,
+        told: Callable[[str], None],
+        looks: Looks[S] | None = None,
     ) -> Mapping[str, int]:
         """Play the worlds of known differences, and so many that are drawn.
 
         A difference of a new kind is told at once, and now and then how far it is.
         """
         known = [self.pair.read(each.world) for each in self.explained if each.world]
-        for each in known:
-            self._play(each, told)
+        made = [*known, *drawn(self.pair.worlds(), worlds, number)]
         every = max(1, worlds // REPORTS)
-        for at, each in enumerate(drawn(self.pair.worlds(), worlds, number), 1):
-            self._play(each, told)
-            if at % every == 0:
+        seen = map(self._look, made) if looks is None else looks(made)
+        for at, (scenario, each) in enumerate(
+            zip(made, seen, strict=True), 1 - len(known)
+        ):
+            self._keep(scenario, each, told)
+            if at > 0 and at % every == 0:
                 told(f"{at} of {worlds} worlds, {len(self.unexplained)} differences")
         return self.used
 
-    def look(self, scenario: S) -> None:
-        """Play a world on both; raises where something differs that is not known."""
-        seen = self.pair.seen(scenario)
-        if isinstance(seen, Skipped):
-            self.lucky += seen is Skipped.LUCK
-            return
-        self.worlds += 1
-        found = first_unexplained(differences(*seen), self.explained, self.used)
-        if found is not None:
-            raise _DifferError(Unexplained(scenario, found, _kind(found, seen)))
+    def look(self, scenario: S) -> Unexplained[S] | None:
+        """Play a world on both; return what differs that is not known."""
+        return self._count(scenario, self._look(scenario))
 
-    def _play(self, scenario: S, told: Callable[[str], None]) -> None:
-        """Play a world; keep what differs if it is of a new kind, and tell it."""
-        try:
-            self.look(scenario)
-        except _DifferError as error:
-            known = self.unexplained.get(error.found.kind)
-            if known is not None:
-                known.worlds += 1
-                return
-            self.unexplained[error.found.kind] = error.found
-            told(f"{error.found.kind}: {error.found.difference}")
-            small = self._smallest(error.found)
-            self.unexplained[error.found.kind] = small
-            told(str(small))
+    def _look(self, scenario: S) -> Look:
+        return look(self.pair, self.explained, scenario)
+
+    def _count(self, scenario: S, seen: Look) -> Unexplained[S] | None:
+        """Count a world; return what differs in it that is not known."""
+        if seen.skipped is not None:
+            self.lucky += seen.skipped is Skipped.LUCK
+            return None
+        self.worlds += 1
+        for each in seen.used:
+            self.used[each] = self.used.get(each, 0) + 1
+        if seen.found is None:
+            return None
+        return Unexplained(scenario, seen.found, seen.kind)
+
+    def _keep(self, scenario: S, seen: Look, told: Callable[[str], None]) -> None:
+        """Count a world; keep what differs if it is of a new kind, and tell it."""
+        found = self._count(scenario, seen)
+        if found is None:
+            return
+        known = self.unexplained.get(found.kind)
+        if known is not None:
+            known.worlds += 1
+            return
+        self.unexplained[found.kind] = found
+        told(f"{found.kind}: {found.difference}")
+        small = self._smallest(found)
+        self.unexplained[found.kind] = small
+        told(str(small))
 
     def _smallest(self, found: Unexplained[S]) -> Unexplained[S]:
         """Return the difference in the smallest world found that has it."""
@@ -159,13 +194,11 @@ class Differential(Generic[S]):
 
         def still(scenario: S) -> bool:
             nonlocal best
-            try:
-                Differential(self.pair, self.explained).look(scenario)
-            except _DifferError as error:
-                if error.found.kind == found.kind:
-                    best = error.found
-                    return True
-            return False
+            smaller = Differential(self.pair, self.explained).look(scenario)
+            if smaller is None or smaller.kind != found.kind:
+                return False
+            best = smaller
+            return True
 
         self.pair.smallest(found.scenario, still)
         return best

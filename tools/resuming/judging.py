@@ -14,6 +14,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, Final, get_args
 
+from compat.spreading import UnitData
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
 from property_tests.checks.specs import keeps_ids
 from refengine.messages import Json
@@ -88,7 +89,7 @@ class Figures:
             "broken": [asdict(each) for each in self.broken],
         }
 
-    def join(self, part: dict[str, Any]) -> None:
+    def join(self, part: UnitData) -> None:
         """Add the figures of a part of the worlds, as ``to_json`` gave them."""
         for each in NUMBERS:
             setattr(self, each, getattr(self, each) + part[each])

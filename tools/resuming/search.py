@@ -1,7 +1,7 @@
 """The law of INT, searched: worlds are cut at every point, resumed and compared.
 
-    python -m tools.resuming.search --worlds 2000 [--seed N] [--jobs N]
-                                      [--processes N]
+    python -m tools.resuming.search --worlds 2000 [--seed N] [--processes N]
+                                      [--on WORKERS]
 
 A resumed run, without what was entered again, is the run that was never interrupted:
 same-effects. Each world is cut at each point of each hook, wrapper and tool, at two and
@@ -15,23 +15,25 @@ one is printed with its cut and the first divergence.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, OK, USAGE
+from compat.cli.on import ON, spread_on
+from compat.spreading import UnitData
+from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, OK, USAGE
 from property_tests.corpus import CorpusWorld
 from property_tests.generating import HAPPENINGS, generated
 from refengine.state import Checkpoints, MemoryStore, SqliteStore
 from refengine.testing import Scenario
+from refengine.testing.scenario_files import read_scenario
 from tools.resuming.halves import in_two_processes
 from tools.resuming.judging import (
     CutsJudge,
@@ -41,10 +43,13 @@ from tools.resuming.judging import (
     ways,
 )
 from tools.resuming.points import How
+from tools.searching import answers
 
 SEED: Final = 20260007
 WORLDS: Final = 2000
 PROCESSES: Final = 40
+AT_ONCE: Final = 4
+"""So many worlds make a part, which takes seconds."""
 _IN_A_FILE: Final = 10
 """One world in so many is kept in a SQLite file, the others in memory."""
 _IN_MEMORY: Final = Stores("memory", lambda: Checkpoints(MemoryStore()))
@@ -68,84 +73,82 @@ def judged(
             CutsJudge(scenario, how, stores, figures).every(chance)
 
 
-def across(scenario: Scenario, number: int, folder: Path, figures: Figures) -> bool:
-    """Cut a world in one process and resume it in another; False if it has no cut."""
+def crosses(scenario: Scenario, number: int, figures: Figures) -> bool:
+    """Tell whether a world can be cut in one process and go on in another."""
     if builds_again(scenario):
         figures.skipped[_COUNTED] += 1
         return False
-    how = How(way=("native", "adapted")[number % 2])
-    judge = CutsJudge(scenario, how, _IN_MEMORY, figures)
-    if not judge.labels:
-        return False
+    return bool(_crossing(scenario, number, Figures()).labels)
+
+
+def across(scenario: Scenario, number: int, folder: Path, figures: Figures) -> None:
+    """Cut a world in one process and resume it in another."""
+    judge = _crossing(scenario, number, figures)
     cut = Random(number).randint(1, len(judge.labels))  # noqa: S311  # no secret
     figures.count(_FRESH, judge.labels[cut - 1])
     try:
         file = folder / f"halves {number}.db"
-        why = judge.same(in_two_processes(scenario, how, cut, file))
+        why = judge.same(in_two_processes(scenario, _way(number), cut, file))
     except AssertionError as error:
         why = str(error)
     if why is not None:
-        judge.tell({cut}, how, f"across processes: {why}")
-    return True
+        judge.tell({cut}, _way(number), f"across processes: {why}")
 
 
-def search(options: argparse.Namespace, figures: Figures) -> None:
-    """Judge a part of the worlds."""
+def _crossing(scenario: Scenario, number: int, figures: Figures) -> CutsJudge:
+    return CutsJudge(scenario, _way(number), _IN_MEMORY, figures)
+
+
+def _way(number: int) -> How:
+    return How(way=("native", "adapted")[number % 2])
+
+
+class FewWorldsError(ValueError):
+    """Too few of the worlds can be cut in one process and go on in another."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__(
+            f"{left} of the worlds for two processes were not found: give more --worlds"
+        )
+
+
+def parts(options: argparse.Namespace, figures: Figures) -> Iterator[UnitData]:
+    """Yield a few worlds at a time, and which of them go through two processes.
+
+    Those are the first that can, of every third one. Raises FewWorldsError.
+    """
     left = options.processes
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        drawn = generated(options.worlds, seed=options.seed)
-        worlds = [each.scenario for each in drawn if _goes_through(each)]
-        for number, scenario in _part(worlds, options):
-            judged(scenario, number, options.seed, folder, figures)
-            if left and number % 3 == 0:
-                left -= across(scenario, number, folder, figures)
+    drawn = generated(options.worlds, seed=options.seed)
+    worlds = enumerate(each.scenario for each in drawn if _goes_through(each))
+    while some := list(islice(worlds, AT_ONCE)):
+        given: list[UnitData] = []
+        for number, scenario in some:
+            every_third = left > 0 and number % 3 == 0
+            two = every_third and crosses(scenario, number, figures)
+            left -= two
+            world = scenario.model_dump(mode="json", exclude_defaults=True)
+            given.append({"number": number, "world": world, "across": two})
+        yield {"seed": options.seed, "worlds": given}
     if left:
-        raise ValueError(f"{left} of the worlds for two processes were not found")
+        raise FewWorldsError(left)
+
+
+def searched(part: UnitData) -> UnitData:
+    """Return the figures of a few worlds; this is what a worker plays."""
+    figures = Figures()
+    with TemporaryDirectory() as name:
+        for each in part["worlds"]:
+            scenario = read_scenario(each["world"], "a world of a part")
+            judged(scenario, each["number"], part["seed"], Path(name), figures)
+            if each["across"]:
+                across(scenario, each["number"], Path(name), figures)
+    return figures.to_json()
 
 
 def _goes_through(world: CorpusWorld) -> bool:
     """Tell whether a world neither asks nor is cancelled by itself: the search cuts."""
     happens = world.only or world.family in HAPPENINGS
     return not happens and not world.scenario.keeps
-
-
-def _part(
-    worlds: Sequence[Scenario], options: argparse.Namespace
-) -> Iterator[tuple[int, Scenario]]:
-    for number, scenario in enumerate(worlds):
-        if number % options.jobs == options.part:
-            yield number, scenario
-
-
-def in_jobs(options: argparse.Namespace, figures: Figures) -> int:
-    """Let each job judge its part; return the highest exit code of a job that broke."""
-    jobs = [
-        subprocess.Popen(  # noqa: S603  # our own module
-            [
-                *(sys.executable, "-m", "tools.resuming.search"),
-                *("--worlds", str(options.worlds), "--seed", str(options.seed)),
-                *("--jobs", str(options.jobs), "--part", str(part)),
-                *("--processes", str(_share(options, part))),
-            ],
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-        )
-        for part in range(options.jobs)
-    ]
-    broke = 0
-    for job in jobs:
-        lines, _ = job.communicate()
-        if job.returncode not in {OK, DIFFERS}:
-            broke = FAULT
-        else:
-            figures.join(json.loads(lines))
-    return broke
-
-
-def _share(options: argparse.Namespace, part: int) -> int:
-    share, more = divmod(options.processes, options.jobs)
-    return int(share + (part < more))
 
 
 def shown(figures: Figures) -> str:
@@ -181,24 +184,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Search, print the figures, return the exit code."""
     options = _options(arguments)
     figures, began = Figures(), time.monotonic()
-    broke = 0
-    if options.part is None and options.jobs > 1:
-        broke = in_jobs(options, figures)
-    else:
-        one = options.part is None
-        options.part = options.part or 0
+    with spread_on("tools.resuming.search", options.on) as spread:
         try:
-            search(options, figures)
-        except ValueError as error:
+            for each in answers("resuming", parts(options, figures), spread):
+                figures.join(each)
+        except FewWorldsError as error:
             sys.stderr.write(f"tools.resuming.search: {error}\n")
             return USAGE
-        if not one:
-            sys.stdout.write(json.dumps(figures.to_json()))
-            return DIFFERS if figures.broken else OK
     took = time.monotonic() - began
     sys.stdout.write(f"{shown(figures)}\nseed {options.seed}, {took:.0f} s\n")
-    if broke:
-        return broke
     if not figures.cuts:
         return NOTHING_RAN
     return DIFFERS if figures.broken else OK
@@ -208,11 +202,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tools.resuming.search")
     parser.add_argument("--worlds", type=int, default=WORLDS)
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--processes", type=int, default=PROCESSES)
-    parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--on", metavar="WORKERS", help=ON)
     options = parser.parse_args(arguments)
-    for name, least in (("worlds", 1), ("jobs", 1), ("processes", 0)):
+    for name, least in (("worlds", 1), ("processes", 0)):
         given = getattr(options, name)
         if given < least:
             parser.error(f"--{name} {given}: give at least {least}")

@@ -1,11 +1,15 @@
 """The decoder against data that nobody wrote: ``python -m tools.state.fuzz``.
 
-    python -m tools.state.fuzz --inputs 200000 --seed 1
+    python -m tools.state.fuzz --inputs 200000 --seed 1 [--on WORKERS]
 
 Each input ends in a step, which then is written and read again to an equal one, or in
 one of the documented errors. Nothing is imported meanwhile. Prints how many ended how,
 the most processor time that one input took, for reading it and what comes of it, and
 the most memory that reading one took.
+
+For workers inputs are cut into parts. Each input is made of the random numbers that the
+one before it left, so a part has the state in which they are, and who cuts makes all
+inputs once more; what is measured, seconds and memory, is the worst of all parts.
 """
 
 from __future__ import annotations
@@ -14,13 +18,16 @@ import argparse
 import sys
 import time
 import tracemalloc
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections import Counter, deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from random import Random
+from threading import get_ident
 from typing import Final
 
+from compat.cli.on import ON, spread_on
+from compat.spreading import UnitData
 from refengine.state.codec import decode_step, encode_step
 from refengine.state.errors import (
     BadCheckpointError,
@@ -36,6 +43,7 @@ from refengine.state.errors import (
     UnknownTypeError,
 )
 from refengine.state.values import Types
+from tools.searching import answers, at_least_one, say
 from tools.state.mutating import WAYS, resealed
 from tools.state.samples import WRITER, sample_types, samples
 
@@ -53,6 +61,8 @@ DOCUMENTED: Final = (
     UnknownTypeError,
 )
 """What reading a checkpoint may raise; no other class, no base of these."""
+AT_ONCE: Final = 2_000
+"""So many inputs make a part, which takes seconds."""
 MOST_SECONDS: Final = 10.0
 MOST_BYTES: Final = 512 * 2**20
 
@@ -65,6 +75,26 @@ class FuzzTally:
     longest: float = 0.0
     largest: int = 0
     imported: set[str] = field(default_factory=set[str])
+    wrong: str = ""
+
+    def to_json(self) -> UnitData:
+        """Return it as JSON values."""
+        return {
+            "outcomes": [[*each, number] for each, number in self.outcomes.items()],
+            "longest": self.longest,
+            "largest": self.largest,
+            "imported": sorted(self.imported),
+            "wrong": self.wrong,
+        }
+
+    def join(self, part: UnitData) -> None:
+        """Add what a part has seen, as ``to_json`` gave it."""
+        for way, end, number in part["outcomes"]:
+            self.outcomes[way, end] += number
+        self.longest = max(self.longest, part["longest"])
+        self.largest = max(self.largest, part["largest"])
+        self.imported.update(part["imported"])
+        self.wrong = part["wrong"]
 
 
 def records() -> list[bytes]:
@@ -74,16 +104,40 @@ def records() -> list[bytes]:
 
 
 def inputs(
-    seed: int, count: int, known: Sequence[bytes]
+    random: Random, span: range, known: Sequence[bytes]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield inputs by the way they were made: each cut of each record, then others."""
-    random = Random(seed)  # noqa: S311  # a search has to be repeatable
+    """Yield inputs by the way they were made: each cut of each record, then others.
+
+    Of all there are it yields those of a span, with random numbers as they are there.
+    """
     cuts = [record[:at] for record in known for at in range(len(record))]
-    yield from (("cut", each) for each in cuts[:count])
     ways, weights = list(WAYS), [weight for _, weight in WAYS.values()]
-    for _ in range(count - len(cuts)):
-        [way] = random.choices(ways, weights)
-        yield way, WAYS[way][0](random, known)
+    for at in span:
+        if at < len(cuts):
+            yield "cut", cuts[at]
+        else:
+            [way] = random.choices(ways, weights)
+            yield way, WAYS[way][0](random, known)
+
+
+def parts(seed: int, count: int, size: int) -> Iterator[UnitData]:
+    """Yield a search as parts of so many inputs; without others there is only one."""
+    random = Random(seed)  # noqa: S311  # a search has to be repeatable
+    known = records()
+    for first in range(0, count, size):
+        span = range(first, min(first + size, count))
+        yield {"random": random.getstate(), "first": first, "count": len(span)}
+        if span.stop < count:
+            deque(inputs(random, span, known), maxlen=0)
+
+
+def searched(part: UnitData) -> UnitData:
+    """Return what reading the inputs of a part gave; this is what a worker plays."""
+    version, internal, following = part["random"]
+    random = Random()  # noqa: S311  # a search has to be repeatable
+    random.setstate((version, tuple(internal), following))
+    span = range(part["first"], part["first"] + part["count"])
+    return search(random, span, records()).to_json()
 
 
 def outcome(record: bytes, types: Types) -> str:
@@ -104,25 +158,50 @@ def outcome(record: bytes, types: Types) -> str:
     return "decoded"
 
 
-def search(seed: int, count: int, known: Sequence[bytes]) -> FuzzTally:
-    """Return what reading so many inputs gave, made of the records that are known.
-
-    Raises at the first that is wrong, what ``outcome`` raises.
-    """
+def search(random: Random, span: range, known: Sequence[bytes]) -> FuzzTally:
+    """Return what reading the inputs of a span gave, up to the first that is wrong."""
     found = FuzzTally()
     registries = (sample_types(), sample_types(keep_unknown=True))
     _warm_up(registries)
-    before = set(sys.modules)
-    for at, (way, record) in enumerate(inputs(seed, count, known)):
-        types = registries[at % 2]
-        began = time.process_time()
-        end = outcome(record, types)
-        found.longest = max(found.longest, time.process_time() - began)
-        if way in {"bomb", "chained"}:
-            found.largest = max(found.largest, _memory(record, types))
-        found.outcomes[way, end] += 1
-    found.imported = set(sys.modules) - before
+    with _imports() as found.imported:
+        for at, (way, record) in zip(span, inputs(random, span, known), strict=True):
+            types = registries[at % 2]
+            began = time.thread_time()
+            try:
+                end = outcome(record, types)
+            except Exception as error:  # noqa: BLE001  # no other may come out
+                found.wrong = f"input {at}, {way}: {error!r:.500}\n{record[:500]!r}"
+                break
+            found.longest = max(found.longest, time.thread_time() - began)
+            if way in {"bomb", "chained"}:
+                found.largest = max(found.largest, _memory(record, types))
+            found.outcomes[way, end] += 1
     return found
+
+
+class _Imports:
+    """Looks for no module, and puts down which ones its thread looks for."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+        self._thread = get_ident()
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Put a name down; who is asked next finds the module."""
+        if get_ident() == self._thread:  # others of a worker import when they like
+            self._names.add(name)
+
+
+@contextmanager
+def _imports() -> Generator[set[str], None, None]:
+    """Yield the names of what this thread imports that was not there before."""
+    names: set[str] = set()
+    looking = _Imports(names)
+    sys.meta_path.insert(0, looking)
+    try:
+        yield names
+    finally:
+        sys.meta_path.remove(looking)
 
 
 def _warm_up(registries: Sequence[Types]) -> None:
@@ -148,6 +227,7 @@ def _memory(record: bytes, types: Types) -> int:
 def faults(found: FuzzTally) -> list[str]:
     """Return what is not as it is promised."""
     checks = {
+        found.wrong: bool(found.wrong),
         f"modules were imported: {sorted(found.imported)}": bool(found.imported),
         f"one input took {found.longest:.1f} s": found.longest > MOST_SECONDS,
         f"one input took {found.largest:,} bytes": found.largest > MOST_BYTES,
@@ -171,12 +251,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.state.fuzz", description=__doc__
     )
-    parser.add_argument("--inputs", type=int, default=20_000)
+    parser.add_argument("--inputs", type=at_least_one, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--on", metavar="WORKERS", help=ON)
     given = parser.parse_args(arguments)
-    found = search(given.seed, given.inputs, records())
+    found = FuzzTally()
+    with spread_on("tools.state.fuzz", given.on) as spread:
+        size = given.inputs if spread is None else AT_ONCE
+        with closing(
+            answers("fuzz", parts(given.seed, given.inputs, size), spread)
+        ) as told:
+            for each in told:
+                found.join(each)
+                if found.wrong:
+                    break
     for line in (*report(found), *faults(found)):
-        print(line)  # noqa: T201  # a command answers
+        say(line)
     return int(bool(faults(found)))
 
 
