@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.defaults import FAIL_ABOVE, MOST_APART, PEERS, TIMES
-from compat.cli.command import argument, flag, group, option, refuse, refusing
+from compat.cli.command import argument, flag, group, is_given, option, refuse, refusing
 from compat.cli.values import OUTPUT, PATH, at_least
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOT_COMPARABLE, NOTHING_RAN, OK
 
@@ -72,8 +72,12 @@ def run(  # noqa: PLR0913  # the options of the command
     """
     if against is not None and subject is None:
         refuse("bench run", "--against compares SUBJECT with it: give SUBJECT, too")
-    if chosen and subject is not None:
-        refuse("bench run", "peers run handlers that do nothing: leave SUBJECT out")
+    if subject is not None and (chosen or is_given("peers")):
+        refuse(
+            "bench run",
+            "peers, whose handlers do nothing, are measured without SUBJECT only: leave"
+            " SUBJECT out, or the options about peers",
+        )
     if chosen and not peers:
         refuse("bench run", "--peer and --no-peers contradict each other")
     if unknown := [each for each in chosen if each not in PEERS]:
@@ -146,6 +150,7 @@ def same(times: int) -> int:
     from benchmarks.measurer import ChildLostError, Measurer
     from benchmarks.plan import QUICK
     from benchmarks.rows import is_apart
+    from compat.report.conform_text import counted
 
     with refusing("bench same", *_mistakes()), Measurer() as measurer:
         try:
@@ -153,8 +158,9 @@ def same(times: int) -> int:
         except ChildLostError as error:
             return _lost("bench same", error)
     most = MOST_APART * times / PERCENT
+    of = counted(times, "comparison")
     _console().print(
-        f"{apart} of {times} equal sides were told apart; at most {most:g} may be"
+        f"{apart} of {of} of equal sides told them apart; at most {most:g} may"
     )
     return DIFFERS if apart > most else OK
 
