@@ -1,5 +1,6 @@
 """The documentation as a site: it builds strictly and asks no other host."""
 
+import json
 import os
 import re
 import subprocess
@@ -12,11 +13,26 @@ import pytest
 
 import refengine
 from compat.cli.main import COMMANDS
+from compat.cli.profile import listed, report
+from compat.corpora.entries import CorpusEntry
 from compat.engines.capabilities import CAPABILITIES
 from compat.migration.code_table import CODES
+from compat.observe.judging import summary
+from compat.report.conform_badge import badge_json, history_lines
+from compat.report.conform_json import to_json
+from compat.report.timeline import history_json
+from compat.state.contents import contents
+from compat.state.json_form import listed as runs_listed
+from compat.state.json_form import run_form, verified
 from compat.verdicts.relations import RELATIONS
-from refengine.profile import options
+from compat.verdicts.timeline import VersionHistory
+from property_tests.inferring import Inferred
+from property_tests.known.entries import Known
+from property_tests.matrix import Matrix
+from refengine.profile import PROFILES, options
 from refengine.testing.channels import CHANNELS
+from tests.conform_sample import judged, result
+from tools.site.formats import FORMATS, places, schemas_made
 from tools.site.pages import commands, exit_codes
 
 ROOT = Path(__file__).parent.parent
@@ -100,6 +116,61 @@ def test_exit_codes_are_told_of_every_command() -> None:
 
     assert {"conform", "clause list", "corpus sample", "migrate check"} <= set(shown)
     assert not [each for each in shown if f"`refengine {each}`" not in told]
+
+
+def test_exit_codes_are_worded_alike_in_every_help() -> None:
+    """Each code with what it means, the good one first, as ``0 listed, 2 ...``."""
+    wrong = {
+        line
+        for line in exit_codes().splitlines()[4:]
+        if not re.search(r"`: 0 \w[^.]*?(?:, [1-7] \w[^.]*?)*\.", line)
+    }
+
+    assert {line.split("`")[1] for line in wrong} <= {"refengine profile infer"}
+
+
+def test_every_file_of_every_command_has_a_format() -> None:
+    listed = {place for each in FORMATS for place in (*each.writes, *each.reads)}
+
+    assert listed == {*places()}
+    assert len(listed) > 60
+    assert len({each.name for each in FORMATS}) == len(FORMATS)
+
+
+def test_a_format_says_where_its_shape_stands() -> None:
+    for_people = {"Pages and tables", "Sources", "Compared rows"}
+    without = {e.name for e in FORMATS if not (e.shape or e.model)}
+
+    assert without <= for_people
+    assert all(json.loads(text)["title"] for _, text in schemas_made())
+
+
+def _keys(name: str) -> set[str]:
+    [found] = [each.keys for each in FORMATS if each.name == name]
+    return {*found}
+
+
+def test_keys_of_a_format_are_those_that_are_written() -> None:
+    judgement = judged(result("ORD-001"))
+    entry = CorpusEntry({}, "a.json", "chat", "turns 1").with_exercised(["ORD-001"])
+    golden = ROOT / "tests/golden/checkpoints/v1/start.ckpt"
+    kept = contents(golden, golden.stem)
+
+    assert _keys("Runs of a file") == runs_listed(kept).keys()
+    assert _keys("One kept run") == run_form(kept.runs[0]).keys()
+    assert _keys("Verified runs") == verified(kept).keys()
+    assert _keys("Report of a judgement") == to_json(judgement).keys()
+    assert _keys("Badge") == json.loads(badge_json(judgement)).keys()
+    assert (
+        _keys("History") == json.loads(history_lines(judgement).split("\n")[0]).keys()
+    )
+    assert _keys("Corpus") == json.loads(entry.line).keys()
+    assert _keys("Known failures") == {*Known.model_fields} - {"file", "number"}
+    assert _keys("History of verdicts") == history_json(VersionHistory("", ())).keys()
+    assert _keys("Compared rows") == summary([], []).keys()
+    assert _keys("Profiles") == listed().keys()
+    assert _keys("Inferred profile") == report(Inferred("", (), PROFILES[0])).keys()
+    assert _keys("Matrix of mutants") == Matrix((), {}, ()).as_json().keys()
 
 
 def test_picture_of_the_whole_names_commands_that_there_are() -> None:

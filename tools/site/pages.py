@@ -21,6 +21,7 @@ from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS, channels_of
 from refengine.testing.channels import CHANNELS, VOLATILE
 from tools.pages.capabilities import without
 from tools.pages.seeds import Statement, code, statements
+from tools.site.formats import formats, schemas_made, spoken, spoken_lines
 
 WIDTH: Final = 80
 ABOUT_CAPABILITIES: Final = (
@@ -58,6 +59,7 @@ def made_pages() -> Iterator[tuple[str, str]]:
     yield "reference/channels.md", channels()
     yield "reference/profiles.md", profiles()
     yield "reference/schemas.md", schemas()
+    yield from schemas_made()
     yield "explanation/where-we-differ.md", differences()
     yield "reference/refengine.md", engine_names()
     testing = "# refengine.testing\n\n::: refengine.testing\n"
@@ -78,7 +80,7 @@ def commands() -> str:
     parts = ["# Commands", "What `--help` says of each."]
     for name, (module, about) in COMMANDS.items():
         parts.append(f"## {name}\n\n{about[0].upper()}{about[1:]}.")
-        for line, command in _spoken(name, import_module(module).app):
+        for line, command in spoken(name, import_module(module).app):
             context = click.Context(
                 command, info_name=f"refengine {line}", terminal_width=WIDTH
             )
@@ -87,26 +89,16 @@ def commands() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _spoken(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    """Yield the lines that run something, with their commands."""
-    if not isinstance(command, click.Group):
-        yield name, command
-        return
-    for part, each in command.commands.items():
-        yield from _spoken(f"{name} {part}", each)
-
-
 def exit_codes() -> str:
     """Return what each command ends with, as its help says it."""
     parts = ["# Exit codes", "0 is good, 1 is a verdict against what was given."]
     silent: list[str] = []
-    for name, (module, _) in COMMANDS.items():
-        for line, command in _spoken(name, import_module(module).app):
-            told = ENDS.search(command.help or "")
-            if told is None:
-                silent.append(f"`refengine {line}`")
-            else:
-                parts.append(f"- `refengine {line}`: {' '.join(told[1].split())}")
+    for line, command in spoken_lines():
+        told = ENDS.search(command.help or "")
+        if told is None:
+            silent.append(f"`refengine {line}`")
+        else:
+            parts.append(f"- `refengine {line}`: {' '.join(told[1].split())}")
     parts.append(f"- {', '.join(silent)}: {WITHOUT_VERDICT}")
     return "\n\n".join((*parts[:2], "\n".join(parts[2:]))) + "\n"
 
@@ -146,8 +138,8 @@ def channels() -> str:
 
 
 def schemas() -> str:
-    """Return every schema that is published, with what stands in it."""
-    parts = ["# Schemas", "JSON schemas of what is read and written."]
+    """Return every format, then the schemas in `docs/` with what stands in them."""
+    parts = [formats().rstrip()]
     for path in sorted(DOCS.glob("*.schema.json")):
         schema = json.loads(path.read_text("utf-8"))
         title = f"## [{path.name}](../{path.name})"
