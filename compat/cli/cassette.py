@@ -79,6 +79,7 @@ def _replayed(
     cassette: Path, port: int, secret_env: tuple[str, ...], field: tuple[str, ...]
 ) -> int:
     """Replay a cassette until a signal; return the exit code."""
+    from compat.report.conform_text import counted
     from compat.wire.errors import PlayingError
     from compat.wire.matching import recording_of
     from compat.wire.proxying import secrets_named
@@ -94,12 +95,13 @@ def _replayed(
         if server.error is None:
             _say(str(error))
         return DIFFERS
-    _say(f"all {server.played} interactions were played")
+    _say(f"{counted(server.played, 'interaction')} played, none left")
     return OK
 
 
 def _scripted(scenario: Path, port: int, model: str | None) -> int:
     """Serve a scenario's model until a signal; return the exit code."""
+    from compat.report.conform_text import counted
     from compat.wire.server.scripted import MODEL, ScriptedServer
     from refengine.testing.scenario_files import load_scenario
 
@@ -107,8 +109,9 @@ def _scripted(scenario: Path, port: int, model: str | None) -> int:
     server = ScriptedServer(found, port=port, model=model or MODEL)
     server.serve(lambda: _say(server.base_url))
     for each in server.sessions:
-        answered = f"{each.calls} calls answered"
-        _say(f"session {each.name}: {answered}, {len(each.unplayed)} answers left")
+        answered = f"{counted(each.calls, 'call')} answered"
+        left = f"{counted(len(each.unplayed), 'answer')} left"
+        _say(f"session {each.name}: {answered}, {left}")
     return OK
 
 
@@ -127,13 +130,14 @@ def record(scenario: Path, cassette: Path, day: date | None, *, overwrite: bool)
     Exit codes: 0 recorded, 2 a file that cannot be read, played or written.
     """
     with _mistakes("record"):
+        from compat.report.conform_text import counted
         from compat.wire import recording
 
         day = day or datetime.now(UTC).date()
         found = recording.record(scenario, cassette, day=day, overwrite=overwrite)
     for number, outcome in enumerate(found.outcomes, 1):
         _say(f"run {number}: {outcome}")
-    _say(f"{found.entry.interactions} exchanges in {cassette.name}")
+    _say(f"{counted(found.entry.interactions, 'exchange')} in {cassette.name}")
     return OK
 
 
@@ -196,6 +200,7 @@ def proxy(
     address, file or port that cannot be used, or nothing was asked.
     """
     with _mistakes("proxy"):
+        from compat.report.conform_text import counted
         from compat.wire.proxying import ProxyRecorder, secrets_named
         from compat.wire.server.passing import PassingServer
         from compat.wire.writing import AppendedCassette
@@ -208,7 +213,7 @@ def proxy(
         server = PassingServer(to, recorder.hear, port=port)
         server.serve(lambda: _say(server.base_url))
         recorder.end()
-    _say(f"{cassette.written} exchanges in {out.name}")
+    _say(f"{counted(cassette.written, 'exchange')} in {out.name}")
     return DIFFERS if recorder.lost else OK
 
 

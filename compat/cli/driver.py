@@ -32,8 +32,6 @@ def check(command: str, timeout: float) -> int:
         click.echo(f"{each.found:<13}{each.function}{why}")
         found.append(each.found)
     failed = found.count("FAILED")
-    click.echo(
-        f"{found.count('ok')} work, {failed} fail,"
-        f" {found.count('not declared')} are not declared"
-    )
+    absent = found.count("not declared")
+    click.echo(f"{found.count('ok')} ok, {failed} failed, {absent} not declared")
     return DIFFERS if failed else OK
