@@ -113,7 +113,9 @@ def test_reports_and_commands_count_one_thing_in_the_singular() -> None:
         ('f"at most {MOST} worlds"', 0),
     ],
 )
-def test_a_plural_for_any_number_is_found(tmp_path: Path, text: str, found) -> None:
+def test_a_plural_for_any_number_is_found(
+    tmp_path: Path, text: str, found: int
+) -> None:
     root = write(tmp_path, compat__one=f"told = {text}")
 
     assert len([*plurals(root / "compat/one.py")]) == found

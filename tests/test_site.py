@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import refengine
+import refengine.state
 from compat.cli.main import COMMANDS
 from compat.cli.profile import listed, report
 from compat.corpora.entries import CorpusEntry
@@ -95,7 +96,6 @@ def test_reference_has_every_name_that_there_is(site: Path) -> None:
     reference = site / "reference"
     commands = (reference / "commands.html").read_text("utf-8")
     postures = (reference / "profiles.html").read_text("utf-8")
-    names = (reference / "refengine.html").read_text("utf-8")
 
     channels = (reference / "channels.html").read_text("utf-8")
     needed = (reference / "capabilities.html").read_text("utf-8")
@@ -105,9 +105,10 @@ def test_reference_has_every_name_that_there_is(site: Path) -> None:
     assert all(f"<code>{name}</code>" in channels for name in CODES)
     assert all(f'id="{name}"' in needed for name in CAPABILITIES)
     assert all(f'id="{posture}"' in postures for posture in options())
-    public: list[str] = vars(refengine)["__all__"]
-    listed = set(re.findall(r'id="refengine\.(?:\w+\.)*(\w+)"', names))
-    assert set(public) <= listed
+    for page, package in (("refengine", refengine), ("state", refengine.state)):
+        names = (reference / f"{page}.html").read_text("utf-8")
+        there = set(re.findall(r'id="refengine\.(?:\w+\.)*(\w+)"', names))
+        assert {*vars(package)["__all__"]} <= there
 
 
 def test_exit_codes_are_told_of_every_command() -> None:

@@ -13,6 +13,7 @@ from typing import Final
 import click
 
 import refengine
+import refengine.state
 from compat.cli.main import COMMANDS
 from compat.engines.capabilities import CAPABILITIES
 from compat.migration.code_table import CODES
@@ -48,7 +49,8 @@ WITHOUT_VERDICT: Final = "0 done, 2 a mistake in what was given."
 """What commands end with whose help says nothing of it: they give no verdict."""
 DOCS: Final = Path(__file__).parents[2] / "docs"
 STUB: Final = Path(refengine.__file__).with_name("__init__.pyi")
-"""Where each public name of the engine comes from; at run time it is loaded late."""
+STATE: Final = Path(refengine.state.__file__)
+"""Where each public name comes from; at run time it is loaded late."""
 
 
 def made_pages() -> Iterator[tuple[str, str]]:
@@ -61,16 +63,17 @@ def made_pages() -> Iterator[tuple[str, str]]:
     yield "reference/schemas.md", schemas()
     yield from schemas_made()
     yield "explanation/where-we-differ.md", differences()
-    yield "reference/refengine.md", engine_names()
+    yield "reference/refengine.md", public_names("refengine", STUB)
+    yield "reference/state.md", public_names("refengine.state", STATE)
     testing = "# refengine.testing\n\n::: refengine.testing\n"
     yield "reference/testing.md", testing
 
 
-def engine_names() -> str:
-    """Return the public names of ``refengine``, module by module, to be filled in."""
-    parts = ["# refengine", "Each of these is imported from `refengine` itself."]
-    for node in ast.parse(STUB.read_text("utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
+def public_names(package: str, listed: Path) -> str:
+    """Return the public names of a package, module by module, to be filled in."""
+    parts = [f"# {package}", f"Each of these is imported from `{package}` itself."]
+    for node in ast.walk(ast.parse(listed.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
             parts.extend(f"::: {node.module}.{each.name}" for each in node.names)
     return "\n\n".join(parts) + "\n"
 
