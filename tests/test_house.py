@@ -66,7 +66,7 @@ def test_a_public_class_name_stands_once_in_the_house() -> None:
 SAID = re.compile(
     r" (?:[a-z]+ )?(?:worlds|plays|times|branches|changes|files|clauses|cases|sessions"
     r"|runs|rows|mutants|scenarios|messages|handlers|calls|exchanges|interactions|steps"
-    r"|lines|postures|engines|failures|differences|versions|kinds|workers|entries)\b"
+    r"|lines|postures|engines|failures|decisions|differences|versions|kinds|workers|entries)\b"
 )
 """Text behind a number, in the plural whatever the number is."""
 AGREES = re.compile(

@@ -161,7 +161,7 @@ def lines(failure: FailureFile, found: ReplayedWorld) -> Iterator[Text]:
     from rich.text import Text
 
     from compat.report.conform_failure import failure_texts
-    from compat.report.conform_text import plain
+    from compat.report.conform_text import counted, plain
 
     who = f"{failure.clause} on {plain(failure.engine)} ({plain(failure.profile)})"
     if found.broken:
@@ -176,6 +176,7 @@ def lines(failure: FailureFile, found: ReplayedWorld) -> Iterator[Text]:
         if shown.differs:
             yield Text(f"  {shown.differs}")
     elif found.holds:
-        yield Text(f"fixed: {who}: {found.decided} decisions, all for it", "green")
+        decided = counted(found.decided, "decision")
+        yield Text(f"fixed: {who}: {decided}, all for it", "green")
     elif not found.usage:
         yield Text(f"not decided: {who}: {plain(found.lost)}", "yellow")
