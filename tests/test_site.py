@@ -81,6 +81,19 @@ def test_no_page_asks_another_host_for_anything(site: Path) -> None:
     assert not [url for url in asked if re.match(r"(\w+:)?//", url)]
 
 
+def test_whatever_a_page_asks_for_is_there(site: Path) -> None:
+    asked = {
+        (page.parent, re.sub(r"[?#].*", "", url))
+        for page in site.rglob("*.html")
+        if page.name != "404.html"  # asks by addresses of the whole site
+        for url in Asked(page.read_text("utf-8")).urls
+        if not url.startswith("data:")
+    }
+
+    assert {url for folder, url in asked if not (folder / url).exists()} == set()
+    assert (site, "assets/site.css") in asked
+
+
 def test_every_page_that_is_led_to_is_there(site: Path) -> None:
     lost = {
         (page.name, target)
