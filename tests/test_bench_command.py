@@ -115,7 +115,7 @@ class TestMistake:
             (["a.py", "--peers"], "leave SUBJECT out, or the options about peers"),
             (["a.py", "--no-peers"], "leave SUBJECT out, or the options about peers"),
             (["none.py"], "none.py"),
-            (["a b:subject"], "'a b' is no module"),
+            (["a b:subject"], "'a b' is not a module"),
             (["a:b:c"], "write module:name, file.py:name or file.py"),
             (["HEAD:a.py"], "HEAD:a.py"),
             (["--html"], "requires an argument"),

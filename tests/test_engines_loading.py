@@ -193,8 +193,8 @@ def test_two_packages_with_one_name_are_told_apart_by_module(monkeypatch) -> Non
         ("mine.py", "does not say which factory"),
         ("mine:", "does not say which factory"),
         (":make", "does not say which factory"),
-        ("mine:the engine", "is no name of a factory"),
-        ("my engine:make", "is no module, and no .py file"),
+        ("mine:the engine", "is not the name of a factory"),
+        ("my engine:make", "is neither a module nor a .py file"),
     ],
 )
 def test_a_text_of_no_form_is_refused_with_the_forms(text, why) -> None:

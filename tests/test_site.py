@@ -33,7 +33,7 @@ from property_tests.matrix import Matrix
 from refengine.profile import PROFILES, options
 from refengine.testing.channels import CHANNELS
 from tests.conform_sample import judged, result
-from tools.site.formats import FORMATS, places, schemas_made
+from tools.site.formats import FORMATS, places, schemas_made, spoken_lines
 from tools.site.pages import commands, exit_codes
 
 ROOT = Path(__file__).parent.parent
@@ -141,6 +141,9 @@ def test_exit_codes_are_worded_alike_in_every_help() -> None:
     }
 
     assert {line.split("`")[1] for line in wrong} <= {"refengine profile infer"}
+    inside = re.compile(r"\S\s*(?<!\n\n)(?<!\n\n    )Exit codes:")
+    helps = {line: command.help or "" for line, command in spoken_lines()}
+    assert not [line for line, told in helps.items() if inside.search(told)]
 
 
 def test_every_file_of_every_command_has_a_format() -> None:

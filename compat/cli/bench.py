@@ -57,18 +57,18 @@ def run(  # noqa: PLR0913  # the options of the command
 ) -> int:
     """Measure what a handler costs over bare Python and over no handler.
 
-    Without SUBJECT, handlers that do nothing are measured, one kind for each hook, then
-    how cost grows with their number, and other frameworks doing the same. SUBJECT is a
-    function subject(world) that returns a list of struct middlewares or handlers, as
-    for migrate check: the whole of it is measured, each handler and each hook.
+    Without SUBJECT it measures handlers that do nothing, one kind for each hook, how
+    the cost grows with their number, and what other frameworks take for the same.
+    SUBJECT is a function subject(world) that returns a list of struct middlewares or
+    handlers, as for migrate check: it is measured as a whole, by handler and by hook.
 
     A row is shown only if its run did its work: the tool ran once, and each hook as
-    often as the contract says. What two equal sides may differ by is told, and nothing
-    nearer to 1 is told apart.
+    often as the contract says. The report tells by how much two equal sides differ; a
+    ratio that is nearer to 1 than that counts as no difference.
 
     Exit codes: 0 measured, 2 a mistake in what was given, 3 the measuring process was
-    lost, 4 nothing could be measured. The bars are about refengine itself: one that is
-    missed is told and changes no code.
+    lost, 4 nothing could be measured. The bars are about refengine itself: a missed one
+    is reported, and does not change the exit code.
     """
     if against is not None and subject is None:
         refuse("bench run", "--against compares SUBJECT with it: give SUBJECT, too")
@@ -109,15 +109,15 @@ def run(  # noqa: PLR0913  # the options of the command
 @argument("new", "another, of the same rows", PATH, metavar="B")
 @option(
     "--fail-above",
-    about="a row of B may be so many times that of A",
+    about="how many times its row in A a row of B may be",
     kind=at_least(1.0),
     default=FAIL_ABOVE,
 )
 def compare(old: Path, new: Path, fail_above: float) -> int:
     """Compare two measurements, row by row, by their ratios over the same floor.
 
-    Machines that differ are told apart by the floor as far as that goes: the ratios are
-    compared, never the times. What lies within the noise of both is not
+    Ratios over the floor are compared, never times: as far as that goes, the two may
+    come from different machines. What lies within the noise of both is not
     distinguishable: it neither passes nor fails.
 
     Exit codes: 0 no row is above, 1 a row is above, 2 a mistake in what was given,
@@ -142,7 +142,7 @@ def compare(old: Path, new: Path, fail_above: float) -> int:
 @app.command()
 @option("--times", about="comparisons", kind=at_least(1), default=TIMES)
 def same(times: int) -> int:
-    """Compare equal sides with each other: what is told apart then is told wrongly.
+    """Compare equal sides with each other: each difference that is found is wrong.
 
     Exit codes: 0 at most 5 of 100 were told apart, 1 more were, 3 the measuring process
     was lost.

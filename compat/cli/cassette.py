@@ -52,12 +52,13 @@ def serve(
     Ctrl-C or SIGTERM.
 
     A scenario is served as OpenAI chat completions. The n-th call gets the n-th answer
-    of the script. A client with a base URL of http://127.0.0.1:PORT/NAME/v1 has a place
-    in the script of its own. At its end it tells how far each session came.
+    of the script. A client with a base URL of http://127.0.0.1:PORT/NAME/v1 is a
+    session of its own, and begins at the first answer. At the end the server tells how
+    far each session came.
 
     A cassette is replayed strictly: the same requests, in the same order, all of them,
-    each once. The first request that differs is told, with the place where it does.
-    What was taken out of it by name is named again.
+    each once. The first request that differs is reported, with the place where it does.
+    Secrets that were named when it was recorded have to be named again.
 
     Exit codes: 0 ended as asked, 1 a cassette was not played as it was recorded, 2 a
     file or port that cannot be served.
@@ -188,15 +189,15 @@ def proxy(
     *,
     overwrite: bool,
 ) -> int:
-    """Record what a program asks a vendor, by a proxy on 127.0.0.1 that it is given.
+    """Record what a program asks a vendor, through a proxy on 127.0.0.1.
 
     The first line printed is the base URL to give the program's client in place of the
     vendor's. Answers are handed over as they come, streams piece by piece. Each
     exchange is written when it has ended, without secrets: credentials that the program
-    sends are found by themselves, others are named by --secret-env. Ends on Ctrl-C or
+    sends are found without help, others are named by --secret-env. Ends on Ctrl-C or
     SIGTERM.
 
-    Exit codes: 0 recorded, 1 some request is not in the file, and is named, 2 an
+    Exit codes: 0 recorded, 1 a request, which is named, is not in the file, 2 an
     address, file or port that cannot be used, or nothing was asked.
     """
     with _mistakes("proxy"):

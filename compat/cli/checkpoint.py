@@ -56,9 +56,9 @@ def show(file: Path, key: str | None, *, as_json: bool) -> int:
 def verify(file: Path, key: str | None, *, as_json: bool) -> int:
     """Verify each record of each run: its digest, what stands in it, and its place.
 
-    What a type of yours makes of its data is not tried: only your program knows it.
-    The file is only read: nothing in it or beside it is changed, also while others
-    write it.
+    Whether your own types accept their data is not tried: only your program knows them.
+    The file is only read: nothing in it or beside it changes, even while others write
+    to it.
 
     Exit codes: 0 all is whole, 1 something is not, 2 a mistake in what was given,
     4 nothing is kept in the file.

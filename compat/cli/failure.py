@@ -47,7 +47,8 @@ class OtherProfileError(ValueError):
 def list_(folder: Path) -> int:
     """List the failures of a folder, a line each.
 
-    Exit codes: 0 there are some, 2 one or the folder cannot be read, 4 there is none.
+    Exit codes: 0 there are some, 2 the folder or a file cannot be read, 4 there
+    are none.
     """
     from rich.console import Console
 

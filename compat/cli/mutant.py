@@ -66,13 +66,18 @@ def list_(words: tuple[str, ...]) -> int:
 @option(
     "-n",
     "examples",
-    about="so many generated worlds",
+    about="generated worlds",
     kind=at_least(0),
     default=EXAMPLES,
 )
 @option("--seed", about="of the generated worlds", kind=WHOLE, default=0)
 @option("-k", "words", about=WORDS, multiple=True)
-@option("-j", "jobs", about="processes; as many as processors", kind=at_least(1))
+@option(
+    "-j",
+    "jobs",
+    about="processes; without it, one for each processor",
+    kind=at_least(1),
+)
 @option(
     "--search",
     about="how far: fixed worlds, to the proof alone, or every check in every world",
@@ -92,9 +97,10 @@ def show_matrix(  # noqa: PLR0913  # the options of the command
 ) -> int:
     """Play every mutant in the fixed worlds, and show which clauses kill it.
 
-    Generated worlds are for those that a clause which they name does not kill there.
-    What is shown killed; --search full shows all that do, and takes long. With --search
-    proof, whose exit code is the same, a mutant ends with the first that it names.
+    A mutant that no clause it names kills there is played in generated worlds, too. The
+    clauses that killed it are shown; --search full shows all that can, and takes long.
+    --search proof is done with a mutant at the first clause that it names; the exit
+    code is the same.
 
     Exit codes: 0 all were killed, 1 a checked clause kills no mutant that names it, or
     a mutant is killed by none, or only by clauses that it does not name, 2 a mistake in
