@@ -251,7 +251,7 @@ def test_an_object_instead_of_a_class_is_told_what_to_name() -> None:
     assert "is an engine already: name its class" in refused(
         "mine:engine", NotCallableError
     )
-    assert "number, of type int, is no class" in refused(
+    assert "number, of type int, is neither a class nor a function" in refused(
         "mine:number", NotCallableError
     )
 

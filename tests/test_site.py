@@ -25,6 +25,7 @@ from compat.report.timeline import history_json
 from compat.state.contents import contents
 from compat.state.json_form import listed as runs_listed
 from compat.state.json_form import run_form, verified
+from compat.verdicts.exit_codes import FIRST_WINS, MEANINGS, OK
 from compat.verdicts.relations import RELATIONS
 from compat.verdicts.timeline import VersionHistory
 from property_tests.inferring import Inferred
@@ -130,14 +131,17 @@ def test_exit_codes_are_told_of_every_command() -> None:
 
     assert {"conform", "clause list", "corpus sample", "migrate check"} <= set(shown)
     assert not [each for each in shown if f"`refengine {each}`" not in told]
+    assert {*MEANINGS} == {*FIRST_WINS, OK}
+    assert all(f"| {code} | " in told for code in MEANINGS)
 
 
 def test_exit_codes_are_worded_alike_in_every_help() -> None:
     """Each code with what it means, the good one first, as ``0 listed, 2 ...``."""
     wrong = {
         line
-        for line in exit_codes().splitlines()[4:]
-        if not re.search(r"`: 0 \w[^.]*?(?:, [1-7] \w[^.]*?)*\.", line)
+        for line in exit_codes().splitlines()
+        if line.startswith("- ")
+        and not re.search(r"`: 0 \w[^.]*?(?:, [1-7] \w[^.]*?)*\.", line)
     }
 
     assert {line.split("`")[1] for line in wrong} <= {"refengine profile infer"}

@@ -8,7 +8,7 @@ LoadError (ValueError)
 ├── MissingModuleError           there is no such module
 ├── BrokenModuleError            importing it raised
 ├── MissingNameError             it has no such attribute
-├── NotCallableError             the attribute is no class and no function
+├── NotCallableError             the attribute is neither a class nor a function
 ├── NoProfileError               a profile is asked for, and the factory takes none
 ├── ArgumentsError               the factory asks for arguments
 ├── FactoryError                 the factory raised

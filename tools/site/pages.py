@@ -14,10 +14,12 @@ import click
 
 import refengine
 import refengine.state
+from compat.cli.command import INTERRUPTED
 from compat.cli.main import COMMANDS
 from compat.engines.capabilities import CAPABILITIES
 from compat.migration.code_table import CODES
 from compat.profiles.kinds import KINDS, ProfileKind, meanings
+from compat.verdicts.exit_codes import FIRST_WINS, MEANINGS
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS, channels_of
 from refengine.testing.channels import CHANNELS, VOLATILE
 from tools.pages.capabilities import without
@@ -94,7 +96,14 @@ def commands() -> str:
 
 def exit_codes() -> str:
     """Return what each command ends with, as its help says it."""
-    parts = ["# Exit codes", "0 is good, 1 is a verdict against what was given."]
+    rows = [f"| {code} | {meaning} |" for code, meaning in MEANINGS.items()]
+    table = "\n".join(("| code | what it says |", "|---|---|", *rows))
+    wins = ", ".join(map(str, FIRST_WINS))
+    last = (
+        f"If several apply, the first of {wins} wins. Ctrl-C ends with {INTERRUPTED}."
+    )
+    parts = ["# Exit codes", table, last, "## Command by command"]
+    top = len(parts)
     silent: list[str] = []
     for line, command in spoken_lines():
         told = ENDS.search(command.help or "")
@@ -103,7 +112,7 @@ def exit_codes() -> str:
         else:
             parts.append(f"- `refengine {line}`: {' '.join(told[1].split())}")
     parts.append(f"- {', '.join(silent)}: {WITHOUT_VERDICT}")
-    return "\n\n".join((*parts[:2], "\n".join(parts[2:]))) + "\n"
+    return "\n\n".join((*parts[:top], "\n".join(parts[top:]))) + "\n"
 
 
 def capabilities() -> str:
