@@ -34,10 +34,11 @@ from property_tests.matrix import Matrix
 from refengine.profile import PROFILES, options
 from refengine.testing.channels import CHANNELS
 from tests.conform_sample import judged, result
-from tools.site.formats import FORMATS, places, schemas_made, spoken_lines
+from tools.site.formats import places, read_formats, schemas_made, spoken_lines
 from tools.site.pages import commands, exit_codes
 
 ROOT = Path(__file__).parent.parent
+FORMATS = read_formats()
 LED_TO = re.compile(r'<a [^>]*href="(?!\w+:)([^"#]+)')
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src"}
 """Tags that have a browser ask for something, and where they say for what."""

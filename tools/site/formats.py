@@ -1,15 +1,15 @@
-"""Every kind of file that a command reads or writes: where its shape stands.
+"""The page of formats: every kind of file that a command reads or writes.
 
-``PLACES`` of a format are the options and arguments that take it, as ``conform --json``
-or ``bench compare A``; a test holds them against the commands, so none is left out.
+They are data, ``formats.toml``; a test holds them against the commands.
 """
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Final
 
 import click
@@ -17,12 +17,13 @@ from pydantic import TypeAdapter
 
 from compat.cli import values
 from compat.cli.main import COMMANDS
+from property_tests.registry import Frozen, read_entry
 
 PATHS: Final = (
     *(values.PATH, values.FILE, values.FILE_THERE, values.FOLDER),
     *(values.OUTPUT, values.OUTPUT_FOLDER),
 )
-NONE: Final = "none"
+FILE: Final = Path(__file__).with_name("formats.toml")
 ABOUT: Final = (
     "What is read and written, as files and as what commands print by `--json`.",
     (
@@ -38,14 +39,8 @@ ABOUT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FileFormat:
-    """One kind of file, or one folder of them.
-
-    ``shape`` says in Markdown where it stands what is in it, and ``model`` is the class
-    of which the site makes a JSON schema; ``keys`` are those of its top level where no
-    class has them.
-    """
+class FileFormat(Frozen):
+    """One kind of file, or one folder of them; ``formats.toml`` explains the keys."""
 
     name: str
     about: str
@@ -62,304 +57,15 @@ class FileFormat:
         return f"{self.name.lower().replace(' ', '-')}.schema.json"
 
 
-FORMATS: Final = (
-    FileFormat(
-        "Scenario",
-        "One session as JSON: agents, model, input, faults.",
-        "`version`, 1; it may be left out.",
-        reads=("cassette serve FILE", "cassette record SCENARIO"),
-        shape="[scenario.schema.json](../scenario.schema.json),"
-        " [scenarios](../scenarios.md)",
-    ),
-    FileFormat(
-        "Sessions of your own",
-        "Chats, spans of OpenTelemetry, scenarios, cassettes, or a corpus.",
-        "theirs.",
-        reads=("conform --worlds", "migrate check --worlds", "corpus import FILES"),
-        shape="[worlds of your own](../migrate-check.md#worlds-of-your-own)",
-    ),
-    FileFormat(
-        "Tools of your own",
-        "JSON schemas as OpenAI, Anthropic or MCP have them.",
-        NONE,
-        reads=("migrate check --tools",),
-        shape="[worlds of your own](../migrate-check.md#worlds-of-your-own)",
-    ),
-    FileFormat(
-        "Corpus",
-        "Scenarios, one a line, compressed by gzip. The first line is"
-        ' `{"refengine-corpus": 1}`, with `sample` (`entries`, `bound`) if it was drawn'
-        ' from a larger one; the last is `{"end": ENTRIES, "digest": SHA-256}`.',
-        "`refengine-corpus` in the first line, 1.",
-        writes=(
-            *("corpus import --out", "corpus make --out", "corpus exercise --out"),
-            *("corpus dedupe --out", "corpus merge --out", "corpus split --out"),
-            "corpus sample --out",
-        ),
-        reads=(
-            *("corpus info FILE", "corpus exercise FILE", "corpus dedupe FILES"),
-            *("corpus merge FILES", "corpus split FILE", "corpus sample FILE"),
-        ),
-        shape="an entry has the keys below (`exercised` only where it was looked for)",
-        keys=("hash", "from", "kind", "stratum", "exercised", "scenario"),
-    ),
-    FileFormat(
-        "Migration settings",
-        "`migration.toml`: sides, cases, what may differ.",
-        NONE,
-        writes=("init migration FOLDER",),
-        reads=("migrate check --settings", "migrate check --all"),
-        shape="[a folder of migrations](../migrate-check.md"
-        "#a-folder-of-migrations-and-pytest)",
-        model="compat.migration.settings:Settings",
-    ),
-    FileFormat(
-        "Report of a migration",
-        "The answer for OLD and NEW, or for every case of a folder.",
-        "`version`, 1.",
-        writes=("migrate check --json",),
-        reads=("timeline add REPORTS",),
-        shape="[migrate-check.schema.json](../migrate-check.schema.json)",
-    ),
-    FileFormat(
-        "Reproducer",
-        "A folder with the world (a scenario), both sides, and a script.",
-        NONE,
-        writes=("migrate check --reproducer",),
-        shape="[reading the answer](../migrate-check.md#reading-the-answer)",
-    ),
-    FileFormat(
-        "Events of a judgement",
-        "JSON lines: a header, what was found, a footer with the digest.",
-        "`version` in the first line, 1.",
-        writes=("conform --events",),
-        shape="[conform-events.schema.json](../conform-events.schema.json)",
-    ),
-    FileFormat(
-        "Report of a judgement",
-        "One JSON document made of the events. `header` is that event, `contract` are"
-        " the clauses, and each of `engines` is its summary with `smoke`, `faults` and"
-        " `results`, which are events too, without `event` and `engine`.",
-        "`version`, 1.",
-        writes=("conform --json",),
-        reads=("timeline add REPORTS",),
-        shape="[conform-events.schema.json](../conform-events.schema.json) has"
-        " the parts",
-        keys=("version", "header", "digest", "exit", "contract", "engines"),
-    ),
-    FileFormat(
-        "JUnit",
-        "What a CI reads: a test suite for an engine, a test case for a clause.",
-        "JUnit's.",
-        writes=("conform --junit",),
-        shape="[reports](../judging-engines.md#reports)",
-    ),
-    FileFormat(
-        "Badge",
-        "An SVG, or else JSON as an endpoint of shields.io has it.",
-        "`schemaVersion` of shields.io, 1.",
-        writes=("conform --badge",),
-        shape="[a badge](../ci.md#a-badge)",
-        keys=("schemaVersion", "label", "message", "color"),
-    ),
-    FileFormat(
-        "History",
-        "A line of JSON for each engine, added to the file; a row if it is `.md`.",
-        NONE,
-        writes=("conform --history",),
-        shape="[reports](../judging-engines.md#reports)",
-        keys=(
-            *("date", "engine", "version", "profile", "contract", "passed", "of"),
-            *("known", "conformant", "digest"),
-        ),
-    ),
-    FileFormat(
-        "Failure file",
-        "One failed clause with its world, to be played again.",
-        "`version`, 1.",
-        writes=("conform --failures",),
-        reads=("failure list FOLDER", "failure replay FILE"),
-        shape="[one failure again](../known-failures.md#one-failure-again)",
-        model="property_tests.failures:FailureFile",
-    ),
-    FileFormat(
-        "Known failures",
-        "TOML: a table of the list `failure` for each clause that an engine fails.",
-        NONE,
-        writes=("baseline write --known", "baseline update --known"),
-        reads=("conform --known", "baseline write --known", "baseline update --known"),
-        shape="[known failures](../known-failures.md)",
-        keys=(
-            *("clause", "engine", "versions", "kind", "reason", "issue", "world"),
-            *("repeat", "variant"),
-        ),
-    ),
-    FileFormat(
-        "Measurement",
-        "What a benchmark found: a header with the machine, rows, growth, bars.",
-        "`header.version`, 1.",
-        writes=("bench run --json",),
-        reads=("bench compare A", "bench compare B"),
-        shape="[measure my handlers](../bench.md)",
-        model="compat.verdicts.cost:Costs",
-    ),
-    FileFormat(
-        "Timeline",
-        "SQLite: a row of `judgement` for a version of a subject, rows of `verdict`.",
-        "`PRAGMA user_version`, 1.",
-        writes=("timeline add FILE", "timeline bisect FILE"),
-        reads=("timeline show FILE", "timeline compare FILE"),
-        shape="[verdicts over time](../timeline.md)",
-    ),
-    FileFormat(
-        "History of verdicts",
-        "One subject; each of its versions has `version`, `tool`, `digest` and `items`,"
-        " which are verdicts by name.",
-        NONE,
-        writes=("timeline show --json",),
-        shape="[verdicts over time](../timeline.md)",
-        keys=("subject", "versions"),
-    ),
-    FileFormat(
-        "Cassette",
-        "Exchanges over HTTP, as vcrpy writes them in YAML or JSON.",
-        "vcrpy's `version`, 1.",
-        writes=("cassette record CASSETTE", "cassette proxy --out"),
-        reads=("cassette serve FILE", "cassette replay CASSETTE"),
-        shape="[cassettes](../cassettes.md)",
-    ),
-    FileFormat(
-        "Manifest of cassettes",
-        "`manifest.toml` beside cassettes: hash, source and scrubbing of each.",
-        "`version`, 1.",
-        writes=("cassette record CASSETTE",),
-        shape="[files of cassettes](../cassettes.md#files)",
-        model="compat.wire.manifest:Manifest",
-    ),
-    FileFormat(
-        "Kept runs",
-        "A store of SQLite, or a file of records, a step each.",
-        "the format version of each record; older ones are read.",
-        reads=("checkpoint show FILE", "checkpoint verify FILE"),
-        shape="[records and stores](../state.md#records-and-stores)",
-    ),
-    FileFormat(
-        "Runs of a file",
-        "What is kept in a file: runs (`key`, `records`, `state`, `phase`, `iteration`,"
-        " `message_count`, `steps`, `pending`, or `part`, or `faults`), and faults.",
-        NONE,
-        writes=("checkpoint show --json",),
-        shape="[the same from a shell](../state.md#the-same-from-a-shell)",
-        keys=("file", "runs", "faults"),
-    ),
-    FileFormat(
-        "One kept run",
-        "The same command with the key of a run.",
-        NONE,
-        writes=("checkpoint show --json",),
-        shape="[the same from a shell](../state.md#the-same-from-a-shell)",
-        keys=(
-            *("key", "records", "state", "phase", "iteration", "message_count"),
-            *("steps", "pending", "agent", "profile", "streaming", "messages"),
-            *("given", "locals", "context", "attempt", "resume"),
-        ),
-    ),
-    FileFormat(
-        "Verified runs",
-        "How many runs and records were looked at, and what is wrong in them.",
-        NONE,
-        writes=("checkpoint verify --json",),
-        shape="[the same from a shell](../state.md#the-same-from-a-shell)",
-        keys=("file", "runs", "records", "faults"),
-    ),
-    FileFormat(
-        "Frames of drivers",
-        "JSON-RPC 2.0, a line each, between refengine and a program that it starts.",
-        "`protocol` in the answer to `initialize`, 2.",
-        shape="[protocol.schema.json](../protocol.schema.json),"
-        " [the protocol](../protocol.md)",
-    ),
-    FileFormat(
-        "Observed rows",
-        "A JSON list: what a framework was seen to do, by version.",
-        NONE,
-        reads=("observe FILES",),
-        shape="the schema; rows about ADK in [their own](../observing-adk.md)",
-        model="compat.observe.rows:ObservedRow",
-    ),
-    FileFormat(
-        "Compared rows",
-        "How many rows hold and differ, and each with `id`, `status` and `detail`.",
-        NONE,
-        writes=("observe --json",),
-        keys=(
-            *("rows", "holds", "differs", "beyond", "on_purpose", "not_compared"),
-            *("compared", "versions_without_profile", "list"),
-        ),
-    ),
-    FileFormat(
-        "Clauses",
-        "`version` is the contract's, and `clauses` is a list.",
-        "`version` of the contract.",
-        writes=("clause list --json",),
-        shape="the schema has one clause",
-        model="property_tests.registry:Clause",
-        keys=("version", "clauses"),
-    ),
-    FileFormat(
-        "Profiles",
-        "The options of each posture, and each profile's choice; those of dialects have"
-        " the same two keys under their names in `dialects`.",
-        NONE,
-        writes=("profile list --json",),
-        shape="[profiles and postures](profiles.md)",
-        keys=("postures", "profiles", "dialects"),
-    ),
-    FileFormat(
-        "Inferred profile",
-        "What an engine shows; each of `postures` has `posture`, `status`, `option`,"
-        " `fits` and `reason`.",
-        NONE,
-        writes=("profile infer --json",),
-        shape="[profiles and postures](profiles.md)",
-        keys=(
-            *("engine", "declared", "nearest", "differs", "contradicts_declared"),
-            "postures",
-        ),
-    ),
-    FileFormat(
-        "Matrix of mutants",
-        "Which clauses kill which mutant (`killed`), and what is wrong with that.",
-        NONE,
-        writes=("mutant matrix --json",),
-        shape="[how checks are checked](../checked-checks.md)",
-        keys=(
-            *("mutants", "killed_by_named", "clauses_without_mutant"),
-            *("by_others_only", "silent", "killed", "faults"),
-        ),
-    ),
-    FileFormat(
-        "Pages and tables",
-        "For people: HTML, Markdown, SVG. They load nothing from elsewhere.",
-        NONE,
-        writes=(
-            *("bench run --html", "bench run --markdown", "bench run --plot"),
-            *("conform --html", "conform --markdown", "timeline show --html"),
-        ),
-    ),
-    FileFormat(
-        "Sources",
-        "Files to begin with, or those that a check reads words from.",
-        NONE,
-        writes=("init engine FOLDER", "init driver FOLDER"),
-        reads=("migrate check --source", "timeline bisect --repository"),
-    ),
-)
+def read_formats() -> tuple[FileFormat, ...]:
+    """Return all of them, as ``formats.toml`` has them; raises ContractError."""
+    data = tomllib.loads(FILE.read_text("utf-8"))
+    return tuple(read_entry(FileFormat, each, FILE.name) for each in data["format"])
 
 
 def schemas_made() -> Iterator[tuple[str, str]]:
     """Yield the schema of each format that a class has: where, and the text."""
-    for each in FORMATS:
+    for each in read_formats():
         if each.model:
             module, _, name = each.model.partition(":")
             of = TypeAdapter[object](getattr(import_module(module), name))
@@ -397,7 +103,7 @@ def spoken(name: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 def formats() -> str:
     """Return the page of formats as Markdown."""
     parts = ["# Formats and schemas", *ABOUT]
-    for each in FORMATS:
+    for each in read_formats():
         lines = [f"## {each.name}\n", f"{each.about}\n"]
         for title, used in (("Written by", each.writes), ("Read by", each.reads)):
             if used:
