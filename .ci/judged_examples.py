@@ -8,7 +8,8 @@ A later report has a piece anew, in more worlds; ``--unmet`` prints the pieces t
 one. So a case that few worlds decide costs no more, and none is given up for it.
 
 ``--choose`` copies what CI judges of a folder: pieces with a case of theirs for each
-verdict that the folder declares. .ci/long judges all.
+verdict that no folder before it declares, in the order in which CI judges them, and at
+least one case that holds and one that does not. .ci/long judges all.
 
 A divergence is shown by a world of at most three iterations, or of ``--most``, or a
 newcomer does not see at once what it shows.
@@ -29,6 +30,13 @@ from refengine.testing import ReferenceEngine, play, read_scenario, run
 MOST = 3
 OPTION = "--most="
 SETTINGS = "migration.toml"
+ORDER = (
+    "struct_to_handler",
+    "langgraph_to_langchain",
+    "adk_callbacks_to_plugins",
+    "linear_to_loop",
+    "callbacks_v1_to_v2",
+)
 
 
 def iterations(world: object) -> int:
@@ -55,13 +63,34 @@ def declared(piece: Path) -> dict[str, str]:
     return found
 
 
+def verdicts(folder: Path) -> dict[Path, dict[str, str]]:
+    """Return what the pieces of a folder declare, by piece."""
+    return {each.parent: declared(each.parent) for each in folder.glob("*/*.toml")}
+
+
+def own(folder: Path) -> set[str]:
+    """Return the verdicts of a folder that none before declares, and one of each kind.
+
+    Codes of divergences are in capitals; relations that hold are not.
+    """
+    before = ORDER[: ORDER.index(folder.name)]
+    known = set[str]()
+    for each in before:
+        known.update(*verdicts(folder.with_name(each)).values())
+    every = set[str]().union(*verdicts(folder).values())
+    found = every - known
+    for kind in ({e for e in every if e.isupper()}, {e for e in every if e.islower()}):
+        if not kind & found:
+            found.add(min(kind))
+    return found
+
+
 def chosen(folder: Path) -> dict[Path, set[str]]:
-    """Return pieces and cases that declare each verdict of a folder once.
+    """Return pieces and cases that declare each of those verdicts once.
 
     Pieces that declare most come first, so that they are few.
     """
-    pieces = {each.parent: declared(each.parent) for each in folder.glob("*/*.toml")}
-    left = set[str]().union(*pieces.values())
+    pieces, left = verdicts(folder), own(folder)
     found: dict[Path, set[str]] = {}
     while left:
         best = max(sorted(pieces), key=lambda piece: len(pieces[piece].keys() & left))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from compat.corpora.entries import CorpusEntry
+from compat.corpora.entries import CorpusEntry, parts_of
 from compat.spreading import Spread, UnitData, in_order
 from property_tests.checks import CHECKS
 from property_tests.corpus import VERSION
@@ -27,23 +26,13 @@ def with_exercised(
     They are played here, or on a cluster; their order is kept, and no more of them are
     held than are under way. One that is refused, or that breaks off, decides none.
     """
-    parts: deque[list[CorpusEntry]] = deque()
-    units = map(_unit, _parts(entries, parts))
+    parts: deque[Sequence[CorpusEntry]] = deque()
+    units = map(_unit, parts_of(entries, AT_ONCE, parts))
     answers = map(answered, units) if spread is None else in_order(spread, KIND, units)
     for answer in answers:
         replies = dict(answer["replies"])
         for here, entry in enumerate(parts.popleft()):
             yield entry.with_exercised(replies.get(here, {}).get("decided", ()))
-
-
-def _parts(
-    entries: Iterable[CorpusEntry], taken: deque[list[CorpusEntry]]
-) -> Iterator[list[CorpusEntry]]:
-    """Yield the entries of each unit, and keep them until it is answered."""
-    reading = iter(entries)
-    while part := list(islice(reading, AT_ONCE)):
-        taken.append(part)
-        yield part
 
 
 def _unit(entries: Sequence[CorpusEntry]) -> UnitData:

@@ -9,8 +9,9 @@ named profile that most scenarios agree with, and it is mended until nothing cha
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Final, Literal, TypeAlias, cast
 
@@ -18,7 +19,8 @@ from compat.engines.capabilities import refusal_of
 from compat.engines.loading import LoadedEngine
 from compat.engines.needs import hidden_needs
 from compat.profiles.comparing import played, scenarios, unconfirmed
-from compat.profiles.confirming import projected
+from compat.profiles.confirming import Seen, projected
+from property_tests.real_delays import REPEATS, Shown, shown_in_real_time
 from refengine.messages import Json
 from refengine.profile import PROFILES, Profile, choosing, options
 from refengine.testing.clock import run
@@ -27,8 +29,7 @@ from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 from refengine.testing.trace import Observation, Trace, first_divergence
 
-Seen: TypeAlias = "Sequence[Mapping[str, Json]]"  # what two engines are compared by
-Status: TypeAlias = Literal["shown", "not shown", "contradicts itself"]
+Status: TypeAlias = Literal["shown", "not shown", "contradicts itself", "by luck"]
 
 ROUNDS: Final = 4
 """A guess that is not settled after so many rounds is left as it is."""
@@ -39,6 +40,9 @@ WARNED: Final = frozenset(("both_lists", "struct_middleware"))
 SLIPS: Final = frozenset(("NameError", "UnboundLocalError", "ImportError"))
 """Errors that no scenario raises: what an engine does then is no choice of its own."""
 _LACKS: Final = re.compile(r"does not declare '(\w+)'")
+
+ORDERS: Final = ("", ", delays turned round")
+CONTRADICTIONS: Final[frozenset[Status]] = frozenset(("contradicts itself", "by luck"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +95,17 @@ class Inferred:
 
     @property
     def contradicts(self) -> bool:
-        """Whether it contradicts itself, or the profile it declares."""
-        itself = any(each.status == "contradicts itself" for each in self.postures)
+        """Whether it contradicts itself, time and again too, or what it declares."""
+        itself = any(each.status in CONTRADICTIONS for each in self.postures)
         said = self.declared
         return itself or (said is not None and any(self.differing(said)))
 
 
-def infer(loaded: LoadedEngine) -> Inferred:
-    """Return what an engine shows of every posture.
+def infer(loaded: LoadedEngine, repeats: int = REPEATS) -> Inferred:
+    """Return what an engine shows of every posture; those of order on a real clock.
 
-    An engine that breaks down in a scenario shows nothing by it; no exception of its
+    ``repeats`` is how often each order of delays is played on it, 0 for not at all. An
+    engine that breaks down in a scenario shows nothing by it; no exception of its
     own comes out of this. Nor does it show what its profile says it cannot.
     """
     said = None if "profile" in loaded.assumed else loaded.profile
@@ -116,6 +121,7 @@ def infer(loaded: LoadedEngine) -> Inferred:
         if mended == guess:
             break
         guess = mended
+    found = tuple(_on_a_real_clock(loaded, each, guess, repeats) for each in found)
     found = tuple(
         Posture(each.name, "not shown", (), silent[each.name])
         if each.name in silent
@@ -254,6 +260,46 @@ def _judged(name: str, trials: Sequence[_Trial], guess: Profile) -> Posture:
     why = refused[0] if refused else "its scenarios show both"
     reason = f"{' and '.join(common)} are not told apart: {why}"
     return Posture(name, "not shown", common, reason, evidence)
+
+
+def _on_a_real_clock(
+    loaded: LoadedEngine, virtual: Posture, guess: Profile, repeats: int
+) -> Posture:
+    """Return a posture as real delays show it, where one of its scenarios has some."""
+    name, seen = virtual.name, []
+    if not virtual.options or not repeats:
+        return virtual
+    every = {each: choosing(guess, name, each) for each in _options(name)}
+    for number, scenario in enumerate(_scenarios()[name], 1):
+        orders = shown_in_real_time(loaded.engine, scenario, every, repeats)
+        for order, counts in zip(ORDERS, orders, strict=False):
+            if len(counts) > 1:
+                reason = f"scenario {number}{order}: {_by_luck(counts, repeats)}"
+                return replace(virtual, status="by luck", options=(), reason=reason)
+            seen += counts
+    fit = tuple(each for each in _options(name) if all(each in e for e in seen))
+    if not seen or set(virtual.options) <= set(fit):
+        return virtual
+    return _really(virtual, fit)
+
+
+def _by_luck(counts: Counter[Shown], repeats: int) -> str:
+    """Return how often which options fitted, the most frequent first."""
+    return ", ".join(
+        f"{' or '.join(fit) or 'no option'} {times} of {repeats} times"
+        for fit, times in counts.most_common()
+    )
+
+
+def _really(virtual: Posture, fit: Shown) -> Posture:
+    """Return a posture as real delays show it: other than a virtual clock does."""
+    was = " or ".join(virtual.options)
+    if not fit:
+        reason = f"it does as under no option with real delays, without them as {was}"
+        return replace(virtual, status="not shown", options=(), reason=reason)
+    reason = f"with real delays; without them {was}"
+    status: Status = "shown" if len(fit) == 1 else "not shown"
+    return replace(virtual, status=status, options=fit, reason=reason)
 
 
 def _against(ran: Sequence[Evidence]) -> str:

@@ -40,7 +40,10 @@ from compat.cluster.opened import (
 )
 from compat.cluster.units import KINDS, own_version, packed, run_unit
 from compat.corpora.entries import entry_of, write_entries
+from compat.migration import exercising
+from compat.migration.exercising import with_branches
 from compat.migration.folder import judge_pieces, pieces_in
+from compat.migration.refs import parse_ref
 from compat.migration.spread_pieces import KIND, judge_spread, unit_of
 from compat.migration.subject_runner import CheckOptions
 from compat.observe import spread_rows
@@ -256,6 +259,22 @@ def test_any_number_of_workers_gives_the_same_verdicts(workers, client, monkeypa
         client.wait_for_workers(count)
         wait_until(lambda count=count: len(client.nthreads()) == count)
         assert list(judged_rows(rows, None, DaskSpread(client))) == told
+
+
+def test_workers_tell_the_branches_of_a_subject_that_has_no_other_content(
+    client, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(exercising, "AT_ONCE", 2)
+    worlds = [each.scenario for each in fixed_worlds()][:6]
+    entries = [entry_of(each, "x", "scenario") for each in worlds]
+    file = shutil.copy(PIECE / "old.py", tmp_path)
+    ref = parse_ref(str(file))
+    here = list(with_branches(entries, ref))
+
+    assert list(with_branches(entries, ref, DaskSpread(client))) == here
+    units = [{**exercising._unit(entries, ref), "content": "other"}]
+    with pytest.raises(RefusedUnitError, match="a worker has another file there"):
+        list(DaskSpread(client).each(exercising.KIND, units))
 
 
 class Slowing:

@@ -83,7 +83,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     world = read_scenario({"agent": {}, "runs": [{"input": ["user:h\u00e9"]}]})
     written = [
         entry(1),
-        entry(2).with_exercised(["ORD-002", "ORD-001"]),
+        entry(2).with_exercised(["ORD-002", "ORD-001"]).with_branches(["a", "b"]),
         entry_of(world, "mine", "scenario"),
     ]
     write_entries(tmp_path / "a.jsonl.gz", written)
@@ -92,6 +92,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 
     assert found == written
     assert found[1].exercised == ("ORD-001", "ORD-002")
+    assert found[1].branches == ("a", "b")
     assert read_scenario(dict(found[2].scenario)) == world
 
 
@@ -349,6 +350,62 @@ def test_a_corpus_from_chats_to_a_sample(
         assert told in out
 
     assert all(each.exercised for each in read_entries(tmp_path / "some"))
+
+
+WAYS = ("false", "true")
+SHORT = """
+from refengine import AgentMiddleware
+
+def subject(world):
+    return [AgentMiddleware(before_chat_model=keep_last)]
+
+def keep_last(context, state):
+    if len(state.messages) > 2:
+        state.messages = state.messages[-1:]
+"""
+
+
+def test_which_branches_of_middleware_each_session_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "short.py").write_text(SHORT, "utf-8")
+    lines(tmp_path, [chat(0, 1), chat(1, 3)])
+    command(capsys, "corpus", "import", "chats.jsonl", "--out", "all")
+    asked = ["exercise", "all", "--out", "seen", "--subject", "short.py"]
+
+    assert command(capsys, "corpus", *asked)[::2] == (0, "")
+
+    no, yes = (f"short.py, line 8: if len(state.messages) > 2: {e}" for e in WAYS)
+    assert [each.branches for each in read_entries(tmp_path / "seen")] == [
+        (no,),
+        (yes, no),
+    ]
+    _, out, _ = command(capsys, "corpus", "info", "seen")
+    assert f"branches that they take:\n  2  {no}\n  1  {yes}" in out
+
+
+def test_a_subject_whose_branches_nobody_can_tell_is_refused_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path, [chat(0)])
+    command(capsys, "corpus", "import", "chats.jsonl", "--out", "all")
+    (tmp_path / "broken.py").write_text("import nowhere_at_all\n", "utf-8")
+    (tmp_path / "old.go").write_text("package old\n", "utf-8")
+
+    for subject, told in (
+        ("broken.py", "nowhere_at_all"),
+        ("gone.py", "there is no file gone.py"),
+        ("old.go", "branches are told of python, and this is go"),
+    ):
+        asked = ["exercise", "all", "--out", "seen", "--subject", subject]
+        code, out, err = command(capsys, "corpus", *asked)
+
+        assert (code, out) == (2, "")
+        assert told in err
+        assert "Traceback" not in err
+        assert not (tmp_path / "seen").exists()
 
 
 @pytest.mark.parametrize(

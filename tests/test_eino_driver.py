@@ -125,10 +125,26 @@ def test_all_that_goes_to_eino_and_back_keeps_to_the_schema() -> None:
 
 @pytest.mark.parametrize("version", ["0.7.17", "0.7.37", "0.8.13", "0.9.13"])
 def test_each_eino_shows_nothing_that_its_profile_says_otherwise(version: str) -> None:
-    seen = infer(load_engine(f"eino@{version}"))
+    seen = infer(load_engine(f"eino@{version}"), 2)
     unlike = [each.name for each in seen.postures if "under no option" in each.reason]
 
     assert seen.declared == seen.nearest
     assert not seen.contradicts
     assert unlike == []
     assert sum(each.option is not None for each in seen.postures) == SHOWN[version]
+
+
+def test_a_result_that_is_read_piece_by_piece_holds_up_no_later_call() -> None:
+    tool = {"name": "u", "kind": "streamable", "chunks": ["a", "b"], "chunk_ms": 10}
+    scenario = read_scenario(
+        {
+            "agent": {"tools": [tool], "sequential": True},
+            "model_script": ["assistant:[1:u({})][2:u({})][3:u({})]", "assistant:ok"],
+            "runs": [{"input": ["user:hi"], "streaming": True}],
+        }
+    )
+
+    trace = run(play(scenario, load_engine("eino@0.9.13").engine))
+    times = [each.data["time"] for each in trace.of("tool_chunk")]
+
+    assert sorted(times) == [0.0] * 3 + [0.01] * 3

@@ -11,6 +11,7 @@ from compat.engines.capabilities import CAPABILITIES
 from compat.engines.langchain import DECLARED as CREATE_AGENT
 from compat.engines.loading import load_engine
 from property_tests.checks import CHECKS
+from property_tests.inferring import infer
 from refengine.profile import differences, profile
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
@@ -91,6 +92,13 @@ def test_which_clauses_apply_to_one_language_alone_is_pinned() -> None:
 
     assert apply[0] ^ apply[1] == {"EVT-016", "EVT-017", "ERR-034", "RUN-028"}
     assert apply[1] < apply[0]
+
+
+def test_it_shows_no_option_that_its_profile_says_otherwise() -> None:
+    seen = infer(load_engine("langchain-js@1"), 2)
+
+    assert seen.declared == seen.nearest
+    assert not seen.contradicts
 
 
 def test_all_that_goes_to_it_and_back_keeps_to_the_schema() -> None:

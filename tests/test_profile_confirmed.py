@@ -53,6 +53,7 @@ def test_the_lists_of_unconfirmed_postures_do_not_grow_by_accident() -> None:
     assert {name: len(found) for name, found in unconfirmed().items()} == {
         "langchain-1": 16,
         "langgraph-prebuilt-1": 20,
+        "langchain-js-1": 1,
         "eino-0.9": 1,
     }
 

@@ -1,6 +1,8 @@
 """Which profile an engine has is found from what it does, and told."""
 
+import asyncio
 import json
+from itertools import cycle, repeat
 
 import pytest
 
@@ -11,20 +13,25 @@ from compat.engines.reference import ReferenceDoor
 from compat.profiles.comparing import unconfirmed
 from compat.verdicts.exit_codes import DIFFERS, OK, USAGE
 from property_tests.inferring import Inferred, infer
+from property_tests.real_delays import TIMES, both_orders
 from refengine.profile import PROFILES, SEED_001, choosing, options
 from refengine.testing import doors
+from refengine.testing.clock import VirtualLoop
+from refengine.testing.scenario import AgentSpec
+from refengine.testing.scenario_files import read_scenario
 
 ALL = frozenset(CAPABILITIES)
+DELAYS = (("t", 20), ("u", 10))
 
 
 def run(*arguments: str) -> object:
     with pytest.raises(SystemExit) as left:
-        main(["profile", "infer", *arguments])
+        main(["profile", "infer", "--repeats", "1", *arguments])
     return left.value.code
 
 
-def found(engine, *assumed: str, profile=SEED_001) -> Inferred:
-    return infer(LoadedEngine("mine", engine, profile, ALL, assumed=assumed))
+def found(engine, *assumed: str, profile=SEED_001, repeats=0) -> Inferred:
+    return infer(LoadedEngine("mine", engine, profile, ALL, assumed=assumed), repeats)
 
 
 @pytest.mark.parametrize("under", PROFILES, ids=lambda each: each.name)
@@ -56,7 +63,7 @@ def test_one_changed_posture_is_found_whichever_it_is(posture, option) -> None:
 @pytest.mark.parametrize("name", ["langchain", "langgraph"])
 def test_frameworks_show_what_was_confirmed_and_no_more(name) -> None:
     loaded = load_engine(name)
-    seen = infer(loaded)
+    seen = infer(loaded, 1)
     shown = {each.name for each in seen.postures if each.option is not None}
     listed = set(unconfirmed()[loaded.profile.name])
 
@@ -69,7 +76,7 @@ def test_frameworks_show_what_was_confirmed_and_no_more(name) -> None:
 
 
 def test_what_is_not_declared_is_not_shown_and_says_what_is_missing() -> None:
-    seen = infer(load_engine("reference-legacy"))
+    seen = infer(load_engine("reference-legacy"), 0)
     reasons = {each.name: each.reason for each in seen.postures if not each.option}
 
     assert reasons["before_agent"] == (
@@ -100,6 +107,62 @@ def test_scenarios_that_show_different_options_contradict_each_other() -> None:
     assert posture.status == "contradicts itself"
     assert posture.reason == ("scenario 1 shows reversed, scenario 2 shows in_order")
     assert seen.contradicts
+
+
+class Late(ReferenceDoor):
+    """Tells events as calls finish where time is real, else in their order."""
+
+    def __init__(self, orders) -> None:
+        super().__init__(SEED_001)
+        self.orders = orders
+
+    async def build(self, config, on_notice):
+        is_real = not isinstance(asyncio.get_running_loop(), VirtualLoop)
+        order = next(self.orders) if is_real else "call_order"
+        engine = ReferenceDoor(choosing(SEED_001, "tool_events", order))
+        return await engine.build(config, on_notice)
+
+
+def tool_events(orders):
+    seen = found(Late(orders), "profile", repeats=2)
+    return {each.name: each for each in seen.postures}["tool_events"], seen
+
+
+def test_real_delays_show_an_order_that_virtual_time_hides() -> None:
+    posture, seen = tool_events(repeat("as_finished"))
+
+    assert posture.option == "as_finished"
+    assert posture.reason == "with real delays; without them call_order"
+    assert not seen.contradicts
+
+
+def test_an_order_that_is_not_the_same_each_time_is_told_as_luck() -> None:
+    posture, seen = tool_events(cycle(["as_finished", "call_order"]))
+
+    assert (posture.status, posture.options) == ("by luck", ())
+    assert posture.reason == (
+        "scenario 1: as_finished 1 of 2 times, call_order 1 of 2 times"
+    )
+    assert seen.contradicts
+
+
+def test_what_fits_no_option_with_real_delays_is_told() -> None:
+    posture, _ = tool_events(repeat("nothing"))
+
+    assert (posture.status, posture.options) == ("not shown", ())
+    assert posture.reason == (
+        "it does as under no option with real delays, without them as call_order"
+    )
+
+
+def test_both_orders_of_delays_are_played_where_calls_take_different_times() -> None:
+    tools = [{"name": n, "result": "r", "delay_ms": ms} for n, ms in DELAYS]
+    world = read_scenario({"agent": {"tools": tools}, "runs": [{"input": ["user:a"]}]})
+
+    found = [[t.delay_ms for t in e.agent.tools] for e in both_orders(world)]
+
+    assert found == [[TIMES * 20, TIMES * 10], [TIMES * 10, TIMES * 20]]
+    assert both_orders(world.model_copy(update={"agent": AgentSpec()})) == []
 
 
 class Raises:

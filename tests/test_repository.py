@@ -173,7 +173,7 @@ def test_each_test_file_runs_on_every_python_or_says_that_one_is_enough() -> Non
         for path in (ROOT / "tests").rglob("test_*.py")
     }
 
-    assert set(groups) == {"every", "ends", "first"}
+    assert set(groups) == {"every", "first"}
     assert all(groups.values())
     assert sorted(chain.from_iterable(groups.values())) == sorted(there)
     assert all(names == sorted(names) for names in groups.values())

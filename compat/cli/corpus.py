@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from compat.cli.command import argument, group, option, refuse, refusing
 from compat.cli.on import ON, spread_on
-from compat.cli.values import FILE_THERE, OUTPUT, OUTPUT_FOLDER, WHOLE, at_least
+from compat.cli.values import (
+    FILE_THERE,
+    OUTPUT,
+    OUTPUT_FOLDER,
+    WHOLE,
+    at_least,
+)
 from compat.verdicts.exit_codes import OK
 from property_tests.defaults import EXAMPLES, SEED
 
@@ -79,20 +85,37 @@ def info(*, file: Path) -> int:
     if found.unseen:
         out.print(f"of {found.unseen} nobody has looked what they exercise")
     _counts("clauses that they decide", found.clauses)
+    _counts("branches that they take", found.branches)
     return OK
 
 
 @app.command("exercise")
 @argument("file", "a corpus", FILE_THERE)
 @option("--out", about=OUT, kind=OUTPUT, required=True)
+@option("--subject", about="note the branches of it instead", metavar="SUBJECT")
 @option("--on", about=ON, metavar="WORKERS")
-def exercise(*, file: Path, out: Path, on: str | None) -> int:
-    """Play a corpus on the reference engine, and note which clauses each decides."""
+def exercise(*, file: Path, out: Path, subject: str | None, on: str | None) -> int:
+    """Play a corpus, and note of each session which clauses of the contract it decides.
+
+    With --subject it is played on middleware, and what is noted are the branches of its
+    code: those that no session takes are untried by a migration that is judged in them.
+    """
     from compat.corpora.entries import read_entries
+    from compat.migration.exercising import python_ref, with_branches
+    from compat.migration.refs import RefError
+    from compat.spreading import RefusedUnitError
     from property_tests.exercised import with_exercised
 
-    with spread_on("corpus exercise", on) as spread:
-        found = with_exercised(read_entries(file), spread)
+    wrong = RefError, RefusedUnitError
+    with (
+        refusing("corpus exercise", *wrong),
+        spread_on("corpus exercise", on) as spread,
+    ):
+        entries = read_entries(file)
+        if subject is None:
+            found = with_exercised(entries, spread)
+        else:
+            found = with_branches(entries, python_ref(subject), spread)
         return _write("corpus exercise", out, found)
 
 

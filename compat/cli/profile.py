@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Final
 
-from compat.cli.command import argument, flag, group, refusing
-from compat.cli.values import ANY_PROFILE, ENGINE
+from compat.cli.command import argument, flag, group, option, refusing
+from compat.cli.values import ANY_PROFILE, ENGINE, at_least
 from compat.verdicts.exit_codes import DIFFERS, OK
 from refengine.errors import UnknownProfileError
 from refengine.postures import AnyProfile, options_of
@@ -222,9 +222,18 @@ def _by_world(each: WorldPostureDifference, left: str, right: str) -> Text:
 
 @app.command()
 @argument("engine", "an installed engine, module:name or file.py:name", ENGINE)
+@option(
+    "--repeats",
+    about="how often each order of delays is played on a real clock",
+    kind=at_least(0),
+    default=20,
+)
 @flag("--json", "as_json", about="print it as JSON")
-def infer(engine: str, *, as_json: bool) -> int:
+def infer(engine: str, *, repeats: int, as_json: bool) -> int:
     """Find out which profile an engine has, posture by posture, from what it does.
+
+    Which of two calls comes first is asked with real delays too, in both orders, time
+    and again: what does not come out the same each time is told as luck.
 
     Exit codes: 0, 1 it contradicts itself or the profile it declares, 2 a mistake in
     what was given.
@@ -235,7 +244,7 @@ def infer(engine: str, *, as_json: bool) -> int:
 
     # What an engine prints must not stand between the lines of a report.
     with refusing("profile infer", LoadError), redirect_stdout(sys.stderr):
-        found = inferred(load_engine(engine))
+        found = inferred(load_engine(engine), repeats)
     if as_json:
         sys.stdout.write(json.dumps(report(found), indent=1) + "\n")
     else:
@@ -284,8 +293,9 @@ def _shown(each: Posture) -> Text:
     from rich.text import Text
 
     if each.option is not None:
-        return Text(each.option)
-    style = "bold" if each.status == "contradicts itself" else "dim"
+        why = f"  ({each.reason})" if each.reason else ""
+        return Text(f"{each.option}{why}")
+    style = "dim" if each.status == "not shown" else "bold"
     return Text(f"{each.status}: {each.reason}", style=style)
 
 
@@ -295,6 +305,8 @@ def _end(found: Inferred) -> Iterator[str]:
     for each in found.postures:
         if each.status == "contradicts itself":
             yield f"it contradicts itself in {each.name}: {each.reason}"
+        if each.status == "by luck":
+            yield f"luck decides in {each.name}: {each.reason}"
     yield from _against(found, found.nearest, "nearest profile")
     if found.declared is None:
         yield "declared profile: none"

@@ -22,6 +22,7 @@ from compat.spreading import RefusedUnitError, UnitData
 KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "piece": ("compat.migration.spread_pieces", "judged_piece"),
+        "subject": ("compat.migration.exercising", "branches_in"),
         "rows": ("compat.observe.spread_rows", "judged"),
         "requests": ("property_tests.judging.spread_pool", "answered"),
         "mutants": ("property_tests.spread_matrix", "killed"),
@@ -29,8 +30,8 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 )
 """What a unit can be: the module that plays it, and its function.
 
-A worker imports only what it is asked for. All four took each process of a cluster two
-seconds, the one that asks among them.
+A worker imports only what it is asked for. All of them took each process of a cluster
+two seconds, the one that asks among them.
 """
 
 _PACKAGES: Final = ("refengine", "compat", "property_tests")

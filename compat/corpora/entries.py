@@ -11,10 +11,12 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,7 +45,8 @@ class CorpusEntry:
 
     ``source`` names the file and the place in it, ``stratum`` the kind of session it
     is, by which samples are drawn. ``exercised`` are the clauses that it decides on the
-    reference engine, None where nobody has looked.
+    reference engine, and ``branches`` those that it takes of a subject; None where
+    nobody has looked.
     """
 
     scenario: Mapping[str, Any]
@@ -51,6 +54,7 @@ class CorpusEntry:
     kind: str
     stratum: str
     exercised: tuple[str, ...] | None = None
+    branches: tuple[str, ...] | None = None
     hash: str = field(default="")
 
     def __post_init__(self) -> None:
@@ -68,11 +72,27 @@ class CorpusEntry:
         }
         if self.exercised is not None:
             data["exercised"] = list(self.exercised)
+        if self.branches is not None:
+            data["branches"] = list(self.branches)
         return json.dumps({**data, "scenario": self.scenario}, separators=(",", ":"))
 
     def with_exercised(self, clauses: Iterable[str]) -> CorpusEntry:
         """Return it with the clauses that it decides."""
         return replace(self, exercised=tuple(sorted(clauses)))
+
+    def with_branches(self, branches: Iterable[str]) -> CorpusEntry:
+        """Return it with the branches of a subject that it takes."""
+        return replace(self, branches=tuple(branches))
+
+
+def parts_of(
+    entries: Iterable[CorpusEntry], size: int, taken: deque[Sequence[CorpusEntry]]
+) -> Iterator[Sequence[CorpusEntry]]:
+    """Yield so many entries at a time; ``taken`` keeps them until they are answered."""
+    reading = iter(entries)
+    while part := list(islice(reading, size)):
+        taken.append(part)
+        yield part
 
 
 def hash_of(scenario: Mapping[str, Any]) -> str:
@@ -217,12 +237,13 @@ def _check_version(path: Path, line: str) -> None:
 def _entry(data: object, path: Path, number: int) -> CorpusEntry:
     if not is_mapping(data) or not is_mapping(data.get("scenario")):
         raise CorpusFileError(path, f"line {number} is no entry")
-    exercised = data.get("exercised")
+    exercised, branches = data.get("exercised"), data.get("branches")
     return CorpusEntry(
         data["scenario"],
         str(data["from"]),
         str(data["kind"]),
         str(data["stratum"]),
         None if exercised is None else tuple(exercised),
+        None if branches is None else tuple(branches),
         str(data["hash"]),
     )

@@ -29,7 +29,7 @@ SUFFIX: Final = ".jsonl.gz"
 class CorpusInfo:
     """What a corpus holds: entries, those that are there twice, and of what kinds.
 
-    ``unseen`` are entries of which nobody has looked which clauses they decide.
+    ``unseen`` are entries of which nobody has looked what they exercise.
     """
 
     entries: int
@@ -37,6 +37,7 @@ class CorpusInfo:
     kinds: Counter[str] = field(default_factory=Counter[str])
     strata: Counter[str] = field(default_factory=Counter[str])
     clauses: Counter[str] = field(default_factory=Counter[str])
+    branches: Counter[str] = field(default_factory=Counter[str])
     unseen: int = 0
 
 
@@ -53,6 +54,7 @@ def info_of(entries: Iterable[CorpusEntry]) -> CorpusInfo:
     """Return what a corpus holds."""
     seen: set[bytes] = set()
     kinds, strata, clauses = Counter[str](), Counter[str](), Counter[str]()
+    branches = Counter[str]()
     count = unseen = 0
     for each in entries:
         count += 1
@@ -60,8 +62,10 @@ def info_of(entries: Iterable[CorpusEntry]) -> CorpusInfo:
         kinds[each.kind] += 1
         strata[each.stratum] += 1
         clauses.update(each.exercised or ())
-        unseen += each.exercised is None
-    return CorpusInfo(count, count - len(seen), kinds, strata, clauses, unseen)
+        branches.update(each.branches or ())
+        unseen += each.exercised is None and each.branches is None
+    equal = count - len(seen)
+    return CorpusInfo(count, equal, kinds, strata, clauses, branches, unseen)
 
 
 def deduplicated(entries: Iterable[CorpusEntry]) -> Iterator[CorpusEntry]:

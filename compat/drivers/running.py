@@ -1,7 +1,8 @@
 """One run of an agent that a driver plays: its events, in step with what is called.
 
 A driver goes on while its events are on their way. So what it calls is answered only
-when the consumer of the run has taken all events that were told before.
+when the consumer of the run has taken all events that were told before, or reads one of
+them chunk by chunk, which may take its time.
 """
 
 from __future__ import annotations

@@ -38,6 +38,8 @@ class OpenRun:
         self._untaken = 0
         self._taken = asyncio.Event()
         self._taken.set()
+        self._in_step = asyncio.Event()
+        self._in_step.set()
         self._read = asyncio.Event()
         self._read.set()
         self._has_results = asyncio.Event()
@@ -48,6 +50,8 @@ class OpenRun:
         self.seen.hear(event.get("role"))
         self._untaken += 1
         self._taken.clear()
+        if self._has_results.is_set():
+            self._in_step.clear()
         self.told.put_nowait(event)
 
     def took(self) -> None:
@@ -55,6 +59,7 @@ class OpenRun:
         self._untaken -= 1
         if self._untaken == 0:
             self._taken.set()
+            self._in_step.set()
 
     def reads(self) -> None:
         """Note that the consumer reads an answer that comes in chunks."""
@@ -65,12 +70,18 @@ class OpenRun:
         self._read.set()
 
     def reads_result(self) -> None:
-        """Note that the consumer reads a result that comes in chunks."""
+        """Note that the consumer reads a result that comes in chunks.
+
+        That may take time, and the next call does not wait for it.
+        """
         self._has_results.clear()
+        self._in_step.set()
 
     def has_read_result(self) -> None:
         """Note that it does so no longer."""
         self._has_results.set()
+        if self._untaken:
+            self._in_step.clear()
 
     async def has_results(self) -> None:
         """Wait until the consumer has read the results that the model is now told.
@@ -84,15 +95,17 @@ class OpenRun:
         """Let go of all that waits for the consumer."""
         self.is_over = True
         self._taken.set()
+        self._in_step.set()
         self._read.set()
         self._has_results.set()
 
     async def caught_up(self, *, within_answer: bool = False) -> None:
         """Wait until the consumer has taken all that was told, and read the answer.
 
-        What the answer itself may wait for is asked for ``within_answer``.
+        Or until it reads a result that comes in chunks. What the answer itself may wait
+        for is asked for ``within_answer``.
         """
-        await self._taken.wait()
+        await self._in_step.wait()
         if not within_answer:
             await self._read.wait()
 

@@ -33,6 +33,7 @@ from compat.migration.subject_process import (
 from compat.migration.wire import Wire
 from compat.verdicts.migration import Exercise, FailedSide
 from refengine.testing.compare_probes import CompareSite
+from refengine.testing.probes import Arm
 from refengine.testing.scenario import Scenario
 
 USER_FAULTS: Final = frozenset(
@@ -162,11 +163,16 @@ class SubjectRunner:
             str(self._ref),
             dict(self._hooks),
             len(arms),
-            tuple(f"{arm.file}, line {arm.line}: {arm.text}" for arm in missed),
+            tuple(map(_named, missed)),
             tuple(self._printed),
             self._running.loaded.frameworks,
             tuple(self.ways),
         )
+
+    def branches(self, played: SidePlayed) -> Sequence[str]:
+        """Return the branches that a world took, in the order of the source."""
+        arms = self._running.loaded.arms
+        return [_named(arm) for arm in arms if arm.id in played.arms]
 
     @property
     def files(self) -> SideFiles:
@@ -290,6 +296,10 @@ class SubjectRunner:
         for line in played.printed.lines[:1]:
             self._printed.setdefault(line)
         return played
+
+
+def _named(arm: Arm) -> str:
+    return f"{arm.file}, line {arm.line}: {arm.text}"
 
 
 @contextmanager

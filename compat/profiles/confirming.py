@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from compat.engines.capabilities import refusal_of
 from compat.profiles.comparing import played, scenarios
@@ -45,6 +45,8 @@ _ABSENT: Final = re.compile(
 _APOLOGY: Final = re.compile(
     "|".join((re.escape(APOLOGY), r"Sorry, need more steps[^.]*\."))
 )
+
+Seen: TypeAlias = "Sequence[Mapping[str, Json]]"  # what two engines are compared by
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def confirmed(engine: Engine, profile: Profile, posture: str) -> Confirmed:
     return Confirmed(posture, value, ran, tuple(refused), found, divergence)
 
 
-def projected(trace: Trace) -> Sequence[Mapping[str, Json]]:
+def projected(trace: Trace) -> Seen:
     """Return what two engines can be compared by, of one trace."""
     return [
         _entry(cast("dict[str, Any]", each))

@@ -1,7 +1,8 @@
 """What the properties share: how long to search, and short ways to play a world.
 
-A search is short by default and always the same one, as CI wants it. A long one takes
-fifty times the examples and new ones each time:
+A search is short by default and always the same one, as CI wants it: half of the
+examples that a property asks for. A long one takes fifty times what it asks for, and new
+ones each time:
 
     REFENGINE_SEARCH=long python -m pytest tests/properties
     python -m pytest tests/properties --hypothesis-profile=long
@@ -27,7 +28,7 @@ Entry = dict[str, Any]
 
 # A world is worth its time: its size is that of a session, not of a number.
 UNTIMED = [HealthCheck.too_slow, HealthCheck.data_too_large]
-LONGER = {"short": 1, "long": 50}
+SHARE = {"short": 0.5, "long": 50}
 
 # By name: a failing example is told with its arguments, and a profile has many fields.
 under_every_profile = pytest.mark.parametrize("under", [each.name for each in PROFILES])
@@ -55,8 +56,10 @@ def searching(examples: int, *choices: object) -> Callable[[Any], Any]:
     and the next profile the ones beside.
     """
     asked = settings.get_current_profile_name()
-    name = asked if asked in LONGER else os.environ.get("REFENGINE_SEARCH", "short")
-    chosen = settings(settings.get_profile(name), max_examples=examples * LONGER[name])
+    name = asked if asked in SHARE else os.environ.get("REFENGINE_SEARCH", "short")
+    chosen = settings(
+        settings.get_profile(name), max_examples=round(examples * SHARE[name])
+    )
 
     def decorated(test: Any) -> Any:
         searched = chosen(test)

@@ -141,7 +141,9 @@ def _ordered(seen: Entries, moments: Sequence[float]) -> Entries:
     """
     came = iter(moments)
     keys = [
-        (each["run"], next(came, None)) if each["kind"] == "event" else None
+        (each["run"], next(came, None), each["call_id"] is not None)
+        if each["kind"] == "event"
+        else None
         for each in seen
     ]
     ordered = list(seen)
@@ -150,9 +152,8 @@ def _ordered(seen: Entries, moments: Sequence[float]) -> Entries:
         behind = at + len(list(group))
         end = behind - _ends_run(seen[behind : behind + 1])
         told = seen[at:end]
-        if key is not None and all(each["call_id"] is not None for each in told):
-            several = sorted(map(_without_asking, told), key=dumps)
-            ordered[at:end] = several if len(told) > 1 else told
+        if key is not None and key[-1] and len(told) > 1:
+            ordered[at:end] = sorted(map(_without_asking, told), key=dumps)
         at = behind
     return ordered
 

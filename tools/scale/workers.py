@@ -23,7 +23,7 @@ from tools.scale.figures import Throughput, WorkerFigures
 from tools.scale.sessions import write_chats
 
 WORKERS: Final = (1, 2, 4)
-ROUNDS: Final = 2
+ROUNDS: Final = 3
 THIRD: Final = 3
 """Throughput, which is measured without the start, needs so much less of sessions."""
 TASKS: Final = 1000

@@ -122,17 +122,7 @@ class NotRefutedError(AssertionError):
 
 def smallest(mutant: Mutant, *, examples: int = EXAMPLES, seed: int = SEED) -> Witness:
     """Return the shrunk witness of a mutant; raises NotRefutedError."""
-    return _found(mutant, examples, seed, Phase.generate, Phase.shrink)
 
-
-def any_witness(
-    mutant: Mutant, *, examples: int = EXAMPLES, seed: int = SEED
-) -> Witness:
-    """Return the first witness that is found, as it was; raises NotRefutedError."""
-    return _found(mutant, examples, seed, Phase.generate)
-
-
-def _found(mutant: Mutant, examples: int, seed: int, *phases: Phase) -> Witness:
     def refutes(scenario: Scenario) -> bool:
         return refuted(mutant, scenario) is not None
 
@@ -149,7 +139,7 @@ def _found(mutant: Mutant, examples: int, seed: int, *phases: Phase) -> Witness:
                     max_examples=examples,
                     database=None,
                     deadline=None,
-                    phases=phases,
+                    phases=[Phase.generate, Phase.shrink],
                     suppress_health_check=[
                         HealthCheck.too_slow,
                         HealthCheck.data_too_large,

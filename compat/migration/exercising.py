@@ -1,0 +1,100 @@
+"""What the scenarios of a corpus exercise of a subject: the branches each takes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from compat.corpora.entries import CorpusEntry, parts_of
+from compat.migration.comparing import PlayError
+from compat.migration.refs import (
+    PYTHON,
+    NotASubjectError,
+    RefError,
+    SubjectRef,
+    parse_ref,
+)
+from compat.migration.subject_runner import CheckOptions, SubjectRunner
+from compat.spreading import RefusedUnitError, Spread, UnitData, in_order
+from refengine.testing.scenario_files import read_scenario
+
+KIND: Final = "subject"
+AT_ONCE: Final = 500
+"""So many scenarios make a unit, which takes seconds."""
+
+
+def python_ref(text: str) -> SubjectRef:
+    """Return which subject a text names; raises RefError for one not in Python."""
+    ref = parse_ref(text)
+    if ref.language != PYTHON:
+        raise NotASubjectError(
+            text, f"branches are told of {PYTHON}, and this is {ref.language}"
+        )
+    return ref
+
+
+def with_branches(
+    entries: Iterable[CorpusEntry], ref: SubjectRef, spread: Spread | None = None
+) -> Iterator[CorpusEntry]:
+    """Yield the entries with the branches of a subject in Python that each takes.
+
+    They are played here, or on a cluster; their order is kept, and no more of them are
+    held than are under way. One in which the subject breaks off takes none. Raises
+    RefusedUnitError for a subject that cannot be loaded.
+    """
+    taken: deque[Sequence[CorpusEntry]] = deque()
+    units = (_unit(each, ref) for each in parts_of(entries, AT_ONCE, taken))
+    answers = (
+        map(branches_in, units) if spread is None else in_order(spread, KIND, units)
+    )
+    for answer in answers:
+        for entry, branches in zip(taken.popleft(), answer["branches"], strict=True):
+            yield entry.with_branches(branches)
+
+
+def _unit(entries: Sequence[CorpusEntry], ref: SubjectRef) -> UnitData:
+    return {
+        "subject": ref.text,
+        "cwd": str(ref.cwd),
+        "content": _content(ref),
+        "scenarios": [each.scenario for each in entries],
+    }
+
+
+def _content(ref: SubjectRef) -> str | None:
+    """Return the hash of the file, None for a module, which its child looks for."""
+    return None if ref.file is None else sha256(ref.file.read_bytes()).hexdigest()
+
+
+def branches_in(unit: UnitData) -> UnitData:
+    """Return the branches that each scenario takes; this is what a worker plays.
+
+    Raises RefusedUnitError.
+    """
+    try:
+        ref = parse_ref(unit["subject"], cwd=Path(unit["cwd"]))
+        if _content(ref) != unit["content"]:
+            raise RefusedUnitError(_other_content(ref))
+        with closing(SubjectRunner(ref, "old", CheckOptions())) as side:
+            side.ready()
+            return {"branches": [_taken(side, each) for each in unit["scenarios"]]}
+    except (RefError, OSError, PlayError) as error:
+        raise RefusedUnitError(str(error)) from error
+
+
+def _taken(side: SubjectRunner, scenario: object) -> Sequence[str]:
+    try:
+        return side.branches(side.play(read_scenario(scenario, "of the corpus")))
+    except PlayError:
+        return ()
+
+
+def _other_content(ref: SubjectRef) -> str:
+    return (
+        f"{ref}: a worker has another file there: let all machines see the same folder"
+        " at the same place"
+    )
