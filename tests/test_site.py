@@ -174,7 +174,8 @@ def _keys(name: str) -> set[str]:
 
 def test_keys_of_a_format_are_those_that_are_written() -> None:
     judgement = judged(result("ORD-001"))
-    entry = CorpusEntry({}, "a.json", "chat", "turns 1").with_exercised(["ORD-001"])
+    bare = CorpusEntry({}, "a.json", "chat", "turns 1")
+    entry = bare.with_exercised(["ORD-001"]).with_branches(["line 1: true"])
     golden = ROOT / "tests/golden/checkpoints/v1/start.ckpt"
     kept = contents(golden, golden.stem)
 
