@@ -28,7 +28,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 ROUNDS: Final = 7
 BARE: Final = ("--sharpness-plays", "--search-plays")
 """Options of what is not measured; 0 leaves it out, where a tree has it."""
-WORLDS: Final = re.compile(r"Rests on (\d+) worlds")
+WORLDS: Final = re.compile(r"Rests on ([\d,]+) worlds?\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def timed(tree: Path, bare: Sequence[str], pair: Sequence[str]) -> TimedCheck:
     found = WORLDS.search(done.stdout)
     if found is None:
         raise CheckFailedError(tree, done.stdout + done.stderr)
-    return TimedCheck(seconds, int(found[1]))
+    return TimedCheck(seconds, int(found[1].replace(",", "")))
 
 
 def told(revision: str, rounds: Sequence[Sequence[TimedCheck]]) -> list[str]:

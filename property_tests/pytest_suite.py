@@ -22,7 +22,7 @@ import pytest
 from compat.models.errors import GivenFileError, MissingSessionsError, UnusedFileError
 from compat.models.importing import import_files
 from compat.report.conform_failure import failure_texts
-from compat.report.conform_text import counted, plain
+from compat.report.conform_text import counted, does, plain
 from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult, EngineInfo
 from property_tests.defaults import EXAMPLES, SEED
 from property_tests.drawn_worlds import ship
@@ -79,12 +79,14 @@ def corpus_text(request: ConformRequest) -> str:
     """Return which worlds are run, and which are not."""
     if not request.examples:
         return "fixed cases only: no generated worlds were asked for"
+    generated = counted(request.examples, "generated world")
     if find_spec("hypothesis") is None and not ship(request.examples, request.seed):
+        are = does(request.examples, "are")
         return (
-            f"fixed cases only: {request.examples} generated worlds are NOT run, others"
-            f" than the default ones need Hypothesis ({install_line('testing')})"
+            f"fixed cases only: {generated} {are} NOT run, others than the default ones"
+            f" need Hypothesis ({install_line('testing')})"
         )
-    return f"fixed cases and {request.examples} generated worlds of seed {request.seed}"
+    return f"fixed cases and {generated} of seed {request.seed}"
 
 
 def some(ids: Sequence[str]) -> str:

@@ -39,6 +39,7 @@ FAMILIES: Final = (
 """The families of clauses, in the order they are shown."""
 
 _ID: Final = re.compile(r"([A-Z]+)-(\d{3})")
+_NEARLY_ID: Final = re.compile(r"([A-Z]+)[-_ ]?(\d{1,9})", re.ASCII)
 _SECOND_SENTENCE: Final = re.compile(r"[.!?]\s+[A-Z]")
 _WISH: Final = re.compile(r"\b(?:should|must|shall)\b", re.IGNORECASE)
 
@@ -165,6 +166,13 @@ class Retired(Frozen):
         return _an_id(given)
 
 
+def _padded(given: str, known: Sequence[str]) -> list[str]:
+    """Return the id that only differs in how its number is written, as ORD-1 does."""
+    match = _NEARLY_ID.fullmatch(given.strip().upper())
+    id_ = f"{match[1]}-{int(match[2]):03}" if match else ""
+    return [id_] if id_ in known else []
+
+
 def _an_id(given: str) -> str:
     match = _ID.fullmatch(given)
     if match is None or match[1] not in FAMILIES:
@@ -212,7 +220,10 @@ class UnknownSelectorError(LookupError):
 
     def __init__(self, selector: str, known: Sequence[str]) -> None:
         self.selector = selector
-        self.close = tuple(difflib.get_close_matches(selector.upper(), known, n=3))
+        close = _padded(selector, known) or difflib.get_close_matches(
+            selector.upper(), known, n=3
+        )
+        self.close = tuple(close)
         nearly = f"did you mean {', '.join(self.close)}?" if self.close else ""
         hint = nearly or "'refengine clause list' shows all"
         super().__init__(f"no clause matches {selector!r}; {hint}")

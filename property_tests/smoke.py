@@ -6,12 +6,13 @@ cannot be asked cannot be judged. Beyond these there is no conformance without t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
 from compat.engines.loading import LoadedEngine
+from compat.report.conform_text import counted
 from compat.verdicts.conformance import SmokeResult
 from property_tests.shapes import WatchedDoor
 from refengine.messages import Message
@@ -67,7 +68,7 @@ def not_built(seen: DoorTrial) -> str:
 def not_answered(seen: DoorTrial) -> str:
     """Return what is wrong with the one answer of a run without tools."""
     if len(seen.trace.of("model_request")) != 1:
-        return f"the model was asked {len(seen.trace.of('model_request'))} times"
+        return f"the model was asked {_times(seen.trace.of('model_request'))}"
     texts = [_text(each) for each in _events(seen, "model")]
     if texts != ["from the script"]:
         return f"the events of the model were {texts}"
@@ -80,15 +81,15 @@ def not_run(seen: DoorTrial) -> str:
     """Return what is wrong with the one tool call, its event and its result."""
     starts = seen.trace.of("tool_start")
     if len(starts) != 1:
-        return f"the tool was executed {len(starts)} times"
+        return f"the tool was executed {_times(starts)}"
     if starts[0].call_id != "call-1":
         return f"the tool was executed under the call id {starts[0].call_id!r}"
     events = len(_events(seen, "tool"))
     if events != 1:
-        return f"the consumer was told of {events} tool results"
+        return f"the consumer was told of {counted(events, 'tool result')}"
     requests = seen.trace.of("model_request")
     if len(requests) != 2:
-        return f"the model was asked {len(requests)} times"
+        return f"the model was asked {_times(requests)}"
     results = [each for each in _messages(requests[1]) if each.role == "tool"]
     if [(m.content, m.tool_call_id) for m in results] != [(RESULT, "call-1")]:
         return f"the model was shown the results {results}"
@@ -112,7 +113,7 @@ def model_swallowed(seen: DoorTrial) -> str:
     """Return what became of an error of the model, after a tool call."""
     executed, results = len(seen.trace.of("tool_start")), len(_events(seen, "tool"))
     if results != executed:
-        return f"{results} tool results were told, and {executed} tools were executed"
+        return f"tool results told: {results}, and tools executed: {executed}"
     return "" if _surfaced(seen) else "the run did not report that error"
 
 
@@ -125,6 +126,10 @@ def tool_swallowed(seen: DoorTrial) -> str:
     requests = seen.trace.of("model_request")
     results = [each for each in requests[1:] if _has_result(each)]
     return "" if results else "nobody was told of it"
+
+
+def _times(seen: Sequence[Observation]) -> str:
+    return counted(len(seen), "time")
 
 
 def _has_result(request: Observation) -> bool:

@@ -199,7 +199,7 @@ class MisspeltHookError(ConfigurationError):
     method: str
     suggestion: str
     says = (
-        "handler {extension!r} has a method {method!r}, which is no hook:"
+        "handler {extension!r} has a method {method!r}, which is not a hook:"
         " did you mean {suggestion!r}? (a private helper starts with '_')"
     )
 
@@ -245,7 +245,7 @@ class NotAToolError(ConfigurationError):
 
     got: object
     says = (
-        "{got!c} is no tool: give an object with info=ToolInfo(name)"
+        "{got!c} is not a tool: give an object with info=ToolInfo(name)"
         " and an async invoke, stream or both"
     )
 
@@ -390,7 +390,7 @@ class RetriesExhaustedError(RefengineError):
     attempts: int
     last: Exception
     says = (
-        "all {attempts} attempts at the model failed, at last: {last}."
+        "the model failed in each attempt ({attempts}), in the last one with: {last}."
         " Raise max_retries of ModelRetry, or give it a model to fall_back on"
     )
 

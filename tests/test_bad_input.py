@@ -206,7 +206,7 @@ def test_a_method_named_almost_like_a_hook_is_refused(method, meant):
     message = refused(errors.MisspeltHookError, misspelt())
 
     assert message == (
-        f"handler 'mine' has a method {method!r}, which is no hook:"
+        f"handler 'mine' has a method {method!r}, which is not a hook:"
         f" did you mean {meant!r}? (a private helper starts with '_')"
     )
 
@@ -434,7 +434,9 @@ def test_a_field_of_another_type_is_told_by_its_name(field, value, told):
 
 @pytest.mark.parametrize("tool", ["abc", 3, Whole])
 def test_what_is_no_tool_is_refused_at_build(tool):
-    with pytest.raises(errors.NotAToolError, match="is no tool: give an object with"):
+    with pytest.raises(
+        errors.NotAToolError, match="is not a tool: give an object with"
+    ):
         run(build(tools=[tool]))
 
 

@@ -112,8 +112,10 @@ class TestMistake:
             (["--peer", "langchian"], "no peer 'langchian'; there are langchain, "),
             (["--peer", "strands", "--no-peers"], "contradict each other"),
             (["a.py", "--peer", "strands"], "leave SUBJECT out"),
+            (["a.py", "--peers"], "leave SUBJECT out, or the options about peers"),
+            (["a.py", "--no-peers"], "leave SUBJECT out, or the options about peers"),
             (["none.py"], "none.py"),
-            (["a b:subject"], "'a b' is no module"),
+            (["a b:subject"], "'a b' is not a module"),
             (["a:b:c"], "write module:name, file.py:name or file.py"),
             (["HEAD:a.py"], "HEAD:a.py"),
             (["--html"], "requires an argument"),
@@ -315,7 +317,7 @@ class TestSame:
         code, out, _ = bench("same", "--times", "2")
 
         assert code in {OK, DIFFERS}  # by what the machine did
-        assert "of 2 equal sides were told apart; at most 0.1 may be" in out
+        assert "of 2 comparisons of equal sides told them apart; at most 0.1 may" in out
 
     @pytest.mark.parametrize(("apart", "code"), [(5, OK), (6, DIFFERS)])
     def test_leaves_by_how_many_of_a_hundred_were(
@@ -328,7 +330,7 @@ class TestSame:
         left, out, _ = bench("same")
 
         assert left == code
-        assert f"{apart} of 100 equal sides were told apart" in out
+        assert f"{apart} of 100 comparisons of equal sides told them apart" in out
 
     def test_whose_process_is_lost_leaves_with_3(self, bench, monkeypatch):
         def lost(*_):

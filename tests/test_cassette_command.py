@@ -64,8 +64,8 @@ def test_serve_prints_its_address_serves_and_ends_when_asked(scenario, ending) -
     assert url.endswith("/v1")
     assert (process.returncode, errors) == (0, "")
     assert rest.splitlines() == [
-        "session default: 1 calls answered, 1 answers left",
-        "session ann: 1 calls answered, 1 answers left",
+        "session default: 1 call answered, 1 answer left",
+        "session ann: 1 call answered, 1 answer left",
     ]
 
 

@@ -359,9 +359,9 @@ def test_commands_record_a_session_and_replay_it(vendor, tmp_path) -> None:
     assert recorded == (0, "2 exchanges in session.yaml\n")
     assert "hello you" not in path.read_text("utf-8")
     assert replayed == ("SCRUBBED", "look")
-    assert played == (0, "all 2 interactions were played\n")
+    assert played == (0, "2 interactions played, none left\n")
     assert early[0] == 1
-    assert "only 0 of 2 interactions of session.yaml were played" in early[1]
+    assert "not all interactions of session.yaml were played, only 0 of 2" in early[1]
 
 
 def test_value_that_was_taken_out_by_name_is_named_again(vendor, tmp_path) -> None:

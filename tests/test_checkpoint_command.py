@@ -365,7 +365,7 @@ async def emptied(path):
     ("arguments", "says"),
     [
         (["nowhere.db"], "nowhere.db: No such file"),
-        (["."], "this is no plain file"),
+        (["."], "this is not a plain file"),
         (["text"], "text: this is neither SQLite nor records"),
         (["text", "t 1"], "text: this is neither SQLite nor records"),
         (["store.db", "t1"], "no checkpoint 't1': did you mean 't 1'?"),

@@ -127,7 +127,10 @@ def test_a_value_is_what_its_kind_reads(weigh, line, changed) -> None:
         ("a --least light", "'--least': 'light' is not a number."),
         ("a --least nan", "'--least': nan is not 0.5 or more."),
         ("a --stone Flint", "'--stone': 'Flint' is not one of 'flint', 'lime'."),
-        ("a --day 2026-02-30", "'--day': '2026-02-30' is no date of the form %Y-%m-%d"),
+        (
+            "a --day 2026-02-30",
+            "'--day': '2026-02-30' is not a date of the form %Y-%m-%d",
+        ),
         ("a --known nowhere", "'--known': 'nowhere' does not exist."),
         ("a --known dir", "'--known': 'dir' is a directory."),
         ("a --out dir", "'--out': 'dir' is a directory."),

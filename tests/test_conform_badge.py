@@ -16,7 +16,7 @@ FOUND = events(result("ORD-001"), result("ORD-002", "fail"), code=1)
 @pytest.mark.parametrize(
     ("results", "code", "message", "color"),
     [
-        ([result("ORD-001")], 0, "1 of 1 clauses", "brightgreen"),
+        ([result("ORD-001")], 0, "1 of 1 clause", "brightgreen"),
         ([result("ORD-001", "fail"), result("ORD-002")], 1, "1 of 2 clauses", "red"),
         ([result("ORD-001")], 3, "not judged", "lightgrey"),
         ([result("ORD-001")], 4, "not judged", "lightgrey"),

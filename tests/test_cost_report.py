@@ -204,7 +204,7 @@ def test_bars_hold_are_missed_or_were_not_measured() -> None:
     assert re.search(
         rf"conform +{NOTHING} +≤ 1\.00 x +not measured +no stored corpus", text
     )
-    assert "1 of 2 measured bars hold." in list(says(COSTS))
+    assert "1 of 2 measured bars holds." in list(says(COSTS))
 
 
 def test_bar_that_was_not_measured_does_not_hold() -> None:

@@ -193,8 +193,8 @@ def test_two_packages_with_one_name_are_told_apart_by_module(monkeypatch) -> Non
         ("mine.py", "does not say which factory"),
         ("mine:", "does not say which factory"),
         (":make", "does not say which factory"),
-        ("mine:the engine", "is no name of a factory"),
-        ("my engine:make", "is no module, and no .py file"),
+        ("mine:the engine", "is not the name of a factory"),
+        ("my engine:make", "is neither a module nor a .py file"),
     ],
 )
 def test_a_text_of_no_form_is_refused_with_the_forms(text, why) -> None:
@@ -251,7 +251,7 @@ def test_an_object_instead_of_a_class_is_told_what_to_name() -> None:
     assert "is an engine already: name its class" in refused(
         "mine:engine", NotCallableError
     )
-    assert "number, of type int, is no class" in refused(
+    assert "number, of type int, is neither a class nor a function" in refused(
         "mine:number", NotCallableError
     )
 

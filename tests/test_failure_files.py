@@ -205,9 +205,7 @@ def test_failure_that_is_gone_is_fixed() -> None:
     found = here(player, ORD)("ORD-001", failure_file().world)
 
     assert code_of(found) == 0
-    assert (
-        shown(found) == "fixed: ORD-001 on mine (seed-001): 1 decisions, all for it\n"
-    )
+    assert shown(found) == "fixed: ORD-001 on mine (seed-001): 1 decision, all for it\n"
 
 
 def test_trap_3_a_world_that_decides_nothing_is_not_fixed() -> None:

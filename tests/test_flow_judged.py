@@ -75,7 +75,7 @@ def test_the_matrix_shows_mutants_of_a_dialect_beside_those_of_engines(capsys) -
 
     assert code == 0
     assert "flow-guard-recovered FLOW-021 FLOW-021" in out
-    assert "1 of 1 mutants are killed by a clause they name" in out
+    assert "1 of 1 mutant is killed by a clause it names" in out
 
 
 def test_a_failure_of_a_dialect_is_written_and_played_again(capsys, tmp_path) -> None:

@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,64 @@ def test_a_public_class_name_stands_once_in_the_house() -> None:
 
     assert {name: where for name, where in found.items() if len(where) > 1} == {}
     assert len(found) > 500
+
+
+SAID = re.compile(
+    r" (?:[a-z]+ )?(?:worlds|plays|times|branches|changes|files|clauses|cases|sessions"
+    r"|runs|rows|mutants|scenarios|messages|handlers|calls|exchanges|interactions|steps"
+    r"|lines|postures|engines|failures|decisions|differences|versions|kinds|workers|entries)\b"
+)
+"""Text behind a number, in the plural whatever the number is."""
+AGREES = re.compile(
+    r" (?:are|were|have|show|hold|rest|need|differ|fail|pass|agree|work)\b"
+)
+"""The same behind a number and what it counts."""
+OF_OTHERS = frozenset(("compat.cli.profile", "compat.cli.corpus"))
+
+
+def plurals(path: Path) -> Iterator[str]:
+    """Yield each text of a module that is wrong English where its number is one."""
+    for text in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(text, ast.JoinedStr):
+            continue
+        for value, behind in pairwise(text.values):
+            if isinstance(value, ast.FormattedValue) and isinstance(
+                behind, ast.Constant
+            ):
+                number = ast.unparse(value.value)
+                wrong = AGREES if number.startswith("counted(") else SAID
+                if not number.isupper() and wrong.match(str(behind.value)):
+                    yield ast.unparse(text)
+
+
+def test_reports_and_commands_count_one_thing_in_the_singular() -> None:
+    told = {
+        f"{name}: {text}"
+        for name, path in modules(ROOT).items()
+        if name.startswith(("compat.report", "compat.cli", "compat.state"))
+        and name not in OF_OTHERS
+        for text in plurals(path)
+    }
+
+    assert told == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('f"{many} worlds"', 1),
+        ('f"{len(x)} more worlds of"', 1),
+        ("f\"1 of {counted(n, 'world')} show it\"", 1),
+        ("f\"{counted(n, 'world')}: {does(n, 'show')} it\"", 0),
+        ('f"at most {MOST} worlds"', 0),
+    ],
+)
+def test_a_plural_for_any_number_is_found(
+    tmp_path: Path, text: str, found: int
+) -> None:
+    root = write(tmp_path, compat__one=f"told = {text}")
+
+    assert len([*plurals(root / "compat/one.py")]) == found
 
 
 def write(root: Path, **sources: str) -> Path:

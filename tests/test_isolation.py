@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import socket
 import subprocess
 from contextlib import closing
@@ -12,7 +13,7 @@ import pytest
 from compat.migration import session_copy as copying
 from compat.migration.asserting import assert_migrates
 from compat.migration.reach import NotAnAddressError, Reach, address
-from compat.migration.refs import parse_ref
+from compat.migration.refs import located, parse_ref
 from compat.migration.replies import SideFault
 from compat.migration.session_copy import TooLargeError
 from compat.migration.subject_process import SubjectProcess
@@ -195,6 +196,43 @@ def test_a_folder_that_is_too_large_is_refused_with_what_to_do(
 
     with pytest.raises(TooLargeError, match=r"1 MB, most of it in 'data.bin': .*own"):
         told("")
+
+
+@pytest.mark.parametrize(
+    ("module", "step", "lost"),
+    [
+        (os, "access", "b.lock"),
+        (shutil, "copy2", "b.lock"),
+        (os, "scandir", "made"),
+    ],
+)
+def test_what_vanishes_while_a_folder_is_copied_is_left_out(
+    tmp_path, monkeypatch, module, step, lost
+) -> None:
+    (tmp_path / "a.txt").write_text("a", "utf-8")
+    (tmp_path / "b.lock").write_text("b", "utf-8")
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "c.txt").write_text("c", "utf-8")
+    (tmp_path / "mw.py").write_text(HEAD, "utf-8")
+    gone, before = tmp_path / lost, step != "access"
+    real = getattr(module, step)
+
+    def vanishing(path, *given, **named):
+        """Do the step; what it is about vanishes before it, or right behind it."""
+        found = None if before else real(path, *given, **named)
+        if path in {gone, str(gone)}:
+            (gone / "c.txt" if gone.is_dir() else gone).unlink()
+            if gone.is_dir():
+                gone.rmdir()
+        return real(path, *given, **named) if before else found
+
+    monkeypatch.setattr(module, step, vanishing)
+    ref = parse_ref(str(tmp_path / "mw.py"))
+    with located(ref) as place, copying.session_copy(ref, place) as copy:
+        names = {each.name for each in copy.folder.iterdir()}
+
+    assert not gone.exists()
+    assert names - {"made"} == {"a.txt", "b.lock", "made", "mw.py"} - {lost, "made"}
 
 
 def test_a_side_has_a_fixed_list_of_the_environment(told, monkeypatch) -> None:

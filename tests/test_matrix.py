@@ -422,7 +422,7 @@ def test_command_says_how_its_corpus_was_made(monkeypatch, capsys) -> None:
 
     told = capsys.readouterr().out
     assert "so it was made" in told
-    assert "1 worlds" in told
+    assert ", 1 world\n" in told
 
 
 def test_command_tells_a_file_it_cannot_write_before_it_plays(

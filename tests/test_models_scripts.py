@@ -138,7 +138,7 @@ def test_messages_that_the_client_adds_between_calls_come_by_a_handler():
 
     [agent] = session.scenario.all_agents
     assert [each.id for each in agent.handlers] == ["client"]
-    assert session.notes[0] == "exchange 2: 3 messages put in by a handler"
+    assert session.notes[0] == "exchange 2: messages put in by a handler: 3"
 
 
 def test_same_request_again_is_a_session_of_its_own():

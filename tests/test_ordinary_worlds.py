@@ -4,10 +4,13 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 
+import pytest
+
 from compat.migration.checking import code_of
 from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.judging import MigrationJudge, Terms
 from compat.migration.sessions import SAMPLE
+from compat.report.conform_text import counted, does
 from compat.report.migration import lines
 from compat.verdicts.migration import DivergenceGroup, Migration
 from refengine import (
@@ -146,6 +149,24 @@ def test_divergences_are_grouped_and_the_largest_group_is_shown() -> None:
     shown = verdict.groups[0]
     assert verdict.divergence.code == shown.code
     assert "  4 of 4 worlds show a divergence" in "\n".join(map(str, lines(verdict)))
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (0, "0 worlds show, are, were, have and pass"),
+        (1, "1 world shows, is, was, has and passes"),
+        (1000, "1,000 worlds show, are, were, have and pass"),
+    ],
+)
+def test_a_verb_agrees_with_the_number_before_it(number: int, told: str) -> None:
+    verbs = [does(number, each) for each in ("show", "are", "were", "have", "pass")]
+    said = f"{', '.join(verbs[:-1])} and {verbs[-1]}"
+
+    assert f"{counted(number, 'world')} {said}" == told
+    assert counted(number, "branch") == told.partition(" ")[0] + (
+        " branch" if number == 1 else " branches"
+    )
 
 
 def test_smallest_world_shows_what_is_typical_and_not_whatever_else_differs() -> None:

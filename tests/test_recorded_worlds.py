@@ -194,7 +194,7 @@ def test_the_command_takes_sessions_and_says_what_rests_on_them(tmp_path):
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "chats.jsonl: 1 as they are" in done.stdout
-    assert "recorded sessions: 1 of 1 clause rest" in done.stdout
+    assert "recorded sessions: 1 of 1 clause rests" in done.stdout
 
 
 def test_the_command_refuses_a_file_without_sessions(tmp_path):

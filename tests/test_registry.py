@@ -172,6 +172,11 @@ def test_selectors_choose_clauses_in_the_order_of_the_contract(
         (("ODR",), (), r"no clause matches 'ODR'; did you mean ORD\b"),
         ((), ("ORD-003",), r"'ORD-003'; did you mean ORD-00"),
         ((), ("ORD",), r"no clause matches 'ORD'"),
+        ((), ("ORD-1",), r"'ORD-1'; did you mean ORD-001\?"),
+        ((), ("ord2",), r"'ord2'; did you mean ORD-002\?"),
+        ((), ("RD-0012",), r"'RD-0012'; did you mean RD-012\?"),
+        (("STR-1",), (), r"'STR-1'; did you mean STR-001\?"),
+        ((), ("ORD-9",), r"'ORD-9'; did you mean ORD-00"),
         (("ORD", "QQQQ"), (), r"'QQQQ'; 'refengine clause list' shows all"),
         (("",), (), r"no clause matches ''"),
         ((" ",), (), r"no clause matches ' '"),
@@ -305,6 +310,23 @@ def test_every_mutant_of_a_sketch_is_named_by_a_decision() -> None:
 
 def test_every_seed_that_is_kept_is_taken_up() -> None:
     assert set(SEEDS) == set(seeds_page.TITLES)
+
+
+ONLY_INTRODUCE = 4
+"""Sections of seed 000 that say what the next ones are about, or hold a drawing."""
+
+
+def test_every_section_of_a_seed_is_taken_up() -> None:
+    quotes = {(each.seed, each.quote) for each in statements()}
+    left_out = [
+        (seed, section.partition("\n")[0])
+        for seed, text in SEEDS.items()
+        for section in re.split(r"^(?=#{1,6} )", text, flags=re.MULTILINE)
+        if len(section.partition("\n")[2].strip()) > 3  # more than a line between two
+        and not any(of == seed and quote in section for of, quote in quotes)
+    ]
+
+    assert [seed for seed, _ in left_out] == ["000"] * ONLY_INTRODUCE, left_out
 
 
 STATEMENT = '[[statement]]\nseed = "001"\nsection = "§2"\nquote = "a"\nsays = "A."\n'

@@ -185,6 +185,30 @@ def ignored_rules() -> set[str]:
     return set(chain(lint["ignore"], *lint["per-file-ignores"].values()))
 
 
+def test_the_lists_of_what_to_touch_name_what_there_is() -> None:
+    """Each file is there, and so is, in one of its step, each name of its code."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    steps = re.findall(
+        r"^\d+\. .*$", text.partition("### A new posture")[2], re.MULTILINE
+    )
+    lost, named = list[str](), 0
+    for step in steps:
+        words = re.findall(r"`([^`\s]+)`", step)
+        paths = [
+            ROOT / e for e in words if "/" in e and not re.search("NAME|FAMILY", e)
+        ]
+        lost += [str(each) for each in paths if not each.exists()]
+        files = [f for e in paths for f in ((e,) if e.is_file() else e.rglob("*.py"))]
+        code = "\n".join(each.read_text("utf-8") for each in files)
+        names = re.findall(r"`(_?[A-Z][A-Z_]{4,})`", step) if paths else []
+        lost += [each for each in names if each not in code]
+        named += len(names)
+
+    assert lost == []
+    assert len(steps) > 30
+    assert named > 8
+
+
 def test_all_rules_are_selected_and_each_ignored_one_has_a_reason() -> None:
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     reasoned = set(re.findall(r'^    "([A-Z]+\d*)",  # \w.{8,}$', text, re.MULTILINE))

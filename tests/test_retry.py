@@ -131,7 +131,9 @@ def test_exhausted_attempts_end_the_run_with_their_number_and_the_last_error(str
     assert seen.error.last.cause is last
     assert seen.error.__cause__ is seen.error.last
     assert seen.error.last.__cause__ is last
-    assert "all 3 attempts at the model failed" in str(seen.error)
+    assert "the model failed in each attempt (3), in the last one with" in str(
+        seen.error
+    )
     assert "the model raised Busy: the third" in str(seen.error)
 
 

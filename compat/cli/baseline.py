@@ -41,15 +41,20 @@ app = group("Write the known failures of an engine down, and keep the file fresh
 def _options(of: Function) -> Function:
     """Declare what both commands take."""
     for declare in (
-        option("--timeout", about="for one world", kind=at_least(0.1), default=TIMEOUT),
+        option(
+            "--timeout",
+            about="seconds for one world",
+            kind=at_least(0.1),
+            default=TIMEOUT,
+        ),
         option("--seed", about="other numbers, other worlds", kind=WHOLE, default=SEED),
         option(
             "--examples", about="generated worlds", kind=at_least(0), default=EXAMPLES
         ),
-        option("--profile", about="judge under this one"),
-        option("--exclude", about="all but these, as for -k", multiple=True),
+        option("--profile", about="judge under this profile"),
+        option("--exclude", about="leave these out; written as for -k", multiple=True),
         option("-k", "words", about="a family (ORD) or part of an id", multiple=True),
-        option("--known", about="the file; ENGINE-known.toml if not", kind=OUTPUT),
+        option("--known", about="the file [default: ENGINE-known.toml]", kind=OUTPUT),
         argument("engine", "the engine, as for conform", ENGINE),
     ):
         of = declare(of)
@@ -66,10 +71,11 @@ def default_file(engine: str) -> Path:
 def write(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401  # as for conform
     """Judge an engine, and write an entry for each clause that fails.
 
-    Reason and issue of each are left to be filled in: conform refuses the file before.
+    Fill in reason and issue of each entry: conform refuses the file until you have.
 
-    Exit codes: 0 all that fails is written, 1 a failing clause has no world to pin, 2
-    usage, 3 an engine or its door broke down, 4 nothing ran.
+    Exit codes: 0 every clause that fails has its entry, 1 a failing clause has no world
+    to pin, 2 a mistake in what was given, 3 an engine or its door broke down, 4 nothing
+    ran.
     """
     from property_tests.known.baseline import new_baseline
 
@@ -88,8 +94,9 @@ def update(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401 
 
     All else in the file stays as it is: order, comments, reasons, other engines.
 
-    Exit codes: 0 the file is fresh, 1 a failing clause has no world to pin, 2 usage, 3
-    an engine or its door broke down, 4 nothing ran, 5 an entry matches nothing.
+    Exit codes: 0 the file is fresh, 1 a failing clause has no world to pin, 2 a mistake
+    in what was given, 3 an engine or its door broke down, 4 nothing ran, 5 an entry
+    matches nothing.
     """
     from property_tests.failures import by_worker
     from property_tests.judging.pool import EngineLostError, Pool

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.defaults import FAIL_ABOVE, MOST_APART, PEERS, TIMES
-from compat.cli.command import argument, flag, group, option, refuse, refusing
+from compat.cli.command import argument, flag, group, is_given, option, refuse, refusing
 from compat.cli.values import OUTPUT, PATH, at_least
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOT_COMPARABLE, NOTHING_RAN, OK
 
@@ -57,23 +57,27 @@ def run(  # noqa: PLR0913  # the options of the command
 ) -> int:
     """Measure what a handler costs over bare Python and over no handler.
 
-    Without SUBJECT, handlers that do nothing are measured, one kind for each hook, then
-    how cost grows with their number, and other frameworks doing the same. SUBJECT is a
-    function subject(world) that returns a list of struct middlewares or handlers, as
-    for migrate check: the whole of it is measured, each handler and each hook.
+    Without SUBJECT it measures handlers that do nothing, one kind for each hook, how
+    the cost grows with their number, and what other frameworks take for the same.
+    SUBJECT is a function subject(world) that returns a list of struct middlewares or
+    handlers, as for migrate check: it is measured as a whole, by handler and by hook.
 
     A row is shown only if its run did its work: the tool ran once, and each hook as
-    often as the contract says. What two equal sides may differ by is told, and nothing
-    nearer to 1 is told apart.
+    often as the contract says. The report tells by how much two equal sides differ; a
+    ratio that is nearer to 1 than that counts as no difference.
 
     Exit codes: 0 measured, 2 a mistake in what was given, 3 the measuring process was
-    lost, 4 nothing could be measured. The bars are about refengine itself: one that is
-    missed is told and changes no code.
+    lost, 4 nothing could be measured. The bars are about refengine itself: a missed one
+    is reported, and does not change the exit code.
     """
     if against is not None and subject is None:
         refuse("bench run", "--against compares SUBJECT with it: give SUBJECT, too")
-    if chosen and subject is not None:
-        refuse("bench run", "peers run handlers that do nothing: leave SUBJECT out")
+    if subject is not None and (chosen or is_given("peers")):
+        refuse(
+            "bench run",
+            "peers, whose handlers do nothing, are measured without SUBJECT only: leave"
+            " SUBJECT out, or the options about peers",
+        )
     if chosen and not peers:
         refuse("bench run", "--peer and --no-peers contradict each other")
     if unknown := [each for each in chosen if each not in PEERS]:
@@ -105,15 +109,15 @@ def run(  # noqa: PLR0913  # the options of the command
 @argument("new", "another, of the same rows", PATH, metavar="B")
 @option(
     "--fail-above",
-    about="a row of B may be so many times that of A",
+    about="how many times its row in A a row of B may be",
     kind=at_least(1.0),
     default=FAIL_ABOVE,
 )
 def compare(old: Path, new: Path, fail_above: float) -> int:
     """Compare two measurements, row by row, by their ratios over the same floor.
 
-    Machines that differ are told apart by the floor as far as that goes: the ratios are
-    compared, never the times. What lies within the noise of both is not
+    Ratios over the floor are compared, never times: as far as that goes, the two may
+    come from different machines. What lies within the noise of both is not
     distinguishable: it neither passes nor fails.
 
     Exit codes: 0 no row is above, 1 a row is above, 2 a mistake in what was given,
@@ -138,7 +142,7 @@ def compare(old: Path, new: Path, fail_above: float) -> int:
 @app.command()
 @option("--times", about="comparisons", kind=at_least(1), default=TIMES)
 def same(times: int) -> int:
-    """Compare equal sides with each other: what is told apart then is told wrongly.
+    """Compare equal sides with each other: each difference that is found is wrong.
 
     Exit codes: 0 at most 5 of 100 were told apart, 1 more were, 3 the measuring process
     was lost.
@@ -146,6 +150,7 @@ def same(times: int) -> int:
     from benchmarks.measurer import ChildLostError, Measurer
     from benchmarks.plan import QUICK
     from benchmarks.rows import is_apart
+    from compat.report.conform_text import counted
 
     with refusing("bench same", *_mistakes()), Measurer() as measurer:
         try:
@@ -153,8 +158,9 @@ def same(times: int) -> int:
         except ChildLostError as error:
             return _lost("bench same", error)
     most = MOST_APART * times / PERCENT
+    of = counted(times, "comparison")
     _console().print(
-        f"{apart} of {times} equal sides were told apart; at most {most:g} may be"
+        f"{apart} of {of} of equal sides told them apart; at most {most:g} may"
     )
     return DIFFERS if apart > most else OK
 

@@ -52,12 +52,13 @@ def serve(
     Ctrl-C or SIGTERM.
 
     A scenario is served as OpenAI chat completions. The n-th call gets the n-th answer
-    of the script. A client with a base URL of http://127.0.0.1:PORT/NAME/v1 has a place
-    in the script of its own. At its end it tells how far each session came.
+    of the script. A client with a base URL of http://127.0.0.1:PORT/NAME/v1 is a
+    session of its own, and begins at the first answer. At the end the server tells how
+    far each session came.
 
     A cassette is replayed strictly: the same requests, in the same order, all of them,
-    each once. The first request that differs is told, with the place where it does.
-    What was taken out of it by name is named again.
+    each once. The first request that differs is reported, with the place where it does.
+    Secrets that were named when it was recorded have to be named again.
 
     Exit codes: 0 ended as asked, 1 a cassette was not played as it was recorded, 2 a
     file or port that cannot be served.
@@ -79,6 +80,7 @@ def _replayed(
     cassette: Path, port: int, secret_env: tuple[str, ...], field: tuple[str, ...]
 ) -> int:
     """Replay a cassette until a signal; return the exit code."""
+    from compat.report.conform_text import counted
     from compat.wire.errors import PlayingError
     from compat.wire.matching import recording_of
     from compat.wire.proxying import secrets_named
@@ -94,12 +96,13 @@ def _replayed(
         if server.error is None:
             _say(str(error))
         return DIFFERS
-    _say(f"all {server.played} interactions were played")
+    _say(f"{counted(server.played, 'interaction')} played, none left")
     return OK
 
 
 def _scripted(scenario: Path, port: int, model: str | None) -> int:
     """Serve a scenario's model until a signal; return the exit code."""
+    from compat.report.conform_text import counted
     from compat.wire.server.scripted import MODEL, ScriptedServer
     from refengine.testing.scenario_files import load_scenario
 
@@ -107,8 +110,9 @@ def _scripted(scenario: Path, port: int, model: str | None) -> int:
     server = ScriptedServer(found, port=port, model=model or MODEL)
     server.serve(lambda: _say(server.base_url))
     for each in server.sessions:
-        answered = f"{each.calls} calls answered"
-        _say(f"session {each.name}: {answered}, {len(each.unplayed)} answers left")
+        answered = f"{counted(each.calls, 'call')} answered"
+        left = f"{counted(len(each.unplayed), 'answer')} left"
+        _say(f"session {each.name}: {answered}, {left}")
     return OK
 
 
@@ -127,13 +131,14 @@ def record(scenario: Path, cassette: Path, day: date | None, *, overwrite: bool)
     Exit codes: 0 recorded, 2 a file that cannot be read, played or written.
     """
     with _mistakes("record"):
+        from compat.report.conform_text import counted
         from compat.wire import recording
 
         day = day or datetime.now(UTC).date()
         found = recording.record(scenario, cassette, day=day, overwrite=overwrite)
     for number, outcome in enumerate(found.outcomes, 1):
         _say(f"run {number}: {outcome}")
-    _say(f"{found.entry.interactions} exchanges in {cassette.name}")
+    _say(f"{counted(found.entry.interactions, 'exchange')} in {cassette.name}")
     return OK
 
 
@@ -184,18 +189,19 @@ def proxy(
     *,
     overwrite: bool,
 ) -> int:
-    """Record what a program asks a vendor, by a proxy on 127.0.0.1 that it is given.
+    """Record what a program asks a vendor, through a proxy on 127.0.0.1.
 
     The first line printed is the base URL to give the program's client in place of the
     vendor's. Answers are handed over as they come, streams piece by piece. Each
     exchange is written when it has ended, without secrets: credentials that the program
-    sends are found by themselves, others are named by --secret-env. Ends on Ctrl-C or
+    sends are found without help, others are named by --secret-env. Ends on Ctrl-C or
     SIGTERM.
 
-    Exit codes: 0 recorded, 1 some request is not in the file, and is named, 2 an
+    Exit codes: 0 recorded, 1 a request, which is named, is not in the file, 2 an
     address, file or port that cannot be used, or nothing was asked.
     """
     with _mistakes("proxy"):
+        from compat.report.conform_text import counted
         from compat.wire.proxying import ProxyRecorder, secrets_named
         from compat.wire.server.passing import PassingServer
         from compat.wire.writing import AppendedCassette
@@ -208,7 +214,7 @@ def proxy(
         server = PassingServer(to, recorder.hear, port=port)
         server.serve(lambda: _say(server.base_url))
         recorder.end()
-    _say(f"{cassette.written} exchanges in {out.name}")
+    _say(f"{counted(cassette.written, 'exchange')} in {out.name}")
     return DIFFERS if recorder.lost else OK
 
 

@@ -28,8 +28,8 @@ def show(file: Path, key: str | None, *, as_json: bool) -> int:
     of a type that is not known here is shown by its name and its data; nothing is
     imported for it. Nothing in the file is changed.
 
-    Exit codes: 0, 1 a run cannot be read, 2 a mistake in what was given, 4 nothing is
-    kept in the file.
+    Exit codes: 0 shown, 1 a run cannot be read, 2 a mistake in what was given,
+    4 nothing is kept in the file.
     """
     from compat.state.json_form import listed, run_form
     from compat.state.lines import fault_line, list_lines, part_lines, run_lines
@@ -56,9 +56,9 @@ def show(file: Path, key: str | None, *, as_json: bool) -> int:
 def verify(file: Path, key: str | None, *, as_json: bool) -> int:
     """Verify each record of each run: its digest, what stands in it, and its place.
 
-    What a type of yours makes of its data is not tried: only your program knows it.
-    The file is only read: nothing in it or beside it is changed, also while others
-    write it.
+    Whether your own types accept their data is not tried: only your program knows them.
+    The file is only read: nothing in it or beside it changes, even while others write
+    to it.
 
     Exit codes: 0 all is whole, 1 something is not, 2 a mistake in what was given,
     4 nothing is kept in the file.

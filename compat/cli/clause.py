@@ -80,7 +80,7 @@ def _table(clauses: list[Clause]) -> Table:
 @app.command()
 @argument("id_", kind=CLAUSE, metavar="ID")
 def explain(id_: str) -> int:
-    """Show what a clause means: where it comes from, a world, and a mutant in it."""
+    """Show what a clause means: its source, a world, and what a mutant does in it."""
     from rich.console import Console
 
     from property_tests.all_clauses import with_others

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, Final, NoReturn, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from compat.cli.values import TEXT, Kind, Number
 from compat.verdicts.exit_codes import FAULT, OK, USAGE
@@ -163,6 +164,16 @@ def flag(
     """Declare an option without a value; ``--a/--no-a`` names its two sides."""
     given: dict[str, Any] = {"is_flag": True, "default": default, "help": about}
     return click.option(*names, cls=LineOption, **given)
+
+
+def is_given(name: str) -> bool:
+    """Say whether an option of the command that runs stands on its line.
+
+    Only so a default is told from the same value, given where it does nothing.
+    """
+    context = click.get_current_context(silent=True)
+    source = context and context.get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
 
 
 def run(app: click.Command, name: str, line: Sequence[str]) -> int:

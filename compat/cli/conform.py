@@ -53,7 +53,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
 @option(
     "--engine-cmd",
     "commands",
-    about="an engine behind a driver: how that is started",
+    about="an engine behind a driver: the command that starts it",
     multiple=True,
     metavar="CMD",
 )
@@ -67,19 +67,19 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
 @option(
     "-k", "words", about="a family (ORD) or part of an id", kind=CLAUSE, multiple=True
 )
-@option("--clause", "ids", about="exactly this one", kind=CLAUSE, multiple=True)
+@option("--clause", "ids", about="exactly this clause", kind=CLAUSE, multiple=True)
 @option(
     "--exclude",
-    about="all but these, as for -k",
+    about="leave these out; written as for -k",
     kind=CLAUSE,
     multiple=True,
     metavar="WORD",
 )
-@option("--profile", about="judge under this one", kind=PROFILE)
+@option("--profile", about="judge under this profile", kind=PROFILE)
 @option(
     "--dialect",
     "spoken",
-    about="a door of your own is to agents of this dialect",
+    about="the dialect that a door of your own is to",
     kind=one_of("flow", "stream-loop", "callbacks"),
 )
 @option(
@@ -96,7 +96,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
     multiple=True,
 )
 @option("--timeout", about="seconds for one world", kind=at_least(0.1), default=TIMEOUT)
-@option("--jobs", about="workers; 0: one a core", kind=at_least(0), default=0)
+@option("--jobs", about="workers; 0 is one for each core", kind=at_least(0), default=0)
 @option("--known", about="known failures, as TOML", kind=FILE_THERE)
 @flag("--strict", about="a failed SHOULD counts as well")
 @option(
@@ -109,7 +109,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
 @option(
     "--events", about="every event, a line of JSON each", kind=OUTPUT, metavar="FILE"
 )
-@option("--json", about="one document", kind=OUTPUT, metavar="FILE")
+@option("--json", about="the report as one document", kind=OUTPUT, metavar="FILE")
 @option("--junit", about="for a CI that reads JUnit", kind=OUTPUT, metavar="FILE")
 @option("--markdown", about="for a CI's summary", kind=OUTPUT, metavar="FILE")
 @option(
@@ -162,12 +162,12 @@ def conform(  # noqa: PLR0913  # options of a command line
 ) -> int:
     """Judge engines in the same worlds, clause by clause; or stores of checkpoints.
 
-    Engines of a dialect, as flow, are judged by the clauses of its family; a door of
-    your own to one is named with --dialect.
+    Engines of a dialect, such as flow, are judged by the clauses of its family. If a
+    door of your own is to a dialect, say so with --dialect.
 
-    Exit codes: 0 conformant, 1 not, 2 usage, 3 an engine, its door or the harness broke
-    down, 4 nothing ran, 5 a known failure that is none any more, or an entry that
-    matches nothing. If several apply, the first of 2, 3, 4, 1, 5 wins.
+    Exit codes: 0 conformant, 1 not, 2 a mistake in what was given, 3 an engine, its
+    door or the harness broke down, 4 nothing ran, 5 a known failure no longer fails, or
+    an entry matches nothing. If several apply, the first of 2, 3, 4, 1, 5 wins.
     """
     engines += tuple(f"cmd:{each}" for each in commands)
     check_arguments(engines=bool(engines), stores=bool(stores))

@@ -19,7 +19,8 @@ app = group("Look at programs that play engines in any language.")
 def check(command: str, timeout: float) -> int:
     """Try every function of the protocol in a small world, a line for each.
 
-    Exit codes: 0 all that it declares works, 1 something does not, 2 usage.
+    Exit codes: 0 all that it declares works, 1 something does not, 2 a mistake in
+    what was given.
     """
     from compat.drivers.checking import check_driver
 
@@ -32,8 +33,6 @@ def check(command: str, timeout: float) -> int:
         click.echo(f"{each.found:<13}{each.function}{why}")
         found.append(each.found)
     failed = found.count("FAILED")
-    click.echo(
-        f"{found.count('ok')} work, {failed} fail,"
-        f" {found.count('not declared')} are not declared"
-    )
+    absent = found.count("not declared")
+    click.echo(f"{found.count('ok')} ok, {failed} failed, {absent} not declared")
     return DIFFERS if failed else OK

@@ -47,7 +47,8 @@ class OtherProfileError(ValueError):
 def list_(folder: Path) -> int:
     """List the failures of a folder, a line each.
 
-    Exit codes: 0 there are some, 2 one or the folder cannot be read, 4 there is none.
+    Exit codes: 0 there are some, 2 the folder or a file cannot be read, 4 there
+    are none.
     """
     from rich.console import Console
 
@@ -161,7 +162,7 @@ def lines(failure: FailureFile, found: ReplayedWorld) -> Iterator[Text]:
     from rich.text import Text
 
     from compat.report.conform_failure import failure_texts
-    from compat.report.conform_text import plain
+    from compat.report.conform_text import counted, plain
 
     who = f"{failure.clause} on {plain(failure.engine)} ({plain(failure.profile)})"
     if found.broken:
@@ -176,6 +177,7 @@ def lines(failure: FailureFile, found: ReplayedWorld) -> Iterator[Text]:
         if shown.differs:
             yield Text(f"  {shown.differs}")
     elif found.holds:
-        yield Text(f"fixed: {who}: {found.decided} decisions, all for it", "green")
+        decided = counted(found.decided, "decision")
+        yield Text(f"fixed: {who}: {decided}, all for it", "green")
     elif not found.usage:
         yield Text(f"not decided: {who}: {plain(found.lost)}", "yellow")

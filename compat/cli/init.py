@@ -42,7 +42,7 @@ def migration(folder: Path) -> int:
 @option(
     "--for",
     "kind",
-    about="what the door is to drive",
+    about="the kind of engine behind the door",
     kind=one_of(*ENGINES, *DIALECT_ENGINES),
     default="async",
 )
@@ -50,6 +50,7 @@ def engine(folder: Path, kind: str) -> int:
     """Write a door to an engine, a small engine behind it, a test and a CI workflow.
 
     The engine is judged at once by "refengine conform"; put yours in its place.
+
     Exit codes: 0 written, 2 a file is already there, or cannot be written.
     """
     if kind in DIALECT_ENGINES:
@@ -69,7 +70,8 @@ def engine(folder: Path, kind: str) -> int:
 def driver(folder: Path, language: str) -> int:
     """Write a driver: a program that plays an agent engine in another process.
 
-    It speaks the protocol at once; put your engine in the place of its loop.
+    It speaks the protocol already: put your engine in the place of its loop.
+
     Exit codes: 0 written, 2 a file is already there, or cannot be written.
     """
     command = COMMANDS[language].format(folder=folder)

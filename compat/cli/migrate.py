@@ -95,7 +95,10 @@ def reaching(check: F) -> F:
 )
 @option("--new-engine", about="the same of NEW", metavar="NAME")
 @option("--all", "every", about="judge every migration.toml of this folder", kind=PATH)
-@option("--require", about=f"{', '.join(RELATIONS)} [default: {DEFAULT_RELATION}]")
+@option(
+    "--require",
+    about=f"what has to hold: {', '.join(RELATIONS)} [default: {DEFAULT_RELATION}]",
+)
 @option(
     "--settings",
     about="a migration.toml: volatile fields, allowances of NEW",
@@ -115,14 +118,14 @@ def reaching(check: F) -> F:
 )
 @option(
     "--domain",
-    about="which worlds decide: ordinary ones, or all: the unusual ones, too",
+    about="which worlds decide: the ordinary ones, or all, with the unusual ones",
     kind=one_of(*DOMAINS),
     default=ORDINARY,
 )
 @option("--examples", about="generated worlds", kind=at_least(1), default=EXAMPLES)
 @option(
     "--search-plays",
-    about="plays of a search where it holds; none with --all",
+    about="plays of the search that follows where it holds; none with --all",
     kind=at_least(0),
     default=SEARCH_PLAYS,
 )
@@ -133,7 +136,11 @@ def reaching(check: F) -> F:
     kind=at_least(0.01),
     default=TIMEOUT,
 )
-@option("--profile", about="the engine both sides are played on", default="seed-001")
+@option(
+    "--profile",
+    about="the profile of the engine that plays both sides",
+    default="seed-001",
+)
 @option("--json", "json_file", about="write the whole report to this file", kind=OUTPUT)
 @option(
     "--reproducer",
@@ -154,8 +161,8 @@ def reaching(check: F) -> F:
     metavar="PCT",
 )
 @option("--on", about=ON, metavar="WORKERS")
-@flag("--reports", about="with --all: report on each case, not only on one not met")
-@flag("--wire", about="graphs ask a server on loopback by ChatOpenAI")
+@flag("--reports", about="with --all: report on every case, not only those not met")
+@flag("--wire", about="have graphs ask a server on loopback through ChatOpenAI")
 @reaching
 @of_programs
 def check(  # noqa: PLR0913  # the options of the command
@@ -196,8 +203,8 @@ def check(  # noqa: PLR0913  # the options of the command
     Exit codes: 0 what is required holds, 1 it diverges, 2 a mistake in what was given,
     3 a side hung or ended, 4 a hook was never entered, nothing ran, or too few small
     changes of NEW would have been noticed, 5 an allowance or mark is not used, 6 not
-    comparable: a side differs from itself. If several apply, the
-    first of 2, 3, 4, 6, 1, 5 wins.
+    comparable: a side differs from itself. If several apply, the first of 2, 3, 4, 6,
+    1, 5 wins.
     """
     with refusing(CHECK, UnknownProfileError, UnknownWordError):
         name = named_profile(profile).name

@@ -105,20 +105,21 @@ def of_programs(check: F) -> F:
     )
     @option(
         "--turns",
-        about="how programs read turns: lines, one session a start (default), or any"
-        " number: sessions, or http, posted to them; of one side: old=sessions",
+        about="how programs are given turns: lines, with a start for each session (the"
+        " default), sessions, many in one start, or http, posted to them; for one side"
+        " alone: old=sessions",
         kind=Kind("turns", turns_of),
         multiple=True,
     )
     @option(
         "--service",
-        about="give programs the address of a service that is played in this variable",
+        about="the variable in which programs find the address of a played service",
         metavar="NAME",
         multiple=True,
     )
     @option(
         "--source",
-        about="a folder with the source of the programs: worlds speak its words",
+        about="a folder with the programs' source, whose words worlds use",
         kind=PATH,
         metavar="DIR",
     )

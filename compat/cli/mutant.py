@@ -66,13 +66,18 @@ def list_(words: tuple[str, ...]) -> int:
 @option(
     "-n",
     "examples",
-    about="so many generated worlds",
+    about="generated worlds",
     kind=at_least(0),
     default=EXAMPLES,
 )
 @option("--seed", about="of the generated worlds", kind=WHOLE, default=0)
 @option("-k", "words", about=WORDS, multiple=True)
-@option("-j", "jobs", about="processes; as many as processors", kind=at_least(1))
+@option(
+    "-j",
+    "jobs",
+    about="processes; without it, one for each processor",
+    kind=at_least(1),
+)
 @option(
     "--search",
     about="how far: fixed worlds, to the proof alone, or every check in every world",
@@ -92,14 +97,15 @@ def show_matrix(  # noqa: PLR0913  # the options of the command
 ) -> int:
     """Play every mutant in the fixed worlds, and show which clauses kill it.
 
-    Generated worlds are for those that a clause which they name does not kill there.
-    What is shown killed; --search full shows all that do, and takes long. With --search
-    proof, whose exit code is the same, a mutant ends with the first that it names.
+    A mutant that no clause it names kills there is played in generated worlds, too. The
+    clauses that killed it are shown; --search full shows all that can, and takes long.
+    --search proof is done with a mutant at the first clause that it names; the exit
+    code is the same.
 
-    Exit code 1: a checked clause kills no mutant that names it, or a mutant is killed
-    by none, or only by clauses that it does not name. Exit code 3: a check broke down.
-    Exit code 4: no mutant was played. Exit code 5: clauses, checks and mutants do not
-    name each other.
+    Exit codes: 0 all were killed, 1 a checked clause kills no mutant that names it, or
+    a mutant is killed by none, or only by clauses that it does not name, 2 a mistake in
+    what was given, 3 a check broke down, 4 no mutant was played, 5 clauses, checks and
+    mutants do not name each other.
     """
     from property_tests.checks import CHECKS
     from property_tests.dialects.matrix import dialect_matrix, joined
@@ -184,6 +190,8 @@ def _print(found: Matrix, made: MadeCorpus, stale: Sequence[str]) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from compat.report.conform_text import counted, does
+
     console = Console(highlight=False)
     console.print(_table(found))
     for title, which in (
@@ -200,10 +208,13 @@ def _print(found: Matrix, made: MadeCorpus, stale: Sequence[str]) -> None:
         console.print(Text(each, "bold red"))
     for each in made.told:
         console.print(each)
-    worlds = len(made.corpus.worlds)
+    killed = len(found.by_named)
+    many = counted(len(found.kills), "mutant")
+    clauses = counted(len(found.clauses), "checked clause")
+    worlds = counted(len(made.corpus.worlds), "world")
     console.print(
-        f"{len(found.by_named)} of {len(found.kills)} mutants are killed by a clause"
-        f" they name, {len(found.clauses)} checked clauses, {worlds} worlds"
+        f"{killed} of {many} {does(killed, 'are')} killed by a clause"
+        f" {'it names' if killed == 1 else 'they name'}, {clauses}, {worlds}"
     )
 
 

@@ -93,12 +93,13 @@ def _line(verdict: RowVerdict) -> Text:
 
 def _counts(verdicts: list[RowVerdict], rows: list[AnyRow]) -> str:
     from compat.observe.judging import summary
+    from compat.report.conform_text import counted
 
     counts = summary(verdicts, rows)
     parts = ", ".join(
         f"{counts[status]} {word.lower()}" for status, (word, _) in SHOWN.items()
     )
-    text = f"\n{counts['rows']} rows: {parts}"
+    text = f"\n{counted(counts['rows'], 'row')}: {parts}"
     compared = ", ".join(f"{v} {n}" for v, n in counts["compared"].items() if n)
     without = ", ".join(counts["versions_without_profile"]) or "none"
     versions = f"rows compared by version: {compared or 'none'}"

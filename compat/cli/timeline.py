@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from compat.verdicts.timeline import VersionJudged
 
 FILE: Final = "the file of verdicts, such as verdicts.db"
-SUBJECT: Final = "of this engine or migration; needed where there are several"
+SUBJECT: Final = "the engine or migration; needed where there are several"
 PATIENCE: Final = 3600.0
 """Seconds that the judgement of one version may take."""
 
@@ -61,7 +61,7 @@ def add(
 @app.command("show")
 @argument("file", FILE, FILE_THERE)
 @option("--subject", about=SUBJECT)
-@flag("--all", "every", about="also what is good and never changed")
+@flag("--all", "every", about="show what is good and never changed, too")
 @option("--html", about="write a page of all subjects instead", kind=OUTPUT)
 @flag("--json", "as_json", about="print it as JSON")
 def show(
@@ -153,10 +153,10 @@ def bisect(  # noqa: PLR0913  # the options of the command
 ) -> int:
     """Find the first version that is worse than the first one given.
 
-    Half of what is left is judged away each time, by your command; what it finds is
-    kept in FILE, and a version that is there already is not judged again. With
+    Your command judges the middle of what is left, which then is half as much. What it
+    finds is kept in FILE, and a version that is there already is not judged again. With
     --commits the command runs in a folder that has the files of the commit. A version
-    of which there is no report is passed by.
+    of which there is no report is skipped.
 
     Exit codes: 0 found, 2 a mistake in what was given, 4 nothing became worse, or the
     first or last version cannot be judged.

@@ -143,7 +143,7 @@ def _day(text: str) -> date:
     try:
         return datetime.strptime(text, _DAY).date()  # noqa: DTZ007  # of the user's own zone
     except ValueError:
-        raise ValueError(f"{text!r} is no date of the form {_DAY}.") from None
+        raise ValueError(f"{text!r} is not a date of the form {_DAY}.") from None
 
 
 def _path(

@@ -78,11 +78,11 @@ def find(text: str, cwd: Path | None = None) -> EngineFactory:
     if not target or not name:
         raise NotAReferenceError(text, "it does not say which factory")
     if not name.isidentifier():
-        raise NotAReferenceError(text, f"{name!r} is no name of a factory")
+        raise NotAReferenceError(text, f"{name!r} is not the name of a factory")
     if target.endswith(".py"):
         return _of_file(text, target, name, here)
     if not all(part.isidentifier() for part in target.split(".")):
-        raise NotAReferenceError(text, f"{target!r} is no module, and no .py file")
+        raise NotAReferenceError(text, f"{target!r} is neither a module nor a .py file")
     return _of_module(text, target, name, here)
 
 

@@ -8,7 +8,7 @@ LoadError (ValueError)
 ├── MissingModuleError           there is no such module
 ├── BrokenModuleError            importing it raised
 ├── MissingNameError             it has no such attribute
-├── NotCallableError             the attribute is no class and no function
+├── NotCallableError             the attribute is neither a class nor a function
 ├── NoProfileError               a profile is asked for, and the factory takes none
 ├── ArgumentsError               the factory asks for arguments
 ├── FactoryError                 the factory raised
@@ -116,7 +116,7 @@ class NotCallableError(LoadError):
         what = (
             "is an engine already: name its class, or a function that returns it"
             if hasattr(got, "build")
-            else "is no class and no function: name one that gives an engine"
+            else "is neither a class nor a function: name one that gives an engine"
         )
         super().__init__(f"{text!r}: {name}, of type {type(got).__name__}, {what}")
 

@@ -277,7 +277,7 @@ def parse_ref(
     here = Path.cwd() if cwd is None else cwd
     revision, target, name = _parts(text, here)
     if name and not name.isidentifier():
-        raise NotASubjectError(text, f"{name!r} is no name of a function")
+        raise NotASubjectError(text, f"{name!r} is not the name of a function")
     if revision is not None and not revisions:
         raise RevisionNotAllowedError(text, f"{target}:{name}")
     if not _is_file(target, here):
@@ -350,7 +350,7 @@ def _split(text: str) -> list[str]:
 def _module(text: str, target: str, name: str, here: Path) -> SubjectRef:
     if not all(part.isidentifier() for part in target.split(".")):
         raise NotASubjectError(
-            text, f"{target!r} is no module, and a file ends in .py; write {FORMS}"
+            text, f"{target!r} is not a module, and a file ends in .py; write {FORMS}"
         )
     return SubjectRef(text, name, here, module=target)
 

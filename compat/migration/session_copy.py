@@ -21,7 +21,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
@@ -145,21 +145,30 @@ def module_folder(module: str, here: Path) -> Path:
 
 
 def _copy(folder: Path, target: Path) -> None:
-    """Copy what stands in a folder, with its times; raises TooLargeError."""
+    """Copy what stands in a folder, with its times; raises TooLargeError.
+
+    Others may be at work in it, as an editor with its lock files is: what vanishes
+    while it is copied is left out.
+    """
     sizes: Counter[str] = Counter()
     files = 0
     for path, relative in _files(folder, ()):
         if path.is_dir():
             (target / relative).mkdir(exist_ok=True)
             continue
-        files += 1
-        sizes[relative.parts[0]] += path.stat().st_size
-        if files > MOST or sizes.total() > LARGEST:
-            what = f"more than {MOST:,} files" if files > MOST else ""
-            largest = sizes.most_common(1)[0][0]
-            what = what or f"more than {LARGEST // 2**20} MB"
-            raise TooLargeError(folder, what, largest)
-        shutil.copy2(path, target / relative)
+        with suppress(FileNotFoundError):
+            sizes[relative.parts[0]] += path.stat().st_size
+            files += 1
+            _check_size(folder, sizes, files)
+            shutil.copy2(path, target / relative)
+
+
+def _check_size(folder: Path, sizes: Counter[str], files: int) -> None:
+    if files > MOST or sizes.total() > LARGEST:
+        what = f"more than {MOST:,} files" if files > MOST else ""
+        largest = sizes.most_common(1)[0][0]
+        what = what or f"more than {LARGEST // 2**20} MB"
+        raise TooLargeError(folder, what, largest)
 
 
 def _files(
@@ -170,17 +179,27 @@ def _files(
     A link is copied as what it leads to: to write there would write into the folder.
     """
     real = os.path.realpath(folder)
-    with os.scandir(folder) as entries:
-        for each in sorted(entries, key=lambda entry: entry.name):
-            path, relative = Path(each.path), inside / each.name
-            if each.is_dir():
-                is_above = os.path.realpath(path) in {*above, real}
-                if is_above or each.name in LEFT_OUT or _is_environment(path):
-                    continue
-                yield path, relative
-                yield from _files(path, (*above, real), relative)
-            elif each.is_file() and os.access(path, os.R_OK):
-                yield path, relative
+    for each in _entries(folder, is_top=not above):
+        path, relative = Path(each.path), inside / each.name
+        if each.is_dir():
+            is_above = os.path.realpath(path) in {*above, real}
+            if is_above or each.name in LEFT_OUT or _is_environment(path):
+                continue
+            yield path, relative
+            yield from _files(path, (*above, real), relative)
+        elif each.is_file() and os.access(path, os.R_OK):
+            yield path, relative
+
+
+def _entries(folder: Path, *, is_top: bool) -> list[os.DirEntry[str]]:
+    """Return what stands in a folder by name; of one that vanished, nothing."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        if is_top:
+            raise
+        return []
 
 
 def _is_environment(folder: Path) -> bool:

@@ -159,7 +159,7 @@ def _notes(conversation: Conversation) -> Iterator[str]:
             yield f"exchange {step.number}: a result has '<u+d…>', half a character"
         if link.added and not link.turn:
             count = len(link.added)
-            yield f"exchange {step.number}: {count} messages put in by a handler"
+            yield f"exchange {step.number}: messages put in by a handler: {count}"
     offered = [set(step.request.tools) for step in conversation.steps]
     if any(each != offered[0] for each in offered):
         yield "the tools changed between requests: all are there from the start"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from compat.report.conform_gathered import EngineReport, JudgementReport
-from compat.report.conform_text import plain
+from compat.report.conform_text import counted, plain
 from compat.verdicts.exit_codes import FAULT, NOTHING_RAN
 
 LABEL: Final = "conformance"
@@ -105,6 +105,7 @@ def _said(judgement: JudgementReport) -> tuple[str, str]:
     right = sum(each.conformant for each in found)
     color = GREEN if right == len(found) else RED
     if len(found) != 1:
-        return f"{right} of {len(found)} engines", color
+        return f"{right} of {counted(len(found), 'engine')}", color
     [one] = found
-    return f"{one.verdicts.get('pass', 0)} of {one.expected} clauses", color
+    passed = one.verdicts.get("pass", 0)
+    return f"{passed} of {counted(one.expected, 'clause')}", color

@@ -10,7 +10,7 @@ from typing import Final, cast
 from pydantic import JsonValue
 
 from compat.report.conform_stream import finite
-from compat.report.conform_text import LONGEST, brief, plain, value_text
+from compat.report.conform_text import LONGEST, brief, counted, plain, value_text
 from compat.report.story import story
 from compat.verdicts.conformance import ClauseFailure, FirstDivergence, SeenLine
 from refengine.testing.scenario_files import ScenarioError, read_scenario
@@ -100,7 +100,7 @@ def world_lines(scenario: dict[str, JsonValue]) -> Iterator[str]:
     for line in lines[:WORLD_LINES]:
         yield brief(line.removeprefix(_NEIGHBOUR), LONGEST + LONGEST)
     if len(lines) > WORLD_LINES:
-        yield f"… and {len(lines) - WORLD_LINES:,} lines more"
+        yield f"… and {counted(len(lines) - WORLD_LINES, 'line')} more"
 
 
 def _differs(expected: JsonValue, got: JsonValue) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from compat.report.conform_gathered import EngineReport, JudgementReport
-from compat.report.conform_text import counted, plain
+from compat.report.conform_text import counted, does, plain
 from compat.verdicts.conformance import (
     THIN,
     VERDICTS,
@@ -125,8 +125,9 @@ def recorded_text(summary: EngineSummary) -> str:
     """Return how many clauses rest on recorded worlds; empty if none does."""
     if not summary.recorded:
         return ""
-    of = counted(summary.run, "clause")
-    return f"recorded sessions: {summary.recorded} of {of} rest on their worlds, too"
+    found = f"{summary.recorded} of {counted(summary.run, 'clause')}"
+    verb = does(summary.recorded, "rest")
+    return f"recorded sessions: {found} {verb} on their worlds, too"
 
 
 def thin_text(report: EngineReport) -> str:
@@ -134,7 +135,7 @@ def thin_text(report: EngineReport) -> str:
     found = [f"{e.clause} ({e.worlds})" for e in report.results if e.thin]
     if not found:
         return ""
-    verb = "passes" if len(found) == 1 else "pass"
+    verb = does(len(found), "pass")
     what = f"{counted(len(found), 'clause')} {verb} in fewer than {THIN} worlds"
     return f"thin: {what}: {', '.join(found)}"
 

@@ -26,6 +26,7 @@ _UNSEEN: Final = re.compile(
 )
 # All that could begin a link, a picture, a table cell, a mention or a reference.
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#!|~@$]|:(?=/)|(?<=www)\.)")
+_OF_ONE: Final = {"are": "is", "were": "was", "have": "has", "pass": "passes"}
 _UNIX: Final = re.compile(r"(?<![\w.~/])/(?:[^\s/:'\"<>|]+/)+")
 _WINDOWS: Final = re.compile(r"\b[A-Za-z]:\\(?:[^\s\\:'\"<>|]+\\)+")
 
@@ -54,7 +55,9 @@ def plain_lines(text: str, most: int = 20) -> list[str]:
     """Return a text of several lines, as a traceback is; of a long one, the last."""
     lines = [brief(each, 200) for each in text.strip().splitlines()]
     left_out = len(lines) - most
-    return lines if left_out <= 0 else [f"… {left_out:,} lines", *lines[-most:]]
+    return (
+        lines if left_out <= 0 else [f"… {counted(left_out, 'line')}", *lines[-most:]]
+    )
 
 
 def value_text(value: JsonValue, longest: int = LONGEST) -> str:
@@ -86,7 +89,13 @@ def cleaned(event: AnyEvent) -> AnyEvent:
 
 def counted(number: int, what: str) -> str:
     """Return a number and what it counts, in the plural unless it is one."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    several = f"{what}es" if what.endswith("ch") else f"{what}s"
+    return f"{number:,} {what if number == 1 else several}"
+
+
+def does(number: int, verb: str) -> str:
+    """Return the verb of so many, given in the plural, as ``show`` or ``are``."""
+    return _OF_ONE.get(verb, f"{verb}s") if number == 1 else verb
 
 
 def _escape(character: str) -> str:

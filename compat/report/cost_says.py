@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from compat.report.conform_text import counted, plain, without_paths
+from compat.report.conform_text import counted, does, plain, without_paths
 from compat.report.cost_peers import base_runs
 from compat.report.cost_tables import by_price, nearest, price
 from compat.report.cost_text import (
@@ -143,7 +143,8 @@ def _of_growth(costs: Costs) -> Iterator[str]:
     if costs.header.subject is not None:
         yield f"Growth, measured with up to {most:,} copies of it, is {found[0].shape}."
         return
-    yield f"Growth, measured with up to {most:,} handlers, is {kinds} of handler."
+    handlers = counted(most, "handler")
+    yield f"Growth, measured with up to {handlers}, is {kinds} of handler."
 
 
 def _of_peers(costs: Costs) -> Iterator[str]:
@@ -162,8 +163,8 @@ def _of_peers(costs: Costs) -> Iterator[str]:
     for each in costs.peers:
         if each.fails is not None and each.fails.how == "silent":
             yield _closed(
-                f"{each.peer} fails silently from {each.fails.n:,} handlers with"
-                f" {each.hook}: {each.fails.what}"
+                f"{each.peer} fails silently from {counted(each.fails.n, 'handler')}"
+                f" with {each.hook}: {each.fails.what}"
             )
 
 
@@ -171,7 +172,8 @@ def _of_bars(costs: Costs) -> Iterator[str]:
     judged = [each for each in costs.bars if each.holds is not None]
     if judged:
         held = sum(each.holds is True for each in judged)
-        yield f"{held} of {counted(len(judged), 'measured bar')} hold."
+        of = counted(len(judged), "measured bar")
+        yield f"{held} of {of} {does(held, 'hold')}."
     for each in judged:
         if not each.holds and each.ratio is not None:
             yield (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from compat.report.conform_text import counted, does
 from compat.verdicts.migration import GivenWorlds
 
 
@@ -16,11 +17,12 @@ def given_lines(given: Iterable[GivenWorlds]) -> Iterator[str]:
             yield f"{each.file}: in {each.made} of them"
         if each.of:
             yield (
-                f"{each.file}: a sample of {each.of} sessions; if none of it diverges,"
-                f" at most {each.bound:.2%} of them do, at 95 %"
+                f"{each.file}: a sample of {counted(each.of, 'session')}; if none of it"
+                f" diverges, at most {each.bound:.2%} of them do, at 95 %"
             )
         for api, count in each.not_read.items():
-            yield f"{each.file}: {count} exchanges of {api} were not read"
+            what = f"{counted(count, 'exchange')} of {api}"
+            yield f"{each.file}: {what} {does(count, 'were')} not read"
 
 
 def given_json(given: Sequence[GivenWorlds]) -> list[dict[str, object]]:

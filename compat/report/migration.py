@@ -7,6 +7,7 @@ from typing import Final
 
 from rich.text import Text
 
+from compat.report.conform_text import counted, does
 from compat.report.given import given_lines
 from compat.report.sharpness import sharpness_line, sharpness_lines
 from compat.report.story import short, story
@@ -76,17 +77,13 @@ def _answer(verdict: Migration) -> Iterator[Text]:
 def _unusual(found: UnusualDivergence) -> Text:
     """Return the line of what only worlds show that no application meets."""
     code, many = found.divergence.code, found.diverging
-    what = f"{code} in {_worlds(many)} that no application meets"
+    what = f"{code} in {counted(many, 'world')} that no application meets"
     return Text(f"DIVERGES ELSEWHERE  {what} ({_counted(found.reasons)})", "yellow")
 
 
 def _counted(reasons: Mapping[str, int]) -> str:
     shown = [f"{reason}: {many}" for reason, many in [*reasons.items()][:3]]
     return "; ".join([*shown, *(["…"] if len(reasons) > 3 else [])])
-
-
-def _worlds(many: int) -> str:
-    return "1 world" if many == 1 else f"{many} worlds"
 
 
 def _found(verdict: Migration) -> Text:
@@ -113,7 +110,8 @@ def _narrow(verdict: Migration) -> str:
     where = "" if verdict.unusual is None else " in ordinary worlds"
     if verdict.narrow:
         inside = verdict.worlds - sum(verdict.outside.values())
-        where += f", and OLD works in {inside} of {verdict.worlds} worlds only"
+        of = counted(verdict.worlds, "world")
+        where += f", and OLD works in {inside:,} of {of} only"
     return where
 
 
@@ -160,11 +158,12 @@ def _basis(verdict: Migration) -> Iterator[Text]:
     ):
         yield from found
         yield Text()
-    yield Text(f"Rests on {verdict.worlds} worlds (corpus {verdict.digest[:12]}).")
+    worlds = counted(verdict.worlds, "world")
+    yield Text(f"Rests on {worlds} (corpus {verdict.digest[:12]}).")
     yield from (_indented(line) for line in given_lines(verdict.given))
     if verdict.searched is not None:
         plays, joined = verdict.searched.plays, verdict.searched.joined
-        yield _indented(f"a search of {plays} plays added {joined} of them")
+        yield _indented(f"a search of {counted(plays, 'play')} added {joined} of them")
     yield from map(_indented, _domain(verdict))
     yield from map(_indented, _groups(verdict))
     for side in SIDES:
@@ -175,10 +174,12 @@ def _basis(verdict: Migration) -> Iterator[Text]:
 def _domain(verdict: Migration) -> Iterator[str]:
     """Yield how many worlds are apart from the ordinary ones, and why."""
     if verdict.apart:
-        yield f"{verdict.apart} of them are unusual: no application meets them"
+        are = f"{does(verdict.apart, 'are')} unusual: no application"
+        them = "it" if verdict.apart == 1 else "them"
+        yield f"{verdict.apart} of them {are} meets {them}"
     if verdict.outside:
         many = sum(verdict.outside.values())
-        yield f"{many} of them are left out, since there OLD cannot be run"
+        yield f"{many} of them {does(many, 'are')} left out: OLD cannot be run there"
         for reason, count in [*verdict.outside.items()][:3]:
             yield f"  {short(reason)} ({count})"
 
@@ -188,8 +189,9 @@ def _groups(verdict: Migration) -> Iterator[str]:
     if not verdict.diverging:
         return
     of = verdict.worlds if verdict.ordinary is None else verdict.ordinary
-    word = "show a divergence" if not verdict.sufficient else "show the difference"
-    yield f"{verdict.diverging} of {_worlds(of)} {word}"
+    many = verdict.diverging
+    what = "a divergence" if not verdict.sufficient else "the difference"
+    yield f"{many:,} of {counted(of, 'world')} {does(many, 'show')} {what}"
     if len(verdict.groups) > 1:
         for each in verdict.groups[:MANY]:
             yield f"  {each.code} in {each.channel}: {each.worlds}"
@@ -197,14 +199,14 @@ def _groups(verdict: Migration) -> Iterator[str]:
 
 def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
     covered = ran.arms - len(ran.uncovered)
-    branches = f"; {covered} of {ran.arms} branches taken" if ran.arms else ""
+    branches = f"; {covered} of {counted(ran.arms, 'branch')} taken" if ran.arms else ""
     yield Text(f"{side}  {ran.subject}{branches}")
     if ran.frameworks:
         names = ", ".join(f"{name} {at}" for name, at in ran.frameworks.items())
         tried = f"; tried: {', '.join(ran.ways)}" if ran.ways else ""
         yield _indented(f"built with {names}{tried}")
     for hook, times in ran.hooks.items():
-        word = f"entered {times} times" if times else "NEVER ENTERED"
+        word = f"entered {counted(times, 'time')}" if times else "NEVER ENTERED"
         yield _indented(f"{hook}: {word}", "" if times else "bold yellow")
     for arm in ran.uncovered[:MANY]:
         yield _indented(f"not taken: {arm}", "yellow")

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
+from compat.report.conform_text import counted, does
 from compat.verdicts.sharpness import Sharpness, Unnoticed
 
 MANY: Final = 12
@@ -22,8 +23,8 @@ def sharpness_line(found: Sharpness) -> str:
     if not found.tried:
         return "How sharp that is, is not known: no small change of NEW was tried."
     line = (
-        f"The worlds noticed {found.noticed} of {found.tried} small changes of NEW"
-        f" ({found.raw:.0f} %)"
+        f"The worlds noticed {found.noticed} of {counted(found.tried, 'small change')}"
+        f" of NEW ({found.raw:.0f} %)"
     )
     if found.marked:
         line += f"; {found.percent:.0f} % without {len(found.marked)} marked equivalent"
@@ -50,9 +51,10 @@ def sharpness_lines(found: Sharpness) -> Iterator[Text]:
     for text in found.stale:
         yield Text(f"  marked equivalent, UNUSED: {text}", "bold yellow")
     if found.untried:
+        more = counted(found.untried, "more small change")
         yield Text(
-            f"  {found.untried} more small changes were not tried in {found.plays}"
-            " plays: --sharpness-plays allows more",
+            f"  {more} {does(found.untried, 'were')} not tried in"
+            f" {counted(found.plays, 'play')}: --sharpness-plays allows more",
             "yellow",
         )
 
@@ -62,7 +64,7 @@ def reached(each: Unnoticed) -> str:
     if not each.worlds:
         return f"no world reaches line {each.line}"
     played = "" if each.played == each.worlds else f", played in {each.played}"
-    return f"reached by {each.worlds} world{'s' * (each.worlds > 1)}{played}"
+    return f"reached by {counted(each.worlds, 'world')}{played}"
 
 
 def _cut(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
+from compat.report.conform_text import counted
 from compat.verdicts.timeline import (
     WORSE,
     ChangeKind,
@@ -69,9 +70,9 @@ def history_line(history: VersionHistory, shown: int) -> str:
     """Return the sentence above or below a table."""
     items = sum(1 for _ in history.rows())
     rest = f"; {items - shown} that never changed and are good are not shown"
-    count = len(history.versions)
-    versions = "1 version" if count == 1 else f"{count} versions"
-    told = f"{history.subject}: {versions}, {items} clauses or cases"
+    versions = counted(len(history.versions), "version")
+    what = "clause or case" if items == 1 else "clauses or cases"
+    told = f"{history.subject}: {versions}, {items:,} {what}"
     return told + (rest if shown < items else "")
 
 
@@ -105,7 +106,8 @@ def change_lines(
             yield f"{title}:"
             yield from (f"  {each}" for each in these)
     bad = sum(each.kind in WORSE for each in found)
-    yield f"{bad} worse, {len(found) - bad} other changes" if found else "no change"
+    others = counted(len(found) - bad, "other change")
+    yield f"{bad} worse, {others}" if found else "no change"
 
 
 def first_bad_lines(found: FirstBad) -> Iterator[str]:

@@ -71,7 +71,7 @@ def contents(file: Path, key: str | None = None) -> Contents:
     file that is none of ours, CheckpointNotFoundError for a key that is not there.
     """
     if file.exists() and not file.is_file():
-        raise ForeignStoreError(file, "no plain file")
+        raise ForeignStoreError(file, "not a plain file")
     with file.open("rb") as opened:
         begins = opened.read(len(_SQLITE))
     if begins == _SQLITE:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from compat.report.conform_text import counted
 from compat.state.contents import Contents, FileFault, KeptRecords
 from refengine.interrupts import Pending
 from refengine.messages import Json, Message
@@ -41,7 +42,7 @@ def list_lines(found: Contents) -> Iterator[str]:
         if each.saved is not None:
             for waiting in each.saved.pending:
                 yield f"  waits at {_pending(waiting)}"
-    yield f"{printable(str(found.file))}: {_many(len(found.runs), 'run')}"
+    yield f"{printable(str(found.file))}: {counted(len(found.runs), 'run')}"
 
 
 def _summary(kept: KeptRecords) -> str:
@@ -53,7 +54,7 @@ def _summary(kept: KeptRecords) -> str:
         return "cannot be read"
     return (
         f"{_state(saved)}, phase {saved.point.phase}, iteration {saved.iteration},"
-        f" {_many(len(saved.messages), 'message')}, {_many(saved.steps, 'step')}"
+        f" {counted(len(saved.messages), 'message')}, {counted(saved.steps, 'step')}"
     )
 
 
@@ -71,11 +72,11 @@ def run_lines(key: str, saved: Saved, *, is_store: bool = True) -> Iterator[str]
     yield from _values(point.ctx)
     yield (
         f"stands: {_state(saved)}, phase {point.phase}, iteration {saved.iteration},"
-        f" attempt {point.attempt}, after {_many(saved.steps, 'step')}"
+        f" attempt {point.attempt}, after {counted(saved.steps, 'step')}"
     )
     yield from (f"  {_entry(at, each)}" for at, each in enumerate(point.entries))
     if saved.pending:
-        yield f"waits for: {_many(len(saved.pending), 'answer')}"
+        yield f"waits for: {counted(len(saved.pending), 'answer')}"
         yield from (f"  {_pending(each)}" for each in saved.pending)
     line = resume_line(key, saved)
     if line is None:
@@ -93,7 +94,7 @@ def part_lines(key: str, steps: Sequence[Step]) -> Iterator[str]:
         splice, point = step.splice, step.point
         yield (
             f"step {step.seq}: phase {point.phase}, iteration {step.iteration},"
-            f" keeps {splice.keep} messages and adds {len(splice.messages)}"
+            f" keeps {counted(splice.keep, 'message')} and adds {len(splice.messages)}"
         )
         yield from (
             f"  {at}  {_message(m)}"
@@ -135,10 +136,10 @@ def verify_lines(found: Contents) -> Iterator[str]:
     yield from map(fault_line, faults)
     records = sum(each.records for each in found.runs)
     whole = "all is whole" if found.runs else "nothing is kept in it"
-    summary = _many(len(faults), "fault") if faults else whole
+    summary = counted(len(faults), "fault") if faults else whole
     yield (
-        f"{printable(str(found.file))}: {_many(len(found.runs), 'run')},"
-        f" {_many(records, 'record')}: {summary}"
+        f"{printable(str(found.file))}: {counted(len(found.runs), 'run')},"
+        f" {counted(records, 'record')}: {summary}"
     )
 
 
@@ -177,7 +178,3 @@ def _pending(pending: Pending) -> str:
 def json_text(value: Json) -> str:
     """Return JSON in a line; values of other types by their repr."""
     return printable(json.dumps(value, ensure_ascii=False, default=repr))
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 OK: Final = 0
@@ -11,9 +13,21 @@ FAULT: Final = 3
 NOTHING_RAN: Final = 4
 STALE: Final = 5
 NOT_COMPARABLE: Final = 6
-_FIRST_WINS: Final = (USAGE, FAULT, NOTHING_RAN, NOT_COMPARABLE, DIFFERS, STALE)
+MEANINGS: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        OK: "all is as it should be: conformant, holds, written, shown",
+        DIFFERS: "a verdict against what was given",
+        USAGE: "a mistake in what was given; nothing was judged",
+        FAULT: "something broke down: an engine, a door, a side, a check, the harness",
+        NOTHING_RAN: "nothing ran, or what ran decides nothing",
+        STALE: "an entry, an allowance or a mark is not needed, or matches nothing",
+        NOT_COMPARABLE: "two things cannot be compared",
+    }
+)
+"""What each of them says, whatever the command is."""
+FIRST_WINS: Final = (USAGE, FAULT, NOTHING_RAN, NOT_COMPARABLE, DIFFERS, STALE)
 
 
 def exit_code(*codes: int) -> int:
     """Return the one that wins if several apply."""
-    return next((code for code in _FIRST_WINS if code in codes), OK)
+    return next((code for code in FIRST_WINS if code in codes), OK)

@@ -139,7 +139,7 @@ class ShortSecretError(ScrubbingError):
     def __init__(self, index: int, length: int, shortest: int) -> None:
         self.index = index
         super().__init__(
-            f"a secret of {length} characters stands in other texts by chance:"
+            f"a secret so short (length {length}) stands in other texts by chance:"
             f" give one of at least {shortest}, or leave it out"
         )
 
@@ -222,7 +222,7 @@ class ExtraRequestError(PlayingError):
         self.file = file
         self.number = recorded + 1
         super().__init__(
-            f"{file} holds {recorded} interactions, and all were played;"
+            f"all interactions of {file} were played ({recorded});"
             f" request {self.number} is one too many: {sent}\n"
             "Record the session again if it should be there. A client that repeats"
             " requests by itself is told not to with max_retries=0"
@@ -240,8 +240,8 @@ class NotAllPlayedError(PlayingError):
             f"\n  {number}. {each}" for number, each in enumerate(self.left, played + 1)
         )
         super().__init__(
-            f"only {played} of {played + len(self.left)} interactions of {file} were"
-            f" played; not played:{listed}\n"
+            f"not all interactions of {file} were played,"
+            f" only {played} of {played + len(self.left)}; not played:{listed}\n"
             "Record the session again if it should end earlier"
         )
 

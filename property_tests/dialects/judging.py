@@ -20,6 +20,7 @@ from typing import Any, Final, Literal
 
 from compat.engines.importing import GENERIC
 from compat.process import ChildError, ChildProcess, python
+from compat.report.conform_text import counted
 from compat.verdicts.conformance import (
     Breakdown,
     ClauseFailure,
@@ -250,7 +251,8 @@ class DialectKind:
             return JudgedClause(worlds, failing, broken=tally.errors[clause])
         found = JudgedClause(worlds, failing, failures.get(clause))
         if failing and found.failure is None:
-            why = f"it failed in {failing} worlds and not when one was played again"
+            where = counted(failing, "world")
+            why = f"it failed in {where} and not when one was played again"
             return replace(found, broken=why)
         if not worlds:
             why = "no world let its check decide: this door comes so far in none"
@@ -282,7 +284,8 @@ class DialectKind:
 def _faults(door: JudgedDoor, tally: DialectTally) -> Iterator[Breakdown]:
     if tally.lost:
         first = min(tally.lost)
-        text = f"{len(tally.lost)} worlds broke off; world {first}: {tally.lost[first]}"
+        many = counted(len(tally.lost), "world")
+        text = f"{many} broke off; world {first}: {tally.lost[first]}"
         yield Breakdown(engine=door.name, whose="engine", text=text)
 
 

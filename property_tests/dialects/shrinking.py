@@ -14,6 +14,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from compat.process import ChildError, ChildProcess
+from compat.report.conform_text import counted
 from compat.verdicts.conformance import ClauseFailure
 from property_tests.dialects.deciding import smallest_failure
 from property_tests.dialects.dialect import Dialect, scenario_json
@@ -63,7 +64,7 @@ class Shrinker:
         found = smallest_failure(self._dialect, world, failure)
         if found is None or not lost:
             return found
-        why = f"{len(lost)} smaller worlds broke off, the first as {lost[0]}"
+        why = f"{counted(len(lost), 'smaller world')} broke off, the first as {lost[0]}"
         return found.model_copy(update={"asked": f"{found.asked} ({why})"})
 
     def _failure(self, clause: str, world: BaseModel) -> ClauseFailure | None:

@@ -186,7 +186,7 @@ class EngineJudge:
                 )
         if tally.broken:
             first = min(tally.broken)
-            text = f"{len(tally.broken)} worlds broke off; world {first}: "
+            text = f"{counted(len(tally.broken), 'world')} broke off; world {first}: "
             self._fault("engine", text + tally.broken[first])
 
     def _results(self, tally: Tally) -> Iterator[ClauseResult]:

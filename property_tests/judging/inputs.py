@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from compat.models.importing import ImportedFile
+from compat.report.conform_text import counted, does
 from compat.report.given import given_lines
 from compat.spreading import Spread
 from compat.verdicts.conformance import AnyEvent, ClauseInfo
@@ -150,7 +151,8 @@ def _generated(
 
 def _without(examples: int) -> str:
     return (
-        f"{examples} generated worlds were not run: others than the default ones need"
+        f"{counted(examples, 'generated world')} {does(examples, 'were')} not run:"
+        " others than the default ones need"
         f" Hypothesis ({install_line('testing')}); the fixed and recorded ones were run"
     )
 

@@ -108,7 +108,7 @@ def _found(text: str) -> EngineFactory:
     try:
         return find(text)
     except NotCallableError as error:
-        why = "what it names is no class and no function"
+        why = "what it names is neither a class nor a function"
         if all(hasattr(error.got, each) for each in METHODS):
             why = "what it names is a store already, and every world needs its own"
         raise NotAStoreReferenceError(text, why) from error

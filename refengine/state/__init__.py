@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from refengine.state.store_errors import StoreError as StoreError
     from refengine.state.stores import CheckpointStore as CheckpointStore
     from refengine.state.stores import MemoryStore as MemoryStore
+    from refengine.state.stores import check_key as check_key
+    from refengine.state.stores import check_record as check_record
 
 _HOME = {
     "Checkpoints": "checkpoints",
@@ -28,6 +30,8 @@ _HOME = {
     "MemoryStore": "stores",
     "SqliteStore": "sqlite",
     "StoreError": "store_errors",
+    "check_key": "stores",
+    "check_record": "stores",
     "decode_step": "codec",
     "encode_step": "codec",
     "read_records": "envelope",
@@ -40,6 +44,8 @@ __all__ = [
     "MemoryStore",
     "SqliteStore",
     "StoreError",
+    "check_key",
+    "check_record",
     "decode_step",
     "encode_step",
     "read_records",

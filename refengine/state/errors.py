@@ -139,7 +139,7 @@ class ForeignFileError(StateError):
 
     begins: bytes
     says = (
-        "this begins with {begins!c}, so it is no checkpoint: give a"
+        "this begins with {begins!c}, so it is not a checkpoint: give a"
         " record of a store, or a file of such records"
     )
 

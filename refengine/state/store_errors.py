@@ -42,7 +42,9 @@ class NoStoreError(StoreError, TypeError):
     """What runs are to be kept in is no store: the path of a file, say."""
 
     got: object
-    says = "Checkpoints({got!c}): this is no store: give one, such as SqliteStore(path)"
+    says = (
+        "Checkpoints({got!c}): this is not a store: give one, such as SqliteStore(path)"
+    )
 
 
 @error
@@ -103,7 +105,7 @@ class StoreFileError(StoreError):
 
     path: Path
     says = (
-        "{path}: this is no plain file: give the path of a file, which is made if"
+        "{path}: this is not a plain file: give the path of a file, which is made if"
         " it is not there (to keep nothing on disk, use MemoryStore)"
     )
 

@@ -47,8 +47,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add what is made, and what pages lead to outside ``docs/``."""
     for name, text in made_pages():
         files.append(File.generated(config, name, content=text))
-    shim = str(Path(__file__).with_name("iframe-worker.js"))
-    files.append(File.generated(config, "assets/iframe-worker.js", abs_src_path=shim))
+    for name in ("iframe-worker.js", "site.css"):
+        here = str(Path(__file__).with_name(name))
+        files.append(File.generated(config, f"assets/{name}", abs_src_path=here))
     for path in _taken():
         files.append(_file(path, config))
     return files

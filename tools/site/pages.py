@@ -13,14 +13,18 @@ from typing import Final
 import click
 
 import refengine
+import refengine.state
+from compat.cli.command import INTERRUPTED
 from compat.cli.main import COMMANDS
 from compat.engines.capabilities import CAPABILITIES
 from compat.migration.code_table import CODES
 from compat.profiles.kinds import KINDS, ProfileKind, meanings
+from compat.verdicts.exit_codes import FIRST_WINS, MEANINGS
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS, channels_of
 from refengine.testing.channels import CHANNELS, VOLATILE
 from tools.pages.capabilities import without
 from tools.pages.seeds import Statement, code, statements
+from tools.site.formats import formats, schemas_made, spoken, spoken_lines
 
 WIDTH: Final = 80
 ABOUT_CAPABILITIES: Final = (
@@ -47,7 +51,8 @@ WITHOUT_VERDICT: Final = "0 done, 2 a mistake in what was given."
 """What commands end with whose help says nothing of it: they give no verdict."""
 DOCS: Final = Path(__file__).parents[2] / "docs"
 STUB: Final = Path(refengine.__file__).with_name("__init__.pyi")
-"""Where each public name of the engine comes from; at run time it is loaded late."""
+STATE: Final = Path(refengine.state.__file__)
+"""Where each public name comes from; at run time it is loaded late."""
 
 
 def made_pages() -> Iterator[tuple[str, str]]:
@@ -58,17 +63,19 @@ def made_pages() -> Iterator[tuple[str, str]]:
     yield "reference/channels.md", channels()
     yield "reference/profiles.md", profiles()
     yield "reference/schemas.md", schemas()
+    yield from schemas_made()
     yield "explanation/where-we-differ.md", differences()
-    yield "reference/refengine.md", engine_names()
+    yield "reference/refengine.md", public_names("refengine", STUB)
+    yield "reference/state.md", public_names("refengine.state", STATE)
     testing = "# refengine.testing\n\n::: refengine.testing\n"
     yield "reference/testing.md", testing
 
 
-def engine_names() -> str:
-    """Return the public names of ``refengine``, module by module, to be filled in."""
-    parts = ["# refengine", "Each of these is imported from `refengine` itself."]
-    for node in ast.parse(STUB.read_text("utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
+def public_names(package: str, listed: Path) -> str:
+    """Return the public names of a package, module by module, to be filled in."""
+    parts = [f"# {package}", f"Each of these is imported from `{package}` itself."]
+    for node in ast.walk(ast.parse(listed.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
             parts.extend(f"::: {node.module}.{each.name}" for each in node.names)
     return "\n\n".join(parts) + "\n"
 
@@ -78,7 +85,7 @@ def commands() -> str:
     parts = ["# Commands", "What `--help` says of each."]
     for name, (module, about) in COMMANDS.items():
         parts.append(f"## {name}\n\n{about[0].upper()}{about[1:]}.")
-        for line, command in _spoken(name, import_module(module).app):
+        for line, command in spoken(name, import_module(module).app):
             context = click.Context(
                 command, info_name=f"refengine {line}", terminal_width=WIDTH
             )
@@ -87,28 +94,25 @@ def commands() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _spoken(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    """Yield the lines that run something, with their commands."""
-    if not isinstance(command, click.Group):
-        yield name, command
-        return
-    for part, each in command.commands.items():
-        yield from _spoken(f"{name} {part}", each)
-
-
 def exit_codes() -> str:
     """Return what each command ends with, as its help says it."""
-    parts = ["# Exit codes", "0 is good, 1 is a verdict against what was given."]
+    rows = [f"| {code} | {meaning} |" for code, meaning in MEANINGS.items()]
+    table = "\n".join(("| code | what it says |", "|---|---|", *rows))
+    wins = ", ".join(map(str, FIRST_WINS))
+    last = (
+        f"If several apply, the first of {wins} wins. Ctrl-C ends with {INTERRUPTED}."
+    )
+    parts = ["# Exit codes", table, last, "## Command by command"]
+    top = len(parts)
     silent: list[str] = []
-    for name, (module, _) in COMMANDS.items():
-        for line, command in _spoken(name, import_module(module).app):
-            told = ENDS.search(command.help or "")
-            if told is None:
-                silent.append(f"`refengine {line}`")
-            else:
-                parts.append(f"- `refengine {line}`: {' '.join(told[1].split())}")
+    for line, command in spoken_lines():
+        told = ENDS.search(command.help or "")
+        if told is None:
+            silent.append(f"`refengine {line}`")
+        else:
+            parts.append(f"- `refengine {line}`: {' '.join(told[1].split())}")
     parts.append(f"- {', '.join(silent)}: {WITHOUT_VERDICT}")
-    return "\n\n".join((*parts[:2], "\n".join(parts[2:]))) + "\n"
+    return "\n\n".join((*parts[:top], "\n".join(parts[top:]))) + "\n"
 
 
 def capabilities() -> str:
@@ -146,8 +150,8 @@ def channels() -> str:
 
 
 def schemas() -> str:
-    """Return every schema that is published, with what stands in it."""
-    parts = ["# Schemas", "JSON schemas of what is read and written."]
+    """Return every format, then the schemas in `docs/` with what stands in them."""
+    parts = [formats().rstrip()]
     for path in sorted(DOCS.glob("*.schema.json")):
         schema = json.loads(path.read_text("utf-8"))
         title = f"## [{path.name}](../{path.name})"
