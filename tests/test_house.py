@@ -73,7 +73,6 @@ AGREES = re.compile(
     r" (?:are|were|have|show|hold|rest|need|differ|fail|pass|agree|work)\b"
 )
 """The same behind a number and what it counts."""
-OF_OTHERS = frozenset(("compat.cli.profile", "compat.cli.corpus"))
 
 
 def plurals(path: Path) -> Iterator[str]:
@@ -96,7 +95,6 @@ def test_reports_and_commands_count_one_thing_in_the_singular() -> None:
         f"{name}: {text}"
         for name, path in modules(ROOT).items()
         if name.startswith(("compat.report", "compat.cli", "compat.state"))
-        and name not in OF_OTHERS
         for text in plurals(path)
     }
 

@@ -152,11 +152,12 @@ def merge(*, files: tuple[Path, ...], out: Path) -> int:
 def split(*, file: Path, parts: int, folder: Path) -> int:
     """Write a corpus as several; equal scenarios are in the same part."""
     from compat.corpora.operations import split as split_file
+    from compat.report.conform_text import counted
     from compat.report.terminal import console
 
     with _mistakes("corpus split"):
         for path, written in split_file(file, parts, folder):
-            console().print(f"{path.name}: {written.entries} scenarios")
+            console().print(f"{path.name}: {counted(written.entries, 'scenario')}")
     return OK
 
 
@@ -173,12 +174,13 @@ def sample(*, file: Path, size: int, seed: int, out: Path) -> int:
     the promise.
     """
     from compat.corpora.operations import sample_file
+    from compat.report.conform_text import counted
     from compat.report.terminal import console
 
     with _mistakes("corpus sample"):
         found = sample_file(file, size, seed, out)
     show = console()
-    show.print(f"{len(found.entries)} of {found.of} scenarios")
+    show.print(f"{len(found.entries):,} of {counted(found.of, 'scenario')}")
     for each in found.strata:
         show.print(f"  {each.sampled} of {each.entries}  {each.name}")
     show.print(
@@ -189,11 +191,13 @@ def sample(*, file: Path, size: int, seed: int, out: Path) -> int:
 
 def _write(name: str, out: Path, entries: Iterable[CorpusEntry]) -> int:
     from compat.corpora.entries import write_entries
+    from compat.report.conform_text import counted
     from compat.report.terminal import console
 
     with _mistakes(name):
         written = write_entries(out, entries)
-    console().print(f"{out.name}: {written.entries} scenarios, {written.digest[:12]}")
+    many = counted(written.entries, "scenario")
+    console().print(f"{out.name}: {many}, {written.digest[:12]}")
     return OK
 
 

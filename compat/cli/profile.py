@@ -135,6 +135,7 @@ def diff(a: str, b: str) -> int:
     small world. Profiles of the engine and of a dialect cannot be compared.
     """
     from compat.profiles.kinds import ProfileKindsError, meanings, of_one_kind
+    from compat.report.conform_text import counted
     from compat.report.terminal import console
 
     with refusing("profile diff", UnknownProfileError, ProfileKindsError):
@@ -144,7 +145,7 @@ def diff(a: str, b: str) -> int:
     for posture, lines in _differing(left, right):
         found += 1
         out.print(_headed(posture, said[posture], left, right).append_text(lines))
-    out.print(f"{a} and {b} differ in {found} postures")
+    out.print(f"{a} and {b} differ in {counted(found, 'posture')}")
     return OK
 
 
@@ -235,8 +236,8 @@ def infer(engine: str, *, repeats: int, as_json: bool) -> int:
     Which of two calls comes first is asked with real delays too, in both orders, time
     and again: what does not come out the same each time is told as luck.
 
-    Exit codes: 0, 1 it contradicts itself or the profile it declares, 2 a mistake in
-    what was given.
+    Exit codes: 0 found, 1 it contradicts itself or the profile it declares, 2 a mistake
+    in what was given.
     """
     from compat.engines.load_errors import LoadError
     from compat.engines.loading import load_engine
@@ -300,8 +301,11 @@ def _shown(each: Posture) -> Text:
 
 
 def _end(found: Inferred) -> Iterator[str]:
+    from compat.report.conform_text import counted
+
     shown = sum(each.option is not None for each in found.postures)
-    yield f"\n{found.engine} shows {shown} of {len(found.postures)} postures"
+    every = counted(len(found.postures), "posture")
+    yield f"\n{found.engine} shows {shown} of {every}"
     for each in found.postures:
         if each.status == "contradicts itself":
             yield f"it contradicts itself in {each.name}: {each.reason}"
