@@ -148,3 +148,26 @@ def test_a_result_that_is_read_piece_by_piece_holds_up_no_later_call() -> None:
     times = [each.data["time"] for each in trace.of("tool_chunk")]
 
     assert sorted(times) == [0.0] * 3 + [0.01] * 3
+
+
+@pytest.mark.parametrize("version", ["0.7.37", "0.9.13"])
+def test_wrappers_of_structs_share_their_input_where_a_call_fails(version) -> None:
+    inner = {"wrap_tool_call": {"invokable": {"rewrite_args": "b"}}}
+    scenario = read_scenario(
+        {
+            "agent": {
+                "tools": [{"name": "t", "error": "no"}],
+                "tool_call_middlewares": [{"record": "seen"}],
+                "middlewares": [inner],
+            },
+            "model_script": ["assistant:[1:t({})]"],
+            "runs": [{"input": ["user:hi"]}],
+        }
+    )
+
+    theirs = run(play(scenario, load_engine(f"eino@{version}").engine))
+    ours = run(play(scenario, ReferenceEngine(profile(f"eino-{version[:3]}"))))
+    told = [[each.data for each in trace.of("effect")] for trace in (theirs, ours)]
+
+    assert told[0] == told[1] != []
+    assert "'args': 'b'" in str(told[0])

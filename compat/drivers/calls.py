@@ -79,6 +79,8 @@ class Calls:
         wraps = (at for at, each in enumerate(self._handlers) if WRAP_MODEL in each)
         self._outermost = next(wraps, None)
         self._states: dict[int, ChatModelAgentState] = {}
+        self._raised_with: dict[int, tuple[Exception, ToolCallInput]] = {}
+        """By an error: it, and the input of the wrapper that raised it last."""
         self._functions: Mapping[str, Callable[[Params], Coroutine[Any, Any, object]]]
         self._functions = {
             "model": self._model_called,
@@ -313,7 +315,13 @@ class Calls:
         async def inner(ctx: Context, given: ToolCallInput) -> object:
             entered, value = ENTERED_CALL.get()
             in_pieces = factory.kind == "streamable"
-            return await self._into(entered, value, in_pieces, ctx, given)
+            try:
+                return await self._into(entered, value, in_pieces, ctx, given)
+            except Exception as error:
+                # Who raised it further in shares what is handed on.
+                _, left = self._raised_with.get(id(error), (error, given))
+                _leave(_left_in(left), given)
+                raise
 
         try:
             call = factory.call(inner)
@@ -333,13 +341,9 @@ class Calls:
             got = await settled(made.call(ctx, value))
         except Exception as error:
             made.blame(error, params)
+            self._raised_with[id(error)] = error, value
             raise
-        left = {
-            "name": value.name,
-            "arguments": value.arguments,
-            "call_id": value.call_id,
-        }
-        return {**self._result(got), "input": left}
+        return {**self._result(got), "input": _left_in(value)}
 
 
 async def _unknown(method: str) -> object:
@@ -363,6 +367,15 @@ async def _blaming(
 
 def _input(params: Params) -> ToolCallInput:
     return ToolCallInput(params["name"], params["arguments"], params["call_id"])
+
+
+def _left_in(value: ToolCallInput) -> Wire:
+    """Return what wrappers have left in an input that they share."""
+    return {
+        "name": value.name,
+        "arguments": value.arguments,
+        "call_id": value.call_id,
+    }
 
 
 def _leave(told: Wire, value: ToolCallInput) -> None:
