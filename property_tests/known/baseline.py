@@ -3,6 +3,10 @@
 The text of an old file is edited and what a person wrote is left alone: entries are
 cut out and put in as lines, so order, comments and reasons of all others stay as they
 are. The edited text is read again before anybody writes it.
+
+tomlkit was tried (0.15): it takes a comment above an entry for the end of the entry
+before, so where one is cut out, the comment of the next one goes with it and its own
+stays, above the next. What a person wrote would then stand at another failure.
 """
 
 from __future__ import annotations
