@@ -271,7 +271,8 @@ def _on_a_real_clock(
     if not virtual.options or not repeats:
         return virtual
     every = {each: choosing(guess, name, each) for each in _options(name)}
-    for number, scenario in enumerate(_scenarios()[name], 1):
+    for number in (each.number for each in virtual.evidence if not each.refused):
+        scenario = _scenarios()[name][number - 1]
         orders = shown_in_real_time(loaded.engine, scenario, every, repeats)
         for order, counts in zip(ORDERS, orders, strict=False):
             if len(counts) > 1:

@@ -155,6 +155,16 @@ def test_what_fits_no_option_with_real_delays_is_told() -> None:
     )
 
 
+def test_what_an_engine_does_not_declare_is_not_asked_with_real_delays() -> None:
+    engine = ReferenceDoor(SEED_001)
+    declared = ALL - {"return_directly"}
+    seen = infer(LoadedEngine("mine", engine, SEED_001, declared), 1)
+    reasons = {each.name: each.reason for each in seen.postures if not each.option}
+
+    assert "'return_directly'" in reasons["direct_event"]
+    assert not any("real delays" in each for each in reasons.values())
+
+
 def test_both_orders_of_delays_are_played_where_calls_take_different_times() -> None:
     tools = [{"name": n, "result": "r", "delay_ms": ms} for n, ms in DELAYS]
     world = read_scenario({"agent": {"tools": tools}, "runs": [{"input": ["user:a"]}]})
