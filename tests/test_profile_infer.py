@@ -7,7 +7,7 @@ from itertools import cycle, repeat
 import pytest
 
 from compat.cli.main import main
-from compat.engines.capabilities import CAPABILITIES
+from compat.engines.capabilities import CAPABILITIES, CapabilityError
 from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.reference import ReferenceDoor
 from compat.profiles.comparing import unconfirmed
@@ -155,14 +155,21 @@ def test_what_fits_no_option_with_real_delays_is_told() -> None:
     )
 
 
-def test_what_an_engine_does_not_declare_is_not_asked_with_real_delays() -> None:
-    engine = ReferenceDoor(SEED_001)
-    declared = ALL - {"return_directly"}
-    seen = infer(LoadedEngine("mine", engine, SEED_001, declared), 1)
-    reasons = {each.name: each.reason for each in seen.postures if not each.option}
+class OneCall(ReferenceDoor):
+    """Has at most one tool that ends a run: a scenario of direct_event has two."""
 
-    assert "'return_directly'" in reasons["direct_event"]
-    assert not any("real delays" in each for each in reasons.values())
+    async def build(self, config, on_notice):
+        if len(config.tools_config.return_directly) > 1:
+            raise CapabilityError("mine", "return_directly", "two of them")
+        return await super().build(config, on_notice)
+
+
+def test_what_an_engine_refuses_is_not_asked_with_real_delays() -> None:
+    seen = found(OneCall(SEED_001), "profile", repeats=1)
+    posture = {each.name: each for each in seen.postures}["direct_event"]
+
+    assert posture.option == "call_order"
+    assert [each.refused for each in posture.evidence] == [False, True]
 
 
 def test_both_orders_of_delays_are_played_where_calls_take_different_times() -> None:
