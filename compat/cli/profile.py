@@ -135,11 +135,12 @@ def diff(a: str, b: str) -> int:
     small world. Profiles of the engine and of a dialect cannot be compared.
     """
     from compat.profiles.kinds import ProfileKindsError, meanings, of_one_kind
-    from compat.report.conform_text import counted
     from compat.report.terminal import console
 
     with refusing("profile diff", UnknownProfileError, ProfileKindsError):
         kind, left, right = of_one_kind(a, b)
+    from compat.report.conform_text import counted  # which a mistake does not load
+
     out = console()
     found, said = 0, meanings(kind.of)
     for posture, lines in _differing(left, right):
