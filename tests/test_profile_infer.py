@@ -176,7 +176,8 @@ def test_both_orders_of_delays_are_played_where_calls_take_different_times() -> 
     tools = [{"name": n, "result": "r", "delay_ms": ms} for n, ms in DELAYS]
     world = read_scenario({"agent": {"tools": tools}, "runs": [{"input": ["user:a"]}]})
 
-    found = [[t.delay_ms for t in e.agent.tools] for e in both_orders(world)]
+    agents = [each.agent for each in both_orders(world)]
+    found = [[tool.delay_ms for tool in each.tools] for each in agents if each]
 
     assert found == [[TIMES * 20, TIMES * 10], [TIMES * 10, TIMES * 20]]
     assert both_orders(world.model_copy(update={"agent": AgentSpec()})) == []
