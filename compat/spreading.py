@@ -7,7 +7,7 @@ asks puts the answers in an order of its own, so nothing hangs on who was first.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 
@@ -44,6 +44,16 @@ def in_order(
         while first in early:
             yield early.pop(first)
             first += 1
+
+
+def answers(
+    spread: Spread | None,
+    kind: str,
+    play: Callable[[UnitData], UnitData],
+    units: Iterable[UnitData],
+) -> Iterator[UnitData]:
+    """Yield the answers in the order of their units, played here without a spread."""
+    return map(play, units) if spread is None else in_order(spread, kind, units)
 
 
 @contextmanager

@@ -17,5 +17,8 @@ SEED: Final = 0
 TIMEOUT: Final = 30.0
 """Seconds that one world may take."""
 
+REPEATS: Final = 20
+"""So often each order of real delays is played where a profile is inferred."""
+
 FAILURES: Final = Path(".refengine", "failures")
 """Where failure files are written and looked for."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from compat.corpora.entries import CorpusEntry, parts_of
-from compat.spreading import Spread, UnitData, in_order
+from compat.corpora.entries import CorpusEntry, answered_parts
+from compat.spreading import Spread, UnitData, answers
 from property_tests.checks import CHECKS
 from property_tests.corpus import VERSION
 from property_tests.judging.spread_pool import KIND, answered
@@ -26,12 +25,13 @@ def with_exercised(
     They are played here, or on a cluster; their order is kept, and no more of them are
     held than are under way. One that is refused, or that breaks off, decides none.
     """
-    parts: deque[Sequence[CorpusEntry]] = deque()
-    units = map(_unit, parts_of(entries, AT_ONCE, parts))
-    answers = map(answered, units) if spread is None else in_order(spread, KIND, units)
-    for answer in answers:
+
+    def played(parts: Iterable[Sequence[CorpusEntry]]) -> Iterator[UnitData]:
+        return answers(spread, KIND, answered, map(_unit, parts))
+
+    for part, answer in answered_parts(entries, AT_ONCE, played):
         replies = dict(answer["replies"])
-        for here, entry in enumerate(parts.popleft()):
+        for here, entry in enumerate(part):
             yield entry.with_exercised(replies.get(here, {}).get("decided", ()))
 
 

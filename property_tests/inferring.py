@@ -20,7 +20,8 @@ from compat.engines.loading import LoadedEngine
 from compat.engines.needs import hidden_needs
 from compat.profiles.comparing import played, scenarios, unconfirmed
 from compat.profiles.confirming import Seen, projected
-from property_tests.real_delays import REPEATS, Shown, shown_in_real_time
+from property_tests.defaults import REPEATS
+from property_tests.real_delays import Shown, shown_in_real_time
 from refengine.messages import Json
 from refengine.profile import PROFILES, Profile, choosing, options
 from refengine.testing.clock import run

@@ -21,8 +21,6 @@ from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.session import play
 from refengine.testing.trace import first_divergence
 
-REPEATS: Final = 20
-"""So many times each order of delays is played."""
 TIMES: Final = 2
 """10 and 20 ms of a scenario take so much longer: a busy machine is late, too."""
 

@@ -274,7 +274,8 @@ def test_workers_tell_the_branches_of_a_subject_that_has_no_other_content(
 
     assert list(with_branches(entries, ref, there, DaskSpread(client))) == here
     assert there == alone
-    units = [{**exercising._unit(entries, ref), "content": "other"}]
+    about = {"subject": ref.text, "cwd": str(ref.cwd), "scenarios": []}
+    units = [{**about, "content": "other"}]
     with pytest.raises(RefusedUnitError, match="a worker has another file there"):
         list(DaskSpread(client).each(exercising.KIND, units))
 

@@ -16,13 +16,8 @@ from typing import Final
 
 from hypothesis import HealthCheck, Phase, seed, settings
 
-from compat.spreading import (
-    RefusedUnitError,
-    Spread,
-    UnitData,
-    in_order,
-    other_threads_draw,
-)
+from compat import spreading
+from compat.spreading import RefusedUnitError, Spread, UnitData, other_threads_draw
 from property_tests.drawing import without_constants
 
 KIND: Final = "search"
@@ -68,7 +63,7 @@ def answers(
     """
     made = ({"search": search, "part": each} for each in parts)
     units = list(made) if isinstance(parts, Sized) else made  # so a bar has an end
-    yield from map(played, units) if spread is None else in_order(spread, KIND, units)
+    yield from spreading.answers(spread, KIND, played, units)
 
 
 def tell(search: str, parts: Iterable[UnitData], spread: Spread | None) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from compat.cli.command import argument, flag, group, option, refusing
 from compat.cli.values import ANY_PROFILE, ENGINE, at_least
 from compat.verdicts.exit_codes import DIFFERS, OK
+from property_tests.defaults import REPEATS
 from refengine.errors import UnknownProfileError
 from refengine.postures import AnyProfile, options_of
 from refengine.profile import Profile
@@ -228,7 +229,7 @@ def _by_world(each: WorldPostureDifference, left: str, right: str) -> Text:
     "--repeats",
     about="how often each order of delays is played on a real clock",
     kind=at_least(0),
-    default=20,
+    default=REPEATS,
 )
 @flag("--json", "as_json", about="print it as JSON")
 def infer(engine: str, *, repeats: int, as_json: bool) -> int:

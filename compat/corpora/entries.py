@@ -12,7 +12,7 @@ import json
 import os
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -20,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from compat.spreading import UnitData
 from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import CALL_START
 from refengine.testing.scenario import Scenario
@@ -85,14 +86,26 @@ class CorpusEntry:
         return replace(self, branches=tuple(branches))
 
 
-def parts_of(
-    entries: Iterable[CorpusEntry], size: int, taken: deque[Sequence[CorpusEntry]]
-) -> Iterator[Sequence[CorpusEntry]]:
-    """Yield so many entries at a time; ``taken`` keeps them until they are answered."""
-    reading = iter(entries)
-    while part := list(islice(reading, size)):
-        taken.append(part)
-        yield part
+def answered_parts(
+    entries: Iterable[CorpusEntry],
+    size: int,
+    answers: Callable[[Iterator[Sequence[CorpusEntry]]], Iterator[UnitData]],
+) -> Iterator[tuple[Sequence[CorpusEntry], UnitData]]:
+    """Yield so many entries at a time, each part with its answer, in their order.
+
+    ``answers`` has parts played, in their order. No more entries are held than are
+    under way.
+    """
+    taken: deque[Sequence[CorpusEntry]] = deque()
+
+    def parts() -> Iterator[Sequence[CorpusEntry]]:
+        reading = iter(entries)
+        while part := list(islice(reading, size)):
+            taken.append(part)
+            yield part
+
+    for answer in answers(parts()):
+        yield taken.popleft(), answer
 
 
 def hash_of(scenario: Mapping[str, Any]) -> str:

@@ -50,8 +50,7 @@ class OpenRun:
         self.seen.hear(event.get("role"))
         self._untaken += 1
         self._taken.clear()
-        if self._has_results.is_set():
-            self._in_step.clear()
+        self._find_step()
         self.told.put_nowait(event)
 
     def took(self) -> None:
@@ -59,7 +58,7 @@ class OpenRun:
         self._untaken -= 1
         if self._untaken == 0:
             self._taken.set()
-            self._in_step.set()
+        self._find_step()
 
     def reads(self) -> None:
         """Note that the consumer reads an answer that comes in chunks."""
@@ -75,12 +74,18 @@ class OpenRun:
         That may take time, and the next call does not wait for it.
         """
         self._has_results.clear()
-        self._in_step.set()
+        self._find_step()
 
     def has_read_result(self) -> None:
         """Note that it does so no longer."""
         self._has_results.set()
-        if self._untaken:
+        self._find_step()
+
+    def _find_step(self) -> None:
+        """Let calls wait for events that are told, but not while a result is read."""
+        if self._taken.is_set() or not self._has_results.is_set():
+            self._in_step.set()
+        else:
             self._in_step.clear()
 
     async def has_results(self) -> None:

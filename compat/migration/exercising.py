@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from compat.corpora.entries import CorpusEntry, parts_of
+from compat.corpora.entries import CorpusEntry, answered_parts
 from compat.migration.comparing import PlayError
 from compat.migration.refs import (
     PYTHON,
@@ -20,7 +19,7 @@ from compat.migration.refs import (
     parse_ref,
 )
 from compat.migration.subject_runner import CheckOptions, SubjectRunner
-from compat.spreading import RefusedUnitError, Spread, UnitData, in_order
+from compat.spreading import RefusedUnitError, Spread, UnitData, answers
 from refengine.testing.scenario_files import read_scenario
 
 KIND: Final = "subject"
@@ -63,25 +62,18 @@ def with_branches(
     is kept, and no more of them are held than are under way. One in which the subject
     breaks off takes none. Raises RefusedUnitError for a subject that cannot be loaded.
     """
-    taken: deque[Sequence[CorpusEntry]] = deque()
-    units = (_unit(each, ref) for each in parts_of(entries, AT_ONCE, taken))
-    answers = (
-        map(branches_in, units) if spread is None else in_order(spread, KIND, units)
-    )
-    for answer in answers:
+    about = {"subject": ref.text, "cwd": str(ref.cwd), "content": _content(ref)}
+
+    def played(parts: Iterable[Sequence[CorpusEntry]]) -> Iterator[UnitData]:
+        scenarios = ([each.scenario for each in part] for part in parts)
+        units = ({**about, "scenarios": each} for each in scenarios)
+        return answers(spread, KIND, branches_in, units)
+
+    for part, answer in answered_parts(entries, AT_ONCE, played):
         seen.every = tuple(answer["every"])
         seen.taken.update(*answer["branches"])
-        for entry, branches in zip(taken.popleft(), answer["branches"], strict=True):
+        for entry, branches in zip(part, answer["branches"], strict=True):
             yield entry.with_branches(branches)
-
-
-def _unit(entries: Sequence[CorpusEntry], ref: SubjectRef) -> UnitData:
-    return {
-        "subject": ref.text,
-        "cwd": str(ref.cwd),
-        "content": _content(ref),
-        "scenarios": [each.scenario for each in entries],
-    }
 
 
 def _content(ref: SubjectRef) -> str | None:
