@@ -108,7 +108,7 @@ def choose(folder: Path, out: Path) -> int:
         text = settings.read_text("utf-8")
         settings.write_text(only(text, cases), "utf-8")
         for case in tomllib.loads(text)["cases"].keys() - cases:
-            (settings.parent / case).unlink()  # a file that is no case is refused
+            (settings.parent / case).unlink()  # a file that is not a case is refused
     return sum(map(len, taken.values()))
 
 

@@ -188,7 +188,7 @@ def _guarded(function: Callable[[Params], Coroutine[None, None, Reply]]) -> Func
 
 
 def _unicode(reply: Value) -> Value:
-    """Make text of the user's that is no Unicode so, since no report could hold it."""
+    """Make text of the user's that is not Unicode so, since no report could hold it."""
     text = json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")
     found: Value = json.loads(text)
     return found

@@ -32,7 +32,7 @@ def read(path: Path) -> Costs:
         where = ".".join(map(str, first["loc"])) or "the whole"
         raise NotAReportError(path, f"{where}: {first['msg']}") from error
     except UnicodeDecodeError as error:
-        raise NotAReportError(path, "it is no text") from error
+        raise NotAReportError(path, "it is not text") from error
 
 
 def _sound(path: Path, costs: Costs) -> Costs:

@@ -61,7 +61,7 @@ class DialectRow:
     second: Work
     shares: tuple[int, int]
     most: float | None = None
-    """None is no bar: a figure that is told"""
+    """None for a figure that is only told, and has no bar"""
 
 
 @dataclass(frozen=True, slots=True)

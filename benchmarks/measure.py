@@ -4,7 +4,7 @@ A time alone says little, because machines, Pythons and neighbours differ. A rat
 two sides that take turns says what the engine adds: what slows the machine slows both.
 Each round takes one sample of each side, and the sides take turns in going first, since
 the second one finds warmer caches. The ratio is the median over rounds, and its spread
-the middle half of them, because a sample that the machine interrupted is no news.
+the middle half of them, because a sample that the machine interrupted is not news.
 
 A ratio is worth nothing if one side does less of the work: the gate looks first.
 """

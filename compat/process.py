@@ -15,7 +15,7 @@ uses up its time only while it is the first that is open and the parent looks.
     ChildError
     ├── ChildDiedError      it ended: by itself, or by a signal
     ├── ChildHungError      a call was not answered in time
-    ├── BadFrameError       it wrote a line that is no message
+    ├── BadFrameError       it wrote a line that is not a message
     ├── LongFrameError      it wrote a line that is too long
     └── ChildClosedError    it was ended from here
     CallError               what it was called for failed, and it says how
@@ -54,7 +54,7 @@ DUMP: Final = 2.0
 IDLE: Final = 10.0
 """Seconds for which a child without a call lets the others be waited for."""
 LONGEST: Final = 1 << 28
-"""Bytes of a line, at most: more would be no trace but a loop."""
+"""Bytes of a line, at most: more would be not a trace but a loop."""
 
 SILENT: Final = MappingProxyType(
     {"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false"}
@@ -149,13 +149,13 @@ class ChildHungError(ChildError):
 
 
 class BadFrameError(ChildError):
-    """A child wrote a line that is no message, or no reply to a call."""
+    """A child wrote a line that is not a message, or no reply to a call."""
 
     def __init__(self, frame: bytes, call: ChildCall | None, last_line: str) -> None:
         self.frame = frame
         shown = frame[:80].decode(errors="replace")
         more = "…" if len(frame) > 80 else ""
-        why = f"wrote a line that is no message: {shown!r}{more}"
+        why = f"wrote a line that is not a message: {shown!r}{more}"
         super().__init__(why, call, last_line)
 
 

@@ -161,7 +161,7 @@ def replayed(clause: str, reply: Mapping[str, Any]) -> ReplayedWorld:
 
 
 def undecided(clause: str, decided: int) -> str:
-    """Return why a world is no answer, "" if its check decided."""
+    """Return why a world is not an answer, "" if its check decided."""
     return "" if decided else f"this world no longer lets the check of {clause} decide"
 
 
@@ -251,9 +251,9 @@ def read_failure(path: Path) -> FailureFile:
     try:
         data: object = json.loads(path.read_bytes(), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise FailureFileError(path, f"is no JSON: {error}") from None
+        raise FailureFileError(path, f"is not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise FailureFileError(path, "is no failure file: it holds no object")
+        raise FailureFileError(path, "is not a failure file: it holds no object")
     try:
         return FailureFile.model_validate(data)
     except ValidationError as error:
@@ -293,7 +293,7 @@ def _first(error: ValidationError, data: Mapping[str, Any]) -> str:
             f"there is no such key; there are {', '.join(FailureFile.model_fields)}"
         )
     rest = f" (and {len(more)} more)" if more else ""
-    return f"is no failure file: {where}: {message}{rest}"
+    return f"is not a failure file: {where}: {message}{rest}"
 
 
 def _as_name(engine: str) -> str:
@@ -306,4 +306,4 @@ def _as_name(engine: str) -> str:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number of JSON")

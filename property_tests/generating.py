@@ -161,7 +161,7 @@ def around(
     case: CorpusWorld, count: int, seed: int, among: Neighbours
 ) -> Iterator[CorpusWorld]:
     """Yield so many worlds that have all a case has, and some of these neighbours."""
-    random = Random(seed)  # noqa: S311  # worlds are no secrets
+    random = Random(seed)  # noqa: S311  # worlds are not secrets
     for _ in range(count):
         world = graft(case.scenario, among, random)
         name = f"around {case.clause}"

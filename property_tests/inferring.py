@@ -39,7 +39,7 @@ PLAYED: Final = 2000
 WARNED: Final = frozenset(("both_lists", "struct_middleware"))
 """Postures that are about a warning, which is otherwise no matter of comparison."""
 SLIPS: Final = frozenset(("NameError", "UnboundLocalError", "ImportError"))
-"""Errors that no scenario raises: what an engine does then is no choice of its own."""
+"""Errors that no scenario raises: what an engine does then is not its own choice."""
 _LACKS: Final = re.compile(r"does not declare '(\w+)'")
 
 ORDERS: Final = ("", ", delays turned round")

@@ -22,7 +22,7 @@ KEEPING: Final = frozenset(("resume", "checkpoint"))
 
 
 def joined(found: View) -> View | None:
-    """Return the view of whole runs, None where their parts are no whole.
+    """Return the view of whole runs, None where their parts are not a whole.
 
     That is so under a profile that begins an interrupted iteration again or tells its
     events at once, and where a part has other options, or objects that count anew.

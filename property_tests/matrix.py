@@ -315,7 +315,7 @@ def unknown_names(
     """Return what mutants name that is neither clause nor family, a sentence each."""
     known = {*contract.ids, *FAMILIES}
     return tuple(
-        f"{each.id} violates {name}, which is no clause"
+        f"{each.id} violates {name}, which is not a clause"
         for each in mutants
         for name in each.violates
         if name not in known

@@ -132,7 +132,7 @@ class Clause(Frozen):
             if each not in known:
                 close = difflib.get_close_matches(each, known, n=1)
                 hint = f", did you mean {close[0]!r}?" if close else ""
-                raise ValueError(f"{each!r} is no posture of a profile{hint}")
+                raise ValueError(f"{each!r} is not a posture of a profile{hint}")
         return given
 
 
@@ -316,7 +316,7 @@ def read_contract(text: str, where: str) -> Contract:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ContractError(where, f"is no TOML: {error}") from error
+        raise ContractError(where, f"is not TOML: {error}") from error
     clauses = [read_entry(Clause, each, where) for each in data.pop("clause", ())]
     retired = [read_entry(Retired, each, where) for each in data.pop("retired", ())]
     found = read_entry(
@@ -338,7 +338,7 @@ def unmatched(found: Contract, checks: Iterable[Check]) -> tuple[str, ...]:
     return (
         *(f"{each.id} is checked, but no check decides it"
           for each in found.checked if each.id not in decided),
-        *(f"a check decides {each}, which is no clause"
+        *(f"a check decides {each}, which is not a clause"
           for each in dict.fromkeys(decided) if each not in by_id),
         *(f"a check decides {each}, which is {by_id[each].status}"
           for each in dict.fromkeys(decided)

@@ -2,7 +2,7 @@
 
     RefengineError
     ├── ConfigurationError (ValueError)      an agent that cannot be built
-    │   ├── MaxIterationsError               max_iterations is no whole number ≥ 1
+    │   ├── MaxIterationsError               max_iterations is not a whole number ≥ 1
     │   ├── TooManyExtensionsError           more than MAX_EXTENSIONS
     │   ├── SameExtensionTwiceError          one object stands in the list twice
     │   ├── EqualNamesError                  two handlers have one name
@@ -569,7 +569,7 @@ class InterruptTooEarlyError(RefengineError):
 
 @error
 class InterruptOutsideHookError(RefengineError):
-    """A function asked that is no hook: it has no place to go on from."""
+    """A function asked that is not a hook: it has no place to go on from."""
 
     function: str
     says = (

@@ -97,7 +97,7 @@ class Extensions:
 
     @property
     def has_own(self) -> bool:
-        """Whether there is a handler that is no adapted one."""
+        """Whether there is a handler that is not an adapted one."""
         return not all(map(_is_adapted, self.handlers))
 
     def model_hooks(self, field: str) -> list[tuple[LayerName, AnyHook]]:

@@ -1,8 +1,8 @@
 """Interrupts: a run that stops to ask, and goes on with the answer (contract INT).
 
-An ``Interrupt`` is no error: ``except Exception`` does not catch it, and a wrapper that
-catches it all the same cannot keep it. Where the agent keeps its runs, ``resume`` goes
-on from there, in any process.
+An ``Interrupt`` is not an error: ``except Exception`` does not catch it, and a wrapper
+that catches it all the same cannot keep it. Where the agent keeps its runs, ``resume``
+goes on from there, in any process.
 """
 
 from __future__ import annotations

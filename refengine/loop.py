@@ -649,7 +649,7 @@ class Loop:
             return None
         try:
             message = join_chunks(live.chunks)
-        except Exception:  # noqa: BLE001  # chunks that make no message are no answer
+        except Exception:  # noqa: BLE001  # chunks that make no message are not an answer
             return None
         self._taken(self._in_time(message))
         return message

@@ -23,7 +23,7 @@ class Adapted:
 
 
 class Own:
-    """A handler that is no adapted one."""
+    """A handler that is not an adapted one."""
 
     name = "own"
 

@@ -329,9 +329,9 @@ class TestRefusedSubject:
         ("body", "why"),
         [
             ("return []", "there is nothing in it to measure"),
-            ("return None", "returned NoneType: that is no list"),
-            ("return 'abc'", "returned str: that is no list"),
-            ("yield", "returned generator: that is no list"),
+            ("return None", "returned NoneType: that is not a list"),
+            ("return 'abc'", "returned str: that is not a list"),
+            ("yield", "returned generator: that is not a list"),
             ("raise ValueError('no key')", "ValueError: no key (mine.py, line 4)"),
             ("return [object()]", "has no name"),
             ("return [type('A', (), {'name': 'a'})()]", "has no hook"),

@@ -223,7 +223,7 @@ class TestFile:
         file = tmp_path / "a.json"
         file.write_bytes(b"\xff\xfe\x00")
 
-        with pytest.raises(NotAReportError, match="it is no text"):
+        with pytest.raises(NotAReportError, match="it is not text"):
             read(file)
 
 

@@ -71,7 +71,7 @@ class TestInterval:
         ]
         covered = sum(each.low <= 7 <= each.high for each in found)
 
-        assert 970 <= covered <= 999  # all of them would be no interval of 99 %
+        assert 970 <= covered <= 999  # all of them would be not an interval of 99 %
 
     def test_of_a_ratio_covers_it_though_set_ups_differ(self):
         random = seeded(60)

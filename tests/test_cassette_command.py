@@ -85,7 +85,7 @@ def test_serve_takes_the_port_and_the_model_it_is_given(scenario) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "scenario.json is no scenario"),
+        ("{", "scenario.json is not a scenario"),
         ('{"agent": {}, "model_scrip": []}', "there is no such field"),
         ('{"agent": {}, "model_script": ["hi"]}', "model_script.0"),
         ('{"agent": {}, "model_script": ["user:hi"]}', "a model answers as"),
@@ -169,7 +169,7 @@ def test_record_does_not_write_over_a_cassette_unless_told(recorded, scenario) -
     [
         ({"agent": {}}, "the scenario has no runs"),
         ({"agent": {"handlers": [{}]}, "runs": [{}]}, "agents[0].handlers cannot be"),
-        ({"agents": []}, "is no scenario"),
+        ({"agents": []}, "is not a scenario"),
     ],
 )
 def test_record_tells_what_it_cannot_record(tmp_path, scenario, told) -> None:

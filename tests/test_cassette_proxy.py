@@ -289,9 +289,9 @@ def test_recording_without_a_request_is_refused(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("to", "told"),
     [
-        ("api.openai.com/v1", "is no address of HTTP"),
-        ("ftp://files.example", "is no address of HTTP"),
-        ("http://[::1", "is no address"),
+        ("api.openai.com/v1", "is not an address of HTTP"),
+        ("ftp://files.example", "is not an address of HTTP"),
+        ("http://[::1", "is not an address"),
         ("https://me:pass@api.example/v1", "has a user"),
         ("https://api.example/v1?key=abc", "a query"),
     ],

@@ -177,11 +177,11 @@ GOOD = written(events(result("ORD-001")))
             1,
             "version 7 is unknown; this reads version 1",
         ),
-        (replaced(GOOD, 2, "{"), NotAnEventError, 2, "is no JSON"),
-        (replaced(GOOD, 2, '{"event":NaN}'), NotAnEventError, 2, "NaN is no number"),
-        (replaced(GOOD, 2, "[" * 100_000), NotAnEventError, 2, "is no JSON"),
+        (replaced(GOOD, 2, "{"), NotAnEventError, 2, "is not JSON"),
+        (replaced(GOOD, 2, '{"event":NaN}'), NotAnEventError, 2, "NaN is not a number"),
+        (replaced(GOOD, 2, "[" * 100_000), NotAnEventError, 2, "is not JSON"),
         (replaced(GOOD, 2, "[1]"), NotAnEventError, 2, "is a list, not an object"),
-        (replaced(GOOD, 2, ""), NotAnEventError, 2, "is no JSON"),
+        (replaced(GOOD, 2, ""), NotAnEventError, 2, "is not JSON"),
         (replaced(GOOD, 2, '{"event":"birth"}'), NotAnEventError, 2, "'birth'"),
         (
             replaced(GOOD, 3, '{"event":"engine","engine":"x","profile":1}'),
@@ -258,7 +258,7 @@ def test_published_schema_is_that_of_the_events() -> None:
         ),
         (
             [header([], []), events()[1], result("ORD-009")],
-            "ORD-009 is no clause of the contract",
+            "ORD-009 is not a clause of the contract",
         ),
     ],
 )

@@ -120,7 +120,7 @@ def test_a_file_that_was_cut_off_anywhere_is_told(tmp_path: Path) -> None:
 
     for left in range(len(data)):
         path.write_bytes(data[:left])
-        with pytest.raises(CorpusFileError, match=r"cut off|is no corpus"):
+        with pytest.raises(CorpusFileError, match=r"cut off|is not a corpus"):
             list(read_entries(path))
 
 
@@ -136,11 +136,11 @@ def test_lines_that_are_missing_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b"", "is no corpus: refengine corpus import makes one"),
-        (b'{"messages": []}', "is no corpus"),
-        (zipped(b"{}"), "is no corpus"),
+        (b"", "is not a corpus: refengine corpus import makes one"),
+        (b'{"messages": []}', "is not a corpus"),
+        (zipped(b"{}"), "is not a corpus"),
         (zipped(b'{"refengine-corpus": 2}\n'), "has version 2, and 1 is read"),
-        (zipped(b'{"refengine-corpus": 1}\n{}\n'), "line 2 is no entry"),
+        (zipped(b'{"refengine-corpus": 1}\n{}\n'), "line 2 is not an entry"),
         (zipped(b'{"refengine-corpus": 1}\n[\n'), "is cut off or broken"),
         (zipped(b'{"refengine-corpus": 1}\n'), "cut off after 0 entries"),
     ],
@@ -419,8 +419,8 @@ def test_a_subject_whose_branches_nobody_can_tell_is_refused_in_a_line(
     [
         (["import", "--out", "x"], "give a file of sessions"),
         (["merge", "a.txt", "--out", "x"], "give two corpora or more; 1 given"),
-        (["info", "a.txt"], "a.txt: is no corpus"),
-        (["sample", "a.txt", "--size", "3", "--out", "x"], "a.txt: is no corpus"),
+        (["info", "a.txt"], "a.txt: is not a corpus"),
+        (["sample", "a.txt", "--size", "3", "--out", "x"], "a.txt: is not a corpus"),
     ],
 )
 def test_a_mistake_is_one_line(

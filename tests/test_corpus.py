@@ -169,7 +169,7 @@ PLANTED = {
     "a key of arguments": ('get("max_rows")', 'get("maxRows")'),
     "a flag of arguments": ('get("force") is True', 'get("force") == "true"'),
     "a truth of arguments": ('get("force") is True', 'get("force")'),
-    "arguments that are no JSON": ('return "rm -rf" in', 'return "rm  -rf" in'),
+    "arguments that are not JSON": ('return "rm -rf" in', 'return "rm  -rf" in'),
     "case of a text": (".content.lower()", ".content"),
     "a prefix of an answer": ('FINAL = "FINAL:"', 'FINAL = "FINAL"'),
     "spaces of an answer": ("removeprefix(FINAL).strip()", "removeprefix(FINAL)"),

@@ -215,7 +215,7 @@ def test_session_that_begins_anew_in_another_process_is_lost_with_its_store() ->
 @pytest.mark.parametrize(
     ("got", "why"),
     [
-        (lambda w: (linear(w), 1), "second part is no ResponseCallbacks"),
+        (lambda w: (linear(w), 1), "second part is not a ResponseCallbacks"),
         (lambda w: (linear(w), ResponseCallbacks(), 1), "a tuple of 3"),
         (lambda _: LinearProcessor(ScriptedModel(["assistant:hi"])), "not world.model"),
         (lambda w: managed(w).agent, "no list, no configuration"),

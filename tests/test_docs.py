@@ -40,7 +40,7 @@ LINKED = [
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
-    """Return language and text of each block that is no file."""
+    """Return language and text of each block that is not a file."""
     return [(each.language, each.body) for each in blocks_of(page) if not each.title]
 
 

@@ -91,7 +91,7 @@ def test_an_engine_that_is_none_is_told_with_those_there_are(
     done = refengine(*asked, at=tmp_path)
 
     assert done.returncode == 2
-    assert "'mine@1' is no engine in" in done.stderr
+    assert "'mine@1' is not an engine in" in done.stderr
     assert ENGINES[suffix] in done.stderr
 
 

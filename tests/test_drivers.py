@@ -40,10 +40,10 @@ LATE = {"closes late": "PEER.call('close', agent=params['agent'] - 1, stream=1)"
 TOLD = {
     "dies": "ended with exit status 3 in its call of 'run'; it printed last: oh",
     "hangs": "gave no answer within 1 s in its call of 'run'",
-    "talks nonsense": "wrote a line that is no message: 'hello'",
+    "talks nonsense": "wrote a line that is not a message: 'hello'",
     "writes a long line": "wrote a line of more than 67108864 bytes",
-    "writes a deep line": "wrote a line that is no message: '[[[[",
-    "replies to nobody": "wrote a line that is no message: ",
+    "writes a deep line": "wrote a line that is not a message: '[[[[",
+    "replies to nobody": "wrote a line that is not a message: ",
     "calls what there is not": "there is no method 'dance'",
 }
 ANSWERED = "assistant:done"

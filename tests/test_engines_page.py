@@ -127,4 +127,4 @@ def test_where_the_languages_of_langchain_part_stands_as_their_failures_are_know
     assert languages.written(page) == page
     assert all(found.values())
     told = [key for of in found.values() for keys in of.values() for key in keys]
-    assert len(told) == len(set(told))  # what both fail is no difference
+    assert len(told) == len(set(told))  # what both fail is not a difference

@@ -163,13 +163,13 @@ def test_any_value_survives_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "is no JSON"),
-        ("[]", "is no failure file: it holds no object"),
-        ('{"got": NaN}', "is no JSON: NaN is no number of JSON"),
+        ("{", "is not JSON"),
+        ("[]", "is not a failure file: it holds no object"),
+        ('{"got": NaN}', "is not JSON: NaN is not a number of JSON"),
         ({"factory": "os:system"}, "factory: there is no such key; there are version"),
         ({"version": 2}, "version 2 is unknown; this reads version 1"),
         ({"engine": 1}, "engine: Input should be a valid string"),
-        ({"scenario": {"agent": []}}, "scenario: it is no scenario: agent = []"),
+        ({"scenario": {"agent": []}}, "scenario: it is not a scenario: agent = []"),
         ({"scenario": None}, "scenario: Input should be a valid dictionary"),
     ],
 )
@@ -330,7 +330,7 @@ def test_a_list_of_nothing_is_told(tmp_path: Path) -> None:
     assert (none.returncode, empty.returncode, wrong.returncode) == (2, 4, 2)
     assert none.stderr.endswith("failures: No such file or directory\n")
     assert empty.stderr == "refengine failure list: no failure files in empty\n"
-    assert "x.json: is no failure file: engine: Field required" in wrong.stderr
+    assert "x.json: is not a failure file: engine: Field required" in wrong.stderr
 
 
 def test_a_clause_that_there_is_not_is_told(tmp_path: Path) -> None:

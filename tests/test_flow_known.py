@@ -162,7 +162,7 @@ def test_an_entry_about_nothing_that_was_judged_is_told(listed, changed, why) ->
 def test_a_world_of_engines_pins_nothing_of_a_dialect(listed) -> None:
     _, [broken], _ = judged(listed(OF_ENGINES))
 
-    assert "its world cannot be judged: it is no world of flow" in broken
+    assert "its world cannot be judged: it is not a world of flow" in broken
 
 
 def test_a_world_that_is_none_of_the_dialect_is_told_before_all_the_work(

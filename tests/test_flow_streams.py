@@ -39,7 +39,7 @@ def chunk(*parts: Part | str, **fields: object) -> LlmResponse:
 
 
 def shown(*chunks, profile) -> list[tuple[bool, list[str]]]:
-    """Return partial flag and parts of each response, what is no text by its kind."""
+    """Return partial flag and parts of each response, what is not text by its kind."""
 
     def word(part: Part) -> str:
         if part.thought:

@@ -100,26 +100,27 @@ def test_a_plain_copy_is_its_readers_own():
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        ([], "Event: [] (list) is no JSON object"),
-        ({"who": "me"}, "Event.who: 'me' (str) is no field of Event"),
-        ({"author": 1}, "Event.author: 1 (int) is no str"),
-        ({"partial": 1}, "Event.partial: 1 (int) is no bool"),
+        ([], "Event: [] (list) is not a JSON object"),
+        ({"who": "me"}, "Event.who: 'me' (str) is not a field of Event"),
+        ({"author": 1}, "Event.author: 1 (int) is not of type str"),
+        ({"partial": 1}, "Event.partial: 1 (int) is not of type bool"),
         (
             {"content": {"parts": [{"call": {}}]}},
-            "Event.content.parts[0].call.name: None (NoneType) is no str, but missing",
+            ("Event.content.parts[0].call.name: None (NoneType) is not of type str,"
+            " as it is missing"),
         ),
         (
             {"content": {"parts": [{"blob": {"data": "?"}}]}},
-            "Event.content.parts[0].blob.data: '?' (str) is no text in base64",
+            "Event.content.parts[0].blob.data: '?' (str) is not text in base64",
         ),
-        ({"long_running_ids": "c1"}, "Event.long_running_ids: 'c1' (str) is no list"),
+        ({"long_running_ids": 1}, "Event.long_running_ids: 1 (int) is not a list"),
         (
             {"actions": {"requested_confirmations": {"c": 1}}},
-            "Event.actions.requested_confirmations['c']: 1 (int) is no JSON object",
+            "Event.actions.requested_confirmations['c']: 1 (int) is not a JSON object",
         ),
         (
             {"actions": {"state_delta": []}},
-            "Event.actions.state_delta: [] (list) is no JSON object",
+            "Event.actions.state_delta: [] (list) is not a JSON object",
         ),
     ],
 )

@@ -196,7 +196,7 @@ def test_an_engine_that_there_is_not_is_told_with_those_that_there_are(
     )
 
     assert told.returncode == 2
-    assert "'eino@0.9' is no engine in Go; there are eino@0.7.17" in told.stderr
+    assert "'eino@0.9' is not an engine in Go; there are eino@0.7.17" in told.stderr
 
 
 def test_without_go_a_check_names_the_extra_that_brings_it(

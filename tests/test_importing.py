@@ -211,14 +211,14 @@ ORPHAN = {"role": "tool", "tool_call_id": "c9", "content": "x"}
     ("lines", "told"),
     [
         (("",), "mine.jsonl:\n  the file is empty; write a scenario"),
-        (("id,text", "1,hi"), "line 1: is no JSON; write a scenario"),
+        (("id,text", "1,hi"), "line 1: is not JSON; write a scenario"),
         (("[]",), "it holds no session; write a scenario"),
-        (({"messages": [USER, DONE]}, "{no}"), "line 2: is no JSON (Expecting"),
-        (('{"messages": [',), "line 1: is no JSON"),
-        (("{", '"a" 1}'), "line 2: is no JSON: Expecting ':'"),
+        (({"messages": [USER, DONE]}, "{no}"), "line 2: is not JSON (Expecting"),
+        (('{"messages": [',), "line 1: is not JSON"),
+        (("{", '"a" 1}'), "line 2: is not JSON: Expecting ':'"),
         ((SCENARIO, {"text": "hi"}), "line 2: has 'text'; write a scenario"),
         ((SCENARIO, "7"), "line 2: is 7; write a scenario"),
-        (({**SCENARIO, "rums": 1}, SCENARIO), "line 1: is no scenario: rums = 1"),
+        (({**SCENARIO, "rums": 1}, SCENARIO), "line 1: is not a scenario: rums = 1"),
         (({**SCENARIO, "runs": []},), "runs are missing"),
         (({"messages": [USER, ORPHAN]},), "messages[1] is a result of call 'c9'"),
         (
@@ -231,7 +231,7 @@ ORPHAN = {"role": "tool", "tool_call_id": "c9", "content": "x"}
         ),
         (({"messages": [DONE]},), "messages hold nothing that a user said"),
         (({"messages": [{"role": "bot", "content": "x"}]},), "is 'bot', none of"),
-        (({"messages": ["hi"]},), "messages[0] is no object with 'role'"),
+        (({"messages": ["hi"]},), "messages[0] is not an object with 'role'"),
         (({"messages": [{"role": "user", "content": 7}]},), "messages[0].content is"),
         ((USER, ORPHAN), "the chat that begins at line 1: messages[1] is a result"),
         (({"messages": [USER], "tools": [{}]},), "tools[0].name is None, no name"),
@@ -286,11 +286,11 @@ def test_tools_are_the_same_however_they_are_declared(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "line 1: is no JSON"),
+        ("{", "line 1: is not JSON"),
         ("[]", "tools hold none"),
-        ("7", "tools is no list"),
+        ("7", "tools is not a list"),
         ('[{"name": "a"}, {"name": "a"}]', "tools hold 'a' twice"),
-        ('[{"name": "a", "parameters": 1}]', "(a).parameters is no JSON schema"),
+        ('[{"name": "a", "parameters": 1}]', "(a).parameters is not a JSON schema"),
         ('[{"name": "a", "parameters": {"type": "array"}}]', "is 'array'"),
         ('[{"name": "a", "parameters": {"properties": [1]}}]', "properties is no"),
     ],
@@ -451,10 +451,10 @@ def test_of_a_session_the_span_is_kept_that_nothing_goes_on_from(
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ("[{", "line 1: gen_ai.input.messages is no JSON; was it cut off?"),
-        ({"role": "user"}, "line 1: gen_ai.input.messages is no list"),
-        (["hi"], "line 1: messages[0] is no object with 'role' and 'parts'"),
-        ([{"role": "user"}], "line 1: messages[0] is no object with 'role' and"),
+        ("[{", "line 1: gen_ai.input.messages is not JSON; was it cut off?"),
+        ({"role": "user"}, "line 1: gen_ai.input.messages is not a list"),
+        (["hi"], "line 1: messages[0] is not an object with 'role' and 'parts'"),
+        ([{"role": "user"}], "line 1: messages[0] is not an object with 'role' and"),
         (None, "it holds no session; have the instrumentation capture the messages"),
     ],
 )

@@ -137,15 +137,15 @@ def test_an_entry_says_all_that_a_reader_asks(tmp_path: Path) -> None:
     [
         ({"reason": " "}, "reason: say something here: it is empty"),
         ({"reason": "TODO: say why it fails"}, "reason: 'TODO: say why it fails' is"),
-        ({"issue": "#12"}, "issue: '#12' is no link: give the issue's, as 'https://…'"),
-        ({"issue": "TODO: a link"}, "issue: 'TODO: a link' is no link"),
-        ({"versions": "1.4"}, "versions: '1.4' is no range of versions: write '>=1.4"),
+        ({"issue": "#12"}, "issue: '#12' is not a link: give the issue's, as 'https://…'"),
+        ({"issue": "TODO: a link"}, "issue: 'TODO: a link' is not a link"),
+        ({"versions": "1.4"}, "versions: '1.4' is not a range of versions: write"),
         ({"versions": ""}, "versions: say something here"),
         ({"kind": "flaky"}, "kind: Input should be 'bug', 'unsupported' or"),
-        ({"variant": "twice"}, "variant: 'twice' is no variant; there are played"),
+        ({"variant": "twice"}, "variant: 'twice' is not a variant; there are played"),
         ({"until": "1.5"}, "until: there is no such key; there are clause, engine"),
         ({"number": 7}, "number: there is no such key"),
-        ({"world": []}, "world: it is no scenario: agent = []"),
+        ({"world": []}, "world: it is not a scenario: agent = []"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_with_file_entry_and_what_is_right(changed, said) -> None:
@@ -164,7 +164,7 @@ def test_a_missing_key_is_told() -> None:
 
 
 def test_what_is_no_toml_or_has_other_tables_is_told() -> None:
-    assert "is no TOML" in refused("[[failure]\n")
+    assert "is not TOML" in refused("[[failure]\n")
     assert "failures: there is no such key; write [[failure]]" in refused("failures=1")
     assert "write [[failure]], in two brackets" in refused("[failure]")
 
@@ -434,7 +434,7 @@ def test_a_new_baseline_is_refused_until_a_person_says_why() -> None:
     text = refused(new_baseline(judged(failing())).text)
 
     assert "reason: 'TODO: say why it fails' is still to be written" in text
-    assert "issue: 'TODO: a link to the issue' is no link" in text
+    assert "issue: 'TODO: a link to the issue' is not a link" in text
 
 
 def test_a_filled_in_baseline_is_read() -> None:

@@ -50,7 +50,7 @@ HEAVY = frozenset(
     )
 )
 
-# What a library is loaded by before a line is read (a .pth file) is no doing of ours.
+# What a library is loaded by before a line is read (a .pth file) is not doing of ours.
 CHILD = """
 import io, json, sys
 from contextlib import redirect_stderr, redirect_stdout

@@ -343,7 +343,7 @@ def test_a_mutant_that_names_what_is_not_there_is_told() -> None:
     broken = replace(RIGHT, violates=("ORD", "ORD-999"))
 
     assert unknown_names(none, [broken]) == (
-        "right violates ORD-999, which is no clause",
+        "right violates ORD-999, which is not a clause",
     )
 
 

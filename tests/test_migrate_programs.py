@@ -320,7 +320,7 @@ def test_mark_tells_the_processes_of_one_side_from_those_of_another(
     [
         ("silent", 4, "never asks the model: in its first turn nothing came"),
         ("exits", 4, "it ended with exit 1: cannot go on"),
-        ("chatty", 3, "wrote a line that is no answer: 'starting'"),
+        ("chatty", 3, "wrote a line that is not an answer: 'starting'"),
     ],
 )
 def test_program_that_says_nothing_to_its_model_is_told_at_once(
@@ -444,7 +444,7 @@ def test_own_folder_is_not_written_by_a_session() -> None:
         (["--old-cmd", "python a.py"], "give both --old-cmd and --new-cmd"),
         (["--old-cmd", "a", "--new-cmd", "b", "old.py", "new.py"], "go with --require"),
         (["--old-cmd", "no-such-program", "--new-cmd", "b"], "there is no program"),
-        (["--old-cmd", "'", "--new-cmd", "b"], "is no command"),
+        (["--old-cmd", "'", "--new-cmd", "b"], "is not a command"),
         (["--turns", "words"], "says no way to read turns"),
     ],
 )

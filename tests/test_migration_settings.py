@@ -25,7 +25,7 @@ def test_empty_file_has_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("old = ", "is no TOML"),
+        ("old = ", "is not TOML"),
         ("olt = 'x'", "olt: there is no such entry"),
         ("old = ''", "old: String should have at least 1 character"),
         ("require = 'same-effect'", "did you mean 'same-effects'?"),
@@ -34,7 +34,10 @@ def test_empty_file_has_defaults(tmp_path: Path) -> None:
         ("[samples]\ntexts = []", "samples.texts: Tuple should have at least 1 item"),
         ("[samples]\nnames = ['a']", "samples.names: there is no such entry"),
         ("outside = ['at least one tol']", "did you mean 'at least one tool'?"),
-        ("[cases.'a.py']\nholds = 'x'", "cases.a.py.holds: 'x' is no relation"),
+        (
+            "[cases.'a.py']\nholds = 'x'",
+            "cases.a.py.holds: 'x' is not a known relation",
+        ),
         ("[cases.'a.py']\ndiverges = 'ODER'", "did you mean 'ORDER'?"),
         (
             "[cases.'a.py']\ndiverges = 'ORDER'\nholds = 'identical'",
@@ -73,8 +76,8 @@ def test_file_that_is_no_case_is_told(tmp_path: Path) -> None:
         pieces_in(tmp_path)
 
     assert raised.value.problems == (
-        'right_other.py is no case: add [cases."right_other.py"]',
-        'wrong_a.py is no case: add [cases."wrong_a.py"]',
+        'right_other.py is not a case: add [cases."right_other.py"]',
+        'wrong_a.py is not a case: add [cases."wrong_a.py"]',
     )
 
 

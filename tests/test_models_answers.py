@@ -263,14 +263,14 @@ def test_message_of_a_request_is_read(tree: Any, made: Message):
     ("body", "problem"),
     [
         (b"", "request has no JSON body"),
-        (b"[1]", "request has a body that is no object"),
+        (b"[1]", "request has a body that is not an object"),
         (b"{}", "request has no list of messages"),
-        (b'{"messages": ["hi"]}', "request.messages[] is no object"),
+        (b'{"messages": ["hi"]}', "request.messages[] is not an object"),
         (b'{"messages": [{"role": "bot"}]}', "request.messages[].role is none"),
-        (b'{"messages": [{"role": "user", "content": 5}]}', "content is no text"),
-        (b'{"messages": [], "tools": {}}', "request.tools is no list"),
-        (b'{"messages": [], "tools": [1]}', "request.tools[] is no object"),
-        (b'{"messages": [], "functions": {}}', "request.functions is no list"),
+        (b'{"messages": [{"role": "user", "content": 5}]}', "content is not text"),
+        (b'{"messages": [], "tools": {}}', "request.tools is not a list"),
+        (b'{"messages": [], "tools": [1]}', "request.tools[] is not an object"),
+        (b'{"messages": [], "functions": {}}', "request.functions is not a list"),
     ],
 )
 def test_request_without_input_is_refused_with_its_place(body: bytes, problem: str):

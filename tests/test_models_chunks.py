@@ -207,7 +207,7 @@ BEGUN = event({"content": "a"})
             "in stream server_error 502",
         ),
         ([{"choices": [{"error": {"code": 502}}]}], "in stream 502"),
-        (["{cut"], "an event that is no JSON"),
+        (["{cut"], "an event that is not JSON"),
         (["[1]"], "an event of another shape"),
         ([{"choices": [5]}], "an event of another shape"),
         ([event({"content": 5})], "an event of another shape"),

@@ -134,7 +134,7 @@ def test_object_with_nothing_is_an_empty_answer():
 
 
 def test_scenario_refuses_a_chunk_that_is_none():
-    with pytest.raises(ScenarioError, match="is no message"):
+    with pytest.raises(ScenarioError, match="is not a message"):
         read_scenario({"agent": {}, "model_script": [{"chunks": ['{"a": 1}']}]})
 
 

@@ -1,4 +1,4 @@
-"""Records of what the code does: when two are equal, and what is no record."""
+"""Records of what the code does: when two are equal, and what is not a record."""
 
 import json
 import sys

@@ -1,7 +1,7 @@
 """Five small engines as a newcomer may write them, each wrong in its own way.
 
 Each is what ``refengine init engine`` writes, with one piece of it replaced. What the
-skeleton itself does not keep is no news: it is judged once, and left out.
+skeleton itself does not keep is not news: it is judged once, and left out.
 """
 
 import json

@@ -288,7 +288,7 @@ def test_the_end_of_a_range_may_be_a_version_between_two_builds(
     [
         ({"more": 1}, "more = 1: Extra inputs are not permitted"),
         ({"expected": {}}, "expected.by_version = {}: Field required"),
-        ({"expected": {"by_version": [{"versions": ["v9"]}]}}, "'v9' is no version"),
+        ({"expected": {"by_version": [{"versions": ["v9"]}]}}, "'v9' is not a version"),
         ({"expected": {"by_version": [{"events": []}]}}, "versions = .*: Field requ"),
         (
             {"expected": {"by_version": [{"versions": ["HEAD"], "evnts": []}]}},
@@ -324,7 +324,7 @@ def test_a_file_without_rows_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "rows.json"
     path.write_text(text, encoding="utf-8")
 
-    with pytest.raises(RowsError, match=r"rows\.json: (is no JSON|holds no list)"):
+    with pytest.raises(RowsError, match=r"rows\.json: (is not JSON|holds no list)"):
         load_rows(path)
 
 

@@ -35,7 +35,7 @@ HOOKS = [
 
 
 def variants_of(peer):
-    """Return the variants by hook, or skip: the framework is no part of the tests."""
+    """Return the variants by hook, or skip: the framework is not part of the tests."""
     module = PEERS[peer]
     if find_spec(module) is None:
         pytest.skip(f"{peer} is not installed: there is no module {module}")

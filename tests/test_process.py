@@ -270,7 +270,7 @@ def test_line_that_is_no_message_is_named(child, line):
         child.call("write", {"line": line}, 30.0)
 
     assert caught.value.frame == line.removesuffix("\n").encode()
-    assert "wrote a line that is no message: " in str(caught.value)
+    assert "wrote a line that is not a message: " in str(caught.value)
     assert len(str(caught.value)) < 200
 
 

@@ -119,7 +119,7 @@ def test_the_version_says_that_sentences_may_still_change() -> None:
             clause() + '[[retired]]\nid = "ORD-001"\nwhy = "It was wrong."\n',
             r"ORD-001 is retired, and not given again",
         ),
-        ("[clause", r"is no TOML"),
+        ("[clause", r"is not TOML"),
         ("other = 1", r"other: Extra inputs"),
     ],
 )
@@ -138,7 +138,7 @@ def test_an_unmatched_clause_or_check_is_told() -> None:
 
     assert unmatched(some, checks) == (
         "ORD-001 is checked, but no check decides it",
-        "a check decides ORD-009, which is no clause",
+        "a check decides ORD-009, which is not a clause",
         "a check decides ORD-003, which is planned",
         "2 checks decide ORD-002",
     )

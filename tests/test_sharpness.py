@@ -94,7 +94,7 @@ def test_report_says_which_small_changes_the_worlds_would_have_noticed(judged) -
     assert (13, "len(messages) > BOUND -> len(messages) >= BOUND") not in unnoticed
     assert (12, "no count -= 1") in unnoticed
     assert "no world reaches line 12" in out
-    # With and without what is marked as equivalent; too little of it is no pass.
+    # With and without what is marked as equivalent; too little of it is not a pass.
     assert found["percent"] < found["percent_without_marked"] < 100
     assert "100000 -> 100001 (no history is that long)" in out
     assert "NOT SHARP ENOUGH  less than the 100 % that are required" in out

@@ -105,7 +105,7 @@ def test_search_that_is_not_in_the_table_is_refused_by_a_worker(workers):
 def test_worker_opens_no_engine_that_a_name_in_data_would_import() -> None:
     about = {"kind": "flow", "theirs": "os:system", "profile": None}
     part = {**about, "explained": [], "worlds": []}
-    with pytest.raises(RefusedUnitError, match="os:system is no installed engine"):
+    with pytest.raises(RefusedUnitError, match="os:system is not an installed engine"):
         played({"search": "differential", "part": part})
 
 

@@ -377,17 +377,17 @@ def test_header_without_an_end_is_refused() -> None:
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("[]", "is no step"),
-        ("null", "is no step"),
+        ("[]", "is not a step"),
+        ("null", "is not a step"),
         (body_of(more=1), "more: Extra inputs"),
         (body_of(**{f"k{n}": 0 for n in range(9)}), "has more keys than there are"),
         (body_of(seq="0"), "seq: Input should be a valid integer"),
         (body_of(seq=True), "seq: Input should be a valid integer"),
         (body_of(seq=2**63), "seq: Input should be less than"),
         (body_of(iteration=1.0), "iteration: Input should be a valid integer"),
-        (body_of(gone="ab"), "gone: Value error, is no list"),
-        (body_of(gone=["a", 1]), "gone: Value error, is no list"),
-        (body_of(locals=[]), "locals: Value error, is no object"),
+        (body_of(gone="ab"), "gone: Value error, is not a list"),
+        (body_of(gone=["a", 1]), "gone: Value error, is not a list"),
+        (body_of(locals=[]), "locals: Value error, is not an object"),
         (body_of(locals={"a": 1}, gone=["a"]), "locals has 'a', which is gone"),
         (body_of(point={"phase": "x"}), "point.phase: Input should be"),
         (body_of(point={"phase": "end", "status": ["a", "b"]}), "point.status: Value"),
@@ -408,7 +408,7 @@ def test_header_without_an_end_is_refused() -> None:
                     "entries": [{"hook": "", "owner": "", "chunks": [1]}],
                 }
             ),
-            r"entries\[0\].chunks\[0\] is no chunk",
+            r"entries\[0\].chunks\[0\] is not a chunk",
         ),
     ],
     ids=lambda value: "" if isinstance(value, dict) else value,
@@ -433,8 +433,8 @@ def test_entry_is_within_one_that_stands_before_it(up) -> None:
         ('{"seq":0,"seq":0}', BadCheckpointError, "a key stands twice"),
         ('{"seq":NaN}', BadCheckpointError, "NaN stands in it"),
         ('{"seq":-Infinity}', BadCheckpointError, "-Infinity stands in it"),
-        ('{"seq":', BadCheckpointError, "the body is no JSON"),
-        ('{"seq":"\n"}', BadCheckpointError, "the body is no JSON"),
+        ('{"seq":', BadCheckpointError, "the body is not JSON"),
+        ('{"seq":"\n"}', BadCheckpointError, "the body is not JSON"),
         ('{"seq":%s}' % ("9" * 32), OversizedCheckpointError, "digits in a number"),
         ("[" * 129 + "]" * 129, TooDeepError, "129 levels deep, and the limit is 128"),
         ('{"":' * 200_000 + "1" + "}" * 200_000, TooDeepError, "200,000 levels"),
@@ -457,7 +457,7 @@ def test_brackets_in_a_text_are_not_levels() -> None:
 def test_body_that_is_not_ascii_is_refused() -> None:
     data = sealed(json.dumps(body_of()).encode().replace(b"hi", b"h\xc3"), "", "")
 
-    with pytest.raises(BadCheckpointError, match="the body is no JSON"):
+    with pytest.raises(BadCheckpointError, match="the body is not JSON"):
         decode_step(data, TYPES)
 
 

@@ -121,8 +121,8 @@ def test_what_the_commands_write_is_read(
 @pytest.mark.parametrize(
     ("tree", "told"),
     [
-        ([], "it is no report; refengine conform ENGINE --json FILE and"),
-        ({"a": 1}, "it is no report"),
+        ([], "it is not a report; refengine conform ENGINE --json FILE and"),
+        ({"a": 1}, "it is not a report"),
         ({"engines": 3}, "header is none of one"),
         (report("", "mine", ORD="pass"), "says no version: give one with --version"),
         (report("1.0"), "nothing was judged in it"),
@@ -206,7 +206,7 @@ def test_a_file_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"), [(b"hello " * 200, "is no timeline"), (None, "no such file")]
+    ("data", "told"), [(b"hello " * 200, "is not a timeline"), (None, "no such file")]
 )
 def test_what_is_no_timeline_is_told(
     tmp_path: Path, data: bytes | None, told: str

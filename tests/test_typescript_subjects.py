@@ -51,7 +51,7 @@ MISTAKES: Mistakes = {
     "file": (
         "import './gone.ts';\n" + RIGHT,
         2,
-        "new new.ts: new.ts imports './gone.ts', which is no file",
+        "new new.ts: new.ts imports './gone.ts', which is not a file",
     ),
     "throws-when-loaded": ("throw new Error('no key');", 2, "new new.ts: no key"),
     "throws": (

@@ -152,8 +152,8 @@ def test_time_zones_come_back_with_their_names(zone) -> None:
         (2**63, "int", "an integer has at most 64 bits: keep str(value)"),
         (2**64, "int", "an integer has at most 64 bits: keep str(value)"),
         (-(2**63) - 1, "int", "an integer has at most 64 bits: keep str(value)"),
-        (Decimal("NaN"), "Decimal", "it is no number: keep None or a text instead"),
-        (Decimal("-Infinity"), "Decimal", "it is no number"),
+        (Decimal("NaN"), "Decimal", "it is not a number: keep None or a text instead"),
+        (Decimal("-Infinity"), "Decimal", "it is not a number"),
         (Level.LOW, "Level", "types.register_enum('level', Level)"),
         (Mood.CALM, "Mood", "types.register_enum('mood', Mood)"),
         (Note("", frozenset(), Mood.CALM), "Note", "types.register_dataclass('note'"),
@@ -413,7 +413,7 @@ def test_unknown_value_can_stand_in_a_set() -> None:
     [
         (Opaque("set", 1, "[]"), True, "this registry knows that type"),
         (Opaque("plan", 1, "[]"), False, r"Types\(keep_unknown=True\)"),
-        (Opaque("plan", 1, "["), True, "its text is no JSON"),
+        (Opaque("plan", 1, "["), True, "its text is not JSON"),
     ],
 )
 def test_opaque_value_that_would_not_come_back_is_refused(opaque, keep, why) -> None:
@@ -758,7 +758,7 @@ def test_extra_that_is_nothing_costs_nothing() -> None:
     "tree", [[], None, {"$type": "set", "$version": 1, "$data": []}]
 )
 def test_extra_that_is_no_object_is_refused(tree) -> None:
-    with pytest.raises(BadTreeError, match="extra is no object"):
+    with pytest.raises(BadTreeError, match="extra is not an object"):
         Types().unpack_extra(tree)
 
 

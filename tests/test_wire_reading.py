@@ -245,7 +245,7 @@ def test_metadata_is_kept(tmp_path):
         ({"response_status": {"message": "OK"}}, InteractionError, "no code"),
         ({"response_status": {"code": "200"}}, InteractionError, "whole number"),
         ({"response_status": {"code": True}}, InteractionError, "whole number"),
-        ({"response_headers": []}, InteractionError, "headers are no object"),
+        ({"response_headers": []}, InteractionError, "headers are not an object"),
         ({"request_headers": {"a": [None]}}, InteractionError, "header a is NoneType"),
         ({"request_body": {"a": 1}}, UnknownKeyError, "'a'"),
         ({"request_body": 1.5}, InteractionError, "the body is float"),

@@ -22,7 +22,7 @@ NOT_CARRIED = {
         "messages[].tool_calls[].index": "a place of a stream, sent back by mistake",
     },
     RESPONSES: {
-        "input[].id": "a name that the vendor gave, which is no part of what is said",
+        "input[].id": "a name that the vendor gave, which is not part of what is said",
         "input[].status": "that an item has ended is known of what is sent back",
         "input[].namespace": "a group of tools of the vendor's search; calls have none",
     },

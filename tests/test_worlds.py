@@ -345,7 +345,7 @@ def test_what_is_no_message_is_told_with_what_would_be(text: str):
     with pytest.raises(NotationError) as caught:
         parse_message(text)
     assert str(caught.value) == (
-        f"{text!r} is no message: write 'user:text',"
+        f"{text!r} is not a message: write 'user:text',"
         " 'assistant:text[id:tool(args)]' or 'tool(id):text'"
     )
 
@@ -397,7 +397,7 @@ RUNS = [{"input": ["user:hi"]}]
         (
             {"agent": {}, "runs": [{"input": ["robot:hi"]}]},
             (
-                "runs.0.input.0 = 'robot:hi': Value error, 'robot:hi' is no message:"
+                "runs.0.input.0 = 'robot:hi': Value error, 'robot:hi' is not a message:"
                 " write 'user:text', 'assistant:text[id:tool(args)]' or 'tool(id):text'"
             ),
         ),
@@ -430,7 +430,7 @@ def test_a_wrong_scenario_is_told_by_path_value_and_what_is_allowed(
         read_scenario(data, "world.json")
     missing, *rest = [line.strip() for line in str(caught.value).splitlines()]
 
-    assert missing == "world.json is no scenario:"
+    assert missing == "world.json is not a scenario:"
     assert problem in rest
 
 
@@ -506,7 +506,7 @@ def test_a_trace_is_one_canonical_line_an_observation():
 def test_a_line_of_another_kind_is_refused():
     line = {"kind": "gossip", "run": 1, "seq": 0, "call_id": None, "data": {}}
 
-    with pytest.raises(ValueError, match="'gossip' is no kind of observation"):
+    with pytest.raises(ValueError, match="'gossip' is not a kind of observation"):
         Trace.from_jsonl(json.dumps(line))
 
 

@@ -39,7 +39,7 @@ def handler_of(capability: object) -> HelperHandler:
     ``modify_instruction`` and ``modify_tools`` become ``before_agent``, in that order,
     and the processors of the message state the two history hooks; wrappers have the
     names of hooks already. Raises NoCapabilityError, or what build_agent() says about
-    an object that is no extension.
+    an object that is not an extension.
     """
     name, found = hooks_of(capability, set())
     if CAPABILITY_HOOKS.isdisjoint(found):

@@ -35,8 +35,8 @@ OUT = "the corpus to write, such as sessions.jsonl.gz"
 def import_(*, files: tuple[Path, ...], out: Path) -> int:
     """Read sessions and write them as a corpus: a scenario each, with its hash.
 
-    Chats as JSON lines are read one by one, however many there are. A line that is no
-    session is told, and then nothing is written.
+    Chats as JSON lines are read one by one, however many there are. A line that is
+    not a session is told, and then nothing is written.
     """
     from compat.corpora.operations import imported
 

@@ -50,7 +50,7 @@ def cluster_address(text: str) -> LocalWorkers | RunningScheduler:
     except ValueError:
         host, port = None, None
     if parts.scheme not in {"tcp", "tls"} or not host or port is None:
-        raise ClusterAddressError(text, "that is no address of a scheduler")
+        raise ClusterAddressError(text, "that is not an address of a scheduler")
     if parts.scheme != "tls" and not _is_loopback(host):
         why = f"{host} is another machine, and without TLS anybody between could write"
         raise ClusterAddressError(text, why)
@@ -60,7 +60,7 @@ def cluster_address(text: str) -> LocalWorkers | RunningScheduler:
 def _count(text: str) -> int:
     number = text.removeprefix(LOCAL)
     if not (number.isascii() and number.isdigit()) or not int(number):
-        raise ClusterAddressError(text, f"{number!r} is no number of workers")
+        raise ClusterAddressError(text, f"{number!r} is not a number of workers")
     return int(number)
 
 

@@ -62,7 +62,7 @@ def own_version(kind: str) -> str:
 def _sources(package: str) -> Traversable:
     """Return the folder of a package; raises RefusedUnitError if it is not there.
 
-    A folder of that name that is no package, as in whatever project a worker was
+    A folder of that name that is not a package, as in whatever project a worker was
     started in, is not ours.
     """
     found = find_spec(package)

@@ -33,7 +33,7 @@ _LEVEL: Final = 3
 
 
 class CorpusFileError(ValueError):
-    """A file that is no corpus, or not all of one."""
+    """A file that is not a corpus, or not all of one."""
 
     def __init__(self, path: Path, problem: str) -> None:
         self.path = path
@@ -216,7 +216,7 @@ def read_entries(path: Path) -> Iterator[CorpusEntry]:
     if not is_corpus(path):
         raise CorpusFileError(
             path,
-            "is no corpus: refengine corpus import makes one of chats, cassettes,"
+            "is not a corpus: refengine corpus import makes one of chats, cassettes,"
             " spans and scenarios",
         )
     digest, count, told = sha256(), 0, None
@@ -249,7 +249,7 @@ def _check_version(path: Path, line: str) -> None:
 
 def _entry(data: object, path: Path, number: int) -> CorpusEntry:
     if not is_mapping(data) or not is_mapping(data.get("scenario")):
-        raise CorpusFileError(path, f"line {number} is no entry")
+        raise CorpusFileError(path, f"line {number} is not an entry")
     exercised, branches = data.get("exercised"), data.get("branches")
     return CorpusEntry(
         data["scenario"],

@@ -520,7 +520,7 @@ def _is_open(reply: asyncio.Future[Any] | None) -> TypeGuard[asyncio.Future[Any]
 
 
 def _frame_of(line: bytes) -> Any:  # noqa: ANN401  # any JSON
-    """Return what a line says; None if that is no JSON."""
+    """Return what a line says; None if that is not JSON."""
     try:
         return decoded(line)
     except (ValueError, RecursionError):

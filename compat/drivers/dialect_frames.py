@@ -68,7 +68,7 @@ class OutputGiven(FramePart):
 
 
 class UseResult(FramePart):
-    """What a tool gave: ``result`` is a text, or it is no result at all."""
+    """What a tool gave: ``result`` is a text, or it is not a result at all."""
 
     result: Any = None
     output: OutputGiven | None = None

@@ -195,7 +195,7 @@ class OfSubject(OfAgent):
 
 
 class EffectParams(OfSubject):
-    """Tell what was done outside; ``wrong`` says why its data are no JSON."""
+    """Tell what was done outside; ``wrong`` says why its data are not JSON."""
 
     name: str
     data: Any = None

@@ -54,7 +54,7 @@ class EngineNameError(RefengineError, ValueError):
     def __init__(self, name: str, language: str, known: Iterable[str]) -> None:
         self.name = name
         there = ", ".join(known)
-        super().__init__(f"{name!r} is no engine in {language}; there are {there}")
+        super().__init__(f"{name!r} is not an engine in {language}; there are {there}")
 
 
 def go_driver(name: str) -> GoDriver:

@@ -175,7 +175,7 @@ class RemoteLoopCall(DialectAgent):
         )
 
     def tool_told(self, given: object) -> Mapping[str, object]:
-        """Return what a tool gave: a text, an output, or what is no result."""
+        """Return what a tool gave: a text, an output, or what is not a result."""
         if not isinstance(given, ToolOutput):
             return {"result": given}
         follow_up = given.requires_follow_up

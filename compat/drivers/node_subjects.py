@@ -2,7 +2,7 @@
 
 A subject is a file with what it imports of its own, by relative paths. Packages are
 those that its driver is built with, and ``refengine/world``; the driver loads the file
-when it is asked to, so it is not built into it. Types are not looked at: they are no
+when it is asked to, so it is not built into it. Types are not looked at: they are not
 behaviour, and the compiler of whoever wrote them says what it has to say.
 """
 
@@ -101,14 +101,14 @@ def _no_such(text: str, here: Path, said: str) -> SubjectMistakeError:
     names = [f"./{each.name}" for each in here.parent.glob("*.ts") if each != here]
     close = difflib.get_close_matches(said, names, 1, 0.5)
     hint = f"did you mean {close[0]!r}?" if close else "give the path of a file"
-    why = f"{text}: {here.name} imports {said!r}, which is no file; {hint}"
+    why = f"{text}: {here.name} imports {said!r}, which is not a file; {hint}"
     return SubjectMistakeError("import", why)
 
 
 def subject_command(driver: NodeDriver, subject: ScriptSubject) -> Sequence[str]:
     """Return the command of a driver that can load a subject, made if it never was.
 
-    Raises SubjectMistakeError for one that is no TypeScript, MissingNodeError without
+    Raises SubjectMistakeError for one that is not TypeScript, MissingNodeError without
     Node, or DriverBuildError.
     """
     node, program = driver.command()

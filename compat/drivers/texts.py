@@ -1,4 +1,4 @@
-"""Frames as bytes, also where a text is no valid Unicode.
+"""Frames as bytes, also where a text is not valid Unicode.
 
 Half of a surrogate pair has no place in UTF-8, and languages whose texts are UTF-8
 would replace it. So on the wire it is U+10FFFF, which stands for no character, and the

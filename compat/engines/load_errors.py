@@ -159,7 +159,7 @@ class NotInstalledError(LoadError):
 
 
 class NotAnEngineError(LoadError):
-    """What the factory gave is no engine."""
+    """What the factory gave is not an engine."""
 
     def __init__(self, text: str, got: object, why: str) -> None:
         self.text = text

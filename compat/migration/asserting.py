@@ -43,7 +43,7 @@ class NotImportableError(TypeError):
     def __init__(self, given: object) -> None:
         self.given = given
         super().__init__(
-            f"{given!r} is no function at the top of a module: give one that is,"
+            f"{given!r} is not a function at the top of a module: give one that is,"
             " or a text such as 'old.py:subject'"
         )
 

@@ -63,7 +63,7 @@ class TracedWorld(Protocol):
 
     @property
     def way(self) -> str | None:
-        """How a graph was run, None if it is no graph."""
+        """How a graph was run, None if it is not a graph."""
         ...
 
 
@@ -84,7 +84,7 @@ class SideRunner(Protocol):
 
     @property
     def ways(self) -> Sequence[str]:
-        """The ways in which its graph can be run; none if it is no graph."""
+        """The ways in which its graph can be run; none if it is not a graph."""
         ...
 
     def run_in(self, ways: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ class SideRunner(Protocol):
 
 
 class PlainSide:
-    """What a side says that is no graph and has no way to say what it intends."""
+    """What a side says that is not a graph and has no way to say what it intends."""
 
     ways: Sequence[str] = ()
     intends: Sequence[str] = ()

@@ -102,7 +102,7 @@ def _filled(value: object, some: dict[str, list[str]]) -> object:
 
 
 def _plain(text: str) -> str:
-    """Return a text that is no call, wherever it is put."""
+    """Return a text that is not a call, wherever it is put."""
     return encoded(text.replace("[", "{") if CALL_START.search(text) else text)
 
 
@@ -158,7 +158,7 @@ class Corpus:
     both sides say of the worlds they are used in, which tells the unusual ones. Runs
     of ``slow`` ones take milliseconds, as those of other frameworks do, and each of
     ``costly`` ones starts a program. ``additions`` are channels and paths at which what
-    only NEW has is no difference.
+    only NEW has is not a difference.
     """
 
     worlds: tuple[MigrationWorld, ...]

@@ -225,7 +225,7 @@ def _innermost(old: Part, new: Part, path: str) -> Iterator[tuple[str, Json, Jso
 
 
 def step(key: str) -> str:
-    """Return a key as a step of a path; one that is no plain name is quoted.
+    """Return a key as a step of a path; one that is not a plain name is quoted.
 
     Or a mask on ``http`` would cover a key ``http.url``.
     """

@@ -265,7 +265,7 @@ def _undeclared(folder: Path, settings: Settings) -> Iterator[str]:
     for pattern in (f"{name}{end}" for name in CASES for end in LANGUAGES):
         for path in sorted(folder.glob(pattern)):
             if path.name not in declared:
-                yield f'{path.name} is no case: add [cases."{path.name}"]'
+                yield f'{path.name} is not a case: add [cases."{path.name}"]'
 
 
 def _file(case: str) -> str:

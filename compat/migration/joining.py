@@ -2,7 +2,7 @@
 
     a verdict that holds → search → found worlds, judged → one verdict of both
 
-A search is no judge: it only says which worlds are worth it.
+A search is not a judge: it only says which worlds are worth it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     old, new → the same corpus → two traces each → first divergence, shrunk → relation
 
-Source: verdicts, Migration. A side that differs from itself is no measure of another
+Source: verdicts, Migration. A side that differs from itself is not a measure of another
 one: what differs there is noise, and nothing can be said about what is not.
 """
 

@@ -110,7 +110,7 @@ def first_in_time(found: Sequence[Difference]) -> Difference:
         if each.channel == "checkpoints":  # shown by what was done, where that differs
             return LAST, 0
         follows = each.channel not in FIRST
-        # Old messages that were paired wrongly, and are not any more, are no cause.
+        # Old messages that were paired wrongly, and are not any more, are not a cause.
         follows = follows or (each.channel == "pairing" and each.new == MISSING)
         return each.seq, len(FIRST) if follows else FIRST.index(each.channel)
 

@@ -58,4 +58,4 @@ def known(value: str, names: Iterable[str], what: str) -> str:
         return value
     close = difflib.get_close_matches(value, options, 1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(options)}"
-    raise UnknownWordError(f"{value!r} is no {what}; {hint}")
+    raise UnknownWordError(f"{value!r} is not a known {what}; {hint}")

@@ -39,7 +39,7 @@ class NotAnAddressError(ValueError):
     def __init__(self, text: str) -> None:
         self.text = text
         super().__init__(
-            f"{text!r} is no address: write HOST:PORT, such as 127.0.0.1:5432"
+            f"{text!r} is not an address: write HOST:PORT, such as 127.0.0.1:5432"
         )
 
 

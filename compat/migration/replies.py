@@ -81,7 +81,7 @@ class SidePlayed:
     arms: frozenset[int]
     printed: Printed
     way: str | None = None
-    """How a graph was run, None if it is no graph."""
+    """How a graph was run, None if it is not a graph."""
     refused: str | None = None
     """Why this world is outside the subject's domain, if it is."""
     unbuilt: str | None = None

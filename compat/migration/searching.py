@@ -4,7 +4,7 @@
 
 Both sides are played with probes at their comparisons (``SubjectRunner.watched``). A
 world that takes a new arm, meets a new edge or shows a difference joins the corpus, and
-is judged there like others: what is found here is no verdict yet. All is counted in
+is judged there like others: what is found here is not a verdict yet. All is counted in
 plays and drawn by a seed, so a search finds the same everywhere (verdicts, Sharpness).
 """
 

@@ -171,7 +171,7 @@ def load_settings(path: Path) -> Settings:
     try:
         return Settings.model_validate(tomllib.loads(path.read_text("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(path, [f"is no TOML: {error}"]) from None
+        raise SettingsError(path, [f"is not TOML: {error}"]) from None
     except ValidationError as error:
         found = error.errors(include_url=False)
         problems = [

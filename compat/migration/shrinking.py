@@ -1,7 +1,7 @@
 """Shrinking a world: the smallest one found in which something still happens.
 
 Greedy, on the scenario as JSON: parts are taken away, the largest first, then texts
-and numbers are made small. Whatever is no scenario any more is not tried. Hypothesis
+and numbers are made small. Whatever is not a scenario any more is not tried. Hypothesis
 could shrink too, but only what it generated in this process, and the two sides are
 played in processes of their own from a corpus that was written before.
 """

@@ -19,7 +19,7 @@ from refengine.testing.compare_probes import Seen, Value
 Spot: TypeAlias = "tuple[str, int]"
 """A side, and the number of a site."""
 NEAR: Final = 0.01
-"""Numbers that are no integers are near each other by this share of them."""
+"""Numbers that are not integers are near each other by this share of them."""
 EDGES: Final = frozenset(("just below", "equal", "just above"))
 
 

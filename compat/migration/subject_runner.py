@@ -137,7 +137,7 @@ class SubjectRunner:
 
     @property
     def ways(self) -> Sequence[str]:
-        """The ways in which its graph was run when asked to; none if it is no graph."""
+        """The ways its graph was run in when asked to; none if it is not a graph."""
         return sorted(self._ways)
 
     def run_in(self, ways: Sequence[str]) -> None:

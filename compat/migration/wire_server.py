@@ -1,7 +1,7 @@
 """The scripted server of a check: a session for each world that is played, and no more.
 
 A check plays thousands of worlds, so a session is forgotten when its world is over, and
-one that nobody began is no session: a client that is left over plays no other world.
+one that nobody began is not a session: a client that is left over plays no other world.
 """
 
 from __future__ import annotations

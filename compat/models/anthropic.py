@@ -86,7 +86,7 @@ def _streamed(events: Iterable[ServerSentEvent]) -> RecordedAnswer:
     for event in events:
         tree = _tree(event.data.encode())
         if tree is None:
-            failure = "an event that is no JSON"
+            failure = "an event that is not JSON"
             break
         kind = tree.get("type")
         if kind == "message_stop":

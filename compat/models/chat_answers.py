@@ -129,7 +129,7 @@ def first_choice(
     if choices is None:
         return None
     if not is_list(choices) or not all(map(is_mapping, choices)):
-        raise ShapeError(f"{path}.choices", "is no list of objects")
+        raise ShapeError(f"{path}.choices", "is not a list of objects")
     found = [each for each in choices if each.get("index") in (0, None)]
     for _ in range(len(choices) - len(found[:1])):
         left.one(f"{path}.choices[1:]")
@@ -137,7 +137,7 @@ def first_choice(
 
 
 def end_notes(reason: object) -> tuple[str, ...]:
-    """Tell an end that is no plain one, such as ``length``."""
+    """Tell an end that is not a plain one, such as ``length``."""
     if not isinstance(reason, str) or reason in PLAIN_ENDS or not _WORD.match(reason):
         return ()
     return (f"the answer ended by {reason}",)
@@ -242,9 +242,9 @@ class _Reading:
         try:
             tree = json.loads(event.data)
         except (ValueError, RecursionError):
-            return "an event that is no JSON"
+            return "an event that is not JSON"
         if not is_mapping(tree):
-            raise ShapeError("event", "is no object")
+            raise ShapeError("event", "is not an object")
         if event.type == "error" or tree.get("error"):
             return failure_name("in stream", tree, self.left)
         self.left.rest("event", tree, {"choices"})
@@ -270,7 +270,7 @@ class _Reading:
             self.chunks.append(MessageChunk())
             return
         if not is_mapping(delta):
-            raise ShapeError(f"{path}.{key}", "is no object")
+            raise ShapeError(f"{path}.{key}", "is not an object")
         self.left.rest(f"{path}.{key}", delta, MESSAGE)
         self.delta(delta, f"{path}.{key}")
 
@@ -287,7 +287,7 @@ class _Reading:
         """Return the pieces of calls that came."""
         given = delta.get("tool_calls")
         if given is not None and not is_list(given):
-            raise ShapeError(f"{path}.tool_calls", "is no list")
+            raise ShapeError(f"{path}.tool_calls", "is not a list")
         found = [self.piece(each, f"{path}.tool_calls[]") for each in given or ()]
         old = delta.get("function_call")
         if old is not None:
@@ -298,7 +298,7 @@ class _Reading:
     def piece(self, call: object, path: str) -> ToolCallChunk:
         """Return one piece of a call, with an index that only its call has."""
         if not is_mapping(call):
-            raise ShapeError(path, "is no object")
+            raise ShapeError(path, "is not an object")
         name, arguments = named_of(call, path, self.left)
         id_ = words(call.get("id"), f"{path}.id")
         index = self.indexes.of(index_of(call), id_, name)

@@ -70,7 +70,7 @@ def _read(tree: Mapping[str, Any], place: str) -> Message:
 def _plain(tree: object, place: str) -> Iterator[Mapping[str, Any]]:
     """Yield a message as chat completions have it; blocks may hold several."""
     if not is_mapping(tree):
-        raise ShapeError(place, "is no object with 'role' and 'content'")
+        raise ShapeError(place, "is not an object with 'role' and 'content'")
     if "role" not in tree:
         tree = _of_langchain(tree, place)
     if tree["role"] not in ROLES and tree["role"] != _OLD:

@@ -51,7 +51,7 @@ def text_of(content: object, path: str, left: LeftOut) -> tuple[str, dict[str, s
     if content is None or isinstance(content, str):
         return content or "", {}
     if not is_list(content):
-        raise ShapeError(path, "is no text and no list of parts")
+        raise ShapeError(path, "is not text and no list of parts")
     texts: list[str] = []
     extra: dict[str, str] = {}
     for part in content:
@@ -68,7 +68,7 @@ def _part(part: object, path: str, left: LeftOut) -> tuple[str, str]:
     if isinstance(part, str):
         return "text", part
     if not is_mapping(part):
-        raise ShapeError(path, "has a part that is no text and no object")
+        raise ShapeError(path, "has a part that is not text and no object")
     kind = str(part.get("type", "text"))
     if kind in {"text", "input_text", "output_text"}:
         left.rest(f"{path}[{kind}]", part, {"type", "text"})
@@ -99,7 +99,7 @@ def calls_of(
     """Return the calls of a whole message, old and new form; raises ShapeError."""
     calls = message.get("tool_calls")
     if calls is not None and not is_list(calls):
-        raise ShapeError(f"{path}.tool_calls", "is no list")
+        raise ShapeError(f"{path}.tool_calls", "is not a list")
     found = [_call(each, f"{path}.tool_calls[]", left) for each in calls or ()]
     old = message.get("function_call")
     if old is not None:
@@ -109,7 +109,7 @@ def calls_of(
 
 def _call(call: object, path: str, left: LeftOut) -> ToolCall:
     if not is_mapping(call):
-        raise ShapeError(path, "is no object")
+        raise ShapeError(path, "is not an object")
     name, arguments = named_of(call, path, left)
     return ToolCall(words(call.get("id"), f"{path}.id"), name, arguments)
 
@@ -132,7 +132,7 @@ def function_of(
     if function is None:
         return "", ""
     if not is_mapping(function):
-        raise ShapeError(path, "is no object")
+        raise ShapeError(path, "is not an object")
     left.rest(path, function, {"name", key})
     arguments: Json = function.get(key)
     if is_mapping(arguments) or is_list(arguments):
@@ -149,7 +149,7 @@ def words(value: object, path: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        raise ShapeError(path, "is no text")
+        raise ShapeError(path, "is not text")
     return value
 
 

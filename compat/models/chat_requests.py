@@ -56,7 +56,7 @@ def body_of(body: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ShapeError("request", "has no JSON body") from error
     if not is_mapping(tree):
-        raise ShapeError("request", "has a body that is no object")
+        raise ShapeError("request", "has a body that is not an object")
     return tree
 
 
@@ -64,7 +64,7 @@ def message_of(tree: object, left: LeftOut) -> Message:
     """Read one message of a request; raises ShapeError."""
     path = "request.messages[]"
     if not is_mapping(tree):
-        raise ShapeError(path, "is no object")
+        raise ShapeError(path, "is not an object")
     role = ROLES.get(str(tree.get("role")))
     if role is None:
         raise ShapeError(f"{path}.role", "is none of chat completions")
@@ -90,14 +90,14 @@ def _tools(tree: Mapping[str, Any], left: LeftOut) -> tuple[str, ...]:
 def _listed(tree: Mapping[str, Any], key: str) -> Sequence[object]:
     given = tree.get(key)
     if given is not None and not is_list(given):
-        raise ShapeError(f"request.{key}", "is no list")
+        raise ShapeError(f"request.{key}", "is not a list")
     return given or ()
 
 
 def _tool(tool: object, left: LeftOut) -> str:
     path = "request.tools[]"
     if not is_mapping(tool):
-        raise ShapeError(path, "is no object")
+        raise ShapeError(path, "is not an object")
     kind = str(tool.get("type", "function"))
     inner = tool.get(kind)
     if kind not in {"function", "custom"} or not is_mapping(inner):
@@ -109,6 +109,6 @@ def _tool(tool: object, left: LeftOut) -> str:
 
 def _named(function: object, path: str, left: LeftOut) -> str:
     if not is_mapping(function):
-        raise ShapeError(path, "is no object")
+        raise ShapeError(path, "is not an object")
     left.rest(path, function, {"name"})
     return words(function.get("name"), f"{path}.name")

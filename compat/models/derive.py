@@ -120,14 +120,14 @@ def read_derived(text: str, file: str) -> Derived:
     try:
         tree = json.loads(text)
         if not is_mapping(tree):
-            raise DerivedError(file, "is no object")
+            raise DerivedError(file, "is not an object")
         return _read(tree)
     except ScenarioError as error:
         raise DerivedError(file, str(error)) from error
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, DerivedError):
             raise
-        raise DerivedError(file, f"is no derived script ({error})") from error
+        raise DerivedError(file, f"is not a derived script ({error})") from error
 
 
 def _read(tree: Mapping[str, Any]) -> Derived:
@@ -254,7 +254,7 @@ def read_index(out: Path) -> Mapping[str, Mapping[str, int]]:
         return {}
     tree = json.loads(path.read_text("utf-8"))
     if not is_mapping(tree) or not all(map(is_mapping, tree.values())):
-        raise DerivedError(INDEX, "is no index of derived scripts")
+        raise DerivedError(INDEX, "is not an index of derived scripts")
     return tree
 
 

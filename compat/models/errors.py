@@ -2,7 +2,7 @@
 
     TrafficError (ValueError)
     ├── RequestError        a request of which no input can be made
-    ├── DerivedError        a file that is no derived script
+    ├── DerivedError        a file that is not a derived script
     ├── SecretError         something that looks like a key would be written
     ├── NoTrafficError      a folder without cassettes
     ├── SourcesError        an index that does not say where cassettes come from
@@ -52,7 +52,7 @@ class RequestError(TrafficError):
 
 
 class DerivedError(TrafficError):
-    """A file that is no derived script."""
+    """A file that is not a derived script."""
 
     def __init__(self, file: str, problem: str) -> None:
         self.file = file
@@ -89,7 +89,7 @@ class SourcesError(TrafficError):
     def __init__(self, file: str) -> None:
         self.file = file
         super().__init__(
-            f"{file} is no list of objects that name a file and its source:"
+            f"{file} is not a list of objects that name a file and its source:"
             " repair it, or remove it"
         )
 

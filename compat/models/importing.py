@@ -90,7 +90,7 @@ class ImportedFile:
 def import_file(path: Path) -> ImportedFile:
     """Return the worlds of a file; raises GivenFileError or OSError.
 
-    One without a world is an error, and so is one of which any part is no world.
+    One without a world is an error, and so is one of which any part is not a world.
     """
     if is_corpus(path):
         return _corpus(path)
@@ -214,7 +214,7 @@ def _json_items(path: Path, data: bytes) -> list[tuple[str, object]] | None:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _wrong(path, "", f"is no UTF-8 text ({error.reason})") from None
+        raise _wrong(path, "", f"is not UTF-8 text ({error.reason})") from None
     try:
         tree = json.loads(text)
     except ValueError as error:
@@ -240,12 +240,13 @@ def _parts(tree: object) -> Iterator[tuple[str, object]]:
 
 
 def _lines(path: Path, text: str, error: ValueError) -> Iterator[tuple[str, object]]:
-    """Yield what each line holds; one that is no JSON is a problem of its own."""
+    """Yield what each line holds; one that is not JSON is a problem of its own."""
     if text.lstrip()[:1] not in {"{", "["}:
-        raise _wrong(path, "line 1", f"is no JSON; {INSTEAD}, or a cassette as .yaml")
+        raise _wrong(path, "line 1", f"is not JSON; {INSTEAD}, or a cassette as .yaml")
     lines = text.split("\n")  # not splitlines: U+2028 may stand in a text of JSON
     if isinstance(error, json.JSONDecodeError) and lines[0].strip() in {"{", "["}:
-        raise _wrong(path, f"line {error.lineno}", f"is no JSON: {error.msg}") from None
+        where = f"line {error.lineno}"
+        raise _wrong(path, where, f"is not JSON: {error.msg}") from None
     for number, line in enumerate(lines, 1):
         yield f"line {number}", _item(line)
 
@@ -281,7 +282,7 @@ class _Reading:
             self.problems.append(BadPlace(where, str(error)))
         except ScenarioError as error:
             problems = "; ".join(error.problems)
-            self.problems.append(BadPlace(where, f"is no scenario: {problems}"))
+            self.problems.append(BadPlace(where, f"is not a scenario: {problems}"))
         else:
             self.worlds.append(ImportedWorld(world, where, kind))
 
@@ -311,7 +312,7 @@ def _world(item: object) -> tuple[Scenario, Kind]:
     if isinstance(item, ShapeError):  # of a span
         raise item
     if isinstance(item, ValueError):
-        raise ShapeError("is no JSON", f"({item}); write one JSON value a line")
+        raise ShapeError("is not JSON", f"({item}); write one JSON value a line")
     if is_list(item) and item and all(map(is_message, item)):
         return read_scenario(chat_scenario(chat_messages(item))), "chat"
     if not is_mapping(item):

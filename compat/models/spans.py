@@ -98,7 +98,7 @@ def _model_calls(tree: object) -> Iterator[Attributes]:
 
 def _spans(tree: object) -> Iterator[Attributes]:
     if not is_mapping(tree):
-        raise ShapeError("span", "is no object")
+        raise ShapeError("span", "is not an object")
     if _BATCH not in tree:
         yield tree["attributes"] or {}
         return
@@ -112,7 +112,7 @@ def _under(tree: Mapping[str, Any], key: str) -> Sequence[Any]:
     """Return a list of objects; one that is not there is empty."""
     found = tree.get(key) or ()
     if not all(map(is_mapping, found)):
-        raise ShapeError(key, "holds what is no object")
+        raise ShapeError(key, "holds what is not an object")
     return found
 
 
@@ -134,9 +134,9 @@ def _value(attributes: Attributes, name: str) -> Sequence[Any]:
         try:
             found = json.loads(found)
         except ValueError:
-            raise ShapeError(name, "is no JSON; was it cut off?") from None
+            raise ShapeError(name, "is not JSON; was it cut off?") from None
     if not is_list(found):
-        raise ShapeError(name, "is no list")
+        raise ShapeError(name, "is not a list")
     return found
 
 
@@ -168,7 +168,7 @@ def _chat(messages: Sequence[object], attributes: Attributes) -> dict[str, Any]:
 def _messages(message: object, place: str) -> Iterator[dict[str, Any]]:
     """Yield a message as chat completions have it, each result as one of its own."""
     if not is_mapping(message) or not is_list(message.get("parts")):
-        raise ShapeError(place, "is no object with 'role' and 'parts'")
+        raise ShapeError(place, "is not an object with 'role' and 'parts'")
     parts = [part for part in message["parts"] if is_mapping(part)]
     for part in parts:
         if part.get("type") == _RESULT:

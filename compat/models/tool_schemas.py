@@ -30,7 +30,7 @@ def tools_of(given: object, place: str) -> list[DeclaredTool]:
     Those that run at the vendor's (``web_search_20250305`` and the like) are none.
     """
     if not is_list(given):
-        raise ShapeError(place, f"is no list; {INSTEAD}")
+        raise ShapeError(place, f"is not a list; {INSTEAD}")
     found = [_tool(each, f"{place}[{at}]") for at, each in enumerate(given)]
     return [each for each in found if each is not None]
 
@@ -40,10 +40,10 @@ def read_tools(path: Path) -> tuple[DeclaredTool, ...]:
     try:
         tree = json.loads(path.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
-        problem = f"is no UTF-8 text ({error.reason})"
+        problem = f"is not UTF-8 text ({error.reason})"
         raise GivenFileError(str(path), [BadPlace("", problem)]) from None
     except json.JSONDecodeError as error:
-        bad = BadPlace(f"line {error.lineno}", f"is no JSON ({error.msg}); {INSTEAD}")
+        bad = BadPlace(f"line {error.lineno}", f"is not JSON ({error.msg}); {INSTEAD}")
         raise GivenFileError(str(path), [bad]) from None
     try:
         found = tools_of(_listed(tree), "tools")
@@ -69,7 +69,7 @@ def _listed(tree: object) -> object:
 
 def _tool(tree: object, place: str) -> DeclaredTool | None:
     if not is_mapping(tree):
-        raise ShapeError(place, f"is no object; {INSTEAD}")
+        raise ShapeError(place, f"is not an object; {INSTEAD}")
     kind = str(tree.get("type") or "function")
     if kind not in {"function", "custom"}:
         return None
@@ -89,7 +89,7 @@ def _schema(tool: Mapping[str, Any], place: str) -> Mapping[str, Any]:
         return {"type": "object", "properties": {}}
     schema = tool[key]
     if not is_mapping(schema):
-        raise ShapeError(f"{place}.{key}", "is no JSON schema, which is an object")
+        raise ShapeError(f"{place}.{key}", "is not a JSON schema, which is an object")
     if schema.get("type", "object") != "object":
         kind = schema["type"]
         raise ShapeError(
@@ -97,7 +97,8 @@ def _schema(tool: Mapping[str, Any], place: str) -> Mapping[str, Any]:
         )
     fields = schema.get("properties", {})
     if not is_mapping(fields) or not all(map(_is_schema, fields.values())):
-        raise ShapeError(f"{place}.{key}.properties", "is no object of JSON schemas")
+        where = f"{place}.{key}.properties"
+        raise ShapeError(where, "is not an object of JSON schemas")
     return schema
 
 

@@ -41,7 +41,7 @@ _CALLS: Final = (
     "function_call",
     "function_response",
 )
-_EVENTS: Final = "an event that is no JSON"
+_EVENTS: Final = "an event that is not JSON"
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ def _ids(response: Response) -> Iterator[str]:
 
 
 def _trees(response: Response) -> list[Mapping[str, Any]] | None:
-    """Return the objects that an answer is, or None if a part of it is no JSON."""
+    """Return the objects that an answer is, or None if a part of it is not JSON."""
     try:
         if is_streamed(response):
             events, _ = events_of([response.body])

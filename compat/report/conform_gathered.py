@@ -29,7 +29,7 @@ LEVELS: Final[tuple[Level, ...]] = ("MUST", "SHOULD", "MAY")
 
 
 class IncompleteError(ValueError):
-    """The events are no whole judgement; says what is missing or does not belong."""
+    """The events are not a whole judgement; says what is missing or does not belong."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -138,7 +138,7 @@ class _Gathering:
         if self.open and event.engine != _first(self.open, EngineInfo).engine:
             raise IncompleteError(f"{event.engine} speaks among another's events")
         if isinstance(event, ClauseResult) and event.clause not in self.clauses:
-            raise IncompleteError(f"{event.clause} is no clause of the contract")
+            raise IncompleteError(f"{event.clause} is not a clause of the contract")
         self.open.append(event)
         if isinstance(event, EngineSummary):
             self.engines.append(engine_report(self.open))

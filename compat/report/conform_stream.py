@@ -28,7 +28,7 @@ _EVENTS: Final[TypeAdapter[AnyEvent]] = TypeAdapter(AnyEvent)
 
 
 class StreamError(ValueError):
-    """The text is no judgement; says in which line, and what is wrong there."""
+    """The text is not a judgement; says in which line, and what is wrong there."""
 
     def __init__(self, line: int, what: str) -> None:
         self.line = line
@@ -49,7 +49,7 @@ class UnknownVersionError(StreamError):
 
 
 class NotAnEventError(StreamError):
-    """The line is no event that can stand in this place."""
+    """The line is not an event that can stand in this place."""
 
 
 class JudgementStream:
@@ -125,14 +125,14 @@ def _object(number: int, text: str) -> Mapping[str, Any]:
     try:
         data: object = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise NotAnEventError(number, f"is no JSON: {plain(str(error))}") from None
+        raise NotAnEventError(number, f"is not JSON: {plain(str(error))}") from None
     if not isinstance(data, dict):
         raise NotAnEventError(number, f"is a {type(data).__name__}, not an object")
     return cast("Mapping[str, Any]", data)
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number of JSON")
 
 
 def _first_mistake(error: ValidationError) -> str:

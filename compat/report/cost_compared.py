@@ -35,7 +35,7 @@ def lines(rows: Sequence[ComparedRow], limit: float) -> Iterator[Text]:
 
 
 def summary(rows: Sequence[ComparedRow], limit: float) -> Text:
-    """Return the counts; with nothing to compare that is said, and is no pass."""
+    """Return the counts; with nothing to compare that is said, and is not a pass."""
     if not rows:
         return Text("NOTHING COMPARED: the two reports share no row", "bold red")
     found = Counter(row.verdict for row in rows)

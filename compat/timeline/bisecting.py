@@ -25,8 +25,8 @@ class NothingToFindError(ValueError):
 class Bisection:
     """A search over versions in order, the first of which is taken for good.
 
-    What is bad is bad compared with the first version: what failed there already is no
-    change. With an ``item``, only that one counts.
+    What is bad is bad compared with the first version: what failed there already is not
+    a change. With an ``item``, only that one counts.
     """
 
     def __init__(self, versions: Sequence[str], judge: Judge, item: str = "") -> None:

@@ -25,7 +25,7 @@ _GOOD: Final[Mapping[str, bool | None]] = {
 
 
 class TimelineReportError(ValueError):
-    """A file that is no report of a judgement, or does not say of which version."""
+    """A file that is not a report of a judgement, or does not say of which version."""
 
     def __init__(self, path: Path, problem: str) -> None:
         self.path = path
@@ -78,7 +78,7 @@ def read_report(
         elif "holds" in tree:
             found = [_of_pair(PairReport.model_validate(tree), version, subject)]
         else:
-            raise TimelineReportError(path, _instead("it is no report"))
+            raise TimelineReportError(path, _instead("it is not a report"))
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise TimelineReportError(path, _instead(f"{where} is none of one")) from None
@@ -89,9 +89,9 @@ def _tree(path: Path) -> Mapping[str, Any]:
     try:
         tree = json.loads(path.read_bytes())
     except ValueError:
-        raise TimelineReportError(path, _instead("it is no JSON")) from None
+        raise TimelineReportError(path, _instead("it is not JSON")) from None
     if not is_mapping(tree):
-        raise TimelineReportError(path, _instead("it is no report"))
+        raise TimelineReportError(path, _instead("it is not a report"))
     return tree
 
 

@@ -24,7 +24,7 @@ class JudgingCommandError(ValueError):
 
 
 class CommitsError(ValueError):
-    """Commits that git does not have, or a folder that is no repository."""
+    """Commits that git does not have, or a folder that is not a repository."""
 
 
 class JudgingCommand:
@@ -115,7 +115,7 @@ def commits(span: str, repository: Path) -> list[str]:
     """
     good, dots, bad = span.partition("..")
     if not (good and dots and bad) or bad.startswith("."):
-        raise CommitsError(f"{span!r} is no GOOD..BAD, such as v1.0..HEAD")
+        raise CommitsError(f"{span!r} is not a GOOD..BAD, such as v1.0..HEAD")
     [first] = _git(repository, "rev-parse", "--short=12", f"{good}^{{commit}}")
     way = ("rev-list", "--reverse", "--ancestry-path", "--abbrev-commit", "--abbrev=12")
     found = _git(repository, *way, f"{good}..{bad}")

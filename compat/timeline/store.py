@@ -42,7 +42,7 @@ _WAITS: Final = 30.0
 
 
 class TimelineFileError(ValueError):
-    """A file that is no timeline, or one of a newer refengine."""
+    """A file that is not a timeline, or one of a newer refengine."""
 
     def __init__(self, path: Path, problem: str) -> None:
         self.path = path
@@ -136,7 +136,8 @@ class Timeline:
                 yield base
                 base.execute("COMMIT")
         except sqlite3.DatabaseError as error:
-            raise TimelineFileError(self.path, f"is no timeline ({error})") from error
+            why = f"is not a timeline ({error})"
+            raise TimelineFileError(self.path, why) from error
 
     def _checked(self, base: sqlite3.Connection, *, write: bool) -> None:
         [program] = base.execute("PRAGMA application_id").fetchone()

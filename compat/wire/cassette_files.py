@@ -164,7 +164,7 @@ class _Reader:
             status = self.status(tree["status"])
             body = self.body(tree, tree.get("body"))
         if type(status[0]) is not int:
-            raise self.wrong("the status is no whole number")
+            raise self.wrong("the status is not a whole number")
         headers, body = self.decoded(self.headers(tree["headers"]), body)
         url = self.text(tree.get("url") or "", "url")
         return Response(*status, headers, body, url)
@@ -177,7 +177,7 @@ class _Reader:
     def headers(self, tree: Anything) -> Headers:
         """Return headers, of which one value may stand without a list."""
         if not is_mapping(tree):
-            raise self.wrong("headers are no object")
+            raise self.wrong("headers are not an object")
         return headers_of(
             (self.text(name, "header"), self.text(value, f"header {name}"))
             for name, values in tree.items()
@@ -241,9 +241,9 @@ class _Reader:
             parts = urlsplit(url)
             complete = parts.scheme and parts.hostname and parts.port != 0
         except ValueError as error:
-            raise self.wrong("the uri is no address") from error
+            raise self.wrong("the uri is not an address") from error
         if not complete:
-            raise self.wrong("the uri is no address")
+            raise self.wrong("the uri is not an address")
 
     def encodable(self, text: str, where: str) -> None:
         """Refuse half an emoji, which no client can send."""
@@ -257,7 +257,7 @@ class _Reader:
     ) -> None:
         """Check that the parts are there, and no part that would be dropped."""
         if not is_mapping(tree):
-            raise self.wrong(f"{where} is no object")
+            raise self.wrong(f"{where} is not an object")
         _known(tree, known, self.file, where, self.number)
         for key in needed:
             if key not in tree:

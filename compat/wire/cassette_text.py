@@ -45,7 +45,7 @@ def loaded(data: bytes, name: str) -> Anything:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise NotACassetteError(name, "it is no UTF-8 text") from error
+        raise NotACassetteError(name, "it is not UTF-8 text") from error
     if text.lstrip().startswith(("{", "[")):
         try:
             return json.loads(text, object_pairs_hook=_once)
@@ -93,7 +93,7 @@ def _yaml(text: str, name: str) -> Anything:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise NotACassetteError(name, f"line {line}: {error.problem}") from error
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise NotACassetteError(name, f"it is no YAML: {type(error).__name__}") from (
+        raise NotACassetteError(name, f"it is not YAML: {type(error).__name__}") from (
             error
         )
 

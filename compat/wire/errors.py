@@ -76,7 +76,7 @@ class NoCassetteError(CassetteError):
 
 
 class NotACassetteError(CassetteError):
-    """The file is no YAML or JSON, or not of vcrpy's version 1."""
+    """The file is not YAML or JSON, or not of vcrpy's version 1."""
 
     def __init__(self, file: str, problem: str) -> None:
         super().__init__(
@@ -312,7 +312,7 @@ class NoManifestError(ManifestError):
 
 
 class InvalidManifestError(ManifestError):
-    """The manifest is no TOML or has another shape."""
+    """The manifest is not TOML or has another shape."""
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"{name}: {problem}: see docs/cassettes.md for its entries")

@@ -22,7 +22,7 @@ Tree: TypeAlias = Any  # JSON: None, bool, int, float, str, list, dict
 
 
 class NotJsonError(ValueError):
-    """The text is no JSON, or has more than one meaning."""
+    """The text is not JSON, or has more than one meaning."""
 
 
 def tree_of(text: str | bytes) -> Tree:

@@ -111,7 +111,7 @@ def configured_false(case: PlayedWorld) -> Iterator[Decision]:
     """Tell what a configured false does."""
     yield from _one_name(
         case,
-        "a configured false is no flag, or counts as the profile has it",
+        "a configured false is not a flag, or counts as the profile has it",
         lambda batch, name: (
             _untouched(batch, name) and _configured(batch, name) is False
         ),

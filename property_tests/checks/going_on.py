@@ -89,7 +89,7 @@ def _after_cancellation(
         history = _first_history(after)
         if base is not None and history is not None and comparable(case):
             yield Decision(ONCE, base, history[0], history[1])
-    rest = now.calls and not first.data.get("hook")  # calls alone are no iteration
+    rest = now.calls and not first.data.get("hook")  # calls alone are not an iteration
     if after.status != "interrupted" and after.error is None:
         parts = len(before.iterations) - 1 + len(after.iterations)
         if not rest:

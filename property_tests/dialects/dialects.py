@@ -58,7 +58,7 @@ def world_of_dialect(data: Mapping[str, Any]) -> BaseModel | None:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise ValueError(
-            f"it is no world of {subject}: {where}: {first['msg']}"
+            f"it is not a world of {subject}: {where}: {first['msg']}"
         ) from None
 
 

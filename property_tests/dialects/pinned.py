@@ -49,7 +49,7 @@ class PinnedPlayer:
         def replay(clause: str, world: BaseModel) -> ReplayedWorld:
             scenario = scenario_json(world)
             if scenario["subject"] != self.dialect:
-                return ReplayedWorld(usage=f"it is no world of {self.dialect}")
+                return ReplayedWorld(usage=f"it is not a world of {self.dialect}")
             given = {"scenario": scenario, "only": [clause]}
             try:
                 return _replayed(clause, child.call("judge", given, self.timeout))

@@ -2,8 +2,8 @@
 
 The parent never imports an engine, so nothing that an engine does on import can change
 the corpus, and one that hangs or exits is ended and named. Its functions are served as
-those of ``refengine.testing.child``, so whatever the engine prints is no reply and no
-crash.
+those of ``refengine.testing.child``, so whatever the engine prints is neither a reply
+nor a crash.
 """
 
 from __future__ import annotations

@@ -115,7 +115,8 @@ class Known(BaseModel):
             SpecifierSet("" if given == EVERY else given)
         except InvalidSpecifier:
             raise ValueError(
-                f"{given!r} is no range of versions: write '>=1.4,<2', or '*' for all"
+                f"{given!r} is not a range of versions: write '>=1.4,<2', or '*' for"
+                " all"
             ) from None
         return given
 
@@ -131,7 +132,7 @@ class Known(BaseModel):
     def _is_a_link(cls, given: str, info: ValidationInfo) -> str:
         if _LINK.fullmatch(given) or (info.context and given.startswith(TODO)):
             return given
-        raise ValueError(f"{given!r} is no link: give the issue's, as 'https://…'")
+        raise ValueError(f"{given!r} is not a link: give the issue's, as 'https://…'")
 
     @field_validator("world", mode="before")
     @classmethod
@@ -149,7 +150,7 @@ class Known(BaseModel):
     def _is_a_variant(cls, given: str) -> str:
         if given and given not in CHANGES:
             there = ", ".join(CHANGES)
-            raise ValueError(f"{given!r} is no variant; there are {there}")
+            raise ValueError(f"{given!r} is not a variant; there are {there}")
         return given
 
 
@@ -199,7 +200,7 @@ def _tables(text: bytes, path: Path) -> list[Mapping[str, Any]]:
     try:
         data = tomllib.loads(text.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise KnownFailuresError(path, [f"is no TOML: {error}"]) from None
+        raise KnownFailuresError(path, [f"is not TOML: {error}"]) from None
     found = data.pop("failure", [])
     problems = [f"{key}: there is no such key; write [[failure]]" for key in data]
     if not isinstance(found, list):

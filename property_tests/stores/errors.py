@@ -12,7 +12,7 @@ FORMS: Final = "module:Store or file.py:Store, a class or a function that gives 
 
 
 class NotAStoreReferenceError(LoadError):
-    """The text is no reference to a class or function."""
+    """The text is not a reference to a class or function."""
 
     def __init__(self, text: str, why: str) -> None:
         self.text = text

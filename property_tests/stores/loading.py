@@ -113,7 +113,7 @@ def _found(text: str) -> EngineFactory:
             why = "what it names is a store already, and every world needs its own"
         raise NotAStoreReferenceError(text, why) from error
     except NotAReferenceError as error:
-        why = "it is no module, or no name in one"
+        why = "it is not a module, or no name in one"
         raise NotAStoreReferenceError(text, why) from error
 
 

@@ -47,8 +47,8 @@ class ToolFilterHandler:
 def tool_names(owner: str, given: Iterable[object]) -> frozenset[str]:
     """Return the tools' names that ``owner`` was given.
 
-    Raises HandlerArgumentError if there is none, or something that is no name. A single
-    text is refused: its letters would be taken for names.
+    Raises HandlerArgumentError if there is none, or something that is not a name. A
+    single text is refused: its letters would be taken for names.
     """
     names = () if isinstance(given, str) else tuple(given)
     if not names or not all(isinstance(each, str) for each in names):

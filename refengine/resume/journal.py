@@ -230,7 +230,7 @@ class LiveEntry:
         """Return this entry with those within it, and those it had not come to again.
 
         Those within were stopped before it and have made theirs, so that an onion of
-        10,000 layers is no recursion.
+        10,000 layers is not recursion.
         """
         known = () if self.old is None else self.old.inner
         made = tuple(each.entry() for each in self._inner)

@@ -38,7 +38,7 @@ def check(types: TypeRegistry, value: object, where: Where, what: str) -> None:
 def check_message(
     types: TypeRegistry, message: Message, where: Where, what: str
 ) -> None:
-    """Check what a message carries, and that its text is no class of its own."""
+    """Check what a message carries, and that its text is not a class of its own."""
     if message.content.__class__ is not str:
         check(types, message.content, where, f"{what}.content")
     if message.extra is NOTHING:

@@ -168,7 +168,7 @@ def changes(
 ) -> Changes | None:
     """Return what differs from ``before``; None if nothing does.
 
-    Raises NotKeepableError for what is no text: no tool and no model takes it.
+    Raises NotKeepableError for what is not text: no tool and no model takes it.
     """
     now = given(scope, value)
     if before is None or now is None or now == before:

@@ -93,7 +93,7 @@ class StepWriter:
         """
         if error is None:
             return True
-        # What a wrapper returned that is no text could not be kept for later.
+        # What a wrapper returned that is not text could not be kept for later.
         waits = self._key is not None and self._waits_for_answers
         return waits and not isinstance(error, (HookReturnError, ToolResultTypeError))
 

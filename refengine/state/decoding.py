@@ -62,7 +62,7 @@ def _text(value: object) -> str:
     found = "".join(each for each in parts if isinstance(each, str))
     if pieces(found) == parts:
         return found
-    raise ValueError("is no text")
+    raise ValueError("is not text")
 
 
 def _texts(value: object) -> list[str]:
@@ -71,13 +71,13 @@ def _texts(value: object) -> list[str]:
 
 def _trees(value: object) -> dict[str, object]:
     if type(value) is not dict:
-        raise ValueError("is no object")
+        raise ValueError("is not an object")
     return cast("dict[str, object]", value)
 
 
 def _list(value: object) -> list[object]:
     if type(value) is not list:
-        raise ValueError("is no list")
+        raise ValueError("is not a list")
     return cast("list[object]", value)
 
 
@@ -380,7 +380,7 @@ class Decoding:
                 return _TEXT.validate_python(given)
             shape = ChunkShape.model_validate(given)
         except ValidationError as error:
-            raise BadCheckpointError(at, f"is no chunk: {first_of(error)}") from None
+            raise BadCheckpointError(at, f"is not a chunk: {first_of(error)}") from None
         calls = tuple(ToolCallChunk(**each.__dict__) for each in shape.calls)
         extra = self._extra(shape, at)
         return MessageChunk(shape.content, calls, shape.id, shape.name, extra)
@@ -429,7 +429,8 @@ def _shaped(body: object) -> StepShape:
     try:
         return StepShape.model_validate(body)
     except ValidationError as error:
-        raise BadCheckpointError("the body", f"is no step: {first_of(error)}") from None
+        why = f"is not a step: {first_of(error)}"
+        raise BadCheckpointError("the body", why) from None
 
 
 def _address(shape: AddressShape) -> Address:

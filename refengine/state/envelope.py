@@ -5,7 +5,7 @@
     {"seq":0,…}
 
 The digest is of all that stands before it in the header, and of the body. It finds what
-was changed by accident; it is no signature.
+was changed by accident; it is not a signature.
 
 How large a record may be is asked of its bytes before anything is made of them. Texts
 are taken out first, in one pass; what is left is brackets, commas and numbers, and
@@ -83,7 +83,7 @@ def parsed(body: bytes, limits: Limits, where: str) -> object:
     """Return the JSON value of ASCII bytes, once they are within the limits.
 
     ``where`` is what an error calls it. Raises OversizedCheckpointError, TooDeepError,
-    and BadCheckpointError for what is no JSON, or JSON that readers disagree about.
+    and BadCheckpointError for what is not JSON, or JSON that readers disagree about.
     """
     check_shape(body, limits)
     try:
@@ -91,7 +91,7 @@ def parsed(body: bytes, limits: Limits, where: str) -> object:
     except RecursionError:
         raise TooDeepError(limits.max_depth) from None
     except ValueError as error:  # not ASCII and not JSON, too
-        raise BadCheckpointError(where, f"is no JSON: {error}") from None
+        raise BadCheckpointError(where, f"is not JSON: {error}") from None
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

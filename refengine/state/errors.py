@@ -126,7 +126,7 @@ class DecodeError(StateError):
 
 @error
 class BadTreeError(StateError, ValueError):
-    """Stored data is no packed value."""
+    """Stored data is not a packed value."""
 
     path: str
     why: str
@@ -135,7 +135,7 @@ class BadTreeError(StateError, ValueError):
 
 @error
 class ForeignFileError(StateError):
-    """What was given is no checkpoint."""
+    """What was given is not a checkpoint."""
 
     begins: bytes
     says = (
@@ -229,7 +229,7 @@ class TooDeepError(StateError):
 
 @error
 class BadCheckpointError(StateError):
-    """The record is whole, but what stands in it is no step of a run."""
+    """The record is whole, but what stands in it is not a step of a run."""
 
     where: str
     why: str

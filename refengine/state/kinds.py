@@ -2,7 +2,7 @@
 
 JSON has no tuples, sets, bytes, dates or exact decimals. Each of these has a name here
 and comes back of its own type. What would come back changed is refused: a time zone
-that is not a fixed offset, a decimal that is no number.
+that is not a fixed offset, a decimal that is not a number.
 
 Dataclasses, enums and pydantic models are kept by their fields and names. Fields are
 packed one by one, with their own types; nothing is turned into a dict on the way.
@@ -136,7 +136,7 @@ def _frozenset(items: list[object]) -> frozenset[object]:
 
 def _frozen_dict(items: dict[str, Any]) -> FrozenDict:
     if type(items) is not dict:
-        raise TypeError(f"{type(items).__name__} is no object")
+        raise TypeError(f"{type(items).__name__} is not an object")
     return FrozenDict(items)
 
 
@@ -150,7 +150,7 @@ def _to_bytes(text: str) -> bytes:
 
 def _from_decimal(number: Decimal) -> str:
     if not number.is_finite():
-        advice = "it is no number: keep None or a text instead"
+        advice = "it is not a number: keep None or a text instead"
         raise Refused("", "Decimal", advice)
     return str(number)
 
@@ -221,10 +221,10 @@ _BY_HAND = "use types.register with encode and decode"
 def dataclass_ways(name: str, cls: type) -> tuple[Encode, Decode]:
     """Return how a dataclass is encoded and decoded; raises UnfitTypeError.
 
-    What is no field is not kept; ``__post_init__`` runs again when it is decoded.
+    What is not a field is not kept; ``__post_init__`` runs again when it is decoded.
     """
     if not dataclasses.is_dataclass(cls):
-        raise UnfitTypeError(name, cast("object", cls), "it is no dataclass")
+        raise UnfitTypeError(name, cast("object", cls), "it is not a dataclass")
     fields = tuple(each.name for each in dataclasses.fields(cls))
     if tuple(inspect.signature(cls).parameters) != fields:
         why = f"its fields are not what it is called with: {_BY_HAND}"
@@ -246,7 +246,7 @@ def enum_ways(name: str, cls: type) -> tuple[Encode, Decode]:
     A flag is kept as a number, since not each combination has a name.
     """
     if not issubclass(cls, enum.Enum):
-        raise UnfitTypeError(name, cast("object", cls), "it is no enum")
+        raise UnfitTypeError(name, cast("object", cls), "it is not an enum")
     members = cls.__members__
 
     def decode(data: str) -> object:
@@ -264,7 +264,7 @@ def model_ways(name: str, cls: type) -> tuple[Encode, Decode]:
     """
     model = cast("Any", cls)
     if not all(hasattr(cls, each) for each in ("model_validate", "model_construct")):
-        raise UnfitTypeError(name, cls, "it is no pydantic model")
+        raise UnfitTypeError(name, cls, "it is not a pydantic model")
     if getattr(cls, "__pydantic_root_model__", False):
         raise UnfitTypeError(name, cls, f"it is a RootModel: {_BY_HAND}")
     if getattr(cls, "__private_attributes__", None):

@@ -171,7 +171,7 @@ class Packing:
         try:
             data: Tree = json.loads(value.text)
         except ValueError as error:
-            raise self._refused(value, where, "its text is no JSON") from error
+            raise self._refused(value, where, "its text is not JSON") from error
         return {"$type": value.name, "$version": value.version, "$data": data}
 
     def _enter(self, value: object, where: Where, depth: int) -> None:
@@ -346,7 +346,7 @@ class Unpacking:
         try:
             return Opaque(name, version, json.dumps(data, allow_nan=False))
         except (ValueError, TypeError) as error:
-            raise self._bad(where, "has data that is no JSON") from error
+            raise self._bad(where, "has data that is not JSON") from error
 
     def _decoded(
         self, known: Registered, version: int, data: object, where: Where

@@ -220,7 +220,7 @@ class SqliteStore:
         return self._file.db
 
     def _is_stale(self) -> bool:
-        """Tell whether others wrote while it was read: then it is no answer."""
+        """Tell whether others wrote while it was read: then it is not an answer."""
         return self._file is not None and self._file.is_stale(self.path)
 
     def _leave(self) -> None:

@@ -1,13 +1,13 @@
 """What a store raises, one class a cause; the message says what to do.
 
     StoreError (RefengineError)
-    ├── NoStoreError (TypeError)         what Checkpoints was given is no store
-    ├── NoTypesError (TypeError)         its types are no registry
-    ├── StoreKeyError (ValueError)       a key that is no text, or that no file can hold
+    ├── NoStoreError (TypeError)         what Checkpoints was given is not a store
+    ├── NoTypesError (TypeError)         its types are not a registry
+    ├── StoreKeyError (ValueError)       a key that is not text, or no name for a file
     ├── StoreRecordError (TypeError)     a record that is not bytes
     ├── StoreOptionError (ValueError)    an option that a store does not have
     ├── StoreMissingError                a folder or a file that is not there
-    ├── StoreFileError                   what stands at the path is no file
+    ├── StoreFileError                   what stands at the path is not a file
     ├── StoreReadOnlyError               it cannot be written
     ├── StoreFullError                   the disk is full
     ├── ForeignStoreError                a file of something else
@@ -39,7 +39,7 @@ class StoreError(RefengineError):
 
 @error
 class NoStoreError(StoreError, TypeError):
-    """What runs are to be kept in is no store: the path of a file, say."""
+    """What runs are to be kept in is not a store: the path of a file, say."""
 
     got: object
     says = (
@@ -49,7 +49,7 @@ class NoStoreError(StoreError, TypeError):
 
 @error
 class NoTypesError(StoreError, TypeError):
-    """The types of values are no registry: a list of classes, say."""
+    """The types of values are not a registry: a list of classes, say."""
 
     got: object
     says = (
@@ -101,7 +101,7 @@ class StoreMissingError(StoreError):
 
 @error
 class StoreFileError(StoreError):
-    """What stands at the path is no plain file: a folder, say, or a device."""
+    """What stands at the path is not a plain file: a folder, say, or a device."""
 
     path: Path
     says = (
@@ -135,7 +135,7 @@ class StoreFullError(StoreError):
 
 @error
 class ForeignStoreError(StoreError):
-    """The file is no store of ours, so nothing in it is touched."""
+    """The file is not a store of ours, so nothing in it is touched."""
 
     path: Path
     what: str

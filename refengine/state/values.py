@@ -151,7 +151,7 @@ class Types:
     def unpack_extra(self, tree: object, *, at: str = "extra") -> Mapping[str, Json]:
         """Return the ``extra`` that was packed; as ``unpack``."""
         if type(tree) is not dict or "$type" in tree:
-            raise BadTreeError(at, "is no object")
+            raise BadTreeError(at, "is not an object")
         found = self._unpacked(cast("object", tree), at, frozen=True)
         return cast("Mapping[str, Json]", found)
 
@@ -215,7 +215,7 @@ def _check(made: Registered) -> None:
     if type(name) is not str or not name or "$" in name:
         raise TypeNameError(name)
     if not isinstance(made.cls, type):
-        raise UnfitTypeError(name, made.cls, "it is no class")
+        raise UnfitTypeError(name, made.cls, "it is not a class")
     if made.cls in {*PLAIN, Opaque}:
         raise UnfitTypeError(name, made.cls, "it is kept as it is, without a name")
     whole = type(version) is int and version >= 1

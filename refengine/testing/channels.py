@@ -111,12 +111,12 @@ def _tool_executions(seen: Seen) -> Iterator[ChannelEntry]:
 
 
 def _answer(seen: Seen) -> Iterator[ChannelEntry]:
-    """Yield status and answer of every run that is no later turn (e)."""
+    """Yield status and answer of every run that is not a later turn (e)."""
     return _ends(seen, ("status", "answer"), turn=False)
 
 
 def _state(seen: Seen) -> Iterator[ChannelEntry]:
-    """Yield the final messages of every run that is no later turn (e)."""
+    """Yield the final messages of every run that is not a later turn (e)."""
     return _ends(seen, ("messages",), turn=False)
 
 

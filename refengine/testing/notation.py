@@ -3,7 +3,7 @@
 message = role ":" content *call | "tool(" callid "):" content
 call    = "[" callid ":" toolname "(" arguments ")]"
 
-A lone surrogate is no text for JSON and UTF-8, but a model's stream may be cut in the
+A lone surrogate is not text for JSON and UTF-8, but a model's stream may be cut in the
 middle of a character: ``<u+d83d>`` stands for one, and only U+D800 to U+DFFF have such
 a place. A message that holds this very place as its text cannot be written so.
 
@@ -47,12 +47,12 @@ _ANSWER: Final = re.compile(r"^assistant:(.*)$", re.DOTALL)
 
 
 class NotationError(ValueError):
-    """A text that is no message in this notation."""
+    """A text that is not a message in this notation."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         super().__init__(
-            f"{text!r} is no message: write 'user:text',"
+            f"{text!r} is not a message: write 'user:text',"
             " 'assistant:text[id:tool(args)]' or 'tool(id):text'"
         )
 

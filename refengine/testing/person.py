@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from refengine.testing.scenario import RunSpec, Scenario
 
 ANSWERED: Final = 50
-"""So often one run is answered, as of graphs; one that goes on asking is no session."""
+"""So often one run is answered, as of graphs; one that goes on asking is none."""
 AGAIN: Final = frozenset(("ctx", "options"))
 """What is given to a run, and not kept of it."""
 
@@ -68,7 +68,7 @@ class RepliesInTurn:
 class NotKeptError(BaseException):
     """A run was interrupted in a session that keeps none: it has to be played again.
 
-    No Exception: it is no error of the subject, and nothing may catch it.
+    No Exception: it is not an error of the subject, and nothing may catch it.
     """
 
 

@@ -21,12 +21,12 @@ SHOWN: Final = 5
 
 
 class ScenarioError(ValueError):
-    """A text or file that is no scenario."""
+    """A text or file that is not a scenario."""
 
     def __init__(self, source: str, problems: Sequence[str]) -> None:
         self.source = source
         self.problems = tuple(problems)
-        lines = [f"{source} is no scenario:", *(f"  {p}" for p in problems[:SHOWN])]
+        lines = [f"{source} is not a scenario:", *(f"  {p}" for p in problems[:SHOWN])]
         if len(problems) > SHOWN:
             lines.append(f"  and {len(problems) - SHOWN} more")
         super().__init__("\n".join(lines))

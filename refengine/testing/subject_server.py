@@ -11,7 +11,7 @@ Calls and replies are those of ``refengine.testing.child``:
 
 A call of ``load`` may have ``change``, the file and number of a small change that is
 made, and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
-how many ``steps`` that took, of which there are that many at most, if it is no null.
+how many ``steps`` that took, of which there are that many at most, if it is not null.
 With ``compares`` they have the ``sites`` of comparisons that are new, and what was
 ``compared`` there. A call of ``play`` may have ``ways`` of running a graph, and
 ``wire``: the base URL of a scripted server that the graph's model asks. Faults are
@@ -197,7 +197,7 @@ class SubjectServer:
         try:
             trace = played.trace.to_jsonl()
         except (TypeError, ValueError, RecursionError) as error:
-            raise Fault("raised", f"what it hands on is no JSON: {error}") from error
+            raise Fault("raised", f"what it hands on is not JSON: {error}") from error
         more = {"way": played.way, "refused": played.refused}
         found = {key: value for key, value in more.items() if value is not None}
         return {"trace": trace, "hooks": hooks, **found, **self._seen()}

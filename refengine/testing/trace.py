@@ -289,7 +289,7 @@ def strict_json(value: object) -> Json:
     if is_mapping(value):
         for key in value:
             if not isinstance(key, str):
-                raise TypeError(f"{key!r} is no text, as keys of JSON are")
+                raise TypeError(f"{key!r} is not text, as keys of JSON are")
         return {key: strict_json(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [strict_json(part) for part in cast("Sequence[object]", value)]
@@ -351,7 +351,7 @@ def _call_order(entry: Mapping[str, Json]) -> dict[str, int]:
 def _read(line: Mapping[str, object]) -> Observation:
     kind = line["kind"]
     if kind not in KINDS:
-        raise ValueError(f"{kind!r} is no kind of observation")
+        raise ValueError(f"{kind!r} is not a kind of observation")
     return Observation(
         cast("ObservationKind", kind),
         cast("int", line["run"]),

@@ -71,7 +71,7 @@ class EffectError(TypeError):
 def _json_of(name: object, data: object) -> Json:
     """Return an effect's data as JSON values; raises what is wrong with them."""
     if not isinstance(name, str) or not name or name in RESERVED:
-        raise TypeError("that is no name for an effect of a subject")
+        raise TypeError("that is not a name for an effect of a subject")
     seen = strict_json(data)
     json.dumps(seen, allow_nan=False)
     return seen

@@ -142,7 +142,7 @@ NOT_GENERATED = {
     "record_built",
     "record_factory_calls",
     "agents",  # strategies make one agent
-    "after_build",  # what the caller records is no part of a world's shape
+    "after_build",  # what the caller records is not part of a world's shape
     "after",
     "via",  # the way in is the door's
     "checkpoint",
@@ -155,7 +155,7 @@ NOT_GENERATED = {
     "by_call",  # what a recording brings
     *("steps", "replies", "context"),  # what callers of such graphs and people bring
     *("description", "parameters"),  # what a user's file of tools brings
-    "output_key",  # what the caller keeps is no part of a world's shape
+    "output_key",  # what the caller keeps is not part of a world's shape
     "record_interrupts",
     *("interrupt", "ask", "info", "times", "state", "payload"),  # worlds run through;
     *("resume", "targets", "answers", "rebuild", "tool", "address", "data"),  # cuts
@@ -346,7 +346,7 @@ def test_an_operation_is_tagged_with_whether_it_distributes(
 
 
 def test_only_parts_of_extensions_are_tagged() -> None:
-    with pytest.raises(TypeError, match="is no operation, wrap, handler"):
+    with pytest.raises(TypeError, match="is not an operation, wrap, handler"):
         distributes(AgentSpec())
 
 

@@ -83,8 +83,8 @@ def engines_are_quiet() -> Generator[None, None, None]:
 def _opened(kind: str, theirs: str, profile: str | None) -> Pair[Any]:
     if theirs not in installed_engines():
         raise RefusedUnitError(
-            f"{theirs} is no installed engine, and workers open no others, since a name"
-            " in data could be that of any module: leave --on out"
+            f"{theirs} is not an installed engine, and workers open no other: a"
+            " name in data could be that of any module: leave --on out"
         )
     try:
         return KINDS[kind](theirs, profile)

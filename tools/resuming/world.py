@@ -102,7 +102,7 @@ class Dress(HookDress):
 
 
 def _after_agent(hook: AnyHook) -> AnyHook:
-    """Let what a world's hooks hand on be kept: messages are no values of a context."""
+    """Let what a world's hooks hand on be kept: messages are no such values."""
 
     def before(ctx: Context) -> Context:
         texts = ctx.get(EDITED)

@@ -2,7 +2,7 @@
 
 ``docs/`` reads well in the repository, where a page leads to files beside it. The site
 has these files, too, so that no link leaves it: other pages and data as they are,
-sources as pages that show them. A folder is no page; its name stays, without a link.
+sources as pages that show them. A folder is not a page; its name stays, without a link.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def changes_of(
     """Return what changes for the callbacks that move, in the order of the tree.
 
     Callbacks of an agent inside an agent tool are told as well, although they stay.
-    Raises NoCallbackError, and AgentPlaceError for what is no tree.
+    Raises NoCallbackError, and AgentPlaceError for what is not a tree.
     """
     AgentTree(root)
     wanted = chosen(root, moving)

@@ -196,6 +196,6 @@ def settings_of(config: GenerateConfig) -> dict[str, Any]:
 
 
 def config_of(options: Mapping[str, object]) -> GenerateConfig:
-    """Return the configuration that these options set; others are no part of it."""
+    """Return the configuration that these options set; others are not part of it."""
     given: dict[str, Any] = {x: options[x] for x in _SETTINGS if x in options}
     return GenerateConfig(**given)

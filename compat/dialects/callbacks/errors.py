@@ -118,7 +118,7 @@ class SessionBusyError(CallbacksError):
 
 @error
 class StateValueError(CallbacksError, TypeError):
-    """What was loaded is no state."""
+    """What was loaded is not a state."""
 
     session_id: str
     got: object

@@ -91,7 +91,7 @@ class SequentialAgent(Agent):
 class LoopAgent(Agent):
     """Runs its sub-agents again and again, until one escalates.
 
-    ``max_iterations`` 0 is no limit.
+    ``max_iterations`` 0 means no limit.
     """
 
     max_iterations: int = 0

@@ -60,7 +60,7 @@ def with_confirmation(
 ) -> Sequence[Event]:
     """Return the responses, and the event that asks for what they request, in order.
 
-    ``event`` is the model's, with the calls. Nothing requested is no event.
+    ``event`` is the model's, with the calls. Nothing requested is not an event.
     """
     requested = responses.actions.requested_confirmations
     asked = [each for each in event.calls if each.id in requested]

@@ -1,7 +1,7 @@
 """What goes wrong in a flow, one class a cause; the message says where and what to do.
 
 FlowError
-├── ValueReadError (ValueError)        JSON that is no value of the class it is read as
+├── ValueReadError (ValueError)        JSON that is not a value of its class
 ├── EmptyResponseError                 a chunk in which the vendor said nothing
 ├── ResponsesMixedError (ValueError)   one event with responses to calls of several
 ├── NoCallFoundError (ValueError)      responses to calls that the history does not have
@@ -30,7 +30,7 @@ class ValueReadError(FlowError, ValueError):
     path: str
     got: object
     wanted: str
-    says = "{path}: {got!c} ({got!t}) is no {wanted}"
+    says = "{path}: {got!c} ({got!t}) is not {wanted}"
 
 
 @error
@@ -105,7 +105,7 @@ class NoArtifactsError(FlowError, ValueError):
 
 @error
 class TransferArgumentError(FlowError, ValueError):
-    """``transfer_to_agent`` was called without a name, or with one that is no text."""
+    """``transfer_to_agent`` was called without a name, or with one that is not text."""
 
     got: object
     says = "transfer_to_agent: agent_name={got!c} ({got!t}): give the name of an agent"

@@ -83,7 +83,7 @@ class LlmResponse:
     """What a model answered, or one chunk of it (``partial``).
 
     ``turn_complete`` ends a streamed answer. An answer that failed at the vendor has an
-    ``error_code`` and is no exception.
+    ``error_code`` and is not an exception.
     """
 
     content: Content | None = None

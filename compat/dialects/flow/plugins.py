@@ -1,7 +1,7 @@
 """Plugins: one set of hooks for every agent of a runner, called before any callback.
 
-A plugin is a struct of functions, as the seed's are. A name that is no hook is refused
-when it is made, because a method that is never called is a common fault of plugins
+A plugin is a struct of functions, as the seed's are. A name that is not a hook is
+refused when it is made, as a method that is never called is a common fault of plugins
 written as classes.
 """
 

@@ -174,7 +174,7 @@ class FlowProfile:
     turn_start: Literal["any_event", "branch_event", "visible_event", "asking_event"]
     """with include_contents none, the turn starts at the last event of the user or of
     another agent: whatever it is; only in a branch that the agent sees; only if the
-    model sees it; or only if it also is no transfer and no result of an earlier call"""
+    model sees it; or only if, besides, it is neither a transfer nor a result"""
     # Instructions
     template_escapes: Literal["none", "backslash_and_dollar"]
     """whether a backslash or a dollar before a brace leaves it alone"""
@@ -231,7 +231,7 @@ class FlowProfile:
     """a chunk that says nothing but why the answer ends: an end like any other, or that
     reason is an error code, with which an event is made of it"""
     empty_chunk_part: Literal["passed_over", "as_another"]
-    """an empty part in a chunk: changes nothing, or is a part like any that is no
+    """an empty part in a chunk: changes nothing, or is a part like any that is not
     text"""
     closing_response: Literal["if_pending", "always"]
     """the response that ends a stream: only if something is left to tell, or after

@@ -211,7 +211,7 @@ def _history(events: Sequence[Event], profile: FlowProfile) -> Sequence[Event]:
 def _own_part(event: Event, own: set[str], profile: FlowProfile) -> Event:
     """Return of a response event what an event of calls gets: all, or what it asked.
 
-    What is no response goes with the first one of the event.
+    What is not a response goes with the first one of the event.
     """
     ids = _response_ids(event)
     if profile.shared_response == "repeated" or own.issuperset(ids):

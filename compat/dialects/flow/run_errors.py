@@ -103,7 +103,7 @@ class ModelCallsExceededError(FlowError):
 
 @error
 class ModelGaveNothingError(FlowError, TypeError):
-    """A model yields something that is no response."""
+    """A model yields something that is not a response."""
 
     agent: str
     got: object

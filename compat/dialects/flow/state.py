@@ -72,7 +72,7 @@ class State(Mapping[str, Any]):
         return f"State({dict(self._live)!r})"
 
     def update(self, values: Mapping[str, object]) -> None:
-        """Write them all, or none if one of them is no JSON."""
+        """Write them all, or none if one of them is not JSON."""
         checked = {
             key: checked_json(value, f"state[{key!r}]") for key, value in values.items()
         }

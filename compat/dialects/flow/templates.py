@@ -1,8 +1,8 @@
 """Instructions with places that the session fills: ``{name}`` and ``{artifact.name}``.
 
 A place is braces with a name between them; all braces on a side count as one, so that
-doubled ones are no escape. What is no name stays as it is written, and so does JSON.
-An instruction that a provider returned has no places.
+doubled ones are not an escape. What is not a name stays as it is written, as
+JSON does. An instruction that a provider returned has no places.
 """
 
 from __future__ import annotations

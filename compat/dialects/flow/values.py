@@ -31,7 +31,7 @@ from refengine.messages import FrozenDict, Json, frozen_json
 T = TypeVar("T")
 
 UNWRITTEN: Final[Mapping[str, bool]] = MappingProxyType({"unwritten": True})
-"""The metadata of a field that is no part of the value's JSON."""
+"""The metadata of a field that is not part of the value's JSON."""
 
 _SCALARS: Final = (str, int, float, bool)
 
@@ -54,13 +54,14 @@ def from_json(kind: type[T], raw: Json, path: str = "") -> T:
     hints, given = _hints(cast("Hashable", kind)), dict(_as_object(raw, where))
     for name, found in given.items():
         if name not in hints:
-            raise ValueReadError(f"{where}.{name}", found, f"field of {kind.__name__}")
+            raise ValueReadError(
+                f"{where}.{name}", found, f"a field of {kind.__name__}"
+            )
         given[name] = cast("Json", _read(hints[name], found, f"{where}.{name}"))
     for each in fields(cast("Any", kind)):
         if each.name not in given and _default(each) is MISSING:
-            raise ValueReadError(
-                f"{where}.{each.name}", None, f"{each.type}, but missing"
-            )
+            wanted = f"of type {each.type}, as it is missing"
+            raise ValueReadError(f"{where}.{each.name}", None, wanted)
     return kind(**given)
 
 
@@ -117,7 +118,7 @@ def _read(hint: Any, raw: Json, path: str) -> object:  # noqa: ANN401  # an anno
     if hint is float and type(raw) is int:
         return float(raw)
     if hint in _SCALARS and type(raw) is not hint:
-        raise ValueReadError(path, raw, hint.__name__)
+        raise ValueReadError(path, raw, f"of type {hint.__name__}")
     return raw
 
 
@@ -127,7 +128,7 @@ def _read_generic(origin: type, inner: tuple[Any, ...], raw: Json, path: str) ->
         return None if raw is None else _read(kind, raw, path)
     if origin is tuple:
         if isinstance(raw, str) or not isinstance(raw, Sequence):
-            raise ValueReadError(path, raw, "list")
+            raise ValueReadError(path, raw, "a list")
         return tuple(
             _read(inner[0], each, f"{path}[{n}]") for n, each in enumerate(raw)
         )
@@ -137,7 +138,7 @@ def _read_generic(origin: type, inner: tuple[Any, ...], raw: Json, path: str) ->
 
 def _as_object(raw: Json, path: str) -> Iterable[tuple[str, Json]]:
     if not isinstance(raw, Mapping):
-        raise ValueReadError(path, raw, "JSON object")
+        raise ValueReadError(path, raw, "a JSON object")
     return raw.items()
 
 

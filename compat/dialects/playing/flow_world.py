@@ -86,7 +86,7 @@ class FlowWorldModel:
     """Answers from the world's script, and puts down what each request carries.
 
     ``most`` is so many calls of the world's model that it answers no further one, and
-    None is no limit.
+    None means no limit.
     """
 
     def __init__(self, world: World, name: str) -> None:
@@ -177,7 +177,7 @@ def _usage(request: LlmRequest, answer: Message) -> Usage:
 class FlowScriptedTool:
     """What a tool of the world runs: it gives what its spec says, and is observed.
 
-    A result that is no JSON object is told as ``{"result": ...}``.
+    A result that is not a JSON object is told as ``{"result": ...}``.
     """
 
     def __init__(self, spec: ToolSpec, world: World) -> None:

@@ -83,7 +83,7 @@ def runner_of(got: object) -> Runner:
     if not isinstance(root, Agent):
         raise SubjectError(parts, "that is nothing of the dialect to run", INSTEAD)
     if not is_list(plugins) or not all(isinstance(each, Plugin) for each in plugins):
-        raise SubjectError(parts, "its second part is no list of plugins", INSTEAD)
+        raise SubjectError(parts, "its second part is not a list of plugins", INSTEAD)
     files = InMemoryArtifactService()
     return Runner(root, plugins=plugins, artifact_service=files, app=APP)
 

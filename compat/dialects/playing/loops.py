@@ -54,7 +54,7 @@ def play(scenario: Scenario, subject: Subject, world: World, got: object) -> Pla
     """Play a processor that a subject built; raises SubjectError and EffectError."""
     processor, callbacks = _parts(got)
     logger = logging.getLogger(LOGGER)
-    if not logger.handlers:  # what nobody asked for is no line that a subject prints
+    if not logger.handlers:  # what nobody asked for is not a line that a subject prints
         logger.addHandler(logging.NullHandler())
     shape = LoopRuns(world, processor, callbacks)
     return StackPlay(scenario, world, shape).played(got)
@@ -70,9 +70,9 @@ def _parts(got: object) -> tuple[LinearProcessor, ResponseCallbacks]:
         raise SubjectError(pair, f"that is a tuple of {len(pair)}", INSTEAD)
     processor, callbacks = pair
     if not isinstance(processor, LinearProcessor):
-        raise SubjectError(pair, "its first part is no processor", INSTEAD)
+        raise SubjectError(pair, "its first part is not a processor", INSTEAD)
     if not isinstance(callbacks, ResponseCallbacks):
-        raise SubjectError(pair, "its second part is no ResponseCallbacks", INSTEAD)
+        raise SubjectError(pair, "its second part is not a ResponseCallbacks", INSTEAD)
     return processor, callbacks
 
 

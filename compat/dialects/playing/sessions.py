@@ -41,7 +41,7 @@ def play(scenario: Scenario, subject: Subject, world: World, got: object) -> Pla
 
 def _manager(got: object) -> SessionManager:
     if not isinstance(got, SessionManager):
-        raise SubjectError(got, "that is no session manager", INSTEAD)
+        raise SubjectError(got, "that is not a session manager", INSTEAD)
     return got
 
 

@@ -1,10 +1,10 @@
 """What goes wrong in a stream loop, one class a cause; the message says what to do.
 
 LoopError
-├── IterationLimitError (ValueError)   max_iterations is no whole number from 1 on
+├── IterationLimitError (ValueError)   max_iterations is not a whole number from 1 on
 ├── LimitValueError (ValueError)       a limit that nothing could be held to
 ├── LoopToolMissingError (LookupError) the model called a tool that is not there
-├── ToolOutputError (TypeError)        a tool gave something that is no result
+├── ToolOutputError (TypeError)        a tool gave something that is not a result
 ├── RoundTimedOutError (TimeoutError)  a round took longer than it may
 ├── ToolTimedOutError (TimeoutError)   a tool took longer than it may
 ├── ToolCancelledError                 a tool ended as if it had been cancelled

@@ -27,7 +27,7 @@ DEFAULT_ROUNDS: Final = 3
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a round may take; None is no limit. Lengths are in characters."""
+    """What a round may take; None means no limit. Lengths are in characters."""
 
     round_seconds: float | None = None
     """from asking the model until the last result is told, callbacks among it"""

@@ -85,7 +85,7 @@ _PLAIN_FROM, _PLAIN_TO = -7, 21
 def json_text(value: Json) -> str:
     """Return the very characters that ``JSON.stringify`` writes.
 
-    Without spaces, keys in their order, and what is no number is null.
+    Without spaces, keys in their order, and what is not a number is null.
     """
     if isinstance(value, float):
         return _number(value)

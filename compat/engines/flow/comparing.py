@@ -118,7 +118,7 @@ def _beside(agent: FlowAgentSpec) -> Iterator[tuple[str, str]]:
 
 
 def _agent_of(data: Mapping[str, Any]) -> str:
-    """Return whose an observation is, empty if it is no agent's."""
+    """Return whose an observation is, empty if it is not an agent's."""
     event: Any = data.get("event") or {}
     return str(data.get("agent") or event.get("author") or "")
 

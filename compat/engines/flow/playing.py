@@ -55,7 +55,7 @@ class FlowSession:
     async def play(self) -> Trace:
         """Build the agents, play the turns, return all that was seen."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what an engine advises is no behaviour
+            warnings.simplefilter("ignore")  # what an engine advises is not behaviour
             opened = await self._opened()
             runner = None if opened is None else self._runner(opened)
             for number, turn in enumerate(self._scenario.turns, 1):

@@ -198,7 +198,7 @@ class FlowPluginSpec(Spec):
     def _known_hooks(self) -> FlowPluginSpec:
         for hook, todo in self.hooks.items():
             if hook not in OF_HOOK:
-                raise ValueError(f"plugin {self.name!r}: {hook!r} is no hook")
+                raise ValueError(f"plugin {self.name!r}: {hook!r} is not a hook")
             _refuse(f"{hook} of plugin {self.name!r}", todo, OF_HOOK[hook])
         return self
 

@@ -135,7 +135,7 @@ class _Inner:
             request = request.override(tool_call=changed)
         answer = await self._frame.framework_may_raise(self._execute(request))
         if not isinstance(answer, ToolMessage):
-            raise FrameworkError(TypeError(f"{answer!r} is no result of a tool"))
+            raise FrameworkError(TypeError(f"{answer!r} is not a result of a tool"))
         self.answer = answer
         return ToolCallResult(str(answer.text))
 

@@ -68,7 +68,7 @@ def ours(frame: Frame, messages: Iterable[BaseMessage]) -> tuple[Message, ...]:
 
 
 def their_message(frame: Frame, message: Message) -> AnyMessage:
-    """Return one of our messages; refuses arguments that are no JSON object."""
+    """Return one of our messages; refuses arguments that are not a JSON object."""
     kept = {"id": message.id, "extra": dict(message.extra)}
     own = {key: value for key, value in kept.items() if value}
     common: dict[str, Any] = {

@@ -32,7 +32,7 @@ from refengine.tools import Options, ToolInfo
 END: Final = (LoopChunkSpec(text="end"),)
 """What a model says whose script has come to its end."""
 ODD: Final = 42
-"""What a tool gives that is no result."""
+"""What a tool gives that is not a result."""
 HEARS: Final = LoopHearSpec()
 
 

@@ -18,12 +18,12 @@ TURNS: Final = get_args(Turns)
 
 
 class NoCommandError(RefError):
-    """A text that is no command line."""
+    """A text that is not a command line."""
 
     def __init__(self, text: str, why: str) -> None:
         self.text = text
         super().__init__(
-            f"{text!r} is no command ({why}): write one such as 'python agent.py'"
+            f"{text!r} is not a command ({why}): write one such as 'python agent.py'"
         )
 
 

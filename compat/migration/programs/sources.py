@@ -57,7 +57,7 @@ class NoSourceError(RefError):
 def words_in(folder: Path) -> tuple[str, ...]:
     """Return the texts of all sources in a folder; raises NoSourceError or OSError.
 
-    A key is no word: worlds are written into reports.
+    A key is not a word: worlds are written into reports.
     """
     sources = dict(_sources(folder))
     if not sources:

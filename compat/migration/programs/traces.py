@@ -20,7 +20,7 @@ EXIT: Final = "exit"
 
 @dataclass(frozen=True, slots=True)
 class TurnBegun:
-    """A turn was written; the first of a session is no later one."""
+    """A turn was written; the first of a session is not a later one."""
 
     number: int
 

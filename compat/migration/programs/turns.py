@@ -23,14 +23,14 @@ SHOWN = 200
 
 
 class WrongLineError(ProgramFault):
-    """A line that is no answer of the protocol."""
+    """A line that is not an answer of the protocol."""
 
     kind = "protocol"
 
     def __init__(self, line: str) -> None:
         self.line = line
         super().__init__(
-            f"wrote a line that is no answer: {line[:SHOWN]!r};"
+            f"wrote a line that is not an answer: {line[:SHOWN]!r};"
             ' with --turns sessions or http it is {"answer": "…"} or {"error": "…"},'
             " and the log goes to standard error"
         )

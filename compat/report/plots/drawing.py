@@ -30,7 +30,7 @@ _STYLE: Final = {
     "svg.hashsalt": "refengine",
     "font.family": "DejaVu Sans",
     "font.size": 9,
-    "text.parse_math": False,  # a name with two dollars is no formula
+    "text.parse_math": False,  # a name with two dollars is not a formula
     "text.color": INK,
     "axes.edgecolor": QUIET,
     "axes.labelcolor": INK,

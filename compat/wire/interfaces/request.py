@@ -26,7 +26,7 @@ ROLES: Final[Mapping[str, Role]] = {
     "tool": "tool",
 }
 PARTS: Final = "parts"
-"""Key of ``extra`` under which parts of a message stand that are no text."""
+"""Key of ``extra`` under which parts of a message stand that are not text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def spoken(
     texts: Mapping[str, str],
     **more: Any,  # noqa: ANN401  # of Message
 ) -> Message:
-    """Return a message of a text or of parts; parts that are no text stay in order.
+    """Return a message of a text or of parts; parts that are not text stay in order.
 
     ``texts`` says under which key the text of a part of a type stands.
     """

@@ -1,8 +1,8 @@
 """What a model thought, and a program sends back with its history.
 
 Each vendor has a form of its own for it, sealed or signed, and nobody else can read it.
-So it is no part of a canonical message: it is taken out, with the place where it stood,
-and put back there when a request is written again.
+So it is not part of a canonical message: it is taken out, with the place where it
+stood, and put back there when a request is written again.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def output_scrubber(environment: Mapping[str, str] | None = None) -> Scrubber:
 
 
 def without_secrets(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return files as they may be kept; one that is no text is looked into as it is."""
+    """Return files as they may be kept; one that is not text is searched as it is."""
     scrubber = output_scrubber()
     return {name: scrubber.body({}, data) for name, data in files.items()}
 

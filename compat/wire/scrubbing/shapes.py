@@ -138,7 +138,7 @@ PLACED: Final = (
         r"cookie\\*[\"']?\s*:\s*\[?\\*[\"']?(?P<secret>[\w.-]+=[^\r\n\"'\\]+)",
         re.IGNORECASE,
     ),
-    # Up to the last @, as a password may have one; a port and a path are no password.
+    # Up to the last @, as a password may have one; a port and a path are none.
     _shape("://", r"(?<=://)(?P<secret>[^/\s:@\"'\\]*:(?!\d+/)[^\s\"'\\<>]+)(?=@)"),
     _shape("/projects/", r"(?<=/projects/)(?P<secret>[^/?#\s\"'\\]+)"),
     _shape(

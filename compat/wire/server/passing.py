@@ -80,9 +80,9 @@ def target_of(to: str) -> Target:
         parts = urlsplit(to)
         there = parts.hostname and parts.port != 0
     except ValueError as error:
-        raise TargetError(to, "is no address") from error
+        raise TargetError(to, "is not an address") from error
     if parts.scheme not in {"http", "https"} or not there:
-        raise TargetError(to, "is no address of HTTP")
+        raise TargetError(to, "is not an address of HTTP")
     if "@" in parts.netloc or parts.query or parts.fragment:
         shown = f"{parts.scheme}://{parts.hostname}{parts.path}"
         raise TargetError(shown, "has a user, a query or a fragment")

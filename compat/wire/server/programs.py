@@ -116,7 +116,7 @@ class ProgramEndpoints:
         found = interface_at(request.method, path)
         if found is None:
             world.hear(StrayRequest(request.method, f"/{path}"))
-            error = ApiError(f"{request.method} /{path} is no model", kind=NOT_FOUND)
+            error = ApiError(f"{request.method} /{path} is not a model", kind=NOT_FOUND)
             return _json(error.kind.status, error.body, error.kind.headers)
         return Exchanged(world, found, path, body).response()
 

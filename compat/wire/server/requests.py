@@ -261,18 +261,18 @@ OPTIONAL: Final[Mapping[str, Check]] = MappingProxyType(
 
 
 def parsed(body: bytes) -> Mapping[str, Any]:
-    """Return what a body holds; raises ApiError if that is no JSON object."""
+    """Return what a body holds; raises ApiError if that is not a JSON object."""
     try:
         found: Any = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise ApiError(f"The body is no JSON that can be read: {error}.") from error
+        raise ApiError(f"The body is not JSON that can be read: {error}.") from error
     if not is_mapping(found):
         raise wrong_type("body", "an object", found)
     return found
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def check_request(body: Mapping[str, Any]) -> None:

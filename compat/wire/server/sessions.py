@@ -19,7 +19,7 @@ from refengine.testing.scenario import ModelChunks, ModelFailure, Scenario, Scri
 from refengine.testing.scripted import ScriptedModel, UnexpectedCallError
 
 CUT: Final = re.compile(r"connection\b", re.IGNORECASE)
-"""A failure whose name starts so is no answer at all: the connection is closed."""
+"""A failure whose name starts so is not an answer at all: the connection is closed."""
 IN_STREAM: Final = re.compile(r"in stream\b", re.IGNORECASE)
 """A stream's failure whose name starts so is told by the server, in an event."""
 

@@ -201,7 +201,7 @@ def missing_name(seen: FlowView) -> Decisions:
 
 
 def left_alone(seen: FlowView) -> Decisions:
-    """FLOW-104: what is no name stays as it is written."""
+    """FLOW-104: what is not a name stays as it is written."""
     for request, text, _ in _templates(seen):
         for place in _PLACE.findall(text):
             name = place.strip("{}").strip()
@@ -213,7 +213,7 @@ def left_alone(seen: FlowView) -> Decisions:
 
 
 def doubled(seen: FlowView) -> Decisions:
-    """FLOW-105: doubled braces are no escape."""
+    """FLOW-105: doubled braces are not an escape."""
     for request, text, held in _templates(seen):
         for place in _PLACE.findall(text):
             name = place.strip("{}").strip()
@@ -369,7 +369,7 @@ def lost_transfer(seen: FlowView) -> Decisions:
                 continue
             if seen.profile.transfer_to_self == "allowed" and name == author.name:
                 continue
-            claim = f"a transfer to {name}, which is no target, ends the run"
+            claim = f"a transfer to {name}, which is not a target, ends the run"
             yield DialectDecision(claim, True, turn.failed, event.place)  # noqa: FBT003  # what is expected
 
 

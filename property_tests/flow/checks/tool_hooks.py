@@ -188,7 +188,7 @@ def edited_args(seen: FlowView) -> Decisions:
 
 
 def wrapped_result(seen: FlowView) -> Decisions:
-    """FLOW-050: a result that is no mapping stands under the key result."""
+    """FLOW-050: a result that is not a mapping stands under the key result."""
     for turn in seen.turns:
         for done in turn.tool_results:
             quiet = not any(

@@ -282,7 +282,7 @@ def _closed_when_told(event: AgentEvent) -> list[AgentEvent]:
 
 
 async def _texts(chunks: Chunks) -> Chunks:
-    """Give the chunks of a result stripped of what is no text."""
+    """Give the chunks of a result stripped of what is not text."""
     async for chunk in chunks:
         if chunk.strip():
             yield chunk

@@ -239,7 +239,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     ),
     broken(
         "arguments-that-are-json",
-        "Arguments that are no JSON are taken for an empty object.",
+        "Arguments that are not JSON are taken for an empty object.",
         "SURF-001 WRAP-002",
         _called(_arguments_in_json),
     ),

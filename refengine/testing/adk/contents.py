@@ -126,7 +126,7 @@ def _lower(schema: Json) -> Json:
 def as_response(message: Message, *, partial: bool = False) -> LlmResponse:
     """Return an answer of the script as a model of ADK gives it.
 
-    A call without an id is given one by the framework. Arguments that are no object
+    A call without an id is given one by the framework. Arguments that are not an object
     come as an empty one, since a vendor's client has read them already.
     """
     parts = [types.Part(text=message.content)] if message.content else []

@@ -27,7 +27,7 @@ SCHEMA: Final[Mapping[str, Any]] = MappingProxyType(
 class WorldAdkTool(BaseTool):
     """A tool that gives what its spec says and records each execution.
 
-    A result that is no JSON object is told as ``{"result": ...}``, as most tools do.
+    A result that is not a JSON object is told as ``{"result": ...}``, as most tools do.
     """
 
     def __init__(self, spec: ToolSpec, world: World) -> None:

@@ -87,7 +87,7 @@ class FlowQuestion:
 class FlowEvent:
     """One event: who says what, and what it does besides.
 
-    ``more`` has what events seldom carry, such as an error's code or parts that are no
+    ``more`` has what events seldom carry, such as an error's code or parts that are not
     text. A ``partial`` event is told and never kept.
     """
 

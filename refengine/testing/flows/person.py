@@ -15,7 +15,7 @@ from refengine.testing.world import World
 class FlowPerson(RepliesInTurn):
     """Answers confirmations: denied calls with no, others as the replies say in turn.
 
-    A reply that is no plain yes or no confirms with its value as the payload.
+    A reply that is not a plain yes or no confirms with its value as the payload.
     """
 
     def __init__(self, world: World) -> None:

@@ -29,7 +29,7 @@ from refengine.testing.world import World
 CALLS: Final = 100
 """Model calls in one run, where a scenario does not say less."""
 RESUMED: Final = 50
-"""So often one run goes on after a question; one that asks for ever is no session."""
+"""So often one run goes on after a question; one that asks for ever is none."""
 TEMP: Final = "temp:"
 
 
@@ -71,7 +71,7 @@ class FlowPlay:
     async def play(self) -> None:
         """Play the runs; the world's recorder has the trace. Raises EffectError."""
         with warnings.catch_warnings(), no_waiting(self._world.clock.sleep):
-            warnings.simplefilter("ignore")  # of deprecation, which is no behaviour
+            warnings.simplefilter("ignore")  # of deprecation, which is not behaviour
             await self.play_elsewhere()
 
     async def play_elsewhere(self) -> None:

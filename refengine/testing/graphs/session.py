@@ -114,7 +114,7 @@ class GraphSession:
         lost = {} if self._lost is None else {"lost": self._lost}
         world.recorder.add("build", {"asked": preferred, "way": self._way, **lost})
         with warnings.catch_warnings(), no_waiting(world.clock.sleep):
-            warnings.simplefilter("ignore")  # of deprecation, which is no behaviour
+            warnings.simplefilter("ignore")  # of deprecation, which is not behaviour
             if self._way == "sync":
                 self._sync()
             else:

@@ -2,7 +2,7 @@
 
 Of a stream, node names differ between the frameworks and with every hook, so a message
 is told by where it comes from: the model, the tools, or a hook. What hooks put into a
-history for the model alone (system and user messages, removals) is no part of what is
+history for the model alone (system and user messages, removals) is not part of what is
 consumed.
 """
 
@@ -85,7 +85,7 @@ def value_of(value: Any) -> Json:  # noqa: ANN401  # whatever a subject keeps
 CLIENTS: Final = frozenset(("openai", "httpx", "httpx2"))
 """Packages whose errors a model over the wire raises, and nothing else here does."""
 RESUMED: Final = 50
-"""So often one run is resumed; one that goes on asking is no session."""
+"""So often one run is resumed; one that goes on asking is not a session."""
 
 
 class EndlessInterruptError(RuntimeError):

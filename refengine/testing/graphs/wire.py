@@ -153,7 +153,7 @@ def shown(body: Mapping[str, Any]) -> dict[str, Json]:
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Json]:
-    """Return a message; null beside calls is no text, and one block of text is it."""
+    """Return a message; null beside calls is not text, and one block of text is it."""
     entry: dict[str, Json] = dict(message)
     content = message.get("content")
     if content is None:

@@ -24,7 +24,7 @@ SHOWN: Final = 20_000
 """Bytes of a file that are put down as they are; of more, their digest is."""
 DATABASE: Final = b"SQLite format 3\0"
 BESIDE: Final = ("-journal", "-shm", "-wal", ".pyc")
-"""How names end of what is no file of its own."""
+"""How names end of what is not a file of its own."""
 NOT_OURS: Final = ("home/.cache", "home/.config", "home/.local")
 """Where frameworks keep what is theirs."""
 

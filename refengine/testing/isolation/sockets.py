@@ -27,7 +27,7 @@ class SocketGate:
     """Lets through what is allowed, and refuses all else.
 
     ``allowed`` are hosts with ports, by name or number. ``used`` are those of them that
-    were, and ``harness`` is the harness' own server, which is no door.
+    were, and ``harness`` is the harness' own server, which is not a door.
     """
 
     def __init__(

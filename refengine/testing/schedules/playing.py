@@ -33,12 +33,12 @@ It may raise AssertionError instead.
 
 
 class ProgramError(TypeError):
-    """What is to be played is no function that makes a coroutine."""
+    """What is to be played is not a function that makes a coroutine."""
 
     def __init__(self, program: object) -> None:
         self.program = program
         super().__init__(
-            f"{program!r} is no function that makes a coroutine: give the async"
+            f"{program!r} is not a function that makes a coroutine: give the async"
             " function itself, not what calling it returned, since it is played often"
         )
 

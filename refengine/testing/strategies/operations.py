@@ -33,7 +33,7 @@ KEYS: Final = st.sampled_from(["h", "k", "h", "k", " K", "e\u0301"])
 """Keys of the context; ``h`` is the one that traces show."""
 
 VALUES: Final = (0, 1.5, True, None, ["a"], {"a": 1})
-"""Values of the context that are no text."""
+"""Values of the context that are not text."""
 
 QUIET: Final = frozenset(
     (

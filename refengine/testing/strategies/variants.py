@@ -215,7 +215,7 @@ def distributes(what: Spec) -> bool:
     """Tell whether an operation, a wrap or a whole extension distributes.
 
     Operations of hooks do: they act where there are whole messages and no streams.
-    Raises TypeError for anything that is no part of an extension.
+    Raises TypeError for anything that is not part of an extension.
     """
     if isinstance(what, Op):
         return True
@@ -230,7 +230,7 @@ def distributes(what: Spec) -> bool:
     if isinstance(what, MiddlewareSpec):
         wraps = what.wrap_tool_call.invokable, what.wrap_tool_call.streamable
         return _alike(*wraps)
-    raise TypeError(f"{what!r} is no operation, wrap, handler or struct middleware")
+    raise TypeError(f"{what!r} is not an operation, wrap, handler or struct middleware")
 
 
 def _all(wrap: Spec, table: MappingProxyType[str, bool]) -> bool:

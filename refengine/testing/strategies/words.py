@@ -62,7 +62,7 @@ PLACE: Final = re.compile(rf"<[a-z_]+>|{SURROGATE.pattern}")
 Hypothesis also draws constants of the modules it sees, and ours hold such texts.
 """
 
-# Lone surrogates are no text: pydantic refuses them, and so does UTF-8.
+# Lone surrogates are not text: pydantic refuses them, and so does UTF-8.
 _SURROGATES: Final[tuple[Literal["Cs"]]] = ("Cs",)
 _CHARACTERS: Final = st.characters(exclude_categories=_SURROGATES)
 

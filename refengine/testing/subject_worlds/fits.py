@@ -46,7 +46,7 @@ class WorldFit:
     fitted: Callable[[object], Data]
     fits: Callable[[Scenario], bool]
     additions: tuple[tuple[str, str], ...] = ()
-    """channels and paths at which what only NEW has is no difference"""
+    """channels and paths at which what only NEW has is not a difference"""
 
 
 def fit_of(old: Iterable[str], every: Iterable[str]) -> WorldFit | None:

@@ -42,7 +42,7 @@ GRAMMAR: Final = Grammar(
     pattern=lambda regex, _: (regex.replace(r"\z", r"\Z"), 0),
 )
 TAG: Final = re.compile(r'\w+:"')
-"""How the tag of a field of a struct begins, which is no word of a subject's."""
+"""How the tag of a field of a struct begins, which is not a word of a subject's."""
 ADK: Final = "google.golang.org/adk/"
 """What a source that builds agents of adk-go imports."""
 STATE: Final = re.compile(

@@ -117,7 +117,7 @@ def doors_of(sources: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
 def _options(found: NamedValues, alone: Iterable[str]) -> Iterator[Option]:
     """Yield the options; a key of the state has a plain type, or it is the subject's.
 
-    What a subject gathers in its state, such as a list of what was said, is no value
+    What a subject gathers in its state, such as a list of what was said, is not a value
     that a caller gives.
     """
     texts = tuple(found.texts)[:12]

@@ -4,7 +4,7 @@ A graph is all there is of an agent: it has no neighbours in a list, so what wor
 of those goes, and the tools they add join the agent's own. What the frameworks answer
 differently by themselves, whatever middleware there is, goes too: it would hide what a
 port does, and ``refengine profile diff`` tells it (histories with calls that nobody
-answered, arguments that are no object, endless loops, answers in which only some of
+answered, arguments that are not an object, endless loops, answers in which only some of
 the calls end the run).
 """
 

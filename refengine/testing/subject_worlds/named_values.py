@@ -55,7 +55,7 @@ RESERVED: Final = frozenset(
 )
 """Names that the frameworks keep for themselves, and methods of what holds values."""
 LONGEST: Final = 40
-"""A longer text is no value that a caller gives by name."""
+"""A longer text is not a value that a caller gives by name."""
 BY_TYPE: Final[Mapping[str, tuple[Value, ...]]] = MappingProxyType(
     {
         "int": (0, 1, 2),

@@ -144,7 +144,7 @@ def _calls_unknown(scenario: Scenario) -> str | None:
     for entry in scenario.model_script:
         for name in _names_of(entry):
             if name not in known:
-                return f"the model calls {name!r}, which is no tool of the agent's"
+                return f"the model calls {name!r}, which is not a tool of the agent's"
     return None
 
 

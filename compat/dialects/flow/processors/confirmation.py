@@ -100,7 +100,7 @@ def _read(response: FunctionResponse) -> ToolConfirmation:
         try:
             body = json.loads(str(body["response"]))
         except ValueError as cause:
-            why = "its response is no JSON text"
+            why = "its response is not a JSON text"
             raise ConfirmationAnswerError(response.id, why) from cause
     try:
         return from_json(ToolConfirmation, body)

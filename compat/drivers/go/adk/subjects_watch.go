@@ -200,7 +200,7 @@ func (w *watch) tell(kind, id string, data peer.Obj) {
 	_ = w.world.peer.Call("tool_run", asked, nil)
 }
 
-// written returns what a tool is given or gives as text; what is no JSON as Go shows it.
+// written returns what a tool is given or gives as text; what is not JSON as Go shows it.
 func written(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

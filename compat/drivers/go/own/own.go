@@ -70,7 +70,7 @@ var errorType = reflect.TypeFor[error]()
 func (s *Subject) check(takes []reflect.Type) error {
 	made := s.function.Type()
 	if made.Kind() != reflect.Func {
-		return &Mistake{"not-callable", s.Name + " is no function"}
+		return &Mistake{"not-callable", s.Name + " is not a function"}
 	}
 	wrong := func(why string) error { return Wrong("%s is a %s: %s", s.Name, made, why) }
 	for at := range made.NumIn() {

@@ -52,7 +52,7 @@ export class ToolOutput {
 
 export interface Tool {
   readonly name: string;
-  /** Gives a text or a ToolOutput; anything else is no result. */
+  /** Gives a text or a ToolOutput; anything else is not a result. */
   invoke(call: ToolCall, signal: AbortSignal): Promise<unknown>;
 }
 

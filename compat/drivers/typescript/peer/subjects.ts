@@ -104,7 +104,7 @@ export class Watch {
     };
   }
 
-  /** Notes what is no function and acts all the same: it counts as entered once. */
+  /** Notes what is not a function and acts all the same: it counts as entered once. */
   set(name: string): void {
     this.hooks.push(name);
     this.#harness.entered(name);

@@ -43,11 +43,11 @@ export const world = {
   },
 };
 
-/** Returns data as they stand in a frame, or why they are no JSON. */
+/** Returns data as they stand in a frame, or why they are not JSON. */
 function asJson(data: unknown): { data: unknown } | { wrong: string } {
   try {
     const text: string | undefined = JSON.stringify(data);
-    return text === undefined ? { wrong: `a ${typeof data} is no JSON` } : { data: JSON.parse(text) };
+    return text === undefined ? { wrong: `a ${typeof data} is not JSON` } : { data: JSON.parse(text) };
   } catch (error) {
     return { wrong: error instanceof Error ? error.message : String(error) };
   }
