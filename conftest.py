@@ -3,11 +3,55 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 
 import pytest
 
 FEW = 3
 """So many files are tested sooner than workers have started."""
+YOUNG, MIDDLE, OLD = 50_000, 20, 50
+"""After so many new objects, and so many rounds, the collector looks at older ones."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let whoever has the time run what ``one_in`` leaves out."""
+    parser.addoption(
+        "--all-cases",
+        action="store_true",
+        help="run all cases of the tests marked one_in, of which some run by default",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell what the mark is for."""
+    config.addinivalue_line(
+        "markers",
+        "one_in(n): the cases show one fact many times; one in n runs, and all of them"
+        " with --all-cases, as .ci/long does",
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Leave out cases of tests marked ``one_in``, and tell how many.
+
+    The first case always runs, so one that is named, or chosen by ``-k``, does.
+    """
+    if config.getoption("--all-cases"):
+        return
+    seen: Counter[str] = Counter()
+    left: list[pytest.Item] = []
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        test = item.nodeid.partition("[")[0]
+        if mark is not None and seen[test] % mark.args[0]:
+            left.append(item)
+        seen[test] += 1
+    if left:
+        items[:] = [each for each in items if each not in set(left)]
+        config.hook.pytest_deselected(items=left)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
@@ -25,7 +69,10 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector leave alone what there is before the first test.
 
     Thousands of tests, all modules and their tables live to the end: to look through
-    them again and again takes a good part of the time of a test that makes objects.
+    them again and again takes a good part of the time of a test that makes objects. So
+    does looking at what a test makes while it makes it: with the limits that Python has
+    by itself, a twelfth of the time of tests that play worlds.
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(YOUNG, MIDDLE, OLD)

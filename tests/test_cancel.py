@@ -58,6 +58,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.filterwarnings("ignore::refengine.errors.MixedExtensionsWarning")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ["waiting", "at once"])
@@ -577,6 +578,7 @@ def test_a_run_inside_a_tool_is_cancelled_with_the_one_around_it(name, how):
     assert_left_well(replace(left, run=inner[0]))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["t", "u", "u chunk 1", "u closing", "model chunk 3"])
 @pytest.mark.parametrize("how", ["waiting", "at once"])
 def test_a_run_under_1_000_wrappers_is_left_well(name, how):

@@ -26,6 +26,7 @@ def worlds():
     return [each for each in found if not each.repeat and not is_crowded(each.scenario)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("capability", sorted(LOST))
 def test_an_engine_that_lacks_what_it_declines_is_not_accused(capability, worlds):
     declared = ALL - {capability}

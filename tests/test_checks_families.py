@@ -97,6 +97,7 @@ def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(family, mutant):
     assert surviving(mutant, CHECKS[family], family) == set()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda each: each.name)
 def test_the_reference_engine_keeps_every_clause_in_generated_worlds(profile):
     player = VariantPlayer(ReferenceEngine(profile), profile)

@@ -118,6 +118,7 @@ def test_a_list_of_nothing_is_no_success(monkeypatch, capsys) -> None:
     assert "no clause is planned" in capsys.readouterr().err
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("id_", CHECKED)
 def test_explain_shows_a_world_and_a_mutant_that_fails_in_it(id_) -> None:
     text = text_of(contract().clause(id_))

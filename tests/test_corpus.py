@@ -212,6 +212,7 @@ def diverging(old: str, new: str, corpus: Corpus) -> MigrationWorld | None:
     return None
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found(fault: str) -> None:
     new = planted(GUARD, fault)

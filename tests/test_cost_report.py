@@ -99,6 +99,7 @@ def visible(costs: Costs) -> str:
 # --- what is told, wherever it is read
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("told", [shown, markdown_text, visible])
 @pytest.mark.parametrize(
     "part",

@@ -75,6 +75,7 @@ def test_every_quote_of_a_clause_is_in_its_seed(dialect) -> None:
     assert [each for each in quotes if each not in seed] == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("dialect", "door"), doors({"flow": map(FlowDialect, FLOW_PROFILES), **SMALL})
 )
@@ -90,6 +91,7 @@ def test_a_reference_passes_under_every_profile(dialect, door, caplog) -> None:
     assert decided == set(decider.applying)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("dialect", "door"), doors(SMALL))
 def test_no_drawn_world_accuses_a_reference(dialect, door) -> None:
     decider = WorldDecider(dialect, dialect.door(door), dialect.checks)

@@ -158,6 +158,7 @@ WRONG = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 def test_a_wrong_port_is_found(wrong) -> None:
     engine = WrongPort(SAFE, wrong)

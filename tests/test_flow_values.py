@@ -106,8 +106,10 @@ def test_a_plain_copy_is_its_readers_own():
         ({"partial": 1}, "Event.partial: 1 (int) is not of type bool"),
         (
             {"content": {"parts": [{"call": {}}]}},
-            ("Event.content.parts[0].call.name: None (NoneType) is not of type str,"
-            " as it is missing"),
+            (
+                "Event.content.parts[0].call.name: None (NoneType) is not of type str,"
+                " as it is missing"
+            ),
         ),
         (
             {"content": {"parts": [{"blob": {"data": "?"}}]}},

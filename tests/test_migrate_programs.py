@@ -101,6 +101,7 @@ def test_program_that_does_the_same_is_identical(
     assert "request to the model: entered" in out
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("fault", "divergence"),
     [
@@ -136,6 +137,7 @@ def test_divergence_of_programs_is_reported_as_any_other(
     assert ("(refusal: I can't help with that.)" in out) == (fault == "swallows")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not there")
 @pytest.mark.parametrize(
     ("fault", "divergence"),

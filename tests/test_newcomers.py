@@ -17,6 +17,8 @@ from compat.report.conform_stream import read_stream
 from compat.verdicts.conformance import ClauseFailure, ClauseResult, SmokeResult
 from tests.commands import refengine
 
+pytestmark = pytest.mark.one_in(2)
+
 DOOR = "door.py:Door"
 HOOKS = """
         for each in self.handlers:

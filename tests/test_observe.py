@@ -151,6 +151,7 @@ NOTICED = {
 """The postures that the golden rows protect, of those with more than one option."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", NOTICED)
 def test_another_choice_in_a_posture_makes_a_golden_row_differ(name: str) -> None:
     version = next(v for v, known in PROFILE_OF.items() if known == name)

@@ -109,6 +109,7 @@ NOTICED = {
 """The postures that the golden rows protect, in each version."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("version", [GO, HEAD, PY_1, PY_2])
 def test_another_choice_in_a_posture_makes_a_golden_row_differ(version) -> None:
     base = profile_of(version)

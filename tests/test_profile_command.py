@@ -64,6 +64,7 @@ def test_every_posture_has_scenarios_and_nothing_else_has() -> None:
     assert all(scenarios().values())
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("posture", CHOICES)
 @pytest.mark.parametrize("name", [each.name for each in PROFILES])
 def test_the_scenarios_of_a_posture_tell_its_options_apart(
@@ -112,6 +113,7 @@ def test_a_meaning_is_what_stands_below_its_posture() -> None:
     assert meanings()["direct_event"].startswith("where the event of the call")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("a", "b"), list(permutations(PROFILES, 2)))
 def test_every_difference_of_two_profiles_is_shown(a, b) -> None:
     shown = [each.posture for each in profile_differences(a, b)]

@@ -50,6 +50,7 @@ CHANGED = [(name, every[-1]) for name, every in options().items()][::5]
 """Some of all: each takes a second, and the profiles above have every option."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("posture", "option"), CHANGED)
 def test_one_changed_posture_is_found_whichever_it_is(posture, option) -> None:
     seen = found(ReferenceDoor(choosing(SEED_001, posture, option)))

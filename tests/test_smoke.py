@@ -343,6 +343,7 @@ def test_what_is_found_does_not_depend_on_the_profile(under) -> None:
     assert probe(load_engine("reference", under)) == (frozenset(), frozenset())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("capability", CAPABILITIES)
 def test_a_capability_that_is_not_declared_is_found(capability) -> None:
     less = ALL - {capability}

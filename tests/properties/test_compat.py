@@ -32,6 +32,7 @@ ADDS_NOTHING = choosing(
 Convert = Callable[[Sequence[Any]], Sequence[Any]]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("under", "handlers"), SEARCHES)
 def test_adapted_structs_have_the_trace_of_structs(under: str, handlers: bool) -> None:
     @searching(150, handlers)

@@ -174,6 +174,7 @@ CASES: dict[str, Callable[[], Scenario]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", CASES)
 def test_the_law_holds_where(case: str) -> None:
     found = judged(CASES[case]())

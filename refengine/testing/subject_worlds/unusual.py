@@ -103,11 +103,13 @@ def _equal_ids(scenario: Scenario) -> str | None:
     asked = [id_ for entry in scenario.model_script for id_ in _ids_of(entry)]
     if scenario.script_end == "repeat_last" and scenario.model_script:
         asked += _ids_of(scenario.model_script[-1])
+    times = Counter(asked)
+    twice = [id_ for id_, asks in times.items() if asks > 1]
     for thread in _threads(scenario.runs):
-        past = [call.id for each in _given(thread) for call in each.tool_calls]
-        for id_, times in Counter([*asked, *past]).items():
-            if times > 1:
-                return f"{times} calls have the id {id_!r}"
+        past = Counter(call.id for each in _given(thread) for call in each.tool_calls)
+        for id_ in (*twice, *past):
+            if times[id_] + past[id_] > 1:
+                return f"{times[id_] + past[id_]} calls have the id {id_!r}"
     return None
 
 
