@@ -1,7 +1,7 @@
 """Work that is cut into units: who has some, and who plays them elsewhere.
 
 A unit is JSON, its answer is JSON, and who plays it knows nothing of who asked. What
-asks puts the answers in an order of its own, so nothing hangs on who was first.
+asks puts the answers in an order of its own, so nothing depends on who was first.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class CorpusWorld:
     ``clause`` is the one it is an example of, "" for none. ``only`` are families of
     clauses, and clauses: a world of ten thousand handlers is judged by the checks it is
     made for. ``varied`` are those that may have it played in other variants, None for
-    all: where a run stops often hangs on what a variant changes.
+    all: where a run stops often depends on what a variant changes.
     ``repeat`` says how often the last entry of a list of the agent stands there in all:
     such a world is written with that entry once. ``recorded`` names the session it is,
     or is made of; "" for a world that nobody ever had. ``lot`` says in which

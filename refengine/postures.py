@@ -53,7 +53,7 @@ def refuse_unknown_options(made: AnyProfile) -> None:
 def choosing(base: P, posture: str, option: str) -> P:
     """Return a profile that differs from ``base`` in one posture.
 
-    Raises IncompleteProfileError for a posture or an option that there is not.
+    Raises IncompleteProfileError for a posture or an option that does not exist.
     """
     if posture not in options_of(type(base)):
         raise IncompleteProfileError(base.name, posture, option, "any posture")

@@ -111,7 +111,7 @@ def test_other_paths_are_left_alone(text: str) -> None:
 def test_ids_of_tests_are_the_same_in_every_process(
     request: pytest.FixtureRequest,
 ) -> None:
-    # Of all that this run collected. What hangs on the order of a set differs between
+    # Of all that this run collected. What depends on the order of a set differs between
     # the workers of each run, which pytest-xdist tells.
     ids = [each.nodeid for each in request.session.items]
 

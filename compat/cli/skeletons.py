@@ -18,7 +18,7 @@ What a run ends with says whose error it was:
 
     ConfigurationError    an agent that cannot be built (in door.py)
     ModelError            the model raised
-    ToolNotFound          the model called a tool that there is not
+    ToolNotFound          the model called a tool that does not exist
     ToolError             a tool raised
     HookError             a hook raised (named_hooks of door.py notes it)
     HookReturnError       a hook returned something of another type

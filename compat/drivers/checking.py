@@ -276,7 +276,7 @@ FACTS: Final = ("engine", "version", "language", "dialect", "profile")
 
 
 def _no_method(command: Sequence[str], patience: float) -> FunctionChecked:
-    function = "a method that there is not"
+    function = "a method that does not exist"
     driver = DriverProcess(command, patience)
     try:
         run(_called(driver, "no_such_method"))

@@ -102,7 +102,7 @@ class DriverProtocolError(RefengineError):
 
 
 class UnknownMethodError(LookupError):
-    """A driver called a method that there is not."""
+    """A driver called a method that does not exist."""
 
     def __init__(self, method: str) -> None:
         super().__init__(f"there is no method {method!r}")

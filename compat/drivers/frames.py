@@ -215,7 +215,7 @@ class NewIdResult(FramePart):
 
 
 class ToolRunData(FramePart):
-    """What is seen of a run of a tool; which of these there are hangs on the kind."""
+    """What is seen of a run of a tool; which of these there are depends on the kind."""
 
     name: str | None = None
     arguments: str | None = None
@@ -316,7 +316,7 @@ class ToolParams(OfAgent):
 
 
 class HookParams(OfAgent):
-    """Enter a hook of a handler; which of these there are hangs on the hook."""
+    """Enter a hook of a handler; which of these there are depends on the hook."""
 
     handler: int
     hook: str
@@ -390,7 +390,7 @@ class EndpointParams(OfAgent):
 
 
 class UnknownToolParams(OfAgent):
-    """Ask what answers a call of a tool that there is not."""
+    """Ask what answers a call of a tool that does not exist."""
 
     ctx: int
     name: str

@@ -48,7 +48,7 @@ def load_dialect_engine(
     """Return the door that a text names, under a profile if one is asked for.
 
     It has that method, which ``why`` is about, and declares what is ``known`` alone.
-    Raises LoadError, or UnknownProfileError for a profile that there is not.
+    Raises LoadError, or UnknownProfileError for a profile that does not exist.
     """
     found = find(name)
     option = "dialect_profile" if name.startswith(COMMAND) else "profile"

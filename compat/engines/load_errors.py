@@ -14,7 +14,7 @@ LoadError (ValueError)
 ├── FactoryError                 the factory raised
 ├── NotInstalledError            the engine's packages are not installed
 ├── NotAnEngineError             what it gave has no name, or no async build
-├── UnknownCapabilityError       it declares a capability that there is not
+├── UnknownCapabilityError       it declares a capability that does not exist
 └── EngineProfileError           its profile is none, or not the one that was asked for
 """
 
@@ -168,7 +168,7 @@ class NotAnEngineError(LoadError):
 
 
 class UnknownCapabilityError(LoadError):
-    """The engine declares a capability that there is not."""
+    """The engine declares a capability that does not exist."""
 
     def __init__(self, text: str, name: object, known: Sequence[str]) -> None:
         self.text = text

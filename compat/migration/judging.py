@@ -142,7 +142,7 @@ class ComparedSides:
 class MigrationJudge(Generic[P]):
     """Judges new sides against one old side, which plays the corpus only once.
 
-    ``anew`` opens a side once more, in a process of its own: what hangs on a process,
+    ``anew`` opens a side once more, in a process of its own: what depends on a process,
     such as the order of a set or what a module has gathered, differs only there. The
     corpus may grow between two judgements; then only what is new in it is played.
     """

@@ -45,7 +45,7 @@ def plays_of_changes(given: int | None, least: float, usual: int) -> int:
 
 
 class UnknownWordError(ValueError):
-    """A name that is none of those there are."""
+    """A name that does not exist."""
 
 
 def known(value: str, names: Iterable[str], what: str) -> str:

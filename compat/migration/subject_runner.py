@@ -84,7 +84,7 @@ STEPS: Final[Mapping[str, object]] = MappingProxyType({"steps": None})
 SEEDS: Final[Mapping[Label, int]] = {"old": 1, "new": 2}
 """The hash seed of each side, which plays again with that of the other one.
 
-A set has another order under another seed, so what hangs on it differs somewhere; and
+A set has another order under another seed, so what depends on it differs somewhere; and
 with two of them all children of a check are copies of two processes.
 """
 

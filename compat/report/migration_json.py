@@ -25,7 +25,7 @@ VERSION: Final = 1
 def report(body: Json, header: Mapping[str, object], code: int) -> Json:
     """Return header and body; ``hash`` covers the body, ``exit`` is the exit code.
 
-    What hangs on the time or the machine belongs to the header.
+    What depends on the time or the machine belongs to the header.
     """
     body = {**body, "exit": code}
     text = json.dumps(body, sort_keys=True)

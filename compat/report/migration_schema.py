@@ -24,7 +24,7 @@ class ReportPart(BaseModel):
 
 
 class ReportHeader(BaseModel):
-    """What hangs on the machine and the command line; the hash does not cover it."""
+    """What depends on the machine and the command line; the hash does not cover it."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 

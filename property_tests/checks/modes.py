@@ -93,7 +93,7 @@ def _without_mode(data: Mapping[str, object]) -> dict[str, object]:
 def _ends(run: RunView) -> Sequence[Compared]:
     """Return how a run ended: status, answer, messages, and the error if there is one.
 
-    Which class of the engine's own errors it is may hang on the mode; its point not.
+    Which class of the engine's own errors it is may depend on the mode; its point not.
     """
     error = {} if run.error is None else {"error": run.error.data.get("error")}
     return [] if run.end is None else [({**run.end.data, **error}, run.end)]

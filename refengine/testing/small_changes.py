@@ -4,7 +4,7 @@
     apply_change(tree, change.number)
 
 How sharp a verdict is shows in which of them its worlds would have noticed (verdicts,
-Sharpness). The list hangs on nothing but the source. Of libraries, mutmut changes what
+Sharpness). The list depends on the source alone. Of libraries, mutmut changes what
 stands in functions only, and writes each into a copy of the project for pytest, and
 cosmic-ray drops no statement, ``await`` or argument: so these are ours.
 

@@ -84,7 +84,7 @@ class FlowPair:
 def flow_pair(theirs: str, profile: str | None) -> FlowPair:
     """Return the reference dialect under a profile, or theirs, and another engine.
 
-    Raises LoadError, or UnknownProfileError for a profile that there is not.
+    Raises LoadError, or UnknownProfileError for a profile that does not exist.
     """
     engine = load_flow_engine(theirs)
     ours = load_flow_engine("flow", profile or engine.profile.name)

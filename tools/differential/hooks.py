@@ -164,7 +164,7 @@ def _ends_run(after: Entries) -> bool:
 
 
 def _without_asking(told: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return a result without when it was asked for, which hangs on the one before."""
+    """Return a result without when it was asked for: that depends on others."""
     data: Any = told["data"]
     times = data.get("times")
     return told if times is None else {**told, "data": {**data, "times": times[1:]}}
@@ -190,7 +190,7 @@ def _choices(declared: AbstractSet[str]) -> Iterator[Mapping[str, Any]]:
 def hooks_pair(theirs: str, profile: str | None) -> HooksPair:
     """Return the reference engine under a profile, or theirs, and a real engine.
 
-    Raises LoadError, or UnknownProfileError for a profile that there is not.
+    Raises LoadError, or UnknownProfileError for a profile that does not exist.
     """
     engine = load_engine(theirs)
     ours = engine.profile if profile is None else profile_named(profile)

@@ -128,7 +128,7 @@ def smallest(mutant: Mutant, *, examples: int = EXAMPLES, seed: int = SEED) -> W
 
     worlds: dict[str, Any] = dict(mutant.worlds or {})
     try:
-        # Which worlds it meets hangs on the constants of all modules that are loaded:
+        # Which worlds it meets depends on the constants of all modules that are loaded:
         # any new module may bring one that Hypothesis warns is long to write.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HypothesisWarning)

@@ -1,7 +1,7 @@
 """What goes wrong with callbacks, one class a cause; the message says what to do.
 
 CallbacksError
-├── CallbackTypeError (ValueError)       a callback of a type that there is not
+├── CallbackTypeError (ValueError)       a callback of a type that does not exist
 ├── CallbackValueError (TypeError)       a callback that cannot be called
 ├── EqualTypesError (ValueError)         two rows of one name in a table
 ├── ListenerTypesError (ValueError)      an external listener asks for what is not its

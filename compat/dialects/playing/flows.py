@@ -237,7 +237,7 @@ class FlowWatch:
         return dict(self._hooks.counts)
 
     def dress(self, runner: Runner) -> None:
-        """Watch all that hangs on a runner."""
+        """Watch all that is attached to a runner."""
         self._agent(runner.tree.root)
         wraps = runner.profile.plugin_errors == "wrapped"
         watched = [*map(self._plugin, runner.plugins)]

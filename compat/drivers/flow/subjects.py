@@ -102,7 +102,7 @@ class FlowSubjectEngine:
 
 
 LISTED: Final = re.compile(r"(?<=Available tools: )[\w., -]+")
-"""The names in what adk-go says of a tool that there is not: in the order of a map."""
+"""The names in what adk-go says of an unknown tool: in the order of a map."""
 
 
 def steady(told: object) -> object:

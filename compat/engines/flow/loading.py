@@ -15,7 +15,7 @@ from compat.engines.flow.doors import FlowEngine
 def load_flow_engine(name: str, profile: str | None = None) -> FlowEngine:
     """Return the Flow engine that a text names, under a profile if one is asked for.
 
-    Raises LoadError, or UnknownProfileError for a profile that there is not.
+    Raises LoadError, or UnknownProfileError for a profile that does not exist.
     """
     why = "a Flow engine opens worlds, open(world)"
     known = FLOW_CAPABILITIES

@@ -192,7 +192,7 @@ def _same(seen: CallbacksView, claim: str) -> Decisions:
 def _seen(play: CallbacksPlay) -> list[object]:
     """Return all of a play, facts that were read behind what happened in that session.
 
-    When a reader takes a fact hangs on how long a store takes: that is no difference.
+    When a reader takes a fact depends on how long a store takes: that is no difference.
     """
     first = play.observations[1].run if len(play.observations) > 1 else 0
     rows = comparable(Trace(play.observations[1:]))

@@ -55,7 +55,7 @@ class AdkWatch:
         return dict(self._hooks.counts)
 
     def dress(self, root: BaseAgent, plugins: Sequence[BasePlugin]) -> None:
-        """Watch all that hangs on a root agent, and these plugins."""
+        """Watch all that is attached to a root agent, and these plugins."""
         self._agent(root)
         for plugin in plugins:
             for stage in (*STAGES, *OF_PLUGINS):

@@ -241,8 +241,8 @@ class Consumer:
     def __init__(self, recorder: Recorder) -> None:
         """Put down what is received; results of tools in the order of their calls.
 
-        Threads have no order, that of an event loop hangs on how wrappers are written,
-        and whichever result is first says nothing.
+        Threads have no order, that of an event loop depends on how wrappers are
+        written, and whichever result is first says nothing.
         """
         self._recorder = recorder
         self._held: list[Held] = []

@@ -212,7 +212,7 @@ def _handler_fields(
 def _some_fields(draw: DrawFn, of: Parts, choices: WorldChoices, label: str) -> Fields:
     """Draw each of the fields, or leave it out.
 
-    By a number, 0 or 1: what hangs on a boolean is not dropped when a failure shrinks.
+    By a number, 0 or 1: what a boolean decides is not dropped when a failure shrinks.
     """
     fields = of(choices, label).items()
     return {name: draw(field) for name, field in fields if draw(_EITHER)}

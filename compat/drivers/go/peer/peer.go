@@ -21,7 +21,7 @@ import (
 // Protocol is the version that this package speaks.
 const Protocol = 2
 
-// Codes of JSON-RPC: what failed while it ran, and a method that there is not.
+// Codes of JSON-RPC: what failed while it ran, and a method that does not exist.
 const (
 	failedCode   = -32000
 	noMethodCode = -32601

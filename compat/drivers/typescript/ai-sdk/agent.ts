@@ -12,7 +12,7 @@ import { type Message, NOTHING, generated, isNothing, toolOf, unknownTool } from
 /** The steps of a run are over, and its last calls were for a model that is not asked. */
 export class StepsOver extends Error {}
 
-/** The model called a tool that there is not. */
+/** The model called a tool that does not exist. */
 export class UnknownTool extends Error {}
 
 export class TextAgent implements Agent {

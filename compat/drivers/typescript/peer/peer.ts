@@ -15,7 +15,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 /** The version of the protocol that this package speaks. */
 export const PROTOCOL = 2;
 
-/** Codes of JSON-RPC: what failed while it ran, and a method that there is not. */
+/** Codes of JSON-RPC: what failed while it ran, and a method that does not exist. */
 const FAILED = -32000;
 const NO_METHOD = -32601;
 
