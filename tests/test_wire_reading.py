@@ -250,9 +250,9 @@ def test_metadata_is_kept(tmp_path):
         ({"request_body": {"a": 1}}, UnknownKeyError, "'a'"),
         ({"request_body": 1.5}, InteractionError, "the body is float"),
         ({"request_body": "\ud800"}, InteractionError, "half a character"),
-        ({"request_uri": "/v1"}, InteractionError, "no address"),
-        ({"request_uri": "https://[x/"}, InteractionError, "no address"),
-        ({"request_uri": "https://a:99999/"}, InteractionError, "no address"),
+        ({"request_uri": "/v1"}, InteractionError, "not an address"),
+        ({"request_uri": "https://[x/"}, InteractionError, "not an address"),
+        ({"request_uri": "https://a:99999/"}, InteractionError, "not an address"),
         ({"request_method": None}, InteractionError, "method is NoneType"),
         (
             {"response_parsed_body": {}},
