@@ -33,6 +33,16 @@ class RefusedUnitError(ValueError):
     """A unit that could not be played: a mistake in what was given, as elsewhere."""
 
 
+class OtherFilesError(RefusedUnitError):
+    """A worker has other files than who asks, or none."""
+
+    def __init__(self, what: object) -> None:
+        super().__init__(
+            f"{what}: a worker has other files there, or none: let all machines see the"
+            " same folder at the same place"
+        )
+
+
 def in_order(
     spread: Spread, kind: str, units: Iterable[UnitData]
 ) -> Iterator[UnitData]:

@@ -276,7 +276,7 @@ def test_workers_tell_the_branches_of_a_subject_that_has_no_other_content(
     assert there == alone
     about = {"subject": ref.text, "cwd": str(ref.cwd), "scenarios": []}
     units = [{**about, "content": "other"}]
-    with pytest.raises(RefusedUnitError, match="a worker has another file there"):
+    with pytest.raises(RefusedUnitError, match="a worker has other files there"):
         list(DaskSpread(client).each(exercising.KIND, units))
 
 

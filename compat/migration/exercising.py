@@ -19,7 +19,13 @@ from compat.migration.refs import (
     parse_ref,
 )
 from compat.migration.subject_runner import CheckOptions, SubjectRunner
-from compat.spreading import RefusedUnitError, Spread, UnitData, answers
+from compat.spreading import (
+    OtherFilesError,
+    RefusedUnitError,
+    Spread,
+    UnitData,
+    answers,
+)
 from refengine.testing.scenario_files import read_scenario
 
 KIND: Final = "subject"
@@ -89,7 +95,7 @@ def branches_in(unit: UnitData) -> UnitData:
     try:
         ref = parse_ref(unit["subject"], cwd=Path(unit["cwd"]))
         if _content(ref) != unit["content"]:
-            raise RefusedUnitError(_other_content(ref))
+            raise OtherFilesError(ref)
         with closing(SubjectRunner(ref, "old", CheckOptions())) as side:
             side.ready()
             found = [_taken(side, each) for each in unit["scenarios"]]
@@ -103,10 +109,3 @@ def _taken(side: SubjectRunner, scenario: object) -> Sequence[str]:
         return side.branches(side.play(read_scenario(scenario, "of the corpus")))
     except PlayError:
         return ()
-
-
-def _other_content(ref: SubjectRef) -> str:
-    return (
-        f"{ref}: a worker has another file there: let all machines see the same folder"
-        " at the same place"
-    )

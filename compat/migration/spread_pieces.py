@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from compat.migration.folder import Done, Piece, judge_pieces, mistakes, pieces_in
 from compat.migration.reach import Reach
 from compat.migration.subject_runner import CheckOptions
-from compat.spreading import RefusedUnitError, Spread, UnitData
+from compat.spreading import OtherFilesError, RefusedUnitError, Spread, UnitData
 from compat.verdicts.migration import JudgedCase
 
 KIND: Final = "piece"
@@ -61,7 +61,7 @@ def judged_piece(unit: UnitData) -> UnitData:
     folder = Path(unit["folder"])
     try:
         if _content(folder) != unit["content"]:
-            raise RefusedUnitError(_other_content(folder))
+            raise OtherFilesError(folder)
         options = dict(unit["options"])
         reach = _REACH.validate_python(options.pop("reach"))
         how = CheckOptions(**options, reach=reach)
@@ -94,10 +94,3 @@ def _content(folder: Path) -> str:
             found.update(file.relative_to(folder).as_posix().encode())
             found.update(file.read_bytes())
     return found.hexdigest()
-
-
-def _other_content(folder: Path) -> str:
-    return (
-        f"{folder}: a worker has other files there, or none: let all machines see the"
-        " same folder at the same place"
-    )
