@@ -208,6 +208,15 @@ def test_diff_of_profiles_of_the_stream_loop_shows_each_posture_by_a_world() -> 
     assert "loop-adr and loop-safe differ in 8 postures" in done.stdout
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.title)
+def test_every_kind_shows_all_in_which_two_of_its_profiles_differ(kind) -> None:
+    one, other = kind.profiles[0], kind.profiles[-1]
+    found = [each.posture for each in kind.differences(one, other)]
+
+    assert found == [name for name, *_ in differences(one, other)]
+    assert found
+
+
 SMALL = [
     *((a, b, loop_differences) for a, b in permutations(LOOP_PROFILES, 2)),
     *((a, b, callbacks_differences) for a, b in permutations(CALLBACKS_PROFILES, 2)),
