@@ -13,7 +13,12 @@ from compat.cli.profile import listed
 from compat.dialects.callbacks.profile import CALLBACKS_PROFILES
 from compat.dialects.stream_loop.profile import LOOP_PROFILES
 from compat.profiles.callbacks_comparing import callbacks_differences
-from compat.profiles.comparing import played, profile_differences, scenarios
+from compat.profiles.comparing import (
+    NoScenarioError,
+    played,
+    profile_differences,
+    scenarios,
+)
 from compat.profiles.kinds import KINDS, meanings
 from compat.profiles.loop_comparing import loop_differences
 from refengine.postures import options_of
@@ -61,7 +66,14 @@ def test_profiles_of_a_dialect_are_listed_under_its_name() -> None:
 
 def test_every_posture_has_scenarios_and_nothing_else_has() -> None:
     assert scenarios().keys() == options().keys()
-    assert all(scenarios().values())
+
+
+def test_a_posture_without_scenarios_says_where_they_belong(monkeypatch) -> None:
+    more = {**options(), "colour": ("red", "blue")}
+    monkeypatch.setattr("compat.profiles.comparing.options", lambda: more)
+
+    with pytest.raises(NoScenarioError, match=r"'colour': add to compat/profiles/scen"):
+        scenarios()
 
 
 @pytest.mark.parametrize("posture", CHOICES)
