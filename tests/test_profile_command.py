@@ -163,14 +163,12 @@ def test_diff_of_an_unknown_profile_suggests_one() -> None:
     done = command("diff", "seed-001", "eino0.9")
 
     assert done.returncode == 2
+    known = ", ".join(each.name for kind in KINDS for each in kind.profiles)
     assert done.stderr == (
         "refengine profile diff: no profile 'eino0.9': did you mean 'eino-0.9'?"
-        " known are seed-001, eino-0.7, eino-0.7.37, eino-draft, eino-0.8, eino-0.9,"
-        " langchain-1, langchain-js-1, ai-sdk-4, ai-sdk-5, langgraph-prebuilt-1,"
-        " adk-go-0.4,"
-        " adk-go-0.5, adk-go-2, adk-py-1, adk-py-2, flow-safe, loop-adr, loop-safe,"
-        " callbacks-v1, callbacks-v2-sketch, callbacks-v2\n"
+        f" known are {known}\n"
     )
+    assert known.startswith("seed-001, eino-0.7, ")
 
 
 def test_list_names_every_posture_and_profile_in_full() -> None:
