@@ -197,7 +197,8 @@ def written(page: str, rows: Sequence[EngineRow]) -> str:
 def shown_rows(text: str) -> Iterator[EngineRow]:
     """Yield the engines of tables that stand in the page."""
     dialects = {title: dialect for dialect, title in TITLES.items()}
-    dialect, families = "", ()
+    dialect = ""
+    families: tuple[str, ...] = ()
     for line in text.splitlines():
         cells = tuple(each.strip(" `") for each in line.strip("|").split("|"))
         if line.startswith("## "):
